@@ -1,0 +1,114 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+
+func nio(_ module: String) -> Target.Dependency {
+  .product(name: module, package: "swift-nio")
+}
+
+/// Every target names what it may import, and nothing else compiles.
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name,
+    dependencies: dependencies + [
+      .product(name: "ArgumentParser", package: "swift-argument-parser")
+    ],
+    swiftSettings: settings)
+}
+
+func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .testTarget(
+    name: name + "Tests",
+    dependencies: [.target(name: name), "RosterTestSupport"] + dependencies
+      + (name == "RosterModel" ? [] : ["RosterModel"]),
+    swiftSettings: settings)
+}
+
+let package = Package(
+  name: "rosterd",
+  products: [
+    .executable(name: "rosterd", targets: ["rosterd"]),
+    .executable(name: "rosterctl", targets: ["rosterctl"]),
+  ],
+  // Exact, because Package.resolved is not committed: this is what makes a build repeatable.
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+    .package(url: "https://github.com/LebJe/TOMLKit", exact: "0.6.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+  ],
+  targets: [
+    library("RosterModel", []),
+    library("RosterAuth", ["RosterModel", log, crypto]),
+    library("RosterDecode", ["RosterModel"]),
+    library(
+      "RosterFetch",
+      [
+        "RosterModel", "RosterAuth", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+      ]),
+    library("RosterCache", ["RosterModel", "CSQLite", log]),
+    library("RosterSync", ["RosterModel", log]),
+    library(
+      "RosterStatus", ["RosterModel", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    library("RosterSystemd", ["RosterModel", "CSystemd", log]),
+    library("RosterSimulator", ["RosterModel", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    library("RosterTerminal", ["RosterModel"]),
+    library(
+      "RosterDaemon",
+      [
+        "RosterModel", "RosterAuth", "RosterFetch", "RosterDecode", "RosterCache", "RosterSync",
+        "RosterStatus", "RosterSystemd", log,
+        .product(name: "TOMLKit", package: "TOMLKit"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    program(
+      "rosterd", ["RosterModel", "RosterDaemon", "RosterSimulator", "RosterTerminal", log]),
+    program(
+      "rosterctl", ["RosterModel", "RosterDaemon", "RosterFetch", "RosterCache", "RosterTerminal"]),
+
+    .target(
+      name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
+      swiftSettings: settings),
+    tests(of: "RosterModel"),
+    tests(of: "RosterAuth"),
+    tests(of: "RosterDecode"),
+    tests(of: "RosterFetch", ["RosterAuth", "RosterSimulator", nio("NIOCore"), nio("NIOPosix")]),
+    tests(of: "RosterCache"),
+    tests(of: "RosterSync"),
+    tests(of: "RosterStatus", [nio("NIOCore"), nio("NIOPosix")]),
+    tests(of: "RosterSystemd"),
+    tests(of: "RosterSimulator", ["RosterFetch"]),
+    tests(of: "RosterTerminal"),
+    tests(
+      of: "RosterDaemon",
+      ["RosterAuth", "RosterFetch", "RosterCache", "RosterStatus", "RosterSimulator"]),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "rosterd", "rosterctl", "RosterModel", "RosterSimulator", "RosterTestSupport",
+      ],
+      swiftSettings: settings),
+  ]
+)

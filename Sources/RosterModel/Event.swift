@@ -1,0 +1,60 @@
+/// Something that happened, as `/v1/events` tells it.
+package struct Event: Sendable, Equatable {
+  package enum Name: String, Sendable, CaseIterable {
+    case syncStarted = "sync.started"
+    case pageFetched = "page.fetched"
+    case pageRetried = "page.retried"
+    case tokenRefused = "token.refused"
+    case tokenJoined = "token.joined"
+    case tokenRefreshing = "token.refreshing"
+    case tokenRefreshed = "token.refreshed"
+    case tokenFailed = "token.failed"
+    case syncPublished = "sync.published"
+    case syncUnchanged = "sync.unchanged"
+    case syncFailed = "sync.failed"
+    case syncCancelled = "sync.cancelled"
+    case configReloaded = "config.reloaded"
+    case configRefused = "config.refused"
+    case daemonStopping = "daemon.stopping"
+    case eventsLost = "events.lost"
+  }
+
+  package var name: Name
+  package var sync: Int64?
+  package var page: Int?
+  package var pagesDone: Int?
+  package var pagesTotal: Int?
+  package var attempt: Int?
+  package var reason: String?
+  package var delaySeconds: Double?
+  package var error: String?
+  package var exit: Int32?
+  /// Set for those that end a sync; its columns stand in `data`.
+  package var report: SyncReport?
+
+  package init(
+    _ name: Name, sync: Int64? = nil, page: Int? = nil, pagesDone: Int? = nil,
+    pagesTotal: Int? = nil, attempt: Int? = nil, reason: String? = nil,
+    delaySeconds: Double? = nil, error: String? = nil, exit: Int32? = nil, report: SyncReport? = nil
+  ) {
+    self.name = name
+    self.sync = sync
+    self.page = page
+    self.pagesDone = pagesDone
+    self.pagesTotal = pagesTotal
+    self.attempt = attempt
+    self.reason = reason
+    self.delaySeconds = delaySeconds
+    self.error = error
+    self.exit = exit
+    self.report = report
+  }
+}
+
+/// Takes an event at once, from any thread, without waiting for anything.
+package typealias Report = @Sendable (Event) -> Void
+
+/// The request on whose behalf something happens, so that the token's events can name the page they belong to.
+package enum Cause {
+  @TaskLocal package static var page: Int?
+}

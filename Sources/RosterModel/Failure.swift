@@ -1,0 +1,70 @@
+/// Why something did not work: what was tried, on what, the cause, and what the user can do.
+package struct Failure: Error, Sendable, Equatable {
+  /// What `rosterd sync` exits with; sysexits.h where it has one.
+  package enum Exit: Int32, Sendable {
+    case cancelled = 1
+    case usage = 64
+    case badAnswer = 65
+    case unreachable = 69
+    case defect = 70
+    case cannotWrite = 73
+    case owned = 75
+    case refused = 77
+    case configuration = 78
+  }
+
+  /// What happened to a request: the label of `page.retried` and `rosterd_retries_total`, and the row of the retry table (P11).
+  package enum Reason: Sendable, Equatable {
+    case connection, dns, tls, timeout, truncated, malformed
+    case tooLarge
+    case status(Int)
+
+    package var label: String {
+      switch self {
+      case .connection: "connection"
+      case .dns: "dns"
+      case .tls: "tls"
+      case .timeout: "timeout"
+      case .truncated: "truncated"
+      case .malformed: "malformed"
+      case .tooLarge: "too_large"
+      case .status(let code): "status_\(code)"
+      }
+    }
+  }
+
+  package var exit: Exit
+  /// An infinitive: "pull page 17".
+  package var step: String
+  /// What it was tried on: a URL, a path.
+  package var subject: String
+  /// A clause: "upstream answered 500 (after 4 attempts)".
+  package var cause: String
+  /// An imperative, or nil where nothing can be done: "see whether upstream is healthy".
+  package var hint: String?
+  /// Set where a request failed.
+  package var reason: Reason?
+  /// Retry-After: no request starts earlier, in seconds from the answer on.
+  package var retryAfter: Duration?
+
+  package init(
+    _ exit: Exit, step: String, subject: String, cause: String, hint: String? = nil,
+    reason: Reason? = nil, retryAfter: Duration? = nil
+  ) {
+    self.exit = exit
+    self.step = step
+    self.subject = subject
+    self.cause = cause
+    self.hint = hint
+    self.reason = reason
+    self.retryAfter = retryAfter
+  }
+}
+
+extension Failure: CustomStringConvertible {
+  /// One sentence.
+  package var description: String {
+    let what = "cannot \(step) (\(subject)): \(cause)"
+    return hint.map { "\(what); \($0)" } ?? what
+  }
+}

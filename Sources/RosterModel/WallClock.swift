@@ -1,0 +1,37 @@
+package import FoundationEssentials
+
+/// The time of day and a way to wait, injected: tests drive a manual one.
+package struct WallClock: Sendable {
+  package var now: @Sendable () -> Date
+  /// Throws CancellationError.
+  package var sleep: @Sendable (Duration) async throws -> Void
+
+  package init(
+    now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) {
+    self.now = now
+    self.sleep = sleep
+  }
+
+  package static let system = WallClock(now: { Date() }, sleep: { try await Task.sleep(for: $0) })
+}
+
+extension Date {
+  /// UTC, RFC 3339, milliseconds, `Z`: the one form of time that rosterd shows or stores.
+  package var rfc3339: String { formatted(Self.rfc3339Style) }
+
+  /// Reads what `rfc3339` wrote.
+  package init?(rfc3339 text: String) {
+    guard let date = try? Self.rfc3339Style.parse(text) else { return nil }
+    self = date
+  }
+
+  private static let rfc3339Style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+}
+
+extension Duration {
+  package var seconds: Double {
+    let (whole, atto) = components
+    return Double(whole) + Double(atto) * 1e-18
+  }
+}

@@ -1,0 +1,97 @@
+package import FoundationEssentials
+package import RosterModel
+import Synchronization
+
+/// A clock that stands still until a test moves it. A test waits for a sleeper before it advances, so that nothing depends on speed.
+package final class ManualClock: Sendable {
+  private struct Sleeper {
+    var id: Int
+    var due: Date
+    var wake: CheckedContinuation<Void, any Error>
+  }
+
+  private struct State {
+    var now: Date
+    var nextID = 0
+    var sleepers: [Sleeper] = []
+    var cancelled: Set<Int> = []
+    var watchers: [(count: Int, resume: CheckedContinuation<Void, Never>)] = []
+
+    mutating func takeSatisfiedWatchers() -> [CheckedContinuation<Void, Never>] {
+      let satisfied = watchers.filter { $0.count <= sleepers.count }
+      watchers.removeAll { $0.count <= sleepers.count }
+      return satisfied.map(\.resume)
+    }
+  }
+
+  private let state: Mutex<State>
+
+  package init(now: Date = Date(timeIntervalSince1970: 1_700_000_000)) {
+    state = Mutex(State(now: now))
+  }
+
+  package var now: Date { state.withLock { $0.now } }
+
+  package var wallClock: WallClock {
+    WallClock(now: { self.now }, sleep: { try await self.sleep($0) })
+  }
+
+  /// The delays that are slept now, shortest first.
+  package var pending: [Duration] {
+    state.withLock { state in
+      state.sleepers.map { .milliseconds(($0.due.timeIntervalSince(state.now) * 1000).rounded()) }
+        .sorted()
+    }
+  }
+
+  /// Returns when at least that many tasks sleep.
+  package func sleepers(_ count: Int) async {
+    await withCheckedContinuation { continuation in
+      let ready = state.withLock { state in
+        if state.sleepers.count >= count { return true }
+        state.watchers.append((count, continuation))
+        return false
+      }
+      if ready { continuation.resume() }
+    }
+  }
+
+  /// Moves the time and wakes everybody whose time has come.
+  package func advance(by duration: Duration) {
+    let due = state.withLock { state in
+      state.now += duration.seconds
+      let due = state.sleepers.filter { $0.due <= state.now }
+      state.sleepers.removeAll { $0.due <= state.now }
+      return due
+    }
+    for sleeper in due { sleeper.wake.resume() }
+  }
+
+  private func sleep(_ duration: Duration) async throws {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { wake in
+        let (cancelled, watchers) = state.withLock { state -> (Bool, [CheckedContinuation<Void, Never>]) in
+          if state.cancelled.remove(id) != nil { return (true, []) }
+          let due = state.now + duration.seconds
+          state.sleepers.append(Sleeper(id: id, due: due, wake: wake))
+          return (false, state.takeSatisfiedWatchers())
+        }
+        if cancelled { wake.resume(throwing: CancellationError()) }
+        for watcher in watchers { watcher.resume() }
+      }
+    } onCancel: {
+      let wake = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+        guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else {
+          state.cancelled.insert(id)
+          return nil
+        }
+        return state.sleepers.remove(at: index).wake
+      }
+      wake?.resume(throwing: CancellationError())
+    }
+  }
+}
