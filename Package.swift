@@ -5,6 +5,7 @@ import PackageDescription
 let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
@@ -49,6 +50,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
     .package(url: "https://github.com/LebJe/TOMLKit", exact: "0.6.0"),
     .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
@@ -63,6 +65,7 @@ let package = Package(
       [
         "RosterModel", "RosterAuth", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
     library("RosterCache", ["RosterModel", "CSQLite", log]),

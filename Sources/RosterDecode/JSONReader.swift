@@ -1,0 +1,312 @@
+/// The body is not what was expected of it: where, and what.
+package struct Malformed: Error, Equatable, CustomStringConvertible {
+  /// Bytes from the start of the body.
+  package var offset: Int
+  package var expected: String
+
+  package var description: String { "expected \(expected) at byte \(offset)" }
+}
+
+/// Reads JSON (RFC 8259) strictly, from the front, without building a tree: fields that have no column keep their bytes (P10),
+/// and a page costs a sixth of what JSONDecoder takes.
+struct JSONReader {
+  /// Deeper than any API nests, shallow enough for the stack of a task.
+  static let deepest = 128
+
+  private let bytes: UnsafeBufferPointer<UInt8>
+  private(set) var offset = 0
+  private var depth = 0
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>) {
+    self.bytes = bytes
+  }
+
+  func malformed(_ expected: String) -> Malformed {
+    Malformed(offset: offset, expected: expected)
+  }
+
+  /// The first byte of the next value; nil at the end.
+  mutating func peek() -> UInt8? {
+    skipSpace()
+    return current
+  }
+
+  /// Calls `member` with each name; it must read the value.
+  mutating func object(_ member: (inout JSONReader, Name) throws(Malformed) -> Void) throws(Malformed) {
+    try open("{", "an object")
+    if take("}") {
+      depth -= 1
+      return
+    }
+    repeat {
+      let name = try name()
+      try require(":")
+      try member(&self, name)
+    } while take(",")
+    try require("}")
+    depth -= 1
+  }
+
+  /// Calls `element` before each element; it must read the value.
+  mutating func array(_ element: (inout JSONReader) throws(Malformed) -> Void) throws(Malformed) {
+    try open("[", "a list")
+    if take("]") {
+      depth -= 1
+      return
+    }
+    repeat { try element(&self) } while take(",")
+    try require("]")
+    depth -= 1
+  }
+
+  mutating func string() throws(Malformed) -> String {
+    let (content, escaped) = try stringContent()
+    if escaped { return try unescaped(content) }
+    guard let text = String(validating: bytes[content], as: UTF8.self) else { throw malformed("UTF-8") }
+    return text
+  }
+
+  /// Digits with an optional minus; nil, nothing read, where the value is any other or does not fit.
+  mutating func integer() -> Int64? {
+    skipSpace()
+    let negative = current == UInt8(ascii: "-")
+    var at = offset + (negative ? 1 : 0)
+    let first = at
+    var value: Int64 = 0
+    while at < bytes.count, case let digit = bytes[at] &- 0x30, digit < 10 {
+      let (shifted, over) = value.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = shifted.addingReportingOverflow(Int64(digit))
+      if over || carry { return nil }
+      value = sum
+      at += 1
+    }
+    let leadingZero = at > first + 1 && bytes[first] == 0x30
+    let goesOn = at < bytes.count && [UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains(bytes[at])
+    if at == first || leadingZero || goesOn { return nil }
+    offset = at
+    return negative ? -value : value
+  }
+
+  /// Reads a value of any kind and gives its bytes' place.
+  @discardableResult
+  mutating func skip() throws(Malformed) -> Range<Int> {
+    guard let first = peek() else { throw malformed("a value") }
+    let start = offset
+    switch first {
+    case UInt8(ascii: "{"): try object { reader, _ throws(Malformed) in try reader.skip() }
+    case UInt8(ascii: "["): try array { reader throws(Malformed) in try reader.skip() }
+    case UInt8(ascii: "\""): _ = try string()
+    case UInt8(ascii: "t"): try literal("true")
+    case UInt8(ascii: "f"): try literal("false")
+    case UInt8(ascii: "n"): try literal("null")
+    default: try number()
+    }
+    return start..<offset
+  }
+
+  /// Reads `null` if it is next.
+  mutating func null() throws(Malformed) -> Bool {
+    guard peek() == UInt8(ascii: "n") else { return false }
+    try literal("null")
+    return true
+  }
+
+  mutating func end() throws(Malformed) {
+    if peek() != nil { throw malformed("the end") }
+  }
+
+  /// The text of bytes that `skip` has read.
+  func text(_ range: Range<Int>) -> String {
+    String(decoding: bytes[range], as: UTF8.self)
+  }
+
+  /// The same without insignificant white space, so that only what upstream means makes a difference.
+  func compactText(_ range: Range<Int>) -> String {
+    var quoted = false
+    var escaped = false
+    var kept: [UInt8] = []
+    kept.reserveCapacity(range.count)
+    for byte in bytes[range] {
+      if quoted || !Self.isSpace(byte) { kept.append(byte) }
+      if byte == UInt8(ascii: "\""), !escaped { quoted.toggle() }
+      escaped = byte == UInt8(ascii: "\\") && !escaped
+    }
+    return String(decoding: kept, as: UTF8.self)
+  }
+}
+
+extension JSONReader {
+  /// A member's name; those that rosterd knows fit in eight bytes and are compared as one number.
+  struct Name: Equatable {
+    /// 0 for a longer one.
+    private let packed: UInt64
+    /// As it stands between the quotes, escapes and all.
+    let raw: Range<Int>
+
+    fileprivate init(packed: UInt64, raw: Range<Int>) {
+      self.packed = packed
+      self.raw = raw
+    }
+
+    init(_ text: StaticString) {
+      let bytes = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+      self.init(packed: Self.pack(bytes[...]), raw: 0..<0)
+    }
+
+    static func == (one: Name, other: Name) -> Bool { one.packed == other.packed }
+    static func ~= (pattern: Name, value: Name) -> Bool { pattern == value }
+
+    fileprivate static func pack(_ bytes: some Collection<UInt8>) -> UInt64 {
+      bytes.count > 8 ? 0 : bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+  }
+
+  private mutating func name() throws(Malformed) -> Name {
+    if peek() != UInt8(ascii: "\"") { throw malformed("a name in quotes") }
+    let (content, escaped) = try stringContent()
+    if escaped { return Name(packed: Name.pack(try unescaped(content).utf8), raw: content) }
+    if String(validating: bytes[content], as: UTF8.self) == nil { throw malformed("UTF-8") }
+    return Name(packed: Name.pack(bytes[content]), raw: content)
+  }
+}
+
+extension JSONReader {
+  private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+  }
+
+  private mutating func skipSpace() {
+    while offset < bytes.count, Self.isSpace(bytes[offset]) { offset += 1 }
+  }
+
+  private mutating func take(_ symbol: Unicode.Scalar) -> Bool {
+    guard peek() == UInt8(ascii: symbol) else { return false }
+    offset += 1
+    return true
+  }
+
+  private mutating func require(_ symbol: Unicode.Scalar) throws(Malformed) {
+    if !take(symbol) { throw malformed("'\(symbol)'") }
+  }
+
+  private mutating func open(_ symbol: Unicode.Scalar, _ what: String) throws(Malformed) {
+    if !take(symbol) { throw malformed(what) }
+    depth += 1
+    if depth > Self.deepest { throw malformed("no more than \(Self.deepest) levels") }
+  }
+
+  private mutating func literal(_ word: StaticString) throws(Malformed) {
+    for index in 0..<word.utf8CodeUnitCount {
+      if current != word.utf8Start[index] { throw malformed("'\(word)'") }
+      offset += 1
+    }
+  }
+
+  private mutating func number() throws(Malformed) {
+    _ = takeByte("-")
+    if !takeByte("0") { try digits("a value") }
+    if takeByte(".") { try digits("a digit") }
+    if takeByte("e") || takeByte("E") {
+      if !takeByte("+") { _ = takeByte("-") }
+      try digits("a digit")
+    }
+  }
+
+  private mutating func takeByte(_ symbol: Unicode.Scalar) -> Bool {
+    guard current == UInt8(ascii: symbol) else { return false }
+    offset += 1
+    return true
+  }
+
+  private mutating func digits(_ expected: String) throws(Malformed) {
+    let start = offset
+    while offset < bytes.count, bytes[offset] &- 0x30 < 10 { offset += 1 }
+    if offset == start { throw malformed(expected) }
+  }
+
+  /// Reads a string up to its closing quote.
+  private mutating func stringContent() throws(Malformed) -> (content: Range<Int>, escaped: Bool) {
+    if peek() != UInt8(ascii: "\"") { throw malformed("a string") }
+    let start = offset + 1
+    var at = start
+    var escaped = false
+    while at < bytes.count {
+      let byte = bytes[at]
+      if byte == UInt8(ascii: "\"") {
+        offset = at + 1
+        return (start..<at, escaped)
+      }
+      if byte < 0x20 { break }
+      if byte == UInt8(ascii: "\\") {
+        escaped = true
+        at += 1
+      }
+      at += 1
+    }
+    offset = min(at, bytes.count)
+    throw malformed(offset == bytes.count ? "the end of a string" : "no control character in a string")
+  }
+
+  private func unescaped(_ content: Range<Int>) throws(Malformed) -> String {
+    var units: [UInt8] = []
+    units.reserveCapacity(content.count)
+    var at = content.lowerBound
+    while at < content.upperBound {
+      if bytes[at] == UInt8(ascii: "\\") {
+        try appendEscape(at: &at, to: &units)
+      } else {
+        units.append(bytes[at])
+        at += 1
+      }
+    }
+    guard let text = String(validating: units, as: UTF8.self) else { throw malformed("UTF-8") }
+    return text
+  }
+
+  private func appendEscape(at: inout Int, to units: inout [UInt8]) throws(Malformed) {
+    let letter = bytes[at + 1]
+    if letter == UInt8(ascii: "u") {
+      units.append(contentsOf: UTF8.encode(try scalar(at: &at)) ?? UTF8.encodedReplacementCharacter)
+      return
+    }
+    guard let byte = Self.escapes[letter] else { throw malformed("a known escape") }
+    units.append(byte)
+    at += 2
+  }
+
+  private static let escapes: [UInt8: UInt8] = [
+    UInt8(ascii: "\""): 0x22, UInt8(ascii: "\\"): 0x5C, UInt8(ascii: "/"): 0x2F, UInt8(ascii: "b"): 0x08,
+    UInt8(ascii: "f"): 0x0C, UInt8(ascii: "n"): 0x0A, UInt8(ascii: "r"): 0x0D, UInt8(ascii: "t"): 0x09,
+  ]
+
+  /// `\uXXXX`, a pair of surrogates taken together; U+FFFD for one alone, which no text can hold.
+  private func scalar(at: inout Int) throws(Malformed) -> Unicode.Scalar {
+    let first = try unit(at: at)
+    at += 6
+    if let scalar = Unicode.Scalar(first) { return scalar }
+    if UTF16.isLeadSurrogate(first), at + 1 < bytes.count, bytes[at] == UInt8(ascii: "\\"),
+      bytes[at + 1] == UInt8(ascii: "u")
+    {
+      let second = try unit(at: at)
+      if UTF16.isTrailSurrogate(second) {
+        at += 6
+        return UTF16.decode(UTF16.EncodedScalar([first, second]))
+      }
+    }
+    return "\u{FFFD}"
+  }
+
+  private func unit(at: Int) throws(Malformed) -> UInt16 {
+    guard at + 6 <= bytes.count else { throw malformed("four hexadecimal digits") }
+    var value: UInt16 = 0
+    for byte in bytes[at + 2..<at + 6] {
+      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+        throw malformed("four hexadecimal digits")
+      }
+      value = value << 4 | UInt16(digit)
+    }
+    return value
+  }
+}

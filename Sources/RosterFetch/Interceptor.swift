@@ -1,0 +1,17 @@
+package import RosterModel
+
+/// One link between a caller and the network: it may change the request, send it, send it again, or answer itself.
+package struct Interceptor: Sendable {
+  private let intercept: @Sendable (Request, Send) async throws -> Response
+
+  package init(_ intercept: @escaping @Sendable (Request, Send) async throws -> Response) {
+    self.intercept = intercept
+  }
+
+  /// The first of the list sees the request first and the answer last.
+  package static func chain(_ interceptors: [Interceptor], to send: @escaping Send) -> Send {
+    interceptors.reversed().reduce(send) { next, interceptor in
+      { try await interceptor.intercept($0, next) }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import FoundationEssentials
+import RosterModel
+
+extension Interceptor {
+  /// Follows up to five redirects within one origin (P11); a token never goes along to another (T8).
+  package static let redirects = Interceptor { request, next in
+    var request = request
+    for _ in 0...mostRedirects {
+      let response = try await next(request)
+      guard let location = response.redirect else { return response }
+      request.url = try target(of: location, from: request)
+    }
+    throw refused(request, "upstream redirects more than \(mostRedirects) times")
+  }
+
+  private static let mostRedirects = 5
+
+  private static func target(of location: String, from request: Request) throws -> String {
+    guard let base = URL(string: request.url), let url = URL(string: location, relativeTo: base)?.absoluteURL,
+      let origin = Origin(url: url.absoluteString)
+    else { throw refused(request, "upstream redirects to what is no URL") }
+    guard origin == Origin(url: request.url) else {
+      throw refused(request, "upstream redirects to another origin, \(origin)")
+    }
+    return url.absoluteString
+  }
+
+  private static func refused(_ request: Request, _ cause: String) -> Failure {
+    Failure(
+      .badAnswer, step: "follow", subject: request.url, cause: cause,
+      hint: "set upstream.base_url to where the API is now")
+  }
+}
+
+extension Response {
+  fileprivate var redirect: String? {
+    [301, 302, 303, 307, 308].contains(status) ? self["Location"] : nil
+  }
+}

@@ -1,0 +1,25 @@
+import FoundationEssentials
+package import Logging
+package import RosterModel
+
+extension Interceptor {
+  /// A line an exchange at `debug`. Neither headers nor bodies are logged: that is where secrets are (T9).
+  package static func log(to logger: Logger, clock: WallClock) -> Interceptor {
+    Interceptor { request, next in
+      guard logger.logLevel <= .debug else { return try await next(request) }
+      let started = clock.now()
+      var metadata: Logger.Metadata = ["method": "\(request.method.rawValue)", "url": "\(request.url)"]
+      if let page = Cause.page { metadata["page"] = "\(page)" }
+      do {
+        let response = try await next(request)
+        metadata["status"] = "\(response.status)"
+        metadata["seconds"] = "\(clock.now().timeIntervalSince(started))"
+        logger.debug("answered", metadata: metadata)
+        return response
+      } catch {
+        logger.debug("not answered: \(error)", metadata: metadata)
+        throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import AsyncHTTPClient
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOHTTPCompression
+import NIOPosix
+import NIOSSL
+import RosterModel
+
+/// What the libraries throw, as P11 tells it apart.
+func failure(_ error: any Error, of request: Request) -> any Error {
+  if Task.isCancelled || error is CancellationError || error as? HTTPClientError == .cancelled {
+    return CancellationError()
+  }
+  return TransportCause(error).failure(of: request)
+}
+
+private enum TransportCause {
+  case passing(Failure.Reason, String)
+  case noNetwork(String)
+  case untrusted(String)
+
+  func failure(of request: Request) -> Failure {
+    func failure(_ cause: String, _ hint: String, _ reason: Failure.Reason? = nil) -> Failure {
+      let exit: Failure.Exit = reason == .malformed || reason == .tooLarge ? .badAnswer : .unreachable
+      return Failure(exit, step: "reach", subject: request.url, cause: cause, hint: hint, reason: reason)
+    }
+    switch self {
+    case .passing(let reason, let cause):
+      return failure(cause, "see whether the server is up and base_url is right", reason)
+    case .noNetwork(let cause): return failure(cause, "see whether this machine is online")
+    case .untrusted(let cause):
+      return failure(cause, "check the server's certificate, upstream.tls.ca_file and the clock")
+    }
+  }
+
+  init(_ error: any Error) {
+    switch error {
+    case let error as HTTPClientError: self = Self.client(error)
+    case let error as NIOConnectionError: self = Self.connect(error)
+    case let error as IOError: self = Self.system(error.errnoCode)
+    case is KeptConnectionEnded: self = .passing(.connection, "the server closed the connection")
+    case is BodyCutOff: self = .passing(.truncated, "the answer was cut off")
+    case let error as NIOSSLError: self = Self.tls(error)
+    case is NIOSSLExtraError: self = .untrusted("the server's certificate is for another host")
+    case is BoringSSLError: self = .passing(.tls, "TLS was broken off")
+    case is NIOTooManyBytesError: self = Self.tooLarge
+    case NIOHTTPDecompression.DecompressionError.limit: self = Self.tooLarge
+    case is NIOHTTPDecompression.DecompressionError: self = .passing(.malformed, "the answer's compression is broken")
+    case is HTTPParserError: self = .passing(.malformed, "the answer is not HTTP")
+    case ChannelError.connectTimeout: self = .passing(.timeout, "no connection in time")
+    case is ChannelError: self = .passing(.connection, "the server closed the connection")
+    default: self = .passing(.connection, "the connection failed (\(error))")
+    }
+  }
+
+  private static let tooLarge = TransportCause.passing(
+    .tooLarge, "the answer is larger than \(HTTPTransport.mostBytes / 1024 / 1024) MiB")
+
+  private static func client(_ error: HTTPClientError) -> TransportCause {
+    switch error {
+    case .connectTimeout: .passing(.timeout, "no connection in time")
+    case .deadlineExceeded, .readTimeout, .writeTimeout: .passing(.timeout, "no whole answer in time")
+    case .tlsHandshakeTimeout: .passing(.timeout, "no TLS in time")
+    case .remoteConnectionClosed: .passing(.connection, "the server closed the connection without an answer")
+    default: .passing(.connection, "the request failed (\(error.shortDescription))")
+    }
+  }
+
+  private static func connect(_ error: NIOConnectionError) -> TransportCause {
+    let causes = error.connectionErrors.map(\.error)
+    if let offline = causes.compactMap({ ($0 as? IOError)?.errnoCode }).first(where: networkIsDown) {
+      return system(offline)
+    }
+    if let cause = causes.first { return TransportCause(cause) }
+    return .passing(.dns, "the name \(error.host) cannot be resolved")
+  }
+
+  private static func tls(_ error: NIOSSLError) -> TransportCause {
+    switch error {
+    case .handshakeFailed(.sslError(let stack)) where stack.contains(where: isVerification):
+      .untrusted("the server's certificate is not trusted")
+    case .unableToValidateCertificate: .untrusted("the server's certificate is not trusted")
+    default: .passing(.tls, "TLS was broken off")
+    }
+  }
+
+  /// NIOSSL gives BoringSSL's error queue as text only; this is the name that OpenSSL's API documents for it.
+  private static func isVerification(_ error: BoringSSLInternalError) -> Bool {
+    error.description.contains("CERTIFICATE_VERIFY_FAILED")
+  }
+
+  private static func system(_ code: CInt) -> TransportCause {
+    let text = String(cString: strerror(code))
+    return networkIsDown(code)
+      ? .noNetwork("there is no network (\(text))") : .passing(.connection, "the connection failed (\(text))")
+  }
+
+  private static func networkIsDown(_ code: CInt) -> Bool {
+    [ENETUNREACH, ENETDOWN, EHOSTUNREACH].contains(code)
+  }
+}

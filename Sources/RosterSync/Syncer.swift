@@ -1,0 +1,217 @@
+package import FoundationEssentials
+package import Logging
+package import RosterModel
+
+/// Drives one sync from its row in `syncs` to its end: performs what the machine decides.
+package actor Syncer {
+  /// The parts that a sync is made of; the daemon fills them.
+  package struct Steps: Sendable {
+    package typealias Announced = (count: Int, pages: Int)
+
+    /// Writes the row.
+    package var begin: @Sendable (Date) async throws -> SyncReport
+    /// Told when the row is written; from here on the sync can be watched and joined.
+    package var begun: @Sendable (SyncReport, Tally) async -> Void
+    package var phase: @Sendable (DaemonStatus.Current.Phase) -> Void
+    /// Sees to it that requests can be made: the session, the time that upstream wants to be left alone.
+    package var prepare: @Sendable () async throws -> Void
+    /// Pulls page 1.
+    package var discover: @Sendable (SyncReport, Tally) async throws -> Announced
+    /// Pulls the others; tells what does not fit together, if anything.
+    package var pull: @Sendable (Announced, SyncReport, Tally) async throws -> String?
+    /// Drops what was pulled and every validator (P7, P8).
+    package var discard: @Sendable () async throws -> Void
+    package var compare: @Sendable (_ pages: Int) async throws -> Comparison
+    /// Asks for every missing id and stages what upstream still has (P8).
+    package var ask: @Sendable (SyncReport, Tally) async throws -> Void
+    /// Publishes with the row's end in the same transaction.
+    package var publish: @Sendable (SyncReport, _ pages: Int, Removal) async throws -> SyncReport
+    /// Writes the row's end where nothing is published.
+    package var end: @Sendable (SyncReport) async throws -> Void
+    /// Told last, with what the sync ended with.
+    package var ended: @Sendable (SyncReport) async -> Void
+
+    package init(
+      begin: @escaping @Sendable (Date) async throws -> SyncReport,
+      begun: @escaping @Sendable (SyncReport, Tally) async -> Void,
+      phase: @escaping @Sendable (DaemonStatus.Current.Phase) -> Void,
+      prepare: @escaping @Sendable () async throws -> Void,
+      discover: @escaping @Sendable (SyncReport, Tally) async throws -> Announced,
+      pull: @escaping @Sendable (Announced, SyncReport, Tally) async throws -> String?,
+      discard: @escaping @Sendable () async throws -> Void,
+      compare: @escaping @Sendable (_ pages: Int) async throws -> Comparison,
+      ask: @escaping @Sendable (SyncReport, Tally) async throws -> Void,
+      publish: @escaping @Sendable (SyncReport, _ pages: Int, Removal) async throws -> SyncReport,
+      end: @escaping @Sendable (SyncReport) async throws -> Void,
+      ended: @escaping @Sendable (SyncReport) async -> Void
+    ) {
+      self.begin = begin
+      self.begun = begun
+      self.phase = phase
+      self.prepare = prepare
+      self.discover = discover
+      self.pull = pull
+      self.discard = discard
+      self.compare = compare
+      self.ask = ask
+      self.publish = publish
+      self.end = end
+      self.ended = ended
+    }
+  }
+
+  private let steps: Steps
+  private let clock: WallClock
+  private let logger: Logger
+  private let maxRemoval: Int
+  private var allowRemoval: Bool
+  private var machine: SyncMachine
+
+  package init(
+    upstream: String, maxRemoval: Int, allowRemoval: Bool, steps: Steps, clock: WallClock, logger: Logger
+  ) {
+    self.steps = steps
+    self.clock = clock
+    self.logger = logger
+    self.maxRemoval = maxRemoval
+    self.allowRemoval = allowRemoval
+    machine = SyncMachine(upstream: upstream)
+  }
+
+  /// A request that joins may allow what the first one did not (P12).
+  package func joined(allowRemoval: Bool) {
+    self.allowRemoval = self.allowRemoval || allowRemoval
+  }
+
+  /// One sync. Never throws: how it ended is in the report.
+  package func run() async -> SyncReport {
+    let tally = Tally()
+    var report: SyncReport
+    do {
+      report = try await steps.begin(clock.now())
+    } catch {
+      return await finish(SyncReport(id: 0, startedAt: clock.now().rfc3339), tally, error, isStored: false)
+    }
+    await steps.begun(report, tally)
+    do {
+      report = try await sync(report, tally)
+      machine.ended()
+      await steps.ended(report)
+      return report
+    } catch {
+      return await finish(report, tally, error, isStored: true)
+    }
+  }
+
+  private func sync(_ report: SyncReport, _ tally: Tally) async throws -> SyncReport {
+    try await steps.prepare()
+    while true {
+      let announced = try await pullAll(report, tally)
+      steps.phase(.verifying)
+      let found = try await steps.compare(announced.pages)
+      switch machine.compared(found, count: announced.count, maxRemoval: maxRemoval, allowRemoval: allowRemoval) {
+      case .publish(let removal): return try await publish(report, tally, announced.pages, removal)
+      case .ask: return try await publish(report, tally, announced.pages, try await ask(report, tally))
+      case .again(let reason): try await again(reason, report)
+      case .fail(let failure): throw failure
+      }
+    }
+  }
+
+  /// Pulls until the pages fit together.
+  private func pullAll(_ report: SyncReport, _ tally: Tally) async throws -> Steps.Announced {
+    while true {
+      tally.update {
+        $0.pagesDone = 0
+        $0.characters = 0
+      }
+      steps.phase(.discovering)
+      let announced = try await steps.discover(report, tally)
+      steps.phase(.pulling)
+      let drift = try await steps.pull(announced, report, tally)
+      switch machine.pulled(drift: drift) {
+      case .compare: return announced
+      case .again(let reason): try await again(reason, report)
+      case .fail(let failure): throw failure
+      }
+    }
+  }
+
+  private func again(_ reason: String, _ report: SyncReport) async throws {
+    logger.notice("pulling again: \(reason)", metadata: ["sync": "\(report.id)"])
+    try await steps.discard()
+  }
+
+  private func ask(_ report: SyncReport, _ tally: Tally) async throws -> Removal {
+    do {
+      try await steps.ask(report, tally)
+      return machine.asked(failure: nil)
+    } catch let failure as Failure {
+      return machine.asked(failure: failure)
+    }
+  }
+
+  private func publish(
+    _ report: SyncReport, _ tally: Tally, _ pages: Int, _ removal: Removal
+  ) async throws -> SyncReport {
+    steps.phase(.publishing)
+    var report = report
+    report.count(tally)
+    report.finishedAt = clock.now().rfc3339
+    report.exit = 0
+    report.error = machine.shortcoming
+    return try await steps.publish(report, pages, removal)
+  }
+
+  private func finish(
+    _ report: SyncReport, _ tally: Tally, _ error: any Error, isStored: Bool
+  ) async -> SyncReport {
+    var report = report
+    report.count(tally)
+    report.finishedAt = clock.now().rfc3339
+    report.end(with: error)
+    if machine.isGuarded || (error as? Failure)?.exit == .badAnswer && machine.state == .ended {
+      await attempt("drop what was pulled") { try await steps.discard() }
+    }
+    if isStored { await attempt("write the sync's end") { [report] in try await steps.end(report) } }
+    machine.ended()
+    await steps.ended(report)
+    return report
+  }
+
+  /// What fails here must not hide why the sync failed.
+  private func attempt(_ what: String, _ work: () async throws -> Void) async {
+    do { try await work() } catch { logger.error("cannot \(what): \(error)") }
+  }
+}
+
+extension SyncReport {
+  fileprivate mutating func count(_ tally: Tally) {
+    let counts = tally.now
+    pages = counts.pagesDone
+    characters = counts.characters
+    requests = counts.requests
+    notModified = counts.notModified
+    resumed = counts.resumed
+    retries = counts.retries
+    refreshes = counts.refreshes
+    bytes = counts.bytes
+  }
+
+  fileprivate mutating func end(with error: any Error) {
+    switch error {
+    case let failure as Failure:
+      outcome = .failed
+      exit = failure.exit.rawValue
+      self.error = "\(failure)"
+    case is CancellationError:
+      outcome = .cancelled
+      exit = Failure.Exit.cancelled.rawValue
+      self.error = "the sync was cancelled; what was pulled is kept for the next one"
+    default:
+      outcome = .failed
+      exit = Failure.Exit.defect.rawValue
+      self.error = "a defect in rosterd: \(error)"
+    }
+  }
+}

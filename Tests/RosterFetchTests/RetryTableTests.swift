@@ -1,0 +1,60 @@
+import RosterFetch
+import RosterModel
+import Testing
+
+private let table = RetryTable()
+
+private func decide(
+  _ reason: Failure.Reason?, attempt: Int = 1, malformed: Int = 0, retryAfter: Duration? = nil, random: Double = 0
+) -> RetryTable.Decision {
+  let failure = Failure(.unreachable, step: "a", subject: "b", cause: "c", reason: reason, retryAfter: retryAfter)
+  return table.decide(failure, attempt: attempt, malformed: malformed, random: random)
+}
+
+@Suite struct RetryTableTests {
+  @Test(
+    "P11: connection, DNS, TLS, timeout, truncation, 408, 500, 502, 503 and 504 are retried with backoff",
+    arguments: [.connection, .dns, .tls, .timeout, .truncated] as [Failure.Reason]
+      + [408, 500, 502, 503, 504].map(Failure.Reason.status))
+  func retried(reason: Failure.Reason) {
+    let delays = (1...4).map { decide(reason, attempt: $0) }
+    #expect(
+      delays == [.again(after: .seconds(1)), .again(after: .seconds(2)), .again(after: .seconds(4)), .giveUp])
+  }
+
+  @Test(
+    "P11: other statuses, and what has no reason, are not retried",
+    arguments: [300, 304, 400, 401, 403, 404, 410, 418, 501, 505])
+  func notRetried(status: Int) {
+    #expect(decide(.status(status)) == .giveUp)
+    #expect(decide(nil) == .giveUp)
+  }
+
+  @Test("P11: a malformed or too large body is asked for once more, within max_retries")
+  func malformed() {
+    #expect(decide(.malformed, malformed: 1) == .again(after: .seconds(1)))
+    #expect(decide(.tooLarge, attempt: 2, malformed: 2) == .giveUp)
+    #expect(decide(.malformed, attempt: 4, malformed: 1) == .giveUp)
+  }
+
+  @Test("P11: a 429 waits for Retry-After, else backs off; one beyond max_retry_after ends the sync")
+  func tooManyRequests() {
+    #expect(decide(.status(429), retryAfter: .seconds(90)) == .again(after: .seconds(90)))
+    #expect(decide(.status(429), retryAfter: .zero) == .again(after: .zero))
+    #expect(decide(.status(429)) == .again(after: .seconds(1)))
+    #expect(decide(.status(429), retryAfter: .seconds(121)) == .giveUp)
+  }
+
+  @Test("P11: Retry-After of a 503 is the least delay")
+  func leastDelay() {
+    #expect(decide(.status(503), retryAfter: .seconds(60)) == .again(after: .seconds(60)))
+    #expect(decide(.status(503), retryAfter: .milliseconds(10)) == .again(after: .seconds(1)))
+    #expect(decide(.status(503), retryAfter: .seconds(3600)) == .giveUp)
+  }
+
+  @Test("delays double up to max_delay, the jitter comes on top")
+  func delays() {
+    let delays = [1, 2, 3, 4, 5, 60].map { table.delay(attempt: $0, random: 0.5) - .milliseconds(250) }
+    #expect(delays == [1, 2, 4, 8, 10, 10].map { .seconds($0) })
+  }
+}

@@ -1,0 +1,47 @@
+import FoundationEssentials
+import RosterModel
+import RosterSync
+import Testing
+
+@Suite struct ScheduleTests {
+  private let end = Date(timeIntervalSince1970: 1000)
+  private var schedule = Schedule(.init(interval: .seconds(900), jitter: .seconds(30), retryInterval: .seconds(60)))
+
+  private mutating func delay(_ outcome: SyncReport.Outcome, hold: Date? = nil, random: Double = 0) -> Double {
+    schedule.next(after: outcome, at: end, hold: hold, random: random).timeIntervalSince(end)
+  }
+
+  @Test("the next sync starts an interval and up to the jitter after the end of the last")
+  mutating func interval() {
+    #expect(delay(.published) == 900)
+    #expect(delay(.unchanged, random: 0.5) == 915)
+  }
+
+  @Test("after failed syncs the retry interval doubles up to the interval, and starts over after a good one")
+  mutating func backoff() {
+    var delays: [Double] = []
+    for _ in 1...6 { delays.append(delay(.failed, random: 0.9)) }
+    #expect(delays == [60, 120, 240, 480, 900, 900])
+    #expect(delay(.unchanged) == 900)
+    #expect(delay(.failed) == 60)
+  }
+
+  @Test("a retry interval above the interval is kept as it is")
+  mutating func longRetry() {
+    schedule.settings.interval = .seconds(10)
+    #expect(delay(.failed) == 60)
+    #expect(delay(.failed) == 60)
+  }
+
+  @Test("P11: a time before which upstream wants no request is waited for")
+  mutating func hold() {
+    #expect(delay(.failed, hold: end + 3600) == 3600)
+    #expect(delay(.failed, hold: end + 1) == 120)
+  }
+
+  @Test("thousands of failures do not overflow")
+  mutating func manyFailures() {
+    for _ in 1...5000 { _ = delay(.failed) }
+    #expect(delay(.failed) == 900)
+  }
+}
