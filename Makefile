@@ -1,0 +1,33 @@
+# make demo and make test are all that a newcomer needs; both install what is missing.
+
+PACKAGES := libsqlite3-dev libsystemd-dev
+# Changing a -Xswiftc flag rebuilds everything, so each kind of build has one set.
+CHECKS   := --explicit-target-dependency-import-check error
+RELEASE  := -c release --static-swift-stdlib -Xlinker -s
+
+.PHONY: demo build test lint packages clean
+
+demo: build
+	.build/release/rosterd demo
+
+build: packages
+	swift build $(RELEASE) $(CHECKS) --product rosterd
+	swift build $(RELEASE) $(CHECKS) --product rosterctl
+
+test: packages
+	swift build --build-tests $(CHECKS)
+	swift test --skip-build $(CHECKS)
+
+lint:
+	swift format lint --strict -r Sources Tests Package.swift
+
+packages:
+	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+	  as_root=$$([ $$(id -u) = 0 ] || echo sudo); \
+	  $$as_root apt-get update -q && $$as_root env DEBIAN_FRONTEND=noninteractive \
+	    apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends $$missing; \
+	fi
+
+clean:
+	swift package clean
