@@ -102,7 +102,9 @@ let package = Package(
     tests(of: "RosterSync"),
     tests(of: "RosterStatus", [nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterSystemd"),
-    tests(of: "RosterSimulator", ["RosterFetch"]),
+    tests(
+      of: "RosterSimulator",
+      [nio("NIOCore"), nio("NIOHTTP1"), .product(name: "AsyncHTTPClient", package: "async-http-client")]),
     tests(of: "RosterTerminal"),
     tests(
       of: "RosterDaemon",

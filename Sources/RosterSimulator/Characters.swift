@@ -1,0 +1,116 @@
+internal import FoundationEssentials
+package import RosterModel
+
+/// Characters that the simulator makes up: the same ones each time.
+package enum Characters {
+  /// As many as the public API has, on 42 pages of 20.
+  package static let usual = 826
+  /// Named in every body, and no address of the simulator, as with the real API behind a proxy (the name is reserved by RFC 2606).
+  package static let publicURL = "https://roster.example/api"
+
+  /// Ids 1…count, in order.
+  package static func made(_ count: Int) -> [Character] {
+    var dice = Dice(state: 20_171_104)
+    return (1...max(count, 1)).prefix(count).map { made(id: $0, &dice) }
+  }
+
+  private static func made(id: Int, _ dice: inout Dice) -> Character {
+    let species = dice.pick(kinds)
+    let home = dice.place()
+    return Character(
+      id: Int64(id), name: dice.name(), status: dice.pick(["Alive", "Alive", "Alive", "Dead", "Dead", "unknown"]),
+      species: species.name, type: dice.pick(species.types),
+      gender: dice.pick(["Male", "Female", "Female", "Male", "Genderless", "unknown"]),
+      origin: dice.pick([home, home, .init(name: "unknown")]), location: dice.pick([home, dice.place()]),
+      image: "\(publicURL)/character/avatar/\(id).jpeg", url: "\(publicURL)/character/\(id)",
+      created: Date(timeIntervalSince1970: firstCreated + Double(id * hourAndABit)).rfc3339, episodes: dice.episodes())
+  }
+
+  /// 2019-03-02T08:15:30.250Z and steps from it; any time would do.
+  private static let firstCreated = 1_551_514_530.25
+  private static let hourAndABit = 4_217
+
+  private static let kinds: [(name: String, types: [String])] = [
+    ("Human", ["", "", "", "", "Clone", "Stowaway"]), ("Human", [""]),
+    ("Alien", ["", "Thornback", "Dune Whistler", "Mirror-Keeper", "Ångström Drifter"]),
+    ("Humanoid", ["", "Tide-born", "Moth-Person", "Half-Statue"]), ("Robot", ["", "Lamp", "Self-aware Kettle"]),
+    ("Animal", ["", "Otter", "Talking Heron"]), ("Lichen", ["Choir", ""]), ("Cloud", ["", "Cumulus \"Grand\""]),
+    ("unknown", [""]),
+  ]
+}
+
+extension Character {
+  /// The same one with ` ·vN` behind each of its texts (in place of an earlier mark), so that a mixture of two versions shows.
+  package func marked(_ version: Int) -> Character {
+    func mark(_ text: String) -> String {
+      "\(text.split(separator: " ·v", omittingEmptySubsequences: false).first ?? "") ·v\(version)"
+    }
+    var copy = self
+    for field in [\Character.name, \.status, \.species, \.type, \.gender, \.image, \.url, \.created] {
+      copy[keyPath: field] = mark(copy[keyPath: field])
+    }
+    for place in [\Character.origin, \.location] {
+      copy[keyPath: place] = Place(name: mark(self[keyPath: place].name), url: mark(self[keyPath: place].url))
+    }
+    copy.episodes = episodes.map(mark)
+    return copy
+  }
+}
+
+/// SplitMix64: the same throws for the same start, on every machine (Steele, Lea, Flood 2014, fig. 16).
+private struct Dice: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  mutating func pick<Element>(_ choices: [Element]) -> Element {
+    choices[Int(next() % UInt64(choices.count))]
+  }
+
+  mutating func name() -> String {
+    let first = pick(Self.firstNames)
+    return switch next() % 8 {
+    case 0: first
+    case 1: "\(pick(Self.titles)) \(pick(Self.lastNames))"
+    default: "\(first) \(pick(Self.lastNames))"
+    }
+  }
+
+  mutating func place() -> Character.Place {
+    let index = Int(next() % UInt64(Self.places.count))
+    return Character.Place(name: Self.places[index], url: "\(Characters.publicURL)/location/\(index + 1)")
+  }
+
+  /// Most are seen once or twice, a few nearly always.
+  mutating func episodes() -> [String] {
+    let seasons = 51
+    let first = Int(next() % UInt64(seasons))
+    let often = next() % 12 == 0
+    let count = often ? Int(next() % 31) : Int(next() % 3)
+    return (first...min(first + count, seasons - 1)).map { "\(Characters.publicURL)/episode/\($0 + 1)" }
+  }
+
+  private static let titles = ["Captain", "Dr.", "Old", "Judge", "The Younger", "Madame", "Señor", "Auntie"]
+  private static let firstNames = [
+    "Abiola", "Ada", "Bertrand", "Chidi", "Dorothea", "Éloïse", "Fenna", "Gudrun", "Hiroko", "Ines", "Jasper",
+    "Kaveh", "Lowri", "Łucja", "Mattias", "Nanna", "Oksana", "Priya", "Quill", "Rosalind", "Søren", "Tamsin", "Udo",
+    "Vesna", "Wren", "Xóchitl", "Yusuf", "Zoë", "美咲", "Ζωή", "Наталья", "Bo \"Buttons\"",
+  ]
+  private static let lastNames = [
+    "Abernathy", "Bjørnstad", "Calloway", "D'Arcy", "Eastwick", "Fairweather", "Gutiérrez", "Holloway", "Ibáñez",
+    "Jankowski", "Kettleworth", "Løvenskiold", "Marchetti", "Nightingale", "O’Malley", "Pemberton", "Quartermain",
+    "Rasmussen", "Şahin", "Thistlewood", "Umarov", "Vogelsang", "Winterbourne", "Yamashita", "Zápotocký", "C-41",
+  ]
+  private static let places = [
+    "Harbour of Lanterns", "Kettle Moon", "Upper Fenwick", "The Quiet Orbit", "Station 7-G", "Saltmarsh",
+    "Øresund Deep",
+    "Glasshouse District", "Mount Perpendicular", "Île aux Moulins", "Second-Hand Planet", "Tannery Row", "Nebula Nº 9",
+    "The Long Staircase", "Port Cassava", "Borrowed Earth (B-12)", "Weather Archive", "Ашхабад Orbital",
+  ]
+}

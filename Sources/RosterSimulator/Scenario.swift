@@ -1,0 +1,71 @@
+package import RosterModel
+
+/// How the simulated upstream behaves: a value that a test builds, and may change while the simulator runs.
+package struct Scenario: Sendable {
+  /// What an answer carries to be asked with again (RFC 9110 §8.8).
+  package enum Validators: Sendable, Equatable {
+    case none, etag
+    /// Last-Modified, so much older than the start or the latest update.
+    case lastModified(age: Duration)
+  }
+
+  /// In the order of their pages.
+  package var characters: [Character]
+  /// From a request's arrival to the first byte of its answer, for pages and tokens alike.
+  package var latency: Duration = .zero
+  package var validators: Validators = .etag
+  package var tokens: Tokens
+  /// All that match a request apply to it, in this order.
+  package var rules: [Rule]
+
+  package init(
+    characters: [Character] = Characters.made(Characters.usual), tokens: Tokens = Tokens(), rules: [Rule] = []
+  ) {
+    self.characters = characters
+    self.tokens = tokens
+    self.rules = rules
+  }
+
+  /// What `rosterd demo` pulls: at a concurrency of 8, page 1 and two full rounds pass, and the eight requests of the third meet a dead token.
+  package static var demo: Scenario {
+    var scenario = Scenario(tokens: Tokens(flow: .oauth2Refresh, uses: [17]))
+    scenario.latency = .milliseconds(100)
+    return scenario
+  }
+}
+
+extension Scenario {
+  /// How tokens are granted, and when they die.
+  package struct Tokens: Sendable {
+    /// The wire shapes of `auth.flow`; a request in another shape than the chosen one is refused.
+    package enum Flow: String, Sendable, CaseIterable {
+      case none
+      case fixed = "static"
+      case oauth2Refresh = "oauth2_refresh"
+      case oauth2ClientCredentials = "oauth2_client_credentials"
+      case authenticateForm = "authenticate_form"
+      case bearerRefresh = "bearer_refresh"
+    }
+
+    package var flow: Flow
+    /// How many page answers the tokens of generation 0, 1, … are good for; later generations have no such end.
+    package var uses: [Int]
+    /// After so long an access token is refused; nil: never.
+    package var lifetime: Duration?
+    /// `expires_in` as announced, in seconds, whatever `lifetime` is; nil: left out.
+    package var expiresIn: Int?
+    /// Access tokens are JWTs, whose `exp` is `lifetime` or an hour ahead.
+    package var areJWTs = false
+    /// false: the answer of an OAuth flow names no refresh token and the old one stays good.
+    package var rotate = true
+    /// The client credentials grant gives a refresh token too.
+    package var grantRefreshToken = false
+
+    package init(flow: Flow = .none, uses: [Int] = [], lifetime: Duration? = nil, expiresIn: Int? = nil) {
+      self.flow = flow
+      self.uses = uses
+      self.lifetime = lifetime
+      self.expiresIn = expiresIn
+    }
+  }
+}

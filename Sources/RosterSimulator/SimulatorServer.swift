@@ -1,0 +1,160 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+internal import RosterModel
+
+/// The sockets of the simulator: one event loop, HTTP/1.1, keep-alive.
+struct SimulatorServer: Sendable {
+  private let group: MultiThreadedEventLoopGroup
+  let port: Int
+
+  static func start(_ backend: Backend) async throws -> SimulatorServer {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelInitializer { channel in
+        backend.with { upstream, _ in upstream.counts.connections += 1 }
+        return channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+          try channel.pipeline.syncOperations.addHandler(Connection(backend))
+        }
+      }
+    do {
+      let channel = try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
+      return SimulatorServer(group: group, port: channel.localAddress?.port ?? 0)
+    } catch {
+      try? await group.shutdownGracefully()
+      throw error
+    }
+  }
+
+  func stop() async {
+    // It fails only where it was shut down before, which is what is asked for.
+    try? await group.shutdownGracefully()
+  }
+}
+
+/// One connection: gathers a request, asks the backend, and sends what it answers.
+private final class Connection: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private let backend: Backend
+  private var head: HTTPRequestHead?
+  private var body: [UInt8] = []
+  private var active: Int?
+
+  init(_ backend: Backend) {
+    self.backend = backend
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      self.head = head
+      body = []
+    case .body(let bytes): body.append(contentsOf: bytes.readableBytesView)
+    case .end:
+      guard let head else { return }
+      let headers = head.headers.map { Request.Header($0.name, $0.value) }
+      let request = Request(head.method == .POST ? .post : .get, head.uri, headers: headers, body: body)
+      let channel = context.channel
+      let backend = backend
+      active = backend.receive(request) { id, plan in
+        Delivery(id: id, plan: plan, channel: channel, backend: backend).start()
+      }
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if let active { backend.ended(active, abandoned: true) }
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.close(promise: nil)
+  }
+}
+
+/// Sends one answer, up to where its fault breaks it off.
+private struct Delivery: Sendable {
+  let id: Int
+  let plan: Upstream.Plan
+  let channel: any Channel
+  let backend: Backend
+
+  func start() {
+    channel.eventLoop.scheduleTask(in: .nanoseconds(Int64(plan.latency.seconds * 1e9))) { send() }
+  }
+
+  private func send() {
+    if plan.drop { return reset() }
+    let cut = plan.cut?.after
+    let half = plan.response.body.count / 2
+    switch cut {
+    case nil:
+      sendHead()
+      sendBody(plan.response.body[...])
+      sendEnd()
+      return
+    case .nothing: break
+    case .head: sendHead()
+    case .half:
+      sendHead()
+      sendBody(plan.response.body[..<half])
+    }
+    channel.flush()
+    switch plan.cut?.ending {
+    case .reset: reset()
+    case .stall:
+      backend.stall(id, plan.seen) {
+        channel.eventLoop.execute {
+          if cut == .nothing { sendHead() }
+          sendBody(plan.response.body[(cut == .half ? half : 0)...])
+          sendEnd()
+        }
+      }
+    case .close, nil: finish { channel.close() }
+    }
+  }
+
+  private func sendHead() {
+    var headers = HTTPHeaders(plan.response.headers.map { ($0.name, $0.value) })
+    if plan.response.status != Self.notModified {
+      headers.add(name: "Content-Length", value: "\(plan.response.body.count)")
+    }
+    let status = HTTPResponseStatus(statusCode: plan.response.status)
+    write(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers)))
+  }
+
+  private func sendBody(_ bytes: ArraySlice<UInt8>) {
+    if !bytes.isEmpty { write(.body(.byteBuffer(ByteBuffer(bytes: bytes)))) }
+  }
+
+  private func sendEnd() {
+    // Counted before it is sent, so that who has read the answer finds it counted.
+    backend.ended(id, abandoned: false)
+    write(.end(nil))
+    channel.flush()
+  }
+
+  private func write(_ part: HTTPServerResponsePart) {
+    channel.write(part, promise: nil)
+  }
+
+  private func finish(_ close: () -> EventLoopFuture<Void>) {
+    backend.ended(id, abandoned: false)
+    _ = close()
+  }
+
+  /// SO_LINGER with no time to linger: close sends RST, not FIN (socket(7)).
+  private func reset() {
+    finish {
+      guard let socket = channel as? any SocketOptionProvider else { return channel.close() }
+      return socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).flatMap { channel.close() }
+    }
+  }
+
+  private static let notModified = 304
+}

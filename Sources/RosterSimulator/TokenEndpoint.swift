@@ -1,0 +1,211 @@
+internal import FoundationEssentials
+internal import RosterModel
+
+/// What the operator puts into the credential files; made up, so nothing to hide. nil: not part of the flow.
+package struct Credentials: Sendable, Equatable {
+  package var accessToken: String?
+  package var refreshToken: String?
+  package var clientID: String?
+  package var clientSecret: String?
+
+  /// By their names in `credentials_dir`.
+  package var files: [String: String] {
+    ["access_token": accessToken, "refresh_token": refreshToken, "client_id": clientID, "client_secret": clientSecret]
+      .compactMapValues { $0 }
+  }
+}
+
+/// Grants tokens with strict rotation and decides which ones are good. A value: one method an event, time an argument.
+struct TokenEndpoint {
+  enum Outcome: Equatable { case granted, refused, reused }
+
+  private struct Access {
+    var generation: Int
+    var dies: Date?
+    var usesLeft: Int?
+  }
+
+  var settings: Scenario.Tokens
+  private(set) var credentials = Credentials()
+  /// Every token and secret there ever was, for tests that look for leaks.
+  private(set) var secrets: [String] = []
+  private var generation = 0
+  private var access: [String: Access] = [:]
+  private var generations: [String: Int] = [:]
+  private var refreshToken: String?
+  private var spent: Set<String> = []
+
+  init(_ settings: Scenario.Tokens, now: Date) {
+    self.settings = settings
+    newSession(now: now)
+  }
+
+  /// Ends everything granted before, and starts with generation 0.
+  mutating func newSession(now: Date) {
+    revoke()
+    generation = 0
+    credentials = Credentials()
+    let flow = settings.flow
+    guard flow != .none else { return }
+    if flow != .oauth2ClientCredentials { credentials.accessToken = grantAccess(now: now) }
+    if flow != .fixed && flow != .oauth2ClientCredentials { credentials.refreshToken = grantRefresh() }
+    if flow == .oauth2Refresh || flow == .oauth2ClientCredentials {
+      credentials.clientID = "roster:client"  // the colon must travel encoded (RFC 6749 §2.3.1)
+      credentials.clientSecret = secret("client+secret%")
+    }
+  }
+
+  /// No token granted so far is good any more, the refresh token included.
+  mutating func revoke() {
+    access = [:]
+    if let refreshToken { spent.insert(refreshToken) }
+    refreshToken = nil
+  }
+
+  /// Access tokens granted so far are refused from now on; the refresh token stays good.
+  mutating func killAccess() { access = [:] }
+
+  /// Of an `Authorization` header, whether its token is good or not.
+  func generation(of authorization: String?) -> Int? {
+    bearer(authorization).flatMap { generations[$0] }
+  }
+
+  /// Whether a request with that header is answered, which uses its token once.
+  mutating func admit(_ authorization: String?, now: Date) -> Bool {
+    if settings.flow == .none { return true }
+    guard let token = bearer(authorization), let found = access[token] else { return false }
+    if let dies = found.dies, dies <= now { return false }
+    if found.usesLeft == 0 { return false }
+    access[token]?.usesLeft = found.usesLeft.map { $0 - 1 }
+    return true
+  }
+
+  /// A POST to the token URL.
+  mutating func answer(_ request: Request, now: Date) -> (response: Response, outcome: Outcome) {
+    let authorization = Response(status: 0, headers: request.headers)["Authorization"]
+    let form = Form(request.body)
+    switch settings.flow {
+    case .none, .fixed: return refuse("unsupported_grant_type")
+    case .bearerRefresh:
+      guard request.body.isEmpty, let token = bearer(authorization) else { return refuse("invalid_request") }
+      return refresh(token, now: now)
+    case .authenticateForm:
+      guard let token = form["refreshToken"] else { return refuse("invalid_request") }
+      return refresh(token, now: now)
+    case .oauth2Refresh, .oauth2ClientCredentials:
+      guard isClient(authorization) else { return refuse("invalid_client", status: 401) }
+      if form["grant_type"] == "refresh_token", let token = form["refresh_token"] { return refresh(token, now: now) }
+      guard settings.flow == .oauth2ClientCredentials, form["grant_type"] == "client_credentials" else {
+        return refuse("unsupported_grant_type")
+      }
+      return grant(refresh: settings.grantRefreshToken ? grantRefresh() : nil, now: now)
+    }
+  }
+
+  private mutating func refresh(_ token: String, now: Date) -> (Response, Outcome) {
+    if spent.contains(token) {
+      revoke()
+      return (refuse("invalid_grant").response, .reused)
+    }
+    guard token == refreshToken else { return refuse("invalid_grant") }
+    let isOAuth = settings.flow != .authenticateForm && settings.flow != .bearerRefresh
+    if isOAuth && !settings.rotate { return grant(refresh: nil, now: now) }
+    spent.insert(token)
+    return grant(refresh: grantRefresh(), now: now)
+  }
+
+  private mutating func grant(refresh: String?, now: Date) -> (Response, Outcome) {
+    generation += 1
+    let access = grantAccess(now: now)
+    let fields: [(String, String?)] =
+      switch settings.flow {
+      case .authenticateForm: [("token", access), ("refreshToken", refresh)]
+      case .bearerRefresh: [("accessToken", access), ("refreshToken", refresh)]
+      default: [("access_token", access), ("refresh_token", refresh), ("token_type", "Bearer")]
+      }
+    var members = fields.compactMap { name, value in value.map { #""\#(name)":"\#($0)""# } }
+    if let expiresIn = settings.expiresIn { members.append(#""expires_in":\#(expiresIn)"#) }
+    return (Response(status: 200, body: Array("{\(members.joined(separator: ","))}".utf8)), .granted)
+  }
+
+  private func refuse(_ error: String, status: Int = 400) -> (response: Response, outcome: Outcome) {
+    (Response(status: status, body: Array(#"{"error":"\#(error)"}"#.utf8)), .refused)
+  }
+
+  private mutating func grantAccess(now: Date) -> String {
+    let dies = settings.lifetime.map { now + $0.seconds }
+    let uses = generation < settings.uses.count ? settings.uses[generation] : nil
+    let token = settings.areJWTs ? jwt(dies: dies ?? now + Self.hour) : secret("access-\(generation)")
+    if settings.areJWTs { secrets.append(token) }
+    access[token] = Access(generation: generation, dies: dies, usesLeft: uses)
+    generations[token] = generation
+    return token
+  }
+
+  private mutating func grantRefresh() -> String {
+    let token = secret("refresh-\(generation)")
+    refreshToken = token
+    return token
+  }
+
+  /// Random, so that no other simulator takes it for its own.
+  private mutating func secret(_ name: String) -> String {
+    secrets.append("\(name)-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))")
+    return secrets[secrets.count - 1]
+  }
+
+  private mutating func jwt(dies: Date) -> String {
+    let id = secret("jwt-\(generation)")
+    let claims = #"{"exp":\#(Int(dies.timeIntervalSince1970)),"jti":"\#(id)"}"#
+    return [#"{"alg":"none","typ":"JWT"}"#, claims, id].map(base64URL).joined(separator: ".")
+  }
+
+  /// Unpadded (RFC 7515 §2).
+  private func base64URL(_ text: String) -> String {
+    Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+
+  private func bearer(_ authorization: String?) -> String? {
+    guard let authorization, authorization.hasPrefix("Bearer ") else { return nil }
+    return String(authorization.dropFirst("Bearer ".count))
+  }
+
+  /// HTTP Basic, its two parts form-encoded (RFC 6749 §2.3.1).
+  private func isClient(_ authorization: String?) -> Bool {
+    guard let authorization, authorization.hasPrefix("Basic "),
+      let decoded = Data(base64Encoded: String(authorization.dropFirst("Basic ".count)))
+    else { return false }
+    let parts = decoded.split(separator: UInt8(ascii: ":"), maxSplits: 1).map { Form.decode($0) }
+    return parts == [credentials.clientID, credentials.clientSecret]
+  }
+
+  private static let hour = 3600.0
+}
+
+/// A body of `application/x-www-form-urlencoded`.
+struct Form {
+  private var fields: [String: String] = [:]
+
+  init(_ body: [UInt8]) {
+    for pair in body.split(separator: UInt8(ascii: "&")) {
+      let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { fields[Self.decode(parts[0])] = Self.decode(parts[1]) }
+    }
+  }
+
+  subscript(name: String) -> String? { fields[name] }
+
+  static func decode(_ bytes: some Sequence<UInt8>) -> String {
+    var decoded: [UInt8] = []
+    var rest = Array(bytes)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+        decoded.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+      }
+    }
+    return String(decoding: decoded, as: UTF8.self)
+  }
+}

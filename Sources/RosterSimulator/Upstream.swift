@@ -1,0 +1,131 @@
+internal import FoundationEssentials
+internal import RosterModel
+
+/// The simulated upstream without its sockets: what it answers to each request, and what it has counted.
+struct Upstream {
+  /// How one request is answered.
+  struct Plan {
+    var seen: Seen
+    var response: Response
+    var latency: Duration
+    var drop: Bool
+    var cut: (after: Fault.Cut, ending: Fault.Ending)?
+  }
+
+  var scenario: Scenario {
+    didSet { tokens.settings = scenario.tokens }
+  }
+  var counts = Counts()
+  var tokens: TokenEndpoint
+  var changedAt: Date
+
+  init(_ scenario: Scenario, now: Date) {
+    self.scenario = scenario
+    tokens = TokenEndpoint(scenario.tokens, now: now)
+    changedAt = now
+  }
+
+  mutating func receive(_ request: Request, now: Date) -> Plan {
+    let target = Target(request)
+    counts.began(target)
+    var seen = Seen(target: target, request: request)
+    seen.ordinal = ordinal(of: target)
+    if target != .token { seen.generation = tokens.generation(of: seen["Authorization"]) }
+    let faults = Faults(of: seen, from: &scenario.rules)
+    for edit in faults.edits { edit(&scenario.characters) }
+    if !faults.edits.isEmpty { changedAt = now }
+
+    var response = Response(status: 0)
+    if let instead = faults.answer {
+      response = instead
+    } else if !faults.drop {
+      response = target == .token ? grant(request, now: now) : answer(seen, faults.page, now: now)
+    }
+    seen.status = faults.drop ? nil : response.status
+    counts.note(seen)
+    dress(&response, now: now)
+    return Plan(seen: seen, response: response, latency: scenario.latency, drop: faults.drop, cut: faults.cut)
+  }
+
+  private func ordinal(of target: Target) -> Int {
+    switch target {
+    case .page: counts.pageRequests.count + 1
+    case .token: counts.tokenRequests.count + 1
+    default: 0
+    }
+  }
+
+  private mutating func grant(_ request: Request, now: Date) -> Response {
+    let (response, outcome) = tokens.answer(request, now: now)
+    switch outcome {
+    case .granted: counts.tokensGranted += 1
+    case .refused: counts.tokensRefused += 1
+    case .reused:
+      counts.tokensRefused += 1
+      counts.reuses += 1
+    }
+    return response
+  }
+
+  private mutating func answer(_ seen: Seen, _ distortion: PageEndpoint.Distortion, now: Date) -> Response {
+    guard tokens.admit(seen["Authorization"], now: now) else {
+      let challenge = Request.Header("WWW-Authenticate", #"Bearer error="invalid_token""#)
+      return Response(status: 401, headers: [challenge], body: Array(#"{"error":"invalid_token"}"#.utf8))
+    }
+    switch seen.target {
+    case .page(let page):
+      return validated(PageEndpoint.page(page, of: scenario.characters, distortion), for: seen)
+    case .characters(let ids): return PageEndpoint.characters(ids, of: scenario.characters)
+    default: return Response(status: 404, body: Array(PageEndpoint.nothingHere.utf8))
+    }
+  }
+
+  /// Adds the validator, and takes the body away where the request's one still holds (RFC 9110 §13.1).
+  private func validated(_ response: Response, for seen: Seen) -> Response {
+    guard response.status == 200 else { return response }
+    let validator: Request.Header
+    let unchanged: Bool
+    switch scenario.validators {
+    case .none: return response
+    case .etag:
+      validator = Request.Header("ETag", #"W/"\#(String(fingerprint(response.body), radix: 16))""#)
+      unchanged = seen["If-None-Match"] == validator.value
+    case .lastModified(let age):
+      validator = Request.Header("Last-Modified", httpDate(changedAt.addingTimeInterval(-age.seconds)))
+      unchanged = seen["If-Modified-Since"] == validator.value
+    }
+    return Response(
+      status: unchanged ? 304 : 200, headers: [validator], body: unchanged ? [] : response.body)
+  }
+
+  private func dress(_ response: inout Response, now: Date) {
+    response.headers.append(Request.Header("Date", httpDate(now)))
+    if response["Content-Type"] == nil, response.status != 304 {
+      response.headers.append(Request.Header("Content-Type", "application/json; charset=utf-8"))
+    }
+  }
+
+  /// FNV-1a, 64 bits: it need only differ between versions of a page.
+  private func fingerprint(_ bytes: [UInt8]) -> UInt64 {
+    bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+  }
+}
+
+extension Target {
+  /// `request.url`: path and query.
+  init(_ request: Request) {
+    let parts = request.url.split(separator: "?", maxSplits: 1)
+    let path = parts.first ?? ""
+    if request.method == .post {
+      self = path == "/token" || path == "/api/token" ? .token : .other
+    } else if path == "/api/character" || path == "/api/character/" {
+      let query = parts.count > 1 ? Form(Array(parts[1].utf8))["page"] : nil
+      // The real API takes what is no page for page 1.
+      self = .page(max(query.flatMap { Int($0) } ?? 1, 1))
+    } else if let ids = path.wholeMatch(of: /\/api\/character\/(.+)/)?.1 {
+      self = .characters(String(ids))
+    } else {
+      self = .other
+    }
+  }
+}

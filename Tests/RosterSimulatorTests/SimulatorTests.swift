@@ -1,0 +1,105 @@
+import FoundationEssentials
+import RosterModel
+import RosterSimulator
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SimulatorTests {
+  @Test("Held requests are judged when they arrive, counted, and answered when released")
+  func gates() async throws {
+    try await withSimulator { (simulator: Simulator) async throws in
+      simulator.hold(.pages(2...4))
+      async let second = simulator.page(2)
+      async let third = simulator.page(3)
+      async let fourth = simulator.page(4)
+      try await simulator.waitFor { $0.held == 3 }
+      #expect(try await simulator.page(1).status == 200)
+      simulator.update { characters in characters = [] }
+      simulator.release(.page(3))
+      #expect(try await third.json(PageJSON.self).results.first?.id == 41)
+      #expect(simulator.counts.held == 2)
+      simulator.release()
+      _ = try await (second, fourth)
+      #expect(simulator.counts.peakInFlight == 4 && simulator.counts.inFlight == 0)
+    }
+  }
+
+  @Test("A late 401 can be kept back until the refresh is over")
+  func late401() async throws {
+    try await withSimulator(Scenario(tokens: .init(flow: .authenticateForm, uses: [0]))) {
+      (simulator: Simulator) async throws in
+      let credentials = simulator.credentials
+      simulator.hold(.status(401))
+      async let late = simulator.page(5, token: credentials.accessToken)
+      try await simulator.waitFor { $0.held == 1 }
+      #expect(try await simulator.post("refreshToken=\(credentials.refreshToken ?? "")").status == 200)
+      simulator.release()
+      #expect(try await late.status == 401)
+      #expect(simulator.counts.requests(ofPage: 5)[0].generation == 0)
+    }
+  }
+
+  @Test("A stalled answer goes on when it is released", arguments: [Fault.Cut.nothing, .head, .half])
+  func stall(cut: Fault.Cut) async throws {
+    try await withSimulator(Scenario(rules: [.on(.page(1), .cut(after: cut, .stall))])) {
+      (simulator: Simulator) async throws in
+      async let page = simulator.page(1)
+      try await simulator.waitFor { $0.held == 1 }
+      simulator.release()
+      #expect(try await page.json(PageJSON.self).results.count == 20)
+    }
+  }
+
+  @Test("A client that goes away while its answer is held is told of")
+  func abandoned() async throws {
+    try await withSimulator { (simulator: Simulator) async throws in
+      simulator.hold(.anyPage)
+      let request = Task { try await simulator.page(1) }
+      try await simulator.waitFor { $0.held == 1 }
+      request.cancel()
+      _ = await request.result
+      let counts = try await simulator.waitFor { $0.abandoned == 1 }
+      #expect(counts.inFlight == 0 && counts.held == 0)
+    }
+  }
+
+  @Test("Latency passes before an answer, for many at once")
+  func latency() async throws {
+    var scenario = Scenario()
+    scenario.latency = .milliseconds(50)
+    try await withSimulator(scenario) { (simulator: Simulator) async throws in
+      let start = ContinuousClock.now
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for page in 1...8 { group.addTask { try await simulator.page(page).status } }
+        for try await status in group { #expect(status == 200) }
+      }
+      #expect(ContinuousClock.now - start >= .milliseconds(50))
+      #expect(simulator.counts.peakInFlight == 8)
+    }
+  }
+
+  @Test("Who waits for what never comes can be cancelled")
+  func cancelledWait() async throws {
+    try await withSimulator { (simulator: Simulator) async throws in
+      let wait = Task { try await simulator.waitFor { $0.strays == 1 } }
+      wait.cancel()
+      await #expect(throws: CancellationError.self) { try await wait.value }
+    }
+  }
+
+  @Test("In the demo eight requests meet the dead token after 17 answers, and one refresh mends it for good")
+  func demo() async throws {
+    var scenario = Scenario.demo
+    scenario.latency = .zero
+    try await withSimulator(scenario) { (simulator: Simulator) async throws in
+      let token = simulator.credentials.accessToken
+      for page in 1...17 { #expect(try await simulator.page(page, token: token).status == 200) }
+      for page in 18...25 { #expect(try await simulator.page(page, token: token).status == 401) }
+      #expect(simulator.counts.pages(answered: 401) == 8)
+
+      let refresh = "grant_type=refresh_token&refresh_token=\(simulator.credentials.refreshToken ?? "")"
+      let granted = try await simulator.post(refresh, headers: [simulator.credentials.basic])
+      let next = try granted.json([String: String].self)["access_token"]
+      for page in 18...42 { #expect(try await simulator.page(page, token: next).status == 200) }
+    }
+  }
+}
