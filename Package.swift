@@ -97,7 +97,7 @@ let package = Package(
     tests(of: "RosterModel"),
     tests(of: "RosterAuth"),
     tests(of: "RosterDecode"),
-    tests(of: "RosterFetch", ["RosterAuth", "RosterSimulator", nio("NIOCore"), nio("NIOPosix")]),
+    tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator"]),
     tests(of: "RosterCache"),
     tests(of: "RosterSync"),
     tests(of: "RosterStatus", [nio("NIOCore"), nio("NIOPosix")]),

@@ -1,0 +1,114 @@
+import RosterFetch
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// Runs the body against a running upstream, and puts both away after it.
+func withTransport(
+  _ scenario: Scenario = Scenario(), _ settings: HTTPTransport.Settings = .init(),
+  _ body: (Simulator, HTTPTransport) async throws -> Void
+) async throws {
+  let upstream = try await Simulator.start(scenario)
+  let transport = HTTPTransport(settings)
+  do { try await body(upstream, transport) } catch {
+    try await transport.shutdown()
+    await upstream.stop()
+    throw error
+  }
+  try await transport.shutdown()
+  await upstream.stop()
+}
+
+private func page(_ number: Int, of upstream: Simulator) -> Request {
+  Request(.get, "\(upstream.baseURL)/character?page=\(number)")
+}
+
+private func reason(_ send: () async throws -> Response) async -> Failure.Reason? {
+  do {
+    _ = try await send()
+    return nil
+  } catch { return (error as? Failure)?.reason }
+}
+
+@Suite struct HTTPTransportTests {
+  @Test("P1: connections are kept and used again")
+  func keptConnections() async throws {
+    try await withTransport { upstream, transport in
+      for _ in 1...5 { _ = try await transport.send(page(1, of: upstream)) }
+      #expect(upstream.counts.connections == 1)
+    }
+  }
+
+  @Test(
+    "P11: what breaks an exchange is told apart",
+    arguments: [
+      (.drop, .connection), (.cut(after: .nothing, .close), .connection), (.cut(after: .half, .close), .truncated),
+      (.cut(after: .half, .reset), .truncated), (.cut(after: .head, .close), .truncated),
+    ] as [(Fault, Failure.Reason)])
+  func broken(fault: Fault, expected: Failure.Reason) async throws {
+    try await withTransport(Scenario(rules: [.on(.page(1), fault)])) { upstream, transport in
+      #expect(await reason { try await transport.send(page(1, of: upstream)) } == expected)
+    }
+  }
+
+  @Test("P11: a connection refused")
+  func refused() async throws {
+    let upstream = try await Simulator.start()
+    await upstream.stop()
+    let transport = HTTPTransport(.init())
+    #expect(await reason { try await transport.send(page(1, of: upstream)) } == .connection)
+    try await transport.shutdown()
+  }
+
+  @Test(
+    "P11: an answer that does not come, or stops in the middle, is a timeout",
+    arguments: [Fault.Cut.nothing, .head, .half])
+  func timeout(cut: Fault.Cut) async throws {
+    let scenario = Scenario(rules: [.on(.page(1), .cut(after: cut, .stall))])
+    try await withTransport(scenario, .init(timeout: .milliseconds(100))) { upstream, transport in
+      #expect(await reason { try await transport.send(page(1, of: upstream)) } == .timeout)
+    }
+  }
+
+  @Test("P11: a kept connection that ends before the first byte is replaced at once, uncounted")
+  func keptConnectionEnds() async throws {
+    try await withTransport(Scenario(rules: [.on(.request(2), .cut(after: .nothing, .close))])) { upstream, transport in
+      _ = try await transport.send(page(1, of: upstream))
+      #expect(try await transport.send(page(2, of: upstream)).status == 200)
+      #expect(upstream.counts.requests(ofPage: 2).count == 2)
+    }
+  }
+
+  @Test("P11: a token request on a kept connection is never sent twice")
+  func tokenRequest() async throws {
+    let rules = [Rule.on(.anyToken, .cut(after: .nothing, .close))]
+    try await withTransport(Scenario(tokens: .init(flow: .authenticateForm), rules: rules)) { upstream, transport in
+      _ = try await transport.send(page(1, of: upstream))
+      #expect(await reason { try await transport.send(Request(.post, upstream.tokenURL)) } == .connection)
+      #expect(upstream.counts.tokenRequests.count == 1)
+    }
+  }
+
+  @Test("a cancelled request ends at once, as cancelled")
+  func cancelled() async throws {
+    try await withTransport { upstream, transport in
+      upstream.hold(.anyPage)
+      await #expect(throws: CancellationError.self) {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { _ = try await transport.send(page(1, of: upstream)) }
+          try await upstream.waitFor { $0.held == 1 }
+          group.cancelAll()
+          try await group.waitForAll()
+        }
+      }
+    }
+  }
+
+  @Test("P11: a body over 8 MiB is too large")
+  func tooLarge() async throws {
+    let body = String(repeating: " ", count: HTTPTransport.mostBytes + 1)
+    try await withTransport(Scenario(rules: [.on(.page(1), .answer(status: 200, body: body))])) { upstream, transport in
+      #expect(await reason { try await transport.send(page(1, of: upstream)) } == .tooLarge)
+    }
+  }
+}
