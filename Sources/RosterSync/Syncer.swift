@@ -1,6 +1,7 @@
 package import FoundationEssentials
 package import Logging
 package import RosterModel
+import Synchronization
 
 /// Drives one sync from its row in `syncs` to its end: performs what the machine decides.
 package actor Syncer {
@@ -64,7 +65,7 @@ package actor Syncer {
   private let clock: WallClock
   private let logger: Logger
   private let maxRemoval: Int
-  private var allowRemoval: Bool
+  private let allowRemoval: Mutex<Bool>
   private var machine: SyncMachine
 
   package init(
@@ -74,13 +75,13 @@ package actor Syncer {
     self.clock = clock
     self.logger = logger
     self.maxRemoval = maxRemoval
-    self.allowRemoval = allowRemoval
+    self.allowRemoval = Mutex(allowRemoval)
     machine = SyncMachine(upstream: upstream)
   }
 
   /// A request that joins may allow what the first one did not (P12).
-  package func joined(allowRemoval: Bool) {
-    self.allowRemoval = self.allowRemoval || allowRemoval
+  nonisolated package func joined(allowRemoval: Bool) {
+    if allowRemoval { self.allowRemoval.withLock { $0 = true } }
   }
 
   /// One sync. Never throws: how it ended is in the report.
@@ -109,7 +110,9 @@ package actor Syncer {
       let announced = try await pullAll(report, tally)
       steps.phase(.verifying)
       let found = try await steps.compare(announced.pages)
-      switch machine.compared(found, count: announced.count, maxRemoval: maxRemoval, allowRemoval: allowRemoval) {
+      switch machine.compared(
+        found, count: announced.count, maxRemoval: maxRemoval, allowRemoval: allowRemoval.withLock { $0 })
+      {
       case .publish(let removal): return try await publish(report, tally, announced.pages, removal)
       case .ask: return try await publish(report, tally, announced.pages, try await ask(report, tally))
       case .again(let reason): try await again(reason, report)

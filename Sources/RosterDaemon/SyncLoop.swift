@@ -1,0 +1,122 @@
+import FoundationEssentials
+import RosterModel
+import RosterSync
+
+/// What somebody who asks for a sync allows it.
+package struct SyncWish: Sendable, Equatable {
+  package var allowRemoval: Bool
+  package var retrySession: Bool
+
+  package init(allowRemoval: Bool = false, retrySession: Bool = false) {
+    self.allowRemoval = allowRemoval
+    self.retrySession = retrySession
+  }
+}
+
+/// The daemon's loop: one sync at a time, when it is due or asked for (P12).
+actor SyncLoop {
+  private struct Current {
+    var syncer: Syncer
+    /// nil until its row is written.
+    var id: Int64?
+  }
+
+  private let make: @Sendable (SyncWish, SyncLoop) -> Syncer
+  private let clock: WallClock
+  /// The first starts at once.
+  private var due: Date
+  private var current: Current?
+  private var wish: SyncWish?
+  private var askers: [CheckedContinuation<Int64, any Error>] = []
+  private var nap: Task<Void, any Error>?
+  private var isStopping = false
+
+  init(clock: WallClock, make: @escaping @Sendable (SyncWish, SyncLoop) -> Syncer) {
+    self.make = make
+    self.clock = clock
+    due = clock.now()
+  }
+
+  /// Returns when it is cancelled and the sync that ran has ended.
+  func run() async {
+    while !Task.isCancelled {
+      await sleepUntilDue()
+      if Task.isCancelled { break }
+      let wish = wish ?? SyncWish()
+      self.wish = nil
+      let syncer = make(wish, self)
+      current = Current(syncer: syncer)
+      _ = await syncer.run()
+    }
+    isStopping = true
+    refuse(with: stopping)
+  }
+
+  /// Starts a sync, or joins the one that runs; returns when its row is written.
+  func ask(_ asked: SyncWish) async throws -> (id: Int64, joined: Bool) {
+    if isStopping { throw stopping }
+    if let current {
+      current.syncer.joined(allowRemoval: asked.allowRemoval)
+      if let id = current.id { return (id, true) }
+      return (try await begunID(), true)
+    }
+    let joined = wish != nil
+    wish = SyncWish(
+      allowRemoval: asked.allowRemoval || wish?.allowRemoval == true,
+      retrySession: asked.retrySession || wish?.retrySession == true)
+    nap?.cancel()
+    return (try await begunID(), joined)
+  }
+
+  func begun(_ id: Int64) {
+    current?.id = id
+    for asker in askers { asker.resume(returning: id) }
+    askers = []
+  }
+
+  /// From here on the sync is not joined any more.
+  func ended(_ report: SyncReport, next: Date) {
+    current = nil
+    due = next
+    refuse(
+      with: Failure(.cannotWrite, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once"))
+  }
+
+  /// A new schedule holds from the next sync on; this moves it.
+  func reschedule(to date: Date) {
+    due = date
+    nap?.cancel()
+  }
+
+  /// Proof that the loop is alive: whoever calls it waits until the loop's own executor is free (S4).
+  func beat() {}
+
+  private func sleepUntilDue() async {
+    while wish == nil, !Task.isCancelled {
+      let left = due.timeIntervalSince(clock.now())
+      if left <= 0 { return }
+      let nap = Task { [clock] in try await clock.sleep(.seconds(left)) }
+      self.nap = nap
+      await withTaskCancellationHandler {
+        // A nap ends early where there is something to do; the loop looks itself.
+        _ = await nap.result
+      } onCancel: {
+        nap.cancel()
+      }
+    }
+  }
+
+  private func begunID() async throws -> Int64 {
+    try await withCheckedThrowingContinuation { askers.append($0) }
+  }
+
+  private func refuse(with failure: Failure) {
+    for asker in askers { asker.resume(throwing: failure) }
+    askers = []
+  }
+
+  private var stopping: Failure {
+    Failure(
+      .cancelled, step: "start a sync", subject: "rosterd", cause: "it is stopping", hint: "ask again when it runs")
+  }
+}
