@@ -1,0 +1,239 @@
+package import FoundationEssentials
+package import Logging
+package import RosterModel
+
+/// What readers can see now.
+package struct CacheFacts: Sendable, Equatable {
+  package var feed: String
+  /// The sync that published what is there; nil before the first.
+  package var snapshot: Int64?
+  /// Of the snapshot.
+  package var upstream: String?
+  package var publishedAt: String?
+  package var verifiedAt: String?
+  package var characters: Int
+  package var pages: Int
+  /// The last sync that has ended.
+  package var last: SyncReport?
+}
+
+/// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a defect).
+package actor Cache {
+  /// What was met on opening.
+  package struct Opening: Sendable, Equatable {
+    /// Where a damaged cache was moved.
+    package var movedAside: String?
+    /// Nobody closed it the last time: `check` it once there is time.
+    package var wasUnclean = false
+  }
+
+  package nonisolated let path: String
+  package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    executor.asUnownedSerialExecutor()
+  }
+
+  let upstream: String
+  let logger: Logger
+  let interruption = Interruption()
+  var database: Database?
+  /// The pages of which `comparison` was made; nil as soon as something is staged.
+  var compared: Int?
+  private var opening = Opening()
+  private var metDamage = false
+  private let executor: SerialQueue
+
+  private init(path: String, upstream: String, logger: Logger) {
+    self.path = path
+    self.upstream = upstream
+    self.logger = logger
+    executor = SerialQueue(label: "rosterd.cache")
+  }
+
+  /// Opens the cache for one writer, or makes it. `standing`: what `CacheFile.inspect` said before the lock was taken.
+  package static func open(
+    path: String, upstream: String, standing: CacheFile.Standing? = nil, now: Date, logger: Logger
+  ) async throws -> Cache {
+    let cache = Cache(path: path, upstream: upstream, logger: logger)
+    try await cache.start(standing ?? CacheFile.inspect(path), at: now)
+    return cache
+  }
+
+  package var opened: Opening { opening }
+
+  /// In bytes, without asking the database.
+  package nonisolated func sizes() -> (database: Int64, wal: Int64) {
+    (CacheFile.size(path), CacheFile.size(path + "-wal"))
+  }
+
+  package func facts() throws -> CacheFacts {
+    try perform("read the cache") { database in
+      let last = try database.first(
+        "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
+      let facts = try database.first(
+        """
+        SELECT feed, snapshot, upstream, published_at, verified_at, characters, pages FROM cache_info
+        """
+      ) {
+        CacheFacts(
+          feed: $0.text(0), snapshot: $0.optionalInteger(1), upstream: $0.optionalText(2),
+          publishedAt: $0.optionalText(3), verifiedAt: $0.optionalText(4), characters: $0.int(5),
+          pages: $0.int(6), last: last)
+      }
+      // The row is made with the file.
+      guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
+      return facts
+    }
+  }
+
+  /// Reads the whole file. False: it is damaged, and `recover` is due. Takes a second for a million characters; `interruptPublish` ends it early.
+  package func check() throws -> Bool {
+    do {
+      try perform("check the cache") { database in
+        database.arm(interruption)
+        defer { try? interruption.disarm() }
+        try Self.verify(database)
+      }
+      return true
+    } catch let failure as Failure where metDamage {
+      logger.error("\(failure)")
+      return false
+    }
+  }
+
+  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was staged.
+  /// Returns where the damaged cache is now; nil where the cache itself is sound.
+  package func recover(at date: Date) throws -> String? {
+    guard metDamage else { return nil }
+    metDamage = false
+    compared = nil
+    do {
+      let database = try connection
+      try Self.verify(database)
+      try renewStaging(database, because: "it is damaged")
+      return nil
+    } catch let error as SQLiteError where error.kind == .damaged {
+      close()
+      return try replace(at: date)
+    } catch let error as SQLiteError {
+      throw error.failure("recover the cache", path)
+    }
+  }
+
+  /// Breaks off a publish or a check that runs, from any thread, unless its COMMIT has begun.
+  package nonisolated func interruptPublish() { interruption.interrupt() }
+
+  /// Leaves `-wal` and `-shm` for readers. A long log is left to the next start: a stop has seconds.
+  package func close() {
+    if sizes().wal > Self.longestLogAtClose { database?.checkpointOnClose(false) }
+    database?.close()
+    database = nil
+  }
+
+  var connection: Database {
+    get throws {
+      guard let database else {
+        throw SQLiteError(code: 21, message: "the cache is closed")  // SQLITE_MISUSE
+      }
+      return database
+    }
+  }
+
+  /// Every statement runs in here: what SQLite reports becomes a `Failure`, and damage is remembered.
+  func perform<Result>(_ step: String, _ body: (Database) throws -> Result) throws -> Result {
+    do {
+      return try body(connection)
+    } catch let error as SQLiteError {
+      if error.kind == .interrupted { throw CancellationError() }
+      if error.kind == .damaged { metDamage = true }
+      throw error.failure(step, path)
+    }
+  }
+
+  /// 64 MiB: about 0.2 s of writing on a plain disk.
+  private static let longestLogAtClose: Int64 = 64 << 20
+  /// Another writer can only be a person with a shell: wait a little, then say so.
+  static let lockTimeout: Int32 = 5_000
+  /// KiB for each file: memory that a sync of any length may use.
+  private static let pageCache = 4_000
+  /// Bytes that a log may keep after a checkpoint.
+  private static let logLimit = 4 << 20
+
+  private func start(_ standing: CacheFile.Standing, at date: Date) throws {
+    do {
+      switch standing {
+      case .absent:
+        try CacheFile.create(path)
+        try connect()
+      case .ours:
+        opening.wasUnclean = sizes().wal > 0
+        try connect()
+      case .damaged: opening.movedAside = try replace(at: date)
+      }
+    } catch let error as SQLiteError where error.kind == .damaged {
+      opening.movedAside = try replace(at: date)
+      opening.wasUnclean = false
+    } catch let error as SQLiteError {
+      throw error.failure("open the cache", path)
+    }
+  }
+
+  private func replace(at date: Date) throws -> String {
+    do {
+      let aside = try CacheFile.moveAside(path, at: date)
+      logger.error("the cache was damaged: it was moved aside, and all is pulled anew", metadata: ["path": "\(aside)"])
+      try CacheFile.create(path)
+      try connect()
+      return aside
+    } catch let error as SQLiteError {
+      throw error.failure("make the cache anew", path)
+    }
+  }
+
+  private func connect() throws {
+    let opened = try Database(path: path, access: .writer)
+    do {
+      try prepare(opened)
+    } catch {
+      opened.checkpointOnClose(false)
+      opened.close()
+      throw error
+    }
+    database = opened
+  }
+
+  private func prepare(_ database: Database) throws {
+    try database.keepLog()
+    database.wait(milliseconds: Self.lockTimeout)
+    let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
+    guard version <= Schema.version else { throw CacheFile.newer(path, version) }
+    try CacheFile.setModes(path)
+    try database.execute(
+      """
+      PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(Self.logLimit);
+      PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.pageCache);
+      """)
+    try Schema.migrate(database)
+    do {
+      // The first transaction makes -wal and -shm, which a reader without write permission needs.
+      try database.run("UPDATE syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
+      try database.run("SELECT * FROM cache_info")
+    } catch let error as SQLiteError where error.kind == .other {
+      throw SQLiteError.damaged(error.message)  // a table is missing
+    }
+    try CacheFile.setModes(path)
+    try attachStaging(database)
+  }
+
+  private static func verify(_ database: Database) throws {
+    let found = try database.first("PRAGMA main.quick_check(1)") { $0.text(0) }
+    guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
+    try database.execute("INSERT INTO characters_fts(characters_fts) VALUES ('integrity-check')")
+  }
+}
+
+extension SQLiteError {
+  /// Damage that SQLite itself does not see as such.
+  static func damaged(_ message: String) -> SQLiteError {
+    SQLiteError(code: 11, message: message)  // SQLITE_CORRUPT
+  }
+}

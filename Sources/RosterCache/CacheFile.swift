@@ -1,0 +1,148 @@
+internal import FoundationEssentials
+import Glibc
+internal import RosterModel
+
+/// The cache as a file: whose it is, its mode, and its way out when it is damaged.
+package enum CacheFile {
+  package enum Standing: Sendable, Equatable {
+    /// There is none yet, or an empty one.
+    case absent
+    /// Rosterd made it.
+    case ours
+    /// Rosterd made it, and it is no SQLite file any more.
+    case damaged
+  }
+
+  /// Tells whose file it is and changes nothing, not even times or modes. Call it before `<path>.lock` is made: that file
+  /// proves that an unreadable cache was rosterd's. Throws a `Failure` (73) for any file that is not rosterd's, or of a newer version.
+  package static func inspect(_ path: String) throws -> Standing {
+    guard let found = status(path) else { return .absent }
+    guard found.st_mode & S_IFMT == S_IFREG else {
+      throw refusal(path, "it is not a file", "name another cache.path")
+    }
+    if found.st_size == 0 { return .absent }
+    let header = try header(of: path)
+    if number(header, at: applicationIDOffset) == Schema.applicationID {
+      guard header.starts(with: magic) else { return .damaged }
+      let version = number(header, at: userVersionOffset) ?? 0
+      if version > UInt32(Schema.version) { throw newer(path, Int(version)) }
+      return .ours
+    }
+    if header.starts(with: magic) {
+      throw refusal(path, "it is the SQLite file of another program", "name another cache.path")
+    }
+    guard status(path + ".lock") != nil else {
+      throw refusal(path, "rosterd did not make this file", "move it away, or name another cache.path")
+    }
+    return .damaged
+  }
+
+  /// Readers in rosterd's group need no more than to read.
+  static let mode: mode_t = 0o640
+  /// Of all that only rosterd reads.
+  static let privateMode: mode_t = 0o600
+  /// The parts of a database in WAL mode (sqlite.org/walformat.html).
+  static let parts = ["", "-wal", "-shm"]
+
+  static func newer(_ path: String, _ version: Int) -> Failure {
+    refusal(path, "a newer rosterd made it (version \(version))", "install that rosterd again, or name another cache.path")
+  }
+
+  /// Makes an empty cache under another name first, so that a crash leaves a whole one or none.
+  static func create(_ path: String) throws {
+    let making = path + ".new"
+    try remove(making)
+    try touch(making, mode)
+    let database = try Database(path: making, access: .writer)
+    try database.execute("PRAGMA application_id = \(Schema.applicationID); PRAGMA journal_mode = WAL")
+    try Schema.migrate(database)
+    database.close()
+    // A log that a lost cache left behind would be played into the new one.
+    try remove(path)
+    guard rename(making, path) == 0 else { throw refusal(path, reason()) }
+    try flush(folder(of: path), path)
+  }
+
+  /// The new name. `-wal` and `-shm` go along.
+  static func moveAside(_ path: String, at date: Date) throws -> String {
+    let aside = "\(path).damaged-\(date.rfc3339)"
+    for part in parts where status(path + part) != nil {
+      guard rename(path + part, aside + part) == 0 else { throw refusal(path, reason()) }
+    }
+    return aside
+  }
+
+  /// The database first: SQLite gives new parts the mode of the database, left-over ones keep theirs.
+  static func setModes(_ path: String) throws {
+    for part in parts where status(path + part).map({ $0.st_mode & 0o7777 != mode }) == true {
+      guard chmod(path + part, mode) == 0 else {
+        throw refusal(path + part, "its mode cannot be set: \(reason())", "let rosterd's user own it")
+      }
+    }
+  }
+
+  static func remove(_ path: String) throws {
+    for part in parts + ["-journal"] where unlink(path + part) != 0 && errno != ENOENT {
+      throw refusal(path + part, reason())
+    }
+  }
+
+  /// Makes an empty file with this mode, whatever the umask.
+  static func touch(_ path: String, _ mode: mode_t) throws {
+    let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
+    guard file >= 0 else { throw refusal(path, reason()) }
+    defer { close(file) }
+    guard fchmod(file, mode) == 0 else { throw refusal(path, reason()) }
+  }
+
+  /// nil: there is none.
+  static func status(_ path: String) -> stat? {
+    var found = stat()
+    return stat(path, &found) == 0 ? found : nil
+  }
+
+  /// In bytes; 0: there is none.
+  static func size(_ path: String) -> Int64 { status(path).map { Int64($0.st_size) } ?? 0 }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// A name is only as durable as its folder.
+  private static func flush(_ folder: String, _ path: String) throws {
+    let handle = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard handle >= 0 else { throw refusal(path, reason()) }
+    defer { close(handle) }
+    guard fsync(handle) == 0 else { throw refusal(path, reason()) }
+  }
+
+  // sqlite.org/fileformat2.html#the_database_header
+  private static let headerLength = 100
+  private static let magic = Array("SQLite format 3\0".utf8)
+  private static let userVersionOffset = 60
+  private static let applicationIDOffset = 68
+
+  private static func header(of path: String) throws -> [UInt8] {
+    let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw refusal(path, reason(), "let rosterd's user read it") }
+    defer { close(file) }
+    let bytes = [UInt8](unsafeUninitializedCapacity: headerLength) { buffer, count in
+      count = max(0, read(file, buffer.baseAddress, headerLength))
+    }
+    return bytes
+  }
+
+  private static func number(_ header: [UInt8], at offset: Int) -> UInt32? {
+    guard header.count >= offset + 4 else { return nil }
+    return header[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  private static func reason() -> String { String(cString: strerror(errno)) }
+
+  private static func refusal(
+    _ path: String, _ cause: String, _ hint: String = "see that the folder exists and rosterd's user may write to it"
+  ) -> Failure {
+    Failure(.cannotWrite, step: "open the cache", subject: path, cause: cause, hint: hint)
+  }
+}

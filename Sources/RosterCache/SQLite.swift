@@ -1,0 +1,266 @@
+import CSQLite
+
+/// What SQLite answered: an extended result code (sqlite.org/rescode.html) and its words.
+struct SQLiteError: Error, Equatable {
+  enum Kind { case damaged, full, locked, readOnly, cannotOpen, disk, interrupted, other }
+
+  var code: Int32
+  var message: String
+
+  var kind: Kind {
+    if code == SQLITE_IOERR | (33 << 8) { return .damaged }  // SQLITE_IOERR_CORRUPTFS, a macro that Swift does not import
+    return switch code & 0xff {
+    case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+    case SQLITE_FULL: .full
+    case SQLITE_BUSY, SQLITE_LOCKED: .locked
+    case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .readOnly
+    case SQLITE_CANTOPEN: .cannotOpen
+    case SQLITE_IOERR: .disk
+    case SQLITE_INTERRUPT: .interrupted
+    default: .other
+    }
+  }
+}
+
+/// One connection and its prepared statements. Belongs to one thread at a time.
+final class Database {
+  enum Access { case readOnly, writer }
+
+  private let handle: OpaquePointer
+  private var statements: [String: Statement] = [:]
+  private var isOpen = true
+
+  /// Opens a file that is there: making one is the business of `CacheFile`.
+  init(path: String, access: Access) throws {
+    var opened: OpaquePointer?
+    let flags =
+      SQLITE_OPEN_NOMUTEX
+      | (access == .writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY)
+    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    guard let opened else { throw SQLiteError(code: code, message: "out of memory") }
+    guard code == SQLITE_OK else {
+      let error = SQLiteError(
+        code: sqlite3_extended_errcode(opened), message: String(cString: sqlite3_errmsg(opened)))
+      sqlite3_close(opened)
+      throw error
+    }
+    handle = opened
+    sqlite3_extended_result_codes(handle, 1)
+  }
+
+  deinit { close() }
+
+  /// Ends the connection; the last one of a file also checkpoints it.
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    statements = [:]
+    sqlite3_close_v2(handle)
+  }
+
+  /// For statements that are run once.
+  func execute(_ sql: String) throws {
+    try check(sqlite3_exec(handle, sql, nil, nil, nil))
+  }
+
+  /// Prepared once, kept as long as the connection.
+  func statement(_ sql: String) throws -> Statement {
+    if let known = statements[sql] { return known }
+    var prepared: OpaquePointer?
+    try check(
+      sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil))
+    guard let prepared else { throw SQLiteError(code: SQLITE_MISUSE, message: "empty statement") }
+    let statement = Statement(prepared)
+    statements[sql] = statement
+    return statement
+  }
+
+  /// Runs a statement to its end; how many rows it inserted, updated or deleted.
+  @discardableResult
+  func run(_ sql: String, _ values: Value...) throws -> Int {
+    let before = totalChanges
+    _ = try statement(sql).rows(values) { _ in }
+    return totalChanges - before
+  }
+
+  func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws
+    -> [Result]
+  {
+    try statement(sql).rows(values, read)
+  }
+
+  func first<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws
+    -> Result?
+  {
+    try statement(sql).rows(values, limit: 1, read).first
+  }
+
+  /// All or nothing. `commits` runs just before COMMIT and may still call it off by throwing.
+  func transaction<Result>(
+    _ begin: String = "BEGIN IMMEDIATE", commits: () throws -> Void = {}, _ body: () throws -> Result
+  ) throws -> Result {
+    try execute(begin)
+    do {
+      let result = try body()
+      try commits()
+      try run("COMMIT")
+      return result
+    } catch {
+      // SQLite has rolled back by itself after some errors (full disk, I/O): then this one fails, and nothing is left to undo.
+      if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
+
+  /// How long a statement waits for a lock, in milliseconds.
+  func wait(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+
+  /// The `-wal` and `-shm` stay when the last connection closes (SQLITE_FCNTL_PERSIST_WAL).
+  func keepLog() throws {
+    var on: Int32 = 1
+    try check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &on))
+  }
+
+  /// Whether closing writes the log back into the file.
+  func checkpointOnClose(_ wanted: Bool) { _ = roster_checkpoint_on_close(handle, wanted ? 1 : 0) }
+
+  /// Runs a checkpoint every so many frames at the end of a transaction; 0: never.
+  func checkpoint(every frames: Int32) { sqlite3_wal_autocheckpoint(handle, frames) }
+
+  enum Checkpoint { case passive, truncate }
+
+  /// Whether all of the log is in the file now: false where a reader is in the way.
+  func checkpoint(_ mode: Checkpoint) throws -> Bool {
+    var frames: Int32 = 0
+    var done: Int32 = 0
+    let mode = mode == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
+    let code = sqlite3_wal_checkpoint_v2(handle, "main", mode, &frames, &done)
+    if code & 0xff == SQLITE_BUSY { return false }
+    try check(code)
+    return frames == done
+  }
+
+  /// Gives back the pages that it keeps in memory.
+  func releaseMemory() { sqlite3_db_release_memory(handle) }
+
+  /// Lets another thread break off what runs here, between `arm` and `disarm` of `interruption`.
+  func arm(_ interruption: Interruption) { interruption.arm(UInt(bitPattern: handle)) }
+
+  private func check(_ code: Int32) throws {
+    guard code == SQLITE_OK else {
+      throw SQLiteError(
+        code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+    }
+  }
+}
+
+extension Interruption {
+  /// sqlite3_interrupt may be called from any thread while the connection is open.
+  static func interrupt(_ address: UInt) {
+    if let handle = OpaquePointer(bitPattern: address) { sqlite3_interrupt(handle) }
+  }
+}
+
+/// A value that a statement is given.
+enum Value: ExpressibleByNilLiteral, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(String)
+
+  init(nilLiteral: ()) { self = .null }
+  init(stringLiteral: String) { self = .text(stringLiteral) }
+  init(integerLiteral: Int64) { self = .integer(integerLiteral) }
+  init(_ value: Int) { self = .integer(Int64(value)) }
+  init(_ value: Int64?) { self = value.map(Value.integer) ?? .null }
+  init(_ value: String?) { self = value.map(Value.text) ?? .null }
+}
+
+final class Statement {
+  private let handle: OpaquePointer
+
+  fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
+
+  deinit { sqlite3_finalize(handle) }
+
+  /// Every row, or the first ones.
+  func rows<Result>(
+    _ values: [Value], limit: Int = .max, _ read: (Row) throws -> Result
+  ) throws -> [Result] {
+    defer { sqlite3_reset(handle) }
+    for (index, value) in values.enumerated() { bind(Int32(index + 1), value) }
+    var results: [Result] = []
+    while results.count < limit, try step() { results.append(try read(Row(handle))) }
+    return results
+  }
+
+  /// Runs it once with what was bound.
+  func run() throws {
+    defer { sqlite3_reset(handle) }
+    while try step() {}
+  }
+
+  func bind(_ index: Int32, _ value: Value) {
+    switch value {
+    case .null: sqlite3_bind_null(handle, index)
+    case .integer(let number): sqlite3_bind_int64(handle, index, number)
+    case .real(let number): sqlite3_bind_double(handle, index, number)
+    case .text(let text): bind(index, text)
+    }
+  }
+
+  func bind(_ index: Int32, _ number: Int64) { sqlite3_bind_int64(handle, index, number) }
+
+  func bind(_ index: Int32, _ text: String) {
+    var text = text
+    text.withUTF8 { bind(index, $0) }
+  }
+
+  /// UTF-8, copied.
+  func bind(_ index: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
+    // An empty buffer may have no address, which SQLite would take for NULL.
+    guard let start = bytes.baseAddress, !bytes.isEmpty else {
+      sqlite3_bind_text(handle, index, "", 0, nil)
+      return
+    }
+    start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+      _ = sqlite3_bind_text(handle, index, $0, Int32(bytes.count), Self.copied)
+    }
+  }
+
+  /// SQLITE_TRANSIENT, a macro that Swift does not import.
+  private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+  private func step() throws -> Bool {
+    switch sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default:
+      let database = sqlite3_db_handle(handle)
+      throw SQLiteError(
+        code: sqlite3_extended_errcode(database), message: String(cString: sqlite3_errmsg(database)))
+    }
+  }
+}
+
+/// The row a statement stands on; good until it moves on.
+struct Row {
+  private let handle: OpaquePointer
+
+  fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
+
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+  func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+  func int(_ column: Int32) -> Int { Int(integer(column)) }
+  func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+  func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+  func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+  func text(_ column: Int32) -> String {
+    guard let start = sqlite3_column_text(handle, column) else { return "" }
+    let length = Int(sqlite3_column_bytes(handle, column))
+    return String(decoding: UnsafeBufferPointer(start: start, count: length), as: UTF8.self)
+  }
+}

@@ -1,0 +1,28 @@
+/// Turns what a person types into a query of the index: words, never query syntax.
+enum SearchWords {
+  /// Every word, or its beginning, must occur. nil: no word in it.
+  /// A word is what the index's tokenizer takes for one: letters, numbers and private use, with their marks
+  /// (sqlite.org/fts5.html#unicode61_tokenizer).
+  static func query(_ text: String) -> String? {
+    let words = text.unicodeScalars.split { !isPartOfWord($0) }
+      .filter { $0.contains { !isMark($0) } }
+    guard !words.isEmpty else { return nil }
+    return words.map { "\"\(String($0))\"*" }.joined(separator: " ")
+  }
+
+  private static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+      .decimalNumber, .letterNumber, .otherNumber, .privateUse:
+      true
+    default: isMark(scalar)
+    }
+  }
+
+  private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .spacingMark, .enclosingMark: true
+    default: false
+    }
+  }
+}

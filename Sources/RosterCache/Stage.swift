@@ -1,0 +1,233 @@
+package import FoundationEssentials
+package import RosterModel
+
+/// One page as it was pulled.
+package struct StagedPage: Sendable {
+  package var number: Int
+  package var page: Page
+  package var validator: Validator
+  package var receivedAt: Date
+
+  package init(number: Int, page: Page, validator: Validator, receivedAt: Date) {
+    self.number = number
+    self.page = page
+    self.validator = validator
+    self.receivedAt = receivedAt
+  }
+}
+
+/// What is known of a page without asking upstream.
+package struct KnownPage: Sendable, Equatable {
+  package var number: Int
+  package var validator: Validator
+  /// True: its records are in the snapshot. False: a sync that was broken off staged them.
+  package var isPublished: Bool
+  /// What the page itself said of the whole: `info.count` and `info.pages`.
+  package var count: Int
+  package var pages: Int
+  package var receivedAt: Date
+  package var characters: Int
+  package var rejects: Int
+}
+
+extension Cache {
+  /// What earlier syncs left of these pages, in order: to ask conditionally (P6), or to take over (P4).
+  package func known(pages: ClosedRange<Int>) throws -> [KnownPage] {
+    try perform("read staged pages") { database in
+      try database.rows(
+        """
+        SELECT page, etag, last_modified, published, count, pages, received_at, characters, rejects
+        FROM staging.pages WHERE page BETWEEN ?1 AND ?2 AND page > 0 ORDER BY page
+        """, Value(pages.lowerBound), Value(pages.upperBound)
+      ) {
+        KnownPage(
+          number: $0.int(0),
+          validator: Validator(etag: $0.optionalText(1), lastModified: $0.optionalText(2)),
+          isPublished: $0.int(3) != 0, count: $0.int(4), pages: $0.int(5),
+          receivedAt: Date(timeIntervalSince1970: $0.real(6)), characters: $0.int(7),
+          rejects: $0.int(8))
+      }
+    }
+  }
+
+  /// Keeps pulled pages in one small commit; a page that was there already is replaced, with its validator.
+  package func stage(_ pages: [StagedPage]) throws {
+    guard !pages.isEmpty else { return }
+    compared = nil
+    try perform("stage pages") { database in
+      try database.transaction("BEGIN") {
+        let writer = try PageWriter(database)
+        for page in pages { try writer.write(page) }
+      }
+    }
+  }
+
+  /// Drops what is staged and not published, for it does not add up (P7) or was guarded (P8). `validators`: also those of
+  /// published pages, so that the next pull asks for every page whole.
+  package func discard(validators: Bool = false) throws {
+    compared = nil
+    try perform("discard staged pages") { database in
+      try database.transaction("BEGIN") {
+        try database.run("DELETE FROM staging.records")
+        if validators {
+          try database.run("DELETE FROM staging.rejected")
+          try database.run("DELETE FROM staging.pages")
+        } else {
+          try database.run(
+            "DELETE FROM staging.rejected WHERE page IN (SELECT page FROM staging.pages WHERE NOT published)")
+          try database.run("DELETE FROM staging.pages WHERE NOT published")
+        }
+      }
+    }
+  }
+
+  /// Stages what upstream still has of the ids that are on no page (P8): they stay and are updated; a record among them that
+  /// cannot be stored keeps its last good version (P9).
+  package func keep(_ characters: [RosterModel.Character], rejects: [Reject] = []) throws {
+    try perform("stage characters asked for by id") { database in
+      try database.transaction("BEGIN") {
+        let writer = try PageWriter(database)
+        try database.run(
+          "INSERT OR IGNORE INTO staging.pages VALUES (0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, '[]')")
+        for character in characters {
+          _ = try writer.insert(character, page: 0)
+          try database.run("DELETE FROM temp.missing WHERE id = ?", Value(character.id))
+        }
+        let next = try database.first("SELECT count(*) FROM staging.rejected WHERE page = 0") { $0.int(0) }
+        for (offset, reject) in rejects.enumerated() {
+          var reject = reject
+          reject.position = (next ?? 0) + offset
+          try writer.insert(reject, page: 0)
+          try database.run("DELETE FROM temp.missing WHERE id = ?", Value(reject.id))
+        }
+      }
+    }
+  }
+
+  /// Answers to questions by id hold for the sync that asked.
+  func forgetAnswers(_ database: Database) throws {
+    let any = try database.run("DELETE FROM staging.pages WHERE page = 0")
+    guard any > 0 else { return }
+    try database.run("DELETE FROM staging.records WHERE page = 0")
+    try database.run("DELETE FROM staging.rejected WHERE page = 0")
+  }
+}
+
+/// Writes pages into the staging; within one transaction.
+private struct PageWriter {
+  private let database: Database
+  private let records: Statement
+
+  init(_ database: Database) throws {
+    self.database = database
+    let marks = (1...Columns.all.count + 3).map { "?\($0)" }.joined(separator: ", ")
+    records = try database.statement("INSERT OR IGNORE INTO staging.records VALUES (\(marks))")
+  }
+
+  func write(_ staged: StagedPage) throws {
+    try forget(staged.number)
+    var fresh = 0
+    var ids = JSONList()
+    for character in staged.page.characters {
+      ids.append(character.id)
+      if try insert(character, page: staged.number) { fresh += 1 }
+    }
+    for reject in staged.page.rejects { try insert(reject, page: staged.number) }
+    try database.run(
+      "INSERT INTO staging.pages VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      Value(staged.number), Value(staged.validator.etag), Value(staged.validator.lastModified),
+      Value(staged.page.count), Value(staged.page.pages),
+      .real(staged.receivedAt.timeIntervalSince1970), Value(staged.page.characters.count),
+      Value(fresh), Value(staged.page.rejects.count),
+      Value(staged.page.rejects.count { $0.id == nil }), .text(ids.text))
+  }
+
+  /// False: another page has brought this id already.
+  func insert(_ character: RosterModel.Character, page: Int) throws -> Bool {
+    records.bind(1, character.id)
+    records.bind(2, Int64(page))
+    records.bind(3, character.name)
+    records.bind(4, character.status)
+    records.bind(5, character.species)
+    records.bind(6, character.type)
+    records.bind(7, character.gender)
+    records.bind(8, character.origin.name)
+    records.bind(9, character.origin.url)
+    records.bind(10, character.location.name)
+    records.bind(11, character.location.url)
+    records.bind(12, character.image)
+    records.bind(13, character.url)
+    records.bind(14, character.created)
+    records.bind(15, Value(character.extra))
+    var episodes = JSONList()
+    for url in character.episodes { episodes.append(url) }
+    episodes.withBytes { records.bind(16, $0) }
+    let before = database.totalChanges
+    try records.run()
+    return database.totalChanges != before
+  }
+
+  func insert(_ reject: Reject, page: Int) throws {
+    try database.run(
+      "INSERT OR REPLACE INTO staging.rejected VALUES (?, ?, ?, ?, ?)", Value(page),
+      Value(reject.position), Value(reject.id), .text(reject.reason), .text(reject.document))
+  }
+
+  private func forget(_ page: Int) throws {
+    let ids = try database.first("SELECT ids FROM staging.pages WHERE page = ?", Value(page)) {
+      $0.text(0)
+    }
+    guard let ids else { return }
+    try database.run(
+      "DELETE FROM staging.records WHERE page = ?1 AND id IN (SELECT value FROM json_each(?2))",
+      Value(page), .text(ids))
+    try database.run("DELETE FROM staging.rejected WHERE page = ?", Value(page))
+    try database.run("DELETE FROM staging.pages WHERE page = ?", Value(page))
+  }
+}
+
+/// Writes a JSON list the way SQLite's json_group_array does, so that equal lists are equal texts.
+struct JSONList {
+  private var bytes: [UInt8] = [UInt8(ascii: "[")]
+
+  mutating func append(_ number: Int64) {
+    separate()
+    bytes.append(contentsOf: String(number).utf8)
+  }
+
+  mutating func append(_ string: String) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    for byte in string.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
+      case ..<0x20: bytes.append(contentsOf: Self.escape(byte).utf8)
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  var text: String { String(decoding: bytes, as: UTF8.self) + "]" }
+
+  mutating func withBytes(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
+    bytes.append(UInt8(ascii: "]"))
+    bytes.withUnsafeBufferPointer(body)
+    bytes.removeLast()
+  }
+
+  private mutating func separate() {
+    if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+  }
+
+  private static func escape(_ control: UInt8) -> String {
+    switch control {
+    case 0x08: "\\b"
+    case 0x09: "\\t"
+    case 0x0A: "\\n"
+    case 0x0C: "\\f"
+    case 0x0D: "\\r"
+    default: "\\u00" + (control < 0x10 ? "0" : "") + String(control, radix: 16)
+    }
+  }
+}

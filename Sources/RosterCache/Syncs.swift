@@ -1,0 +1,121 @@
+package import FoundationEssentials
+internal import Logging
+package import RosterModel
+
+/// A row of `syncs` as a value, and back.
+enum SyncRow {
+  static let columns = [
+    "id", "started_at", "finished_at", "outcome", "pages", "characters", "added", "changed",
+    "removed", "rejected", "requests", "not_modified", "resumed", "retries", "refreshes", "bytes",
+    "exit", "error",
+  ]
+  static let select = "SELECT \(columns.joined(separator: ", ")) FROM syncs"
+
+  static func read(_ row: Row) -> SyncReport {
+    var report = SyncReport(
+      id: row.integer(0), startedAt: row.text(1),
+      outcome: SyncReport.Outcome(rawValue: row.text(3)) ?? .failed)
+    report.finishedAt = row.optionalText(2)
+    report.pages = row.int(4)
+    report.characters = row.int(5)
+    report.added = row.int(6)
+    report.changed = row.int(7)
+    report.removed = row.int(8)
+    report.rejected = row.int(9)
+    report.requests = row.int(10)
+    report.notModified = row.int(11)
+    report.resumed = row.int(12)
+    report.retries = row.int(13)
+    report.refreshes = row.int(14)
+    report.bytes = row.int(15)
+    report.exit = row.optionalInteger(16).map(Int32.init)
+    report.error = row.optionalText(17)
+    return report
+  }
+
+  /// The row may be gone: a cache that was damaged is made anew under a running sync.
+  static func write(_ report: SyncReport, _ database: Database) throws {
+    let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+    let updates = columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    try database.run(
+      "INSERT INTO syncs VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)",
+      Value(report.id), Value(report.startedAt), Value(report.finishedAt),
+      Value(report.outcome.rawValue), Value(report.pages), Value(report.characters),
+      Value(report.added), Value(report.changed), Value(report.removed), Value(report.rejected),
+      Value(report.requests), Value(report.notModified), Value(report.resumed),
+      Value(report.retries), Value(report.refreshes), Value(report.bytes),
+      Value(report.exit.map(Int64.init)), Value(report.error))
+  }
+
+  /// Deletes what is older. The snapshot's sync and the last that verified it stay, and so does the newest change: readers
+  /// of the feed tell by it that they have seen all. Rows are in the order of time, so that a look at the oldest is enough.
+  static func prune(_ database: Database, before date: Date) throws {
+    let limit = Value(date.rfc3339)
+    try database.run(
+      """
+      DELETE FROM syncs WHERE id < (SELECT id FROM syncs WHERE started_at >= ?1 ORDER BY id LIMIT 1)
+        AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0)
+        AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0)
+      """, limit)
+    try database.run(
+      """
+      DELETE FROM changes WHERE id < coalesce(
+        (SELECT id FROM changes WHERE at >= ?1 ORDER BY id LIMIT 1), (SELECT max(id) FROM changes))
+      """, limit)
+  }
+}
+
+extension Cache {
+  /// Writes the row of a sync that starts now.
+  package func begin(at date: Date) throws -> SyncReport {
+    try perform("begin a sync") { database in
+      try forgetAnswers(database)
+      return try database.transaction {
+        let id = try database.first("SELECT coalesce(max(id), 0) + 1 FROM syncs") { $0.integer(0) }
+        let report = SyncReport(id: id ?? 1, startedAt: date.rfc3339)
+        try SyncRow.write(report, database)
+        return report
+      }
+    }
+  }
+
+  /// Writes the row of a sync that failed or was cancelled, finished now, and deletes what `history` has ended.
+  package func end(_ report: SyncReport, at date: Date, history: Duration) throws {
+    try perform("end a sync") { database in
+      var report = report
+      report.finishedAt = date.rfc3339
+      try database.transaction {
+        try SyncRow.write(report, database)
+        try SyncRow.prune(database, before: date.addingTimeInterval(-history.seconds))
+      }
+    }
+    shortenLog()
+  }
+
+  /// The latest syncs, newest first.
+  package func recent(limit: Int) throws -> [SyncReport] {
+    try perform("read the syncs") { database in
+      try database.rows(
+        "\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
+    }
+  }
+
+  /// Writes the log back into the file once it is long enough; a reader in the way costs space only.
+  func shortenLog(above limit: Int64 = longLog) {
+    guard sizes().wal > limit, let database else { return }
+    database.arm(interruption)
+    defer { try? interruption.disarm() }
+    do {
+      guard try database.checkpoint(.passive) else { return }
+      // TRUNCATE waits for readers as long as the busy timeout: not at all.
+      database.wait(milliseconds: 0)
+      defer { database.wait(milliseconds: Self.lockTimeout) }
+      _ = try database.checkpoint(.truncate)
+    } catch {
+      logger.warning("the cache's log could not be written back yet: \(error)")
+    }
+  }
+
+  /// 1 MiB: a thousand syncs that found nothing.
+  static let longLog: Int64 = 1 << 20
+}
