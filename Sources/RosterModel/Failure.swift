@@ -3,6 +3,8 @@ package struct Failure: Error, Sendable, Equatable {
   /// What `rosterd sync` exits with; sysexits.h where it has one.
   package enum Exit: Int32, Sendable {
     case cancelled = 1
+    /// Of rosterctl only: no daemon answers on the socket.
+    case noDaemon = 3
     case usage = 64
     case badAnswer = 65
     case unreachable = 69

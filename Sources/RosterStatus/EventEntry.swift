@@ -1,0 +1,75 @@
+package import FoundationEssentials
+package import RosterModel
+
+/// One event with its place in the stream. Its text is made only when somebody reads it: a pull reports 10,000 `page.fetched` a second, mostly to nobody.
+package final class EventEntry: Sendable {
+  /// nil for `events.lost`, so that a reader's `Last-Event-ID` stays.
+  package let id: UInt64?
+  package let at: Date
+  package let event: Event
+
+  init(id: UInt64?, at: Date, event: Event) {
+    self.id = id
+    self.at = at
+    self.event = event
+  }
+
+  /// The event as a block of `text/event-stream` (WHATWG HTML §9.2.5).
+  package var frame: [UInt8] {
+    let id = id.map { "id: \($0)\n" } ?? ""
+    return Array("\(id)event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
+  }
+
+  /// What the frame takes at most, known without making it.
+  var cost: Int {
+    let fields = 200  // id, name, time and the numbers at their usual length
+    let columns = 600  // of a SyncReport, likewise
+    let escaped = 6  // bytes that one control character may become in JSON
+    let texts =
+      (event.error?.utf8.count ?? 0) + (event.report?.error?.utf8.count ?? 0) + (event.reason?.utf8.count ?? 0)
+    return fields + (event.report == nil ? 0 : columns) + texts * escaped
+  }
+
+  /// `data`: the time, and what the event has.
+  var data: [UInt8] {
+    var json = JSONText()
+    json.add("at", at.rfc3339)
+    if let sync = event.sync ?? event.report?.id { json.add("sync", sync) }
+    if let page = event.page { json.add("page", page) }
+    if let done = event.pagesDone { json.add("pages_done", done) }
+    if let total = event.pagesTotal { json.add("pages_total", total) }
+    if let attempt = event.attempt { json.add("attempt", attempt) }
+    if let reason = event.reason { json.add("reason", reason) }
+    if let delay = event.delaySeconds { json.add("delay_seconds", delay) }
+    if let report = event.report {
+      json.add(report, error: event.error, exit: event.exit)
+    } else {
+      if let error = event.error { json.add("error", error) }
+      if let exit = event.exit { json.add("exit", exit) }
+    }
+    return json.object
+  }
+}
+
+extension JSONText {
+  /// The columns of `syncs`; the event's own error and exit fill those that the report leaves empty.
+  fileprivate mutating func add(_ report: SyncReport, error: String?, exit: Int32?) {
+    add("id", report.id)
+    add("started_at", report.startedAt)
+    if let finished = report.finishedAt { add("finished_at", finished) } else { addNull("finished_at") }
+    add("outcome", report.outcome.rawValue)
+    for (name, count) in report.counts { add(name, count) }
+    if let exit = report.exit ?? exit { add("exit", exit) } else { addNull("exit") }
+    if let error = report.error ?? error { add("error", error) } else { addNull("error") }
+  }
+}
+
+extension SyncReport {
+  fileprivate var counts: [(String, Int)] {
+    [
+      ("pages", pages), ("characters", characters), ("added", added), ("changed", changed), ("removed", removed),
+      ("rejected", rejected), ("requests", requests), ("not_modified", notModified), ("resumed", resumed),
+      ("retries", retries), ("refreshes", refreshes), ("bytes", bytes),
+    ]
+  }
+}

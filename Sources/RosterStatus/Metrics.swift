@@ -1,0 +1,113 @@
+internal import FoundationEssentials
+internal import RosterModel
+import Synchronization
+
+/// The counters of `/metrics`.
+package final class Metrics: Sendable {
+  /// What is not counted but looked at when somebody asks.
+  struct Gauges {
+    var characters: Int
+    /// Seconds since 1970; 0: no snapshot yet.
+    var snapshot: Double
+    var pagesDone: Int
+    var pages: Int
+    var version: String
+    var processStart: Double
+  }
+
+  fileprivate struct Counts {
+    var syncs = Dictionary(uniqueKeysWithValues: ["published", "unchanged", "failed", "cancelled"].map { ($0, 0) })
+    var requests: [String: Int] = [:]
+    var retries: [String: Int] = [:]
+    var refreshes = [Metrics.refreshed: 0]
+    var received = 0
+    // A sync takes from the blink of a local upstream to an hour of a slow one; a request's bounds are Prometheus' own defaults.
+    var syncSeconds = Histogram(bounds: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600])
+    var requestSeconds = Histogram(bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
+  }
+
+  fileprivate static let refreshed = "refreshed"
+  private let counts = Mutex(Counts())
+
+  package init() {}
+
+  /// Counts one attempt of a request; `code` nil: no answer came. `bytes` of the body, as received.
+  package func request(code: Int?, seconds: Double, bytes: Int) {
+    counts.withLock { counts in
+      counts.requests[code.map(String.init) ?? "error", default: 0] += 1
+      counts.requestSeconds.observe(seconds)
+      counts.received += bytes
+    }
+  }
+
+  /// Counts what the event tells.
+  func count(_ event: Event) {
+    counts.withLock { $0.count(event) }
+  }
+
+  func text(_ gauges: Gauges) -> String {
+    let counts = counts.withLock { $0 }
+    var text = PrometheusText()
+    text.counters("rosterd_syncs_total", "Syncs that ended, by outcome.", by: "outcome", counts.syncs)
+    text.counters(
+      "rosterd_requests_total", "Requests to upstream by status code; error: no answer.", by: "code", counts.requests)
+    text.counters("rosterd_retries_total", "Requests sent again, by reason.", by: "reason", counts.retries)
+    text.counters(
+      "rosterd_token_refreshes_total", "Token requests: refreshed, or the reason of the failure.", by: "outcome",
+      counts.refreshes)
+    text.metric("rosterd_received_bytes_total", .counter, "Body bytes received from upstream.")
+    text.sample("rosterd_received_bytes_total", [], Double(counts.received))
+    text.histogram("rosterd_sync_duration_seconds", "How long syncs took.", counts.syncSeconds)
+    text.histogram("rosterd_request_duration_seconds", "How long single requests took.", counts.requestSeconds)
+    text.gauges(gauges)
+    text.process(.now, start: gauges.processStart)
+    return text.text
+  }
+}
+
+extension Metrics.Counts {
+  fileprivate mutating func count(_ event: Event) {
+    switch event.name {
+    case .pageRetried: retries[event.reason ?? "other", default: 0] += 1
+    case .tokenRefreshed: refreshes[Metrics.refreshed, default: 0] += 1
+    case .tokenFailed: refreshes[event.reason ?? "other", default: 0] += 1
+    case .syncPublished: end("published", event.report)
+    case .syncUnchanged: end("unchanged", event.report)
+    case .syncFailed: end("failed", event.report)
+    case .syncCancelled: end("cancelled", event.report)
+    default: break
+    }
+  }
+
+  private mutating func end(_ outcome: String, _ report: SyncReport?) {
+    syncs[outcome, default: 0] += 1
+    guard let report, let start = Date(rfc3339: report.startedAt),
+      let end = report.finishedAt.flatMap(Date.init(rfc3339:))
+    else { return }
+    syncSeconds.observe(end.timeIntervalSince(start))
+  }
+}
+
+extension PrometheusText {
+  fileprivate mutating func gauges(_ gauges: Metrics.Gauges) {
+    gauge("rosterd_characters", "Characters in the snapshot.", Double(gauges.characters))
+    gauge("rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0: never.", gauges.snapshot)
+    gauge("rosterd_sync_pages_done", "Pages that the running sync has; 0 between syncs.", Double(gauges.pagesDone))
+    gauge("rosterd_sync_pages", "Pages of the running sync; 0 between syncs.", Double(gauges.pages))
+    metric("rosterd_build_info", .gauge, "The version, as a label.")
+    sample("rosterd_build_info", [("version", gauges.version)], 1)
+  }
+
+  fileprivate mutating func process(_ facts: ProcessFacts, start: Double) {
+    gauge("process_resident_memory_bytes", "Resident memory.", Double(facts.residentBytes))
+    metric("process_cpu_seconds_total", .counter, "User and system CPU time.")
+    sample("process_cpu_seconds_total", [], facts.cpuSeconds)
+    gauge("process_start_time_seconds", "When the process started, since 1970.", start)
+    gauge("process_open_fds", "Open file descriptors.", Double(facts.openDescriptors))
+  }
+
+  private mutating func gauge(_ name: String, _ help: String, _ value: Double) {
+    metric(name, .gauge, help)
+    sample(name, [], value)
+  }
+}

@@ -1,0 +1,2 @@
+/// `/openapi.json`.
+let openAPIDocument = "{}"

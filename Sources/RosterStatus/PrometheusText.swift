@@ -1,0 +1,72 @@
+/// Writes metrics in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
+struct PrometheusText {
+  enum Kind: String {
+    case counter, gauge, histogram
+  }
+
+  private(set) var text = ""
+
+  mutating func metric(_ name: String, _ kind: Kind, _ help: String) {
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+  }
+
+  mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Double) {
+    let pairs = labels.map { "\($0)=\"\(Self.escape($1))\"" }.joined(separator: ",")
+    text += labels.isEmpty ? name : "\(name){\(pairs)}"
+    text += " \(Self.number(value))\n"
+  }
+
+  /// A counter with one label, its samples in the order of the label's values.
+  mutating func counters(_ name: String, _ help: String, by label: String, _ values: [String: Int]) {
+    metric(name, .counter, help)
+    for (value, count) in values.sorted(by: { $0.key < $1.key }) { sample(name, [(label, value)], Double(count)) }
+  }
+
+  mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram) {
+    metric(name, .histogram, help)
+    var total = 0
+    for (bound, count) in zip(histogram.bounds, histogram.counts) {
+      total += count
+      sample("\(name)_bucket", [("le", Self.number(bound))], Double(total))
+    }
+    sample("\(name)_bucket", [("le", "+Inf")], Double(histogram.count))
+    sample("\(name)_sum", [], histogram.sum)
+    sample("\(name)_count", [], Double(histogram.count))
+  }
+
+  /// Whole numbers without a fraction, as Prometheus' own clients write them.
+  private static func number(_ value: Double) -> String {
+    Int64(exactly: value).map(String.init) ?? value.description
+  }
+
+  private static func escape(_ value: String) -> String {
+    value.reduce(into: "") { text, character in
+      switch character {
+      case "\\": text += "\\\\"
+      case "\"": text += "\\\""
+      case "\n": text += "\\n"
+      default: text.append(character)
+      }
+    }
+  }
+}
+
+/// Counts values by size.
+struct Histogram {
+  let bounds: [Double]
+  /// One a bound; larger values count in `count` only.
+  private(set) var counts: [Int]
+  private(set) var count = 0
+  private(set) var sum = 0.0
+
+  init(bounds: [Double]) {
+    self.bounds = bounds
+    counts = bounds.map { _ in 0 }
+  }
+
+  mutating func observe(_ value: Double) {
+    count += 1
+    sum += value
+    if let index = bounds.firstIndex(where: { value <= $0 }) { counts[index] += 1 }
+  }
+}

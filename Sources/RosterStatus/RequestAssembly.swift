@@ -1,0 +1,112 @@
+internal import RosterModel
+
+/// Puts one connection's requests together within the limits of S2. Pure: it is told what arrives and says what to do.
+struct RequestAssembly {
+  /// What a client may use (S2).
+  struct Limits: Sendable {
+    var head = 16 * 1024
+    var body = 64 * 1024
+  }
+
+  enum Action: Equatable {
+    case wait
+    /// The client waits for a word before it sends the body (RFC 9110 §10.1.1).
+    case goOn
+    /// The request is complete.
+    case answer(StatusRequest)
+    /// Answer this after those before it, then close; what else arrives is ignored.
+    case refuse(Response)
+  }
+
+  private enum State {
+    /// Bytes that have arrived of a head.
+    case head(Int)
+    case body(StatusRequest)
+    case refused
+  }
+
+  private let limits: Limits
+  private var state = State.head(0)
+
+  init(limits: Limits = Limits()) {
+    self.limits = limits
+  }
+
+  /// Bytes came in; the parser sees them next.
+  mutating func arrived(_ bytes: Int) {
+    if case .head(let count) = state { state = .head(count + bytes) }
+  }
+
+  /// The parser has seen all that arrived.
+  mutating func settled() -> Action {
+    guard case .head(let count) = state, count > limits.head else { return .wait }
+    return refuse(431, "the head of the request is longer than \(limits.head) bytes")
+  }
+
+  /// `named` is whether it has the one Host field that HTTP/1.1 demands (RFC 9112 §3.2).
+  mutating func head(_ request: StatusRequest, named: Bool) -> Action {
+    guard case .head = state else { return .wait }
+    if request.headBytes > limits.head {
+      return refuse(431, "the head of the request is longer than \(limits.head) bytes")
+    }
+    if !named { return refuse(400, "the request has not exactly one Host field (RFC 9112 section 3.2)") }
+    if let length = request.header("content-length").flatMap({ Int($0) }), length > limits.body { return tooLarge() }
+    state = .body(request)
+    return request.header("expect")?.lowercased() == "100-continue" ? .goOn : .wait
+  }
+
+  mutating func body(_ bytes: some Collection<UInt8>) -> Action {
+    guard case .body(var request) = state else { return .wait }
+    if request.body.count + bytes.count > limits.body { return tooLarge() }
+    state = .refused  // so that the bytes are appended in place
+    request.body += bytes
+    state = .body(request)
+    return .wait
+  }
+
+  mutating func end() -> Action {
+    guard case .body(let request) = state else { return .wait }
+    state = .head(0)
+    return .answer(request)
+  }
+
+  /// The time for a request to be complete is over.
+  mutating func expired() -> Action {
+    refuse(408, "the request was not complete in time")
+  }
+
+  /// What arrived is no HTTP.
+  mutating func malformed(headTooLong: Bool) -> Action {
+    headTooLong
+      ? refuse(431, "the head of the request is longer than \(limits.head) bytes")
+      : refuse(400, "this is no HTTP/1.1 request (RFC 9112)")
+  }
+
+  private mutating func tooLarge() -> Action {
+    refuse(413, "the body of the request is longer than \(limits.body) bytes")
+  }
+
+  private mutating func refuse(_ status: Int, _ detail: String) -> Action {
+    if case .refused = state { return .wait }
+    state = .refused
+    return .refuse(.problem(status, detail))
+  }
+}
+
+extension RequestAssembly.Action {
+  static func == (a: Self, b: Self) -> Bool {
+    switch (a, b) {
+    case (.wait, .wait), (.goOn, .goOn): true
+    case (.answer(let a), .answer(let b)): a == b
+    case (.refuse(let a), .refuse(let b)): a.status == b.status && a.body == b.body
+    default: false
+    }
+  }
+}
+
+extension StatusRequest {
+  /// What its head took on the wire, the spaces aside.
+  fileprivate var headBytes: Int {
+    headers.reduce(method.utf8.count + target.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+  }
+}

@@ -1,0 +1,115 @@
+import Glibc
+internal import RosterModel
+
+/// A listening Unix socket that gets its name when it answers, and takes only that name away again (S3).
+struct SocketFile {
+  let descriptor: Int32
+  private let path: String
+  private let temporary: String
+
+  /// Listens under a temporary name beside `path`, with the mode that the socket is to have. A folder that is missing is made.
+  init(path: String, mode: UInt16) throws(Failure) {
+    let slash = path.lastIndex(of: "/")
+    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    if mkdir(folder, 0o755) != 0, errno != EEXIST { throw Self.failure(path, "cannot make the folder", errno) }
+    try Self.checkFree(path)
+    let descriptor = socket(AF_UNIX, Self.stream, 0)
+    if descriptor < 0 { throw Self.failure(path, "socket", errno) }
+    self.descriptor = descriptor
+    self.path = path
+    // Short, since the whole path must fit into sun_path (unix(7)), and no other's: this process, this descriptor.
+    temporary = "\(folder)/.\(String(getpid(), radix: 36)).\(descriptor)"
+    do {
+      try listen(mode: mode)
+    } catch {
+      unlink(temporary)
+      close(descriptor)
+      throw error
+    }
+  }
+
+  /// Gives the socket its name, in place of one that a dead daemon left.
+  func publish() throws(Failure) {
+    try Self.checkFree(path)
+    if rename(temporary, path) != 0 { throw Self.failure(path, "rename", errno) }
+  }
+
+  /// Takes away the temporary name of a socket that was not published.
+  func abandon() {
+    unlink(temporary)
+  }
+
+  /// Takes the name away, unless it is another's by now.
+  func remove(_ identity: Identity?) {
+    if let identity, identity == Identity(path) { unlink(path) }
+  }
+
+  /// Which file the name stands for now.
+  var identity: Identity? { Identity(path) }
+
+  /// A file, however it is called.
+  struct Identity: Equatable {
+    private let device: dev_t
+    private let inode: ino_t
+
+    init?(_ path: String) {
+      var facts = stat()
+      guard lstat(path, &facts) == 0 else { return nil }
+      device = facts.st_dev
+      inode = facts.st_ino
+    }
+  }
+
+  private static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+  /// Connections that the kernel holds until they are accepted: as many as may be open.
+  private static let waiting: Int32 = 256
+
+  private func listen(mode: UInt16) throws(Failure) {
+    unlink(temporary)  // of an earlier process with this id
+    let bound = withAddress(temporary) { bind(descriptor, $0, $1) }
+    guard let bound else {
+      throw Self.failure(path, "the path is too long for a socket", nil, hint: "choose a shorter status.socket")
+    }
+    if bound != 0 { throw Self.failure(path, "bind", errno) }
+    if chmod(temporary, mode_t(mode)) != 0 { throw Self.failure(path, "chmod", errno) }
+    if Glibc.listen(descriptor, Self.waiting) != 0 { throw Self.failure(path, "listen", errno) }
+  }
+
+  /// Nothing is there, or a socket that nobody answers.
+  private static func checkFree(_ path: String) throws(Failure) {
+    var facts = stat()
+    if lstat(path, &facts) != 0 { return }
+    guard facts.st_mode & S_IFMT == S_IFSOCK else {
+      throw failure(path, "a file that is no socket is there", nil, hint: "remove it or choose another status.socket")
+    }
+    let probe = socket(AF_UNIX, stream, 0)
+    defer { close(probe) }
+    let answer = withAddress(path) { connect(probe, $0, $1) == 0 ? 0 : errno }
+    if answer == ECONNREFUSED { return }
+    throw failure(
+      path, "another program answers on the socket", nil, hint: "stop it or choose another status.socket")
+  }
+
+  static func failure(_ path: String, _ cause: String, _ code: Int32?, hint: String? = nil) -> Failure {
+    let reason = code.map { ": " + String(cString: strerror($0)) } ?? ""
+    return Failure(.cannotWrite, step: "open the status socket", subject: path, cause: cause + reason, hint: hint)
+  }
+}
+
+/// Calls with the address of a Unix socket; nil where the path does not fit (unix(7)).
+private func withAddress<Result>(
+  _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+) -> Result? {
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  let fits = withUnsafeMutableBytes(of: &address.sun_path) { room in
+    guard path.utf8.count < room.count else { return false }
+    room.copyBytes(from: path.utf8)
+    return true
+  }
+  guard fits else { return nil }
+  let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+  return withUnsafePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
+  }
+}

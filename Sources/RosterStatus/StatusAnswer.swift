@@ -1,0 +1,52 @@
+internal import FoundationEssentials
+package import RosterModel
+
+/// What the routes answer to a request.
+package enum StatusAnswer: Sendable {
+  case now(Response)
+  /// Needs the database or the sync loop; the connection waits, nobody else does.
+  case later(@Sendable () async -> Response)
+  /// The event stream, after the event of that id where the reader named one.
+  case events(after: UInt64?)
+}
+
+extension Response {
+  static let jsonType = "application/json"
+
+  /// A JSON document, its keys sorted so that two answers compare, a newline at its end for terminals.
+  static func json(_ status: Int, _ value: some Encodable, type: String = jsonType) -> Response {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(value) else {
+      return .text(500, "the answer cannot be written as JSON\n")
+    }
+    return Response(status: status, headers: [Request.Header("Content-Type", type)], body: data + [UInt8(ascii: "\n")])
+  }
+
+  static func text(_ status: Int, _ text: String, type: String = "text/plain; charset=utf-8") -> Response {
+    Response(status: status, headers: [Request.Header("Content-Type", type)], body: Array(text.utf8))
+  }
+
+  /// An error in the form of RFC 9457. `detail` is one sentence for whoever sent the request.
+  static func problem(_ status: Int, _ detail: String, headers: [Request.Header] = []) -> Response {
+    let problem = Problem(title: titles[status] ?? "Error", status: status, detail: detail)
+    var response = json(status, problem, type: "application/problem+json")
+    response.headers += headers
+    return response
+  }
+
+  /// The reason phrases of RFC 9110 §15 and RFC 6585 §5 that are used here.
+  private static let titles = [
+    400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
+    413: "Content Too Large", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
+    501: "Not Implemented", 503: "Service Unavailable",
+  ]
+}
+
+/// RFC 9457 §3.1; the type says no more than the status does.
+struct Problem: Codable, Equatable {
+  var type = "about:blank"
+  var title: String
+  var status: Int
+  var detail: String
+}

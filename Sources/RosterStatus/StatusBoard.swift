@@ -1,0 +1,190 @@
+package import FoundationEssentials
+package import RosterModel
+import Synchronization
+
+/// Holds what `/v1/status` and `/metrics` show. Nothing here waits for the database or for upstream (S1); any thread may call anything.
+package final class StatusBoard: Sendable {
+  fileprivate struct State {
+    var cache: CacheFacts
+    var current: (report: SyncReport, tally: Tally, phase: DaemonStatus.Current.Phase)?
+    var last: SyncReport?
+    var next: Date?
+    var token: TokenStatus
+    var config: DaemonStatus.Config
+    var stopping = false
+  }
+
+  package let events: EventLog
+  package let metrics = Metrics()
+  package let clock: WallClock
+  /// Yields when the message may have changed, at most one ahead of its reader; for one reader.
+  package let changes: AsyncStream<Void>
+
+  private let version: String
+  private let pid: Int32
+  private let startedAt: Date
+  private let baseURL: String
+  private let cachePath: String
+  private let sizes: @Sendable () -> FileSizes
+  private let changed: AsyncStream<Void>.Continuation
+  private let state: Mutex<State>
+
+  /// `cache` and `last` are what the cache tells of the runs before this one. `sizes` must not wait; by default it asks stat(2).
+  package init(
+    version: String = rosterdVersion, pid: Int32, startedAt: Date, baseURL: String, cachePath: String,
+    config: DaemonStatus.Config, flow: String, clock: WallClock, cache: CacheFacts = CacheFacts(),
+    last: SyncReport? = nil, sizes: (@Sendable () -> FileSizes)? = nil
+  ) {
+    self.version = version
+    self.pid = pid
+    self.startedAt = startedAt
+    self.baseURL = baseURL
+    self.cachePath = cachePath
+    self.sizes = sizes ?? { FileSizes.on(cachePath: cachePath) }
+    self.clock = clock
+    events = EventLog(clock: clock)
+    state = Mutex(State(cache: cache, last: last, token: TokenStatus(flow: flow), config: config))
+    (changes, changed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Takes everything that happens: it goes to the event log and the metrics, and changes the state where the event alone tells how.
+  /// Those that end a sync are reported after `syncEnded`, so that whoever hears of it finds it in the status.
+  package func report(_ event: Event) {
+    switch event.name {
+    case .configReloaded:
+      let now = clock.now().rfc3339
+      state.withLock { state in
+        state.config.loadedAt = now
+        state.config.lastError = nil
+      }
+    case .configRefused: state.withLock { $0.config.lastError = event.error }
+    case .daemonStopping: state.withLock { $0.stopping = true }
+    default: break
+    }
+    metrics.count(event)
+    events.append(event)
+    changed.yield()
+  }
+
+  /// A sync runs from now on; `tally` is read whenever somebody asks.
+  package func syncBegan(_ report: SyncReport, tally: Tally) {
+    change { state in
+      state.current = (report, tally, .discovering)
+      state.next = nil
+    }
+  }
+
+  package func phase(_ phase: DaemonStatus.Current.Phase) {
+    change { $0.current?.phase = phase }
+  }
+
+  /// The sync that ran has ended; `cache` is what readers see now. Call it once they can see it (P2).
+  package func syncEnded(_ report: SyncReport, cache: CacheFacts) {
+    change { state in
+      state.current = nil
+      state.last = report
+      state.cache = cache
+    }
+  }
+
+  package func nextSync(at date: Date?) {
+    change { $0.next = date }
+  }
+
+  package func cache(_ facts: CacheFacts) {
+    change { $0.cache = facts }
+  }
+
+  package func token(_ token: TokenStatus) {
+    change { $0.token = token }
+  }
+
+  package func config(_ config: DaemonStatus.Config) {
+    change { $0.config = config }
+  }
+
+  /// From now on the state is `stopping`. The event is the caller's to report.
+  package func stopping() {
+    change { $0.stopping = true }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    state.withLock { body(&$0) }
+    changed.yield()
+  }
+}
+
+// MARK: What it shows
+
+extension StatusBoard {
+  /// The document of `/v1/status`, as of now.
+  package func status() -> DaemonStatus {
+    let now = clock.now()
+    let state = state.withLock { $0 }
+    let sync = state.sync
+    let cache = document(of: state.cache, now: now)
+    let name = DaemonStatus.state(stopping: state.stopping, token: state.token, sync: sync)
+    return DaemonStatus(
+      version: version, pid: pid, startedAt: startedAt.rfc3339,
+      uptimeSeconds: Self.seconds(from: startedAt, to: now), state: name,
+      message: DaemonStatus.message(state: name, cache: cache, sync: sync, token: state.token),
+      upstream: DaemonStatus.Upstream(baseURL: baseURL), cache: cache, sync: sync, token: state.token,
+      config: state.config)
+  }
+
+  /// The sentence that systemd is told too.
+  package var message: String { status().message }
+
+  /// The text of `/metrics`.
+  package func metricsText() -> String {
+    let state = state.withLock { $0 }
+    let counts = state.current?.tally.now ?? Tally.Counts()
+    return metrics.text(
+      Metrics.Gauges(
+        characters: state.cache.characters,
+        snapshot: state.cache.publishedAt.flatMap(Date.init(rfc3339:))?.timeIntervalSince1970 ?? 0,
+        pagesDone: counts.pagesDone, pages: counts.pagesTotal, version: version,
+        processStart: startedAt.timeIntervalSince1970))
+  }
+
+  private func document(of facts: CacheFacts, now: Date) -> DaemonStatus.Cache {
+    let sizes = sizes()
+    var cache = DaemonStatus.Cache(path: cachePath)
+    cache.snapshot = facts.snapshot
+    cache.publishedAt = facts.publishedAt
+    cache.verifiedAt = facts.verifiedAt
+    cache.ageSeconds = facts.verifiedAt.flatMap(Date.init(rfc3339:)).map { Self.seconds(from: $0, to: now) }
+    cache.characters = facts.characters
+    cache.pages = facts.pages
+    cache.sizeBytes = sizes.database
+    cache.walBytes = sizes.wal
+    return cache
+  }
+
+  /// To the millisecond, and never negative: a wall clock may be set back.
+  private static func seconds(from start: Date, to end: Date) -> Double {
+    max(0, (end.timeIntervalSince(start) * 1000).rounded() / 1000)
+  }
+}
+
+extension StatusBoard.State {
+  fileprivate var sync: DaemonStatus.Sync {
+    DaemonStatus.Sync(
+      current: current.map { Self.document($0.report, $0.tally.now, $0.phase) }, last: last, nextAt: next?.rfc3339)
+  }
+
+  private static func document(
+    _ report: SyncReport, _ counts: Tally.Counts, _ phase: DaemonStatus.Current.Phase
+  ) -> DaemonStatus.Current {
+    var current = DaemonStatus.Current(id: report.id, startedAt: report.startedAt, phase: phase)
+    current.pagesDone = counts.pagesDone
+    current.pagesTotal = counts.pagesTotal
+    current.characters = counts.characters
+    current.inFlight = counts.inFlight
+    current.requests = counts.requests
+    current.retries = counts.retries
+    current.refreshes = counts.refreshes
+    current.bytes = counts.bytes
+    return current
+  }
+}

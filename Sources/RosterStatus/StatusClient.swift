@@ -1,0 +1,115 @@
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+package import RosterModel
+
+/// Asks a daemon over its status socket.
+package struct StatusClient: Sendable {
+  private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
+
+  private let path: String
+
+  package init(socket path: String) {
+    self.path = path
+  }
+
+  /// One request and its whole answer, whatever its status. Throws `Failure`: 3 where no daemon answers within `limit`, 77 where the socket is not allowed to this user; or CancellationError.
+  package func send(
+    _ method: String, _ target: String, body: [UInt8] = [], within limit: Duration = .seconds(10)
+  ) async throws -> Response {
+    try await withThrowingTaskGroup(of: Response.self) { group in
+      group.addTask { try await exchange(method, target, body) }
+      group.addTask {
+        try await Task.sleep(for: limit)
+        throw silent("nothing came within \(limit.text)")
+      }
+      defer { group.cancelAll() }
+      guard let first = try await group.next() else { throw CancellationError() }
+      return first
+    }
+  }
+
+  /// Follows the event stream, after the event of that id where one is named, until `each` returns false or the daemon ends the stream. Throws as `send` does.
+  package func follow(after last: String? = nil, each: (StreamedEvent) async throws -> Bool) async throws {
+    let headers = last.map { [("Last-Event-ID", $0)] } ?? []
+    try await connect { inbound, outbound in
+      try await write("GET", "/v1/events", headers, [], to: outbound)
+      var parser = EventStreamParser()
+      for try await part in inbound {
+        guard case .body(let bytes) = part else { continue }
+        for event in parser.feed(bytes.readableBytesView) where try await !each(event) { return }
+      }
+    }
+  }
+
+  private func exchange(_ method: String, _ target: String, _ body: [UInt8]) async throws -> Response {
+    try await connect { inbound, outbound in
+      try await write(method, target, [("Connection", "close")], body, to: outbound)
+      var response: Response?
+      for try await part in inbound {
+        switch part {
+        case .head(let head):
+          response = Response(
+            status: Int(head.status.code), headers: head.headers.map { Request.Header($0.name, $0.value) })
+        case .body(let bytes): response?.body += bytes.readableBytesView
+        case .end: return try response ?? { throw silent("the answer has no head") }()
+        }
+      }
+      try Task.checkCancellation()
+      throw silent("the connection ended before the answer did")
+    }
+  }
+
+  private func write(
+    _ method: String, _ target: String, _ headers: [(String, String)], _ body: [UInt8],
+    to outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>
+  ) async throws {
+    var fields = HTTPHeaders([("Host", "localhost")] + headers)
+    if !body.isEmpty { fields.add(name: "Content-Length", value: String(body.count)) }
+    let head = HTTPRequestHead(
+      version: .http1_1, method: HTTPMethod(rawValue: method), uri: target, headers: fields)
+    try await outbound.write(.head(head))
+    if !body.isEmpty { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
+    try await outbound.write(.end(nil))
+  }
+
+  private func connect<Result>(
+    _ body: (
+      NIOAsyncChannelInboundStream<HTTPClientResponsePart>, NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>
+    ) async throws -> Result
+  ) async throws -> Result {
+    do {
+      let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .connect(unixDomainSocketPath: path) { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHTTPClientHandlers()
+            return try Connection(wrappingChannelSynchronously: channel)
+          }
+        }
+      return try await connection.executeThenClose(body)
+    } catch let error as IOError {
+      throw failure(error.errnoCode)
+    } catch let error as ChannelError {
+      throw silent("the connection ended (\(error))")
+    } catch let error as HTTPParserError {
+      throw silent("what answers speaks no HTTP (\(error))")
+    } catch is SocketAddressError {
+      throw silent("the path is too long for a socket")
+    }
+  }
+
+  private func failure(_ code: Int32) -> Failure {
+    let cause = String(cString: strerror(code))
+    guard code == EACCES || code == EPERM else { return silent(cause) }
+    return Failure(
+      .refused, step: "ask the daemon", subject: path, cause: cause,
+      hint: "use a user in the socket's group, or root")
+  }
+
+  private func silent(_ cause: String) -> Failure {
+    Failure(
+      .noDaemon, step: "ask the daemon", subject: path, cause: "no daemon answers: \(cause)",
+      hint: "see whether rosterd runs, and whether --socket names its status.socket")
+  }
+}

@@ -1,0 +1,329 @@
+import NIOCore
+import NIOHTTP1
+internal import RosterModel
+
+/// One client of the status socket: reads its requests, answers them in order, streams events to it. On the event loop only.
+final class StatusConnection: ChannelDuplexHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private enum Item {
+    case request(StatusRequest)
+    /// The last word on this connection.
+    case refusal(Response)
+  }
+
+  /// Bytes of events that are written at a time, and that may wait in the channel.
+  private static let chunk = 32 * 1024
+  /// How long a client that was refused may take to read why: a close with unread input would take the answer from it.
+  private static let linger = TimeAmount.seconds(1)
+
+  private let routes: StatusRoutes
+  private let limits: StatusServer.Limits
+  private let peer: UInt32?
+  private let connections: StatusConnections
+  private var context: ChannelHandlerContext?
+  private var assembly = RequestAssembly()
+  private var queue = Fifo<Item>()
+  /// An answer is under way; the next one waits, and so does reading, so that a client costs one answer's memory.
+  private var busy = false
+  /// Close once the queue is empty.
+  private var finishing = false
+  private var refused = false
+  private var readHeld = false
+  private var timer: Scheduled<Void>?
+  private var work: Task<Void, Never>?
+  private var reader: EventLog.ReaderID?
+  private var active = NIODeadline.now()
+
+  init(routes: StatusRoutes, limits: StatusServer.Limits, peer: UInt32?, connections: StatusConnections) {
+    self.routes = routes
+    self.limits = limits
+    self.peer = peer
+    self.connections = connections
+  }
+
+  /// Makes `channel` speak HTTP/1.1 with this connection at its end.
+  static func add(to channel: any Channel, _ connection: StatusConnection) throws {
+    var decoding = NIOHTTPDecoderLimitConfiguration()
+    let head = RequestAssembly.Limits().head
+    decoding.maxHeaderFieldSize = head
+    decoding.maxHeaderListSize = head
+    decoding.maxHeaderFieldCount = head / 4  // `a:` and the line's end: only the size counts
+    var encoding = HTTPResponseEncoder.Configuration()
+    encoding.automaticallySetFramingHeaders = false  // it knows nothing of HEAD
+    let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(ArrivalCounter())
+    try pipeline.addHandler(HTTPResponseEncoder(configuration: encoding))
+    try pipeline.addHandler(
+      ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)))
+    try pipeline.addHandler(connection)
+  }
+
+  /// Whether this one rather than the other makes room for a new connection.
+  func isIdler(than other: StatusConnection) -> Bool {
+    busy == other.busy ? active < other.active : !busy
+  }
+
+  /// Answers what was asked, ends an event stream, then closes.
+  func finish() {
+    finishing = true
+    if reader != nil { endStream() } else { next() }
+  }
+
+  func close() {
+    context?.close(promise: nil)
+  }
+
+  // MARK: What the channel tells
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    connections.add(self)
+    startTimer(context)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    timer?.cancel()
+    work?.cancel()
+    if let reader { routes.board.events.unsubscribe(reader) }
+    reader = nil
+    connections.remove(self)
+    self.context = nil
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case let arrival as ArrivalCounter.Arrived:
+      active = .now()
+      assembly.arrived(arrival.bytes)
+      if timer == nil, !refused { startTimer(context) }
+    case ChannelEvent.inputClosed where refused: context.close(promise: nil)
+    case ChannelEvent.inputClosed where reader == nil:
+      finishing = true
+      next()
+    default: context.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch Self.unwrapInboundIn(data) {
+    case .head(let head):
+      let request = StatusRequest(head, peer: peer)
+      let hosts = head.headers["host"].count
+      perform(assembly.head(request, named: hosts == 1 || (hosts == 0 && !request.isHTTP11)))
+    case .body(let bytes): perform(assembly.body(bytes.readableBytesView))
+    case .end: perform(assembly.end())
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    perform(assembly.settled())
+    context.fireChannelReadComplete()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if let error = error as? HTTPParserError {
+      perform(assembly.malformed(headTooLong: error == .headerOverflow))
+    } else if !refused {
+      context.close(promise: nil)
+    }
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if busy && !queue.isEmpty { readHeld = true } else { context.read() }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    pump()
+    context.fireChannelWritabilityChanged()
+  }
+
+  private func startTimer(_ context: ChannelHandlerContext) {
+    timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.incomplete)) {
+      self.perform(self.assembly.expired())
+    }
+  }
+}
+
+// MARK: Answers
+
+extension StatusConnection {
+  private func perform(_ action: RequestAssembly.Action) {
+    switch action {
+    case .wait: return
+    case .goOn:
+      context?.writeAndFlush(
+        Self.wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+      return
+    case .answer(let request): queue.append(.request(request))
+    case .refuse(let response):
+      refused = true
+      queue.append(.refusal(response))
+    }
+    timer?.cancel()
+    timer = nil
+    next()
+  }
+
+  /// Takes up the next request, if the one before is answered.
+  private func next() {
+    guard !busy, let context else { return }
+    guard let item = queue.popFirst() else {
+      if finishing { context.close(promise: nil) }
+      return
+    }
+    busy = true
+    switch item {
+    case .refusal(let response): write(response, keepAlive: false)
+    case .request(let request):
+      switch routes.answer(request) {
+      case .now(let response): write(response, to: request)
+      case .later(let answer): wait(for: answer, to: request)
+      case .events where request.method == "HEAD":
+        write(Response(status: 200, headers: Self.streamHeaders), to: request)
+      case .events(let last): stream(after: last, to: request)
+      }
+    }
+  }
+
+  private func wait(for answer: @escaping @Sendable () async -> Response, to request: StatusRequest) {
+    guard let context else { return }
+    let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
+    // The connection owns it and cancels it when the client goes.
+    work = Task {
+      let response = await answer()
+      connection.eventLoop.execute { connection.value.write(response, to: request) }
+    }
+  }
+
+  private func write(_ response: Response, to request: StatusRequest) {
+    let last = finishing && queue.isEmpty
+    write(response, keepAlive: request.keepAlive && !last, bodyless: request.method == "HEAD")
+  }
+
+  private func write(_ response: Response, keepAlive: Bool, bodyless: Bool = false) {
+    guard let context else { return }
+    work = nil
+    var head = responseHead(response.status, response.headers, keepAlive: keepAlive)
+    let streamed = response.body.isEmpty && bodyless
+    if !streamed { head.headers.add(name: "Content-Length", value: String(response.body.count)) }
+    context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+    if !bodyless {
+      context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
+    }
+    end(context, keepAlive: keepAlive)
+  }
+
+  /// Ends an answer, and goes on when it has left.
+  private func end(_ context: ChannelHandlerContext, keepAlive: Bool) {
+    let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
+    context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).whenComplete { _ in
+      // In a turn of its own: a thousand pipelined requests would otherwise be a thousand frames on the stack.
+      connection.eventLoop.execute { connection.value.answered(keepAlive: keepAlive) }
+    }
+  }
+
+  private func answered(keepAlive: Bool) {
+    guard let context else { return }
+    active = .now()
+    busy = false
+    if refused && queue.isEmpty {
+      context.close(mode: .output, promise: nil)
+      context.eventLoop.assumeIsolated().scheduleTask(in: Self.linger) { self.close() }
+    } else if !keepAlive {
+      context.close(promise: nil)
+    } else {
+      next()
+    }
+    if readHeld, !busy || queue.isEmpty {
+      readHeld = false
+      context.read()
+    }
+  }
+
+  private func responseHead(
+    _ status: Int, _ headers: [Request.Header], keepAlive: Bool
+  ) -> HTTPResponseHead {
+    var fields = HTTPHeaders(headers.map { ($0.name, $0.value) })
+    fields.add(name: "Date", value: routes.board.clock.now().httpDate)
+    fields.add(name: "Cache-Control", value: "no-store")
+    if !keepAlive { fields.add(name: "Connection", value: "close") }
+    return HTTPResponseHead(version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: fields)
+  }
+}
+
+// MARK: Event streams
+
+extension StatusConnection {
+  private static let streamHeaders = [Request.Header("Content-Type", "text/event-stream")]
+
+  private func stream(after last: UInt64?, to request: StatusRequest) {
+    guard let context else { return }
+    // A client of HTTP/1.0 does not know chunks: for it the stream ends with the connection.
+    let chunked = request.isHTTP11
+    var head = responseHead(200, Self.streamHeaders, keepAlive: chunked)
+    if chunked { head.headers.add(name: "Transfer-Encoding", value: "chunked") }
+    context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
+    let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
+    reader = routes.board.events.subscribe(after: last) {
+      connection.eventLoop.execute { connection.value.pump() }
+    }
+    if finishing { endStream() } else { pump() }
+  }
+
+  /// Writes events as long as the client takes them; drops a client that is too slow.
+  private func pump() {
+    while let reader, let context {
+      let room = context.channel.isWritable ? Self.chunk : 0
+      switch routes.board.events.take(reader, bytes: room) {
+      case .nothing: return
+      case .dropped: return context.close(promise: nil)
+      case .events(let entries, let cost): write(entries, cost: cost, to: reader, context)
+      }
+    }
+  }
+
+  private func write(_ entries: [EventEntry], cost: Int, to reader: EventLog.ReaderID, _ context: ChannelHandlerContext)
+  {
+    var buffer = context.channel.allocator.buffer(capacity: Self.chunk)
+    for entry in entries { buffer.writeBytes(entry.frame) }
+    let log = routes.board.events
+    context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(buffer)))).whenComplete { _ in
+      log.wrote(reader, cost: cost)
+    }
+    active = .now()
+  }
+
+  private func endStream() {
+    pump()
+    guard let reader, let context else { return }
+    routes.board.events.unsubscribe(reader)
+    self.reader = nil
+    end(context, keepAlive: false)
+  }
+}
+
+extension StatusRequest {
+  fileprivate init(_ head: HTTPRequestHead, peer: UInt32?) {
+    self.init(
+      head.method.rawValue, head.uri, headers: head.headers.map { Request.Header($0.name, $0.value) }, peer: peer,
+      keepAlive: head.isKeepAlive)
+    isHTTP11 = head.version.minor >= 1
+  }
+}
+
+/// Tells how many bytes come in before the parser sees them: a head that never ends, and the time it takes, show nowhere else.
+final class ArrivalCounter: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  struct Arrived: Sendable {
+    var bytes: Int
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    context.fireUserInboundEventTriggered(Arrived(bytes: Self.unwrapInboundIn(data).readableBytes))
+    context.fireChannelRead(data)
+  }
+}

@@ -1,0 +1,36 @@
+import NIOCore
+
+/// The open connections of one server, on its event loop.
+final class StatusConnections {
+  private let limit: Int
+  private var open: [ObjectIdentifier: StatusConnection] = [:]
+  private var drained: EventLoopPromise<Void>?
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Where there is no room, the one that did nothing for longest goes, those that wait for no answer before the others (S2).
+  func add(_ connection: StatusConnection) {
+    if open.count >= limit, let idle = open.values.min(by: { $0.isIdler(than: $1) }) { idle.close() }
+    open[ObjectIdentifier(connection)] = connection
+    if drained != nil { connection.finish() }
+  }
+
+  func remove(_ connection: StatusConnection) {
+    open[ObjectIdentifier(connection)] = nil
+    if open.isEmpty { drained?.succeed() }
+  }
+
+  /// Lets each connection answer what it was asked, and closes what is left when the time is over.
+  func drain(within grace: TimeAmount, on loop: any EventLoop) -> EventLoopFuture<Void> {
+    let promise = loop.makePromise(of: Void.self)
+    drained = promise
+    for connection in open.values { connection.finish() }
+    if open.isEmpty { promise.succeed() }
+    let deadline = loop.assumeIsolated().scheduleTask(in: grace) {
+      for connection in self.open.values { connection.close() }
+    }
+    return promise.futureResult.always { _ in deadline.cancel() }
+  }
+}

@@ -1,0 +1,62 @@
+internal import RosterModel
+
+extension DaemonStatus {
+  /// The first that holds, in the contract's order. It follows from what the cache keeps, so that a restart does not change it.
+  static func state(stopping: Bool, token: TokenStatus, sync: Sync) -> State {
+    let running = sync.current != nil
+    if stopping { return .stopping }
+    if token.state == .unauthorized { return .unauthorized }
+    if !running, let last = sync.last, last.exit == Failure.Exit.refused.rawValue { return .unauthorized }
+    if running { return .syncing }
+    guard let last = sync.last else { return .starting }
+    return last.isDegraded ? .degraded : .idle
+  }
+
+  /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it long after it was sent.
+  static func message(state: State, cache: Cache, sync: Sync, token: TokenStatus) -> String {
+    let next = sync.nextAt.map { "; next sync at \($0)" } ?? ""
+    switch state {
+    case .stopping: return "stopping: what has begun is being finished"
+    case .starting: return "starting: no sync has ended yet" + next
+    case .syncing: return "syncing: " + (sync.current.map(progress) ?? "") + lastTrouble(sync.last)
+    case .unauthorized:
+      return "unauthorized: " + (token.lastError ?? sync.last?.error ?? "upstream refuses the credentials")
+    case .degraded: return "degraded: " + (sync.last.map(trouble) ?? "") + next
+    case .idle:
+      guard let verified = cache.verifiedAt else { return "idle: no snapshot yet" + next }
+      return "idle: \(cache.characters) characters, verified at \(verified)" + next
+    }
+  }
+
+  private static func progress(_ current: Current) -> String {
+    switch current.phase {
+    case .discovering: "asking for the first page"
+    case .pulling: "\(current.pagesDone) of \(current.pagesTotal) pages"
+    case .verifying: "verifying \(current.pagesTotal) pages"
+    case .publishing: "publishing \(current.characters) characters"
+    }
+  }
+
+  private static func lastTrouble(_ last: SyncReport?) -> String {
+    guard let last, last.outcome == .failed else { return "" }
+    return "; the last sync failed: " + (last.error ?? "no reason known")
+  }
+
+  private static func trouble(_ last: SyncReport) -> String {
+    if let error = last.error { return "sync \(last.id) \(last.outcome.rawValue): \(error)" }
+    guard last.rejected > 0 else { return "sync \(last.id) \(last.outcome.rawValue)" }
+    let records = last.rejected == 1 ? "1 record" : "\(last.rejected) records"
+    return "sync \(last.id) rejected \(records); see the table rejects for the reasons"
+  }
+}
+
+extension SyncReport {
+  /// Whether it left the daemon's state degraded: it failed, rejected records, or could not do all that it had to.
+  package var isDegraded: Bool {
+    switch outcome {
+    case .failed: true
+    case .published, .unchanged: rejected > 0 || error != nil
+    case .running, .cancelled, .interrupted: false
+    }
+  }
+}

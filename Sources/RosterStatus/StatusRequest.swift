@@ -1,0 +1,73 @@
+package import RosterModel
+
+/// One request to the status socket.
+package struct StatusRequest: Sendable, Equatable {
+  /// As sent: `GET`.
+  package var method: String
+  /// The request target: a path and a query, or an absolute URL (RFC 9112 §3.2).
+  package var target: String
+  package var headers: [Request.Header]
+  package var body: [UInt8]
+  /// The user on the other end (SO_PEERCRED, unix(7)); nil where the kernel does not say.
+  package var peer: UInt32?
+  /// The connection stays open after the answer (RFC 9112 §9.3).
+  package var keepAlive: Bool
+  /// The client understands chunks (RFC 9112 §7.1).
+  package var isHTTP11 = true
+
+  package init(
+    _ method: String, _ target: String, headers: [Request.Header] = [], body: [UInt8] = [], peer: UInt32? = nil,
+    keepAlive: Bool = true
+  ) {
+    self.method = method
+    self.target = target
+    self.headers = headers
+    self.body = body
+    self.peer = peer
+    self.keepAlive = keepAlive
+  }
+
+  package func header(_ name: String) -> String? {
+    headers.first { $0.name.lowercased() == name }?.value
+  }
+
+  /// The target's path.
+  var path: String { String(parts.path) }
+
+  /// The first value of a query parameter, its percent escapes resolved; nil where it is absent.
+  func query(_ name: String) -> String? {
+    for pair in parts.query.split(separator: "&") {
+      let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if halves[0] == name { return halves.count > 1 ? Self.unescape(halves[1]) : "" }
+    }
+    return nil
+  }
+
+  private var parts: (path: Substring, query: Substring) {
+    let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let path = halves.first.map(Self.withoutOrigin) ?? "/"
+    return (path, halves.count > 1 ? halves[1] : "")
+  }
+
+  private static func withoutOrigin(_ target: Substring) -> Substring {
+    guard target.hasPrefix("http://") else { return target }
+    let rest = target.dropFirst("http://".count)
+    return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+  }
+
+  /// Percent escapes (RFC 3986 §2.1); what is no escape stays as it is.
+  private static func unescape(_ text: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      let digits = String(Substring(rest.prefix(2)))
+      if byte == UInt8(ascii: "%"), digits.utf8.count == 2, let value = UInt8(digits, radix: 16) {
+        bytes.append(value)
+        rest.removeFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

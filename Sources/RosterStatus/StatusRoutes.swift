@@ -1,0 +1,149 @@
+internal import FoundationEssentials
+import Glibc
+package import RosterModel
+
+/// Says what the status socket answers to a request. Pure: what is not on the board comes from the closures.
+package struct StatusRoutes: Sendable {
+  /// The body of `POST /v1/sync`.
+  package struct SyncRequest: Sendable, Equatable {
+    package var allowRemoval = false
+    package var retrySession = false
+
+    package init(allowRemoval: Bool = false, retrySession: Bool = false) {
+      self.allowRemoval = allowRemoval
+      self.retrySession = retrySession
+    }
+  }
+
+  /// The answer to it.
+  package struct Accepted: Codable, Sendable, Equatable {
+    package var sync: Int64
+    package var joined: Bool
+
+    package init(sync: Int64, joined: Bool) {
+      self.sync = sync
+      self.joined = joined
+    }
+  }
+
+  private struct Syncs: Encodable { var syncs: [SyncReport] }
+
+  /// The values of `limit` (contract, section 6).
+  private static let limits = 1...1000
+  private static let defaultLimit = 20
+
+  package let board: StatusBoard
+  private let owner: UInt32
+  private let alive: @Sendable () -> Bool
+  private let history: @Sendable (Int) async throws -> [SyncReport]
+  private let sync: @Sendable (SyncRequest) async throws -> Accepted
+
+  /// `owner` may ask for a sync, besides root. `alive` tells whether the daemon's loop is; `history` reads the latest syncs; `sync` asks for one.
+  package init(
+    board: StatusBoard, owner: UInt32 = getuid(), alive: @escaping @Sendable () -> Bool = { true },
+    history: @escaping @Sendable (Int) async throws -> [SyncReport],
+    sync: @escaping @Sendable (SyncRequest) async throws -> Accepted
+  ) {
+    self.board = board
+    self.owner = owner
+    self.alive = alive
+    self.history = history
+    self.sync = sync
+  }
+
+  /// HEAD is answered as GET; whoever writes the answer leaves its body out (RFC 9110 §9.3.2).
+  package func answer(_ request: StatusRequest) -> StatusAnswer {
+    let reads = request.method == "GET" || request.method == "HEAD"
+    switch request.path {
+    case "/v1/sync":
+      return request.method == "POST" ? startSync(request) : .now(Self.notAllowed(request, allow: "POST"))
+    case "/v1/status" where reads: return .now(.json(200, board.status()))
+    case "/v1/syncs" where reads: return syncs(request)
+    case "/v1/events" where reads: return events(request)
+    case "/metrics" where reads: return .now(.text(200, board.metricsText(), type: Self.metricsType))
+    case "/healthz" where reads: return .now(health())
+    case "/readyz" where reads: return .now(readiness(request))
+    case "/openapi.json" where reads:
+      return .now(.text(200, openAPIDocument, type: Response.jsonType))
+    case "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json":
+      return .now(Self.notAllowed(request, allow: "GET, HEAD"))
+    default: return .now(.problem(404, "nothing is at \(request.path); /openapi.json lists what there is"))
+    }
+  }
+
+  private static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+  private static func notAllowed(_ request: StatusRequest, allow: String) -> Response {
+    .problem(405, "\(request.path) takes \(allow)", headers: [Request.Header("Allow", allow)])
+  }
+}
+
+// MARK: Single routes
+
+extension StatusRoutes {
+  private func health() -> Response {
+    alive() ? .text(200, "ok\n") : .problem(503, "the daemon's loop does not answer")
+  }
+
+  private func readiness(_ request: StatusRequest) -> Response {
+    var limit: Duration?
+    if let text = request.query("max_age") {
+      limit = Duration(text: text)
+      if limit == nil { return .problem(400, "max_age is \(text); it must be a duration such as 500ms, 15m or 2h") }
+    }
+    guard let age = board.status().cache.ageSeconds else { return .problem(503, "there is no snapshot yet") }
+    if let limit, age > limit.seconds {
+      return .problem(503, "the snapshot was last verified \(age) s ago, longer than \(limit.text)")
+    }
+    return .text(200, "ok\n")
+  }
+
+  private func events(_ request: StatusRequest) -> StatusAnswer {
+    // A Last-Event-ID that is none of ours reads as 0: everything before what is kept is lost to that reader.
+    .events(after: request.header("last-event-id").map { UInt64($0) ?? 0 })
+  }
+
+  private func syncs(_ request: StatusRequest) -> StatusAnswer {
+    let text = request.query("limit")
+    let limit = text.map { Int($0) ?? 0 } ?? Self.defaultLimit
+    guard Self.limits.contains(limit) else {
+      return .now(.problem(400, "limit is \(text ?? ""); it must be a whole number from 1 to 1000"))
+    }
+    return .later { await Self.result(200) { Syncs(syncs: try await history(limit)) } }
+  }
+
+  private func startSync(_ request: StatusRequest) -> StatusAnswer {
+    guard request.peer == 0 || request.peer == owner else {
+      return .now(.problem(403, "only root and the daemon's own user may ask for a sync"))
+    }
+    guard let wanted = SyncRequest(body: request.body) else {
+      let form = #"{"allow_removal": true, "retry_session": true}"#
+      return .now(.problem(400, "the body must be empty or a JSON object such as \(form)"))
+    }
+    return .later { await Self.result(202) { try await sync(wanted) } }
+  }
+
+  private static func result(_ status: Int, _ body: () async throws -> some Encodable) async -> Response {
+    do {
+      return .json(status, try await body())
+    } catch {
+      return .problem((error as? Failure)?.exit == .defect ? 500 : 503, "\(error)")
+    }
+  }
+}
+
+extension StatusRoutes.SyncRequest {
+  /// nil where the body is not what the contract describes; a key it does not know could be a misspelt permission.
+  fileprivate init?(body: [UInt8]) {
+    self.init()
+    if body.isEmpty { return }
+    guard let object = try? JSONDecoder().decode([String: Bool].self, from: Data(body)) else { return nil }
+    for (key, value) in object {
+      switch key {
+      case "allow_removal": allowRemoval = value
+      case "retry_session": retrySession = value
+      default: return nil
+      }
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import Glibc
+import NIOCore
+import NIOPosix
+package import RosterModel
+import Synchronization
+
+/// Answers on the status socket, on a thread of its own: neither a sync at full speed nor the database can hold it up (S1).
+package final class StatusServer: Sendable {
+  /// Where it listens.
+  package enum Place: Sendable, Equatable {
+    /// A path, and the mode that the socket gets.
+    case path(String, mode: UInt16)
+    /// A listening socket from systemd (sd_listen_fds(3)); the server closes it, and leaves its name alone.
+    case passed(Int32)
+  }
+
+  /// What clients may use together (S2).
+  package struct Limits: Sendable {
+    package var connections = 256
+    /// For a request to be complete, from the connection or its first byte on.
+    package var incomplete = Duration.seconds(10)
+
+    package init() {}
+  }
+
+  private struct Running {
+    var group: MultiThreadedEventLoopGroup
+    var listener: any Channel
+    var connections: NIOLoopBoundBox<StatusConnections>
+    var file: SocketFile?
+    var identity: SocketFile.Identity?
+  }
+
+  /// How long requests in progress may take when the server stops: P13 leaves 5 s for the whole daemon.
+  private static let grace = TimeAmount.milliseconds(400)
+
+  private let place: Place
+  private let routes: StatusRoutes
+  private let limits: Limits
+  private let running = Mutex<Running?>(nil)
+
+  package init(at place: Place, routes: StatusRoutes, limits: Limits = Limits()) {
+    self.place = place
+    self.routes = routes
+    self.limits = limits
+  }
+
+  /// Returns once the socket answers under its name. Throws `Failure` 73 where it cannot be opened, or is another's.
+  package func start() async throws(Failure) {
+    let (descriptor, file) = try open()
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    do {
+      let connections = NIOLoopBoundBox.makeBoxSendingValue(
+        StatusConnections(limit: limits.connections), eventLoop: group.next())
+      let listener = try await listen(descriptor, group, connections)
+      do {
+        try file?.publish()
+      } catch {
+        try? await listener.close()
+        throw error
+      }
+      running.withLock {
+        $0 = Running(
+          group: group, listener: listener, connections: connections, file: file, identity: file?.identity)
+      }
+    } catch {
+      file?.abandon()
+      try? await group.shutdownGracefully()
+      throw (error as? Failure) ?? SocketFile.failure(pathName, "\(error)", nil)
+    }
+  }
+
+  /// Takes the socket's name away, lets requests in progress end for up to 400 ms, and closes everything. Does nothing where it does not run.
+  package func stop() async {
+    let stopped = running.withLock { running in
+      defer { running = nil }
+      return running
+    }
+    guard let stopped else { return }
+    stopped.file?.remove(stopped.identity)
+    try? await stopped.listener.close()
+    let connections = stopped.connections
+    try? await stopped.group.next().flatSubmit {
+      connections.value.drain(within: Self.grace, on: connections.eventLoop)
+    }
+    .get()
+    try? await stopped.group.shutdownGracefully()
+  }
+
+  private var pathName: String {
+    switch place {
+    case .path(let path, _): path
+    case .passed(let descriptor): "descriptor \(descriptor)"
+    }
+  }
+
+  private func open() throws(Failure) -> (Int32, SocketFile?) {
+    switch place {
+    case .path(let path, let mode):
+      let file = try SocketFile(path: path, mode: mode)
+      return (file.descriptor, file)
+    case .passed(let descriptor):
+      var (listens, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+      guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0, listens == 1 else {
+        throw SocketFile.failure(
+          pathName, "the passed descriptor is no listening socket", nil,
+          hint: "the socket unit needs ListenStream= and Accept=no")
+      }
+      return (descriptor, nil)
+    }
+  }
+
+  private func listen(
+    _ descriptor: Int32, _ group: MultiThreadedEventLoopGroup, _ connections: NIOLoopBoundBox<StatusConnections>
+  ) async throws -> any Channel {
+    let (routes, limits) = (routes, limits)
+    let bootstrap = ServerBootstrap(group: group)
+      // A client that has shut its side down still gets its answer.
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelInitializer { channel in
+        Self.peer(of: channel).flatMap { peer in
+          channel.eventLoop.makeCompletedFuture {
+            try StatusConnection.add(
+              to: channel, StatusConnection(routes: routes, limits: limits, peer: peer, connections: connections.value))
+          }
+        }
+      }
+    return try await bootstrap.withBoundSocket(descriptor).get()
+  }
+
+  /// The user on the other end, as the kernel knows it.
+  private static func peer(of channel: any Channel) -> EventLoopFuture<UInt32?> {
+    guard let socket = channel as? any SocketOptionProvider else {
+      return channel.eventLoop.makeSucceededFuture(nil)
+    }
+    let credentials: EventLoopFuture<Credentials> = socket.unsafeGetSocketOption(
+      level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
+    return credentials.map { $0.user }.recover { _ in nil }
+  }
+
+  /// `struct ucred` of unix(7), which Glibc's module leaves out.
+  private struct Credentials {
+    var process: Int32
+    var user: UInt32
+    var group: UInt32
+  }
+}

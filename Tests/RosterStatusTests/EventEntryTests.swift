@@ -1,0 +1,68 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterStatus
+
+@Suite struct EventEntryTests {
+  private let now = ManualClock().now
+
+  @Test("Events: a frame is id, event and one line of data")
+  func frame() {
+    let event = Event(.pageRetried, sync: 18, page: 7, attempt: 2, reason: "status_500", delaySeconds: 1.5)
+    let text = String(decoding: EventEntry(id: 42, at: now, event: event).frame, as: UTF8.self)
+    #expect(
+      text == """
+        id: 42
+        event: page.retried
+        data: {"at":"2023-11-14T22:13:20.000Z","sync":18,"page":7,"attempt":2,"reason":"status_500","delay_seconds":1.5}
+
+
+        """)
+  }
+
+  @Test("Events: those that end a sync carry every column of syncs")
+  func columns() throws {
+    var report = makeReport(18, .failed)
+    report.refreshes = 3
+    let data = EventEntry(id: 1, at: now, event: Event(.syncFailed, sync: 18, exit: 69, report: report)).data
+    #expect(try JSONDecoder().decode(SyncReport.self, from: Data(data)) == report)
+    let columns = try JSONDecoder().decode([String: Loose].self, from: JSONEncoder().encode(report)).keys
+    let sent = try JSONDecoder().decode([String: Loose].self, from: Data(data)).keys
+    #expect(Set(sent) == Set(columns).union(["at", "sync"]))
+  }
+
+  @Test(
+    "Events: data stays one line of valid JSON whatever an error contains",
+    arguments: ["a \"quote\" and a \\", "two\r\nlines", "\u{0}\u{1f}\t", "é 🛸"])
+  func escapes(text: String) throws {
+    let entry = EventEntry(id: 1, at: now, event: Event(.configRefused, error: text))
+    struct Data_: Decodable { var error: String }
+    #expect(try JSONDecoder().decode(Data_.self, from: Data(entry.data)).error == text)
+    #expect(!entry.data.contains(UInt8(ascii: "\n")) && !entry.data.contains(UInt8(ascii: "\r")))
+  }
+
+  @Test("S2: what an event is counted for is at least its size")
+  func cost() {
+    let nasty = String(repeating: "\u{1}", count: 500)
+    var report = makeReport(.max, .failed)
+    report.error = nasty
+    for name in Event.Name.allCases {
+      let full = Event(
+        name, sync: .max, page: 1_000_000, pagesDone: 1_000_000, pagesTotal: 1_000_000, attempt: 20,
+        reason: "status_500", delaySeconds: 0.123456789, error: nasty, exit: 69)
+      var ended = full
+      ended.report = report
+      for event in [Event(name), full, ended] {
+        let entry = EventEntry(id: 1_700_000_000_000_000, at: now, event: event)
+        #expect(entry.frame.count <= entry.cost)
+      }
+    }
+  }
+}
+
+/// Any JSON value, unread.
+private struct Loose: Decodable {
+  init(from decoder: any Decoder) {}
+}

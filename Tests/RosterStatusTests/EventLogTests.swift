@@ -1,0 +1,115 @@
+import RosterModel
+import RosterTestSupport
+import Synchronization
+import Testing
+
+@testable import RosterStatus
+
+@Suite struct EventLogTests {
+  private let clock = ManualClock()
+
+  private func names(_ batch: EventLog.Batch) -> [String] {
+    guard case .events(let entries, _) = batch else { return [] }
+    return entries.map { "\($0.event.name.rawValue) \($0.event.page ?? 0)" }
+  }
+
+  private func all(_ log: EventLog, after last: UInt64?) -> [EventEntry] {
+    let reader = log.subscribe(after: last, wake: {})
+    guard case .events(let entries, _) = log.take(reader, bytes: .max) else { return [] }
+    return entries
+  }
+
+  @Test("Events: ids grow by one, and across a restart")
+  func idsGrow() {
+    let log = EventLog(clock: clock.wallClock)
+    log.append(Event(.syncStarted))
+    log.append(Event(.syncPublished))
+    let ids = all(log, after: 0).compactMap(\.id)
+    #expect(ids.count == 2 && ids[1] == ids[0] + 1)
+
+    clock.advance(by: .seconds(1))
+    let restarted = EventLog(clock: clock.wallClock)
+    restarted.append(Event(.syncStarted))
+    let later = all(restarted, after: 0).compactMap(\.id)
+    #expect(later[0] > ids[1])
+  }
+
+  @Test("Events: without Last-Event-ID a reader hears what happens from now on, in order")
+  func fromNowOn() {
+    let log = EventLog(clock: clock.wallClock)
+    log.append(Event(.syncStarted))
+    let reader = log.subscribe(after: nil, wake: {})
+    for page in 1...3 { log.append(Event(.pageFetched, page: page)) }
+    #expect(names(log.take(reader, bytes: .max)) == ["page.fetched 1", "page.fetched 2", "page.fetched 3"])
+    #expect(names(log.take(reader, bytes: .max)) == [])
+  }
+
+  @Test("Events: Last-Event-ID resumes after it, without a gap")
+  func resumes() {
+    let log = EventLog(clock: clock.wallClock)
+    for page in 1...3 { log.append(Event(.pageFetched, page: page)) }
+    log.append(Event(.syncPublished))
+    let kept = all(log, after: 0)
+    #expect(kept.first?.event.name == .eventsLost)
+    let resumed = all(log, after: kept[2].id)
+    #expect(resumed.map(\.event.name) == [.pageFetched, .syncPublished])
+    #expect(all(log, after: kept[4].id).isEmpty)
+  }
+
+  @Test("Events: page.fetched makes room first, and a gap is told by events.lost, which has no id")
+  func makesRoom() throws {
+    let log = EventLog(clock: clock.wallClock)
+    log.append(Event(.syncStarted))
+    let first = try #require(all(log, after: 0).last?.id)
+    for page in 1...(EventLog.kept + 10) { log.append(Event(.pageFetched, page: page)) }
+    let kept = all(log, after: first - 1)
+    #expect(kept[0].event.name == .eventsLost && kept[0].id == nil)
+    #expect(kept[1].event.name == .syncStarted)
+    #expect(kept[2].event.page == 12)
+    #expect(kept.count == EventLog.kept + 1)
+  }
+
+  @Test("Events: an id of the future is a gap, not silence for ever")
+  func futureID() {
+    let log = EventLog(clock: clock.wallClock)
+    log.append(Event(.syncStarted))
+    #expect(all(log, after: .max).map(\.event.name) == [.eventsLost, .syncStarted])
+  }
+
+  @Test("S2: a reader with more than 256 KiB of new events waiting is dropped, the others are not")
+  func dropsSlowReader() {
+    let log = EventLog(clock: clock.wallClock)
+    let slow = log.subscribe(after: nil, wake: {})
+    let quick = log.subscribe(after: nil, wake: {})
+    let error = String(repeating: "x", count: 1000)
+    var waited = 0
+    for _ in 0..<100 {
+      let event = Event(.pageRetried, error: error)
+      waited += EventEntry(id: 1, at: clock.now, event: event).frame.count
+      log.append(event)
+      if case .events(_, let cost) = log.take(quick, bytes: .max) { log.wrote(quick, cost: cost) }
+      if case .dropped = log.take(slow, bytes: 0) { break }
+    }
+    guard case .dropped = log.take(slow, bytes: 0) else {
+      Issue.record("the slow reader was not dropped after \(waited) bytes")
+      return
+    }
+    #expect(waited <= EventLog.backlog)
+    guard case .nothing = log.take(quick, bytes: .max) else {
+      Issue.record("the quick reader was dropped too")
+      return
+    }
+  }
+
+  @Test("Events: a sleeping reader is woken once, until it has taken everything")
+  func wakesOnce() {
+    let log = EventLog(clock: clock.wallClock)
+    let wakes = Mutex(0)
+    let reader = log.subscribe(after: nil) { wakes.withLock { $0 += 1 } }
+    for _ in 0..<5 { log.append(Event(.syncStarted)) }
+    #expect(wakes.withLock { $0 } == 1)
+    _ = log.take(reader, bytes: .max)
+    log.append(Event(.syncStarted))
+    #expect(wakes.withLock { $0 } == 2)
+  }
+}

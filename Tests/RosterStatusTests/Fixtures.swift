@@ -1,0 +1,132 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterTestSupport
+
+@testable import RosterStatus
+
+/// A board as a daemon has it after its start.
+func makeBoard(
+  clock: ManualClock = ManualClock(), flow: String = "oauth2_refresh", cache: CacheFacts = CacheFacts(),
+  last: SyncReport? = nil
+) -> StatusBoard {
+  StatusBoard(
+    version: "0.1.0", pid: 4711, startedAt: clock.now, baseURL: "http://localhost/api", cachePath: "/cache/roster.db",
+    config: DaemonStatus.Config(path: nil, loadedAt: clock.now.rfc3339), flow: flow, clock: clock.wallClock,
+    cache: cache, last: last, sizes: { FileSizes(database: 4096, wal: 32) })
+}
+
+func makeRoutes(
+  _ board: StatusBoard = makeBoard(), owner: UInt32 = 1000, alive: Bool = true,
+  history: @escaping @Sendable (Int) async throws -> [SyncReport] = { _ in [] },
+  sync: @escaping @Sendable (StatusRoutes.SyncRequest) async throws -> StatusRoutes.Accepted = { _ in
+    StatusRoutes.Accepted(sync: 1, joined: false)
+  }
+) -> StatusRoutes {
+  StatusRoutes(board: board, owner: owner, alive: { alive }, history: history, sync: sync)
+}
+
+func makeReport(_ id: Int64 = 17, _ outcome: SyncReport.Outcome = .published) -> SyncReport {
+  var report = SyncReport(id: id, startedAt: "2023-11-14T22:13:19.000Z", outcome: outcome)
+  report.finishedAt = "2023-11-14T22:13:19.400Z"
+  report.pages = 42
+  report.characters = 826
+  report.exit = outcome == .failed ? 69 : 0
+  if outcome == .failed { report.error = "cannot pull page 3 (http://localhost): upstream answered 500" }
+  return report
+}
+
+let snapshot = CacheFacts(
+  snapshot: 17, publishedAt: "2023-11-14T22:13:19.400Z", verifiedAt: "2023-11-14T22:13:19.400Z", characters: 826,
+  pages: 42)
+
+/// A folder for a socket, short enough for sun_path, that goes when the test ends.
+func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+  var template = Array("/tmp/rosterd-XXXXXX".utf8CString)
+  guard mkdtemp(&template) != nil else { throw TestError(what: "mkdtemp: \(errno)") }
+  let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  defer { try? FileManager.default.removeItem(atPath: folder) }
+  return try await body(folder)
+}
+
+/// Runs a server on a socket in a folder of its own.
+func withServer<Result>(
+  _ routes: StatusRoutes = makeRoutes(), limits: StatusServer.Limits = StatusServer.Limits(),
+  _ body: (String, StatusServer) async throws -> Result
+) async throws -> Result {
+  try await withFolder { folder in
+    let path = folder + "/status.sock"
+    let server = StatusServer(at: .path(path, mode: 0o660), routes: routes, limits: limits)
+    try await server.start()
+    do {
+      let result = try await body(path, server)
+      await server.stop()
+      return result
+    } catch {
+      await server.stop()
+      throw error
+    }
+  }
+}
+
+/// The status of an answer over the socket.
+func status(_ path: String, _ method: String = "GET", _ target: String = "/healthz") async throws -> Int {
+  try await StatusClient(socket: path).send(method, target).status
+}
+
+struct TestError: Error {
+  var what: String
+}
+
+/// A client that writes what it wants, valid or not. Its calls block, so they run on threads of their own.
+struct RawClient: Sendable {
+  let descriptor: Int32
+
+  init(_ path: String) throws {
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, size) }
+    }
+    if result != 0 { throw TestError(what: "connect: \(errno)") }
+  }
+
+  func send(_ text: String) throws {
+    let bytes = Array(text.utf8)
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      if count <= 0 { throw TestError(what: "send: \(errno)") }
+      sent += count
+    }
+  }
+
+  func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  func close() { Glibc.close(descriptor) }
+
+  /// What comes until the text contains `mark`, or the end.
+  func read(until mark: String? = nil) async -> String {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: blockingRead(until: mark)) }
+    }
+  }
+
+  private func blockingRead(until mark: String?) -> String {
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let count = recv(descriptor, &chunk, chunk.count, 0)
+      if count <= 0 { break }
+      bytes += chunk[..<count]
+      if let mark, String(decoding: bytes, as: UTF8.self).contains(mark) { break }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

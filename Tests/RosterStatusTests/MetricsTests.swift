@@ -1,0 +1,87 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterStatus
+
+@Suite struct MetricsTests {
+  private func lines(_ board: StatusBoard) -> [Substring] { board.metricsText().split(separator: "\n") }
+
+  @Test("Metrics: requests, retries, refreshes and syncs are counted by their labels")
+  func counts() {
+    let board = makeBoard(cache: snapshot)
+    board.metrics.request(code: 200, seconds: 0.02, bytes: 1000)
+    board.metrics.request(code: 200, seconds: 7, bytes: 500)
+    board.metrics.request(code: nil, seconds: 30, bytes: 0)
+    board.report(Event(.pageRetried, reason: "timeout"))
+    board.report(Event(.tokenRefreshed))
+    board.report(Event(.tokenFailed, reason: "passing"))
+    board.report(Event(.syncPublished, report: makeReport()))
+    let lines = lines(board)
+    for line in [
+      #"rosterd_requests_total{code="200"} 2"#, #"rosterd_requests_total{code="error"} 1"#,
+      #"rosterd_retries_total{reason="timeout"} 1"#, #"rosterd_token_refreshes_total{outcome="refreshed"} 1"#,
+      #"rosterd_token_refreshes_total{outcome="passing"} 1"#, #"rosterd_syncs_total{outcome="published"} 1"#,
+      #"rosterd_syncs_total{outcome="failed"} 0"#, "rosterd_received_bytes_total 1500", "rosterd_characters 826",
+      "rosterd_snapshot_timestamp_seconds 1699999999.4", #"rosterd_build_info{version="0.1.0"} 1"#,
+      #"rosterd_sync_duration_seconds_bucket{le="0.25"} 0"#, #"rosterd_sync_duration_seconds_bucket{le="0.5"} 1"#,
+      #"rosterd_request_duration_seconds_bucket{le="0.025"} 1"#,
+      #"rosterd_request_duration_seconds_bucket{le="10"} 2"#,
+      #"rosterd_request_duration_seconds_bucket{le="+Inf"} 3"#, "rosterd_request_duration_seconds_count 3",
+      "process_start_time_seconds 1700000000",
+    ] {
+      #expect(lines.contains(line[...]), "\(line)")
+    }
+  }
+
+  @Test("Metrics: pages of the running sync are those of its tally")
+  func progress() {
+    let board = makeBoard()
+    let tally = Tally()
+    tally.update {
+      $0.pagesDone = 17
+      $0.pagesTotal = 42
+    }
+    board.syncBegan(SyncReport(id: 1, startedAt: ""), tally: tally)
+    #expect(lines(board).contains("rosterd_sync_pages_done 17"))
+    #expect(lines(board).contains("rosterd_sync_pages 42"))
+  }
+
+  @Test("Metrics: every family has one HELP and one TYPE, before its samples, and no other metric is there")
+  func form() {
+    var families: [Substring] = []
+    for line in lines(makeBoard()) {
+      if line.hasPrefix("# HELP ") {
+        families.append(line.split(separator: " ")[2])
+      } else if line.hasPrefix("# TYPE ") {
+        #expect(line.split(separator: " ")[2] == families.last)
+      } else {
+        #expect(line.hasPrefix(families.last ?? "none"))
+      }
+    }
+    #expect(
+      families.sorted() == [
+        "process_cpu_seconds_total", "process_open_fds", "process_resident_memory_bytes",
+        "process_start_time_seconds", "rosterd_build_info", "rosterd_characters", "rosterd_received_bytes_total",
+        "rosterd_request_duration_seconds", "rosterd_requests_total", "rosterd_retries_total",
+        "rosterd_snapshot_timestamp_seconds", "rosterd_sync_duration_seconds", "rosterd_sync_pages",
+        "rosterd_sync_pages_done", "rosterd_syncs_total", "rosterd_token_refreshes_total",
+      ])
+  }
+
+  @Test("Metrics: the process's facts are its own")
+  func process() {
+    let facts = ProcessFacts.now
+    #expect(facts.residentBytes > 1 << 20)
+    #expect(facts.cpuSeconds > 0)
+    #expect(facts.openDescriptors >= 3)
+  }
+
+  @Test("Metrics: label values are escaped")
+  func escapes() {
+    var text = PrometheusText()
+    text.sample("a", [("b", "\"\\\n")], 1)
+    #expect(text.text == #"a{b="\"\\\n"} 1"# + "\n")
+  }
+}

@@ -1,0 +1,82 @@
+import RosterModel
+import Testing
+
+@testable import RosterStatus
+
+@Suite struct RequestAssemblyTests {
+  private func status(_ action: RequestAssembly.Action) -> Int? {
+    guard case .refuse(let response) = action else { return nil }
+    return response.status
+  }
+
+  @Test("S2: a request is complete with its end, and the next one starts anew")
+  func completes() {
+    var assembly = RequestAssembly()
+    for body in ["one", "two"] {
+      let request = StatusRequest("POST", "/v1/sync")
+      #expect(assembly.head(request, named: true) == .wait)
+      #expect(assembly.body(Array(body.utf8)) == .wait)
+      var whole = request
+      whole.body = Array(body.utf8)
+      #expect(assembly.end() == .answer(whole))
+    }
+  }
+
+  @Test("S2: a head of 16 KiB is taken, a longer one is 431, whether it ends or not")
+  func longHeads() {
+    let rest = "GET/".utf8.count + "x".utf8.count
+    for (size, refused) in [(16 * 1024, nil), (16 * 1024 + 1, 431)] as [(Int, Int?)] {
+      var assembly = RequestAssembly()
+      let field = Request.Header("x", String(repeating: "y", count: size - rest))
+      #expect(status(assembly.head(StatusRequest("GET", "/", headers: [field]), named: true)) == refused)
+
+      var endless = RequestAssembly()
+      endless.arrived(size)
+      #expect(status(endless.settled()) == refused)
+    }
+  }
+
+  @Test("S2: a body of 64 KiB is taken, a longer one is 413, announced or not")
+  func longBodies() {
+    let limit = 64 * 1024
+    for (size, refused) in [(limit, nil), (limit + 1, 413)] as [(Int, Int?)] {
+      var announced = RequestAssembly()
+      let length = Request.Header("Content-Length", String(size))
+      #expect(status(announced.head(StatusRequest("POST", "/", headers: [length]), named: true)) == refused)
+
+      var streamed = RequestAssembly()
+      _ = streamed.head(StatusRequest("POST", "/"), named: true)
+      _ = streamed.body([UInt8](repeating: 0, count: size - 1))
+      #expect(status(streamed.body([0])) == refused)
+    }
+  }
+
+  @Test("S2: after a refusal nothing more is read")
+  func refusesOnce() {
+    var assembly = RequestAssembly()
+    #expect(status(assembly.expired()) == 408)
+    #expect(assembly.head(StatusRequest("GET", "/"), named: true) == .wait)
+    #expect(assembly.end() == .wait)
+    #expect(assembly.malformed(headTooLong: false) == .wait)
+    assembly.arrived(1 << 20)
+    #expect(assembly.settled() == .wait)
+  }
+
+  @Test("S2: what is no HTTP or names no host is 400")
+  func malformed() {
+    var assembly = RequestAssembly()
+    #expect(status(assembly.malformed(headTooLong: false)) == 400)
+    var unnamed = RequestAssembly()
+    #expect(status(unnamed.head(StatusRequest("GET", "/"), named: false)) == 400)
+  }
+
+  @Test("A client that waits for 100 Continue is told to go on, unless it is refused")
+  func expectation() {
+    let expect = Request.Header("Expect", "100-continue")
+    var assembly = RequestAssembly()
+    #expect(assembly.head(StatusRequest("POST", "/", headers: [expect]), named: true) == .goOn)
+    var large = RequestAssembly()
+    let length = Request.Header("Content-Length", "70000")
+    #expect(status(large.head(StatusRequest("POST", "/", headers: [expect, length]), named: true)) == 413)
+  }
+}

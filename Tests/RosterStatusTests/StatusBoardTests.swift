@@ -1,0 +1,148 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterStatus
+
+@Suite struct StatusBoardTests {
+  private let clock = ManualClock()
+
+  private func ended(_ outcome: SyncReport.Outcome, exit: Int32? = nil, rejected: Int = 0, error: String? = nil)
+    -> SyncReport
+  {
+    var report = makeReport(17, outcome)
+    report.exit = exit ?? report.exit
+    report.rejected = rejected
+    report.error = error ?? report.error
+    return report
+  }
+
+  @Test("Status: the state follows from the last sync, and a restart does not change it")
+  func states() {
+    let cases: [(SyncReport?, DaemonStatus.State)] = [
+      (nil, .starting), (ended(.published), .idle), (ended(.unchanged), .idle), (ended(.failed), .degraded),
+      (ended(.failed, exit: 77), .unauthorized), (ended(.published, rejected: 1), .degraded),
+      (ended(.published, error: "could not ask for 3 missing ids"), .degraded), (ended(.cancelled), .idle),
+      (ended(.interrupted), .idle),
+    ]
+    for (last, state) in cases {
+      #expect(makeBoard(last: last).status().state == state)
+      let board = makeBoard()
+      if let last { board.syncEnded(last, cache: snapshot) }
+      #expect(board.status().state == state)
+    }
+  }
+
+  @Test("Status: stopping wins over unauthorized, unauthorized over syncing, syncing over degraded")
+  func precedence() {
+    let board = makeBoard(last: ended(.failed, exit: 77))
+    board.syncBegan(SyncReport(id: 18, startedAt: ""), tally: Tally())
+    #expect(board.status().state == .syncing)
+    var token = TokenStatus(flow: "oauth2_refresh", state: .unauthorized)
+    token.lastError = "upstream refused the refresh token; mend refresh_token, then reload"
+    board.token(token)
+    #expect(board.status().state == .unauthorized)
+    #expect(board.message == "unauthorized: upstream refused the refresh token; mend refresh_token, then reload")
+    board.report(Event(.daemonStopping))
+    #expect(board.status().state == .stopping)
+  }
+
+  @Test("Status: the message is one sentence for each state")
+  func messages() {
+    let board = makeBoard(clock: clock, cache: snapshot)
+    #expect(board.message == "starting: no sync has ended yet")
+    let tally = Tally()
+    board.syncBegan(SyncReport(id: 17, startedAt: clock.now.rfc3339), tally: tally)
+    #expect(board.message == "syncing: asking for the first page")
+    tally.update {
+      $0.pagesDone = 17
+      $0.pagesTotal = 42
+      $0.characters = 826
+    }
+    board.phase(.pulling)
+    #expect(board.message == "syncing: 17 of 42 pages")
+    board.phase(.verifying)
+    #expect(board.message == "syncing: verifying 42 pages")
+    board.phase(.publishing)
+    #expect(board.message == "syncing: publishing 826 characters")
+    board.syncEnded(ended(.published), cache: snapshot)
+    board.nextSync(at: clock.now + 900)
+    #expect(
+      board.message
+        == "idle: 826 characters, verified at 2023-11-14T22:13:19.400Z; next sync at 2023-11-14T22:28:20.000Z")
+    board.syncEnded(ended(.published, rejected: 3), cache: snapshot)
+    #expect(
+      board.message == """
+        degraded: sync 17 rejected 3 records; see the table rejects for the reasons; next sync at 2023-11-14T22:28:20.000Z
+        """)
+    board.nextSync(at: nil)
+    board.syncEnded(ended(.failed), cache: snapshot)
+    #expect(
+      board.message == "degraded: sync 17 failed: cannot pull page 3 (http://localhost): upstream answered 500")
+  }
+
+  @Test("Status: the document has every field of the contract, null where there is nothing yet")
+  func document() throws {
+    let text = String(decoding: try JSONEncoder.sorted.encode(makeBoard(clock: clock).status()), as: UTF8.self)
+    #expect(
+      text == """
+        {"cache":{"age_seconds":null,"characters":0,"pages":0,"path":"/cache/roster.db","published_at":null,\
+        "size_bytes":4096,"snapshot":null,"verified_at":null,"wal_bytes":32},"config":{"last_error":null,\
+        "loaded_at":"2023-11-14T22:13:20.000Z","path":null},"message":"starting: no sync has ended yet","pid":4711,\
+        "started_at":"2023-11-14T22:13:20.000Z","state":"starting","sync":{"current":null,"last":null,"next_at":null},\
+        "token":{"avoided":0,"expires_at":null,"flow":"oauth2_refresh","joined":0,"last_error":null,\
+        "last_refresh_at":null,"refreshes":0,"state":"none"},"upstream":{"base_url":"http://localhost/api"},\
+        "uptime_seconds":0,"version":"0.1.0"}
+        """)
+  }
+
+  @Test("Status: age counts from verified_at, and a running sync shows its tally as it is now")
+  func ages() throws {
+    let board = makeBoard(clock: clock, cache: snapshot)
+    clock.advance(by: .seconds(12.3))
+    #expect(board.status().cache.ageSeconds == 12.9)
+    #expect(board.status().uptimeSeconds == 12.3)
+    let tally = Tally()
+    board.syncBegan(SyncReport(id: 18, startedAt: clock.now.rfc3339), tally: tally)
+    tally.update {
+      $0.inFlight = 8
+      $0.requests = 25
+      $0.bytes = 1
+      $0.refreshes = 1
+      $0.retries = 2
+    }
+    let current = try #require(board.status().sync.current)
+    #expect(current.id == 18 && current.inFlight == 8 && current.requests == 25 && current.bytes == 1)
+    #expect(current.refreshes == 1 && current.retries == 2)
+  }
+
+  @Test("Status: a refused reload is shown until a good one")
+  func reloads() {
+    let board = makeBoard(clock: clock)
+    board.report(Event(.configRefused, error: "line 3: sync.interval is too small"))
+    #expect(board.status().config.lastError == "line 3: sync.interval is too small")
+    clock.advance(by: .seconds(5))
+    board.report(Event(.configReloaded))
+    #expect(board.status().config.lastError == nil)
+    #expect(board.status().config.loadedAt == clock.now.rfc3339)
+  }
+
+  @Test("S4: each change is told, and a slow reader of changes is told once")
+  func changes() async {
+    let board = makeBoard()
+    for _ in 0..<100 { board.report(Event(.pageFetched)) }
+    board.stopping()
+    var told = board.changes.makeAsyncIterator()
+    #expect(await told.next() != nil)
+    #expect(board.message.hasPrefix("stopping"))
+  }
+}
+
+extension JSONEncoder {
+  fileprivate static var sorted: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }
+}
