@@ -101,7 +101,7 @@ let package = Package(
     tests(of: "RosterCache"),
     tests(of: "RosterSync"),
     tests(of: "RosterStatus", [nio("NIOCore"), nio("NIOPosix")]),
-    tests(of: "RosterSystemd"),
+    tests(of: "RosterSystemd", [log]),
     tests(
       of: "RosterSimulator",
       [nio("NIOCore"), nio("NIOHTTP1"), .product(name: "AsyncHTTPClient", package: "async-http-client")]),

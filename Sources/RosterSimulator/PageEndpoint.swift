@@ -101,6 +101,12 @@ extension String {
   /// A JSON string (RFC 8259 §7).
   mutating func appendText(_ text: String) {
     self += "\""
+    defer { self += "\"" }
+    guard text.utf8.contains(where: { $0 < UInt8(ascii: " ") || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") })
+    else {
+      self += text
+      return
+    }
     for scalar in text.unicodeScalars {
       switch scalar {
       case "\"", "\\":
@@ -112,6 +118,5 @@ extension String {
       default: unicodeScalars.append(scalar)
       }
     }
-    self += "\""
   }
 }

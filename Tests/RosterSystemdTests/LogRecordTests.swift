@@ -1,0 +1,42 @@
+import FoundationEssentials
+import Logging
+import Testing
+
+@testable import RosterSystemd
+
+@Suite struct LogRecordTests {
+  private func record(_ message: String, _ metadata: KeyValuePairs<String, Logger.MetadataValue> = [:]) -> LogRecord {
+    LogRecord(
+      at: Date(timeIntervalSince1970: 1_795_234_506.125), level: .info, message: message,
+      metadata: metadata.map { (key: $0.key, value: $0.value) })
+  }
+
+  @Test("S5: a line of text")
+  func text() {
+    let published = record("sync 17 published: 826 characters", ["sync": "17"])
+    #expect(published.text == "2026-11-21T04:15:06.125Z info  sync 17 published: 826 characters  sync=17")
+    #expect(record("bare").text == "2026-11-21T04:15:06.125Z info  bare")
+    let odd = record("m", ["cause": "no \"way\"", "empty": "", "path": "/a"])
+    #expect(odd.text.hasSuffix(#"m  cause="no \"way\"" empty="" path=/a"#))
+  }
+
+  @Test("S5: what comes from outside cannot forge a line or steer the terminal")
+  func forgery() {
+    let forged = record("a\nb\u{1b}[2J\u{85}", ["k": "1\n2"])
+    #expect(forged.text.hasSuffix(#"a\nb\u001b[2J\u0085  k="1\n2""#))
+    #expect(!forged.json.unicodeScalars.contains { $0.properties.generalCategory == .control })
+  }
+
+  @Test("S5: a JSON line keeps numbers, lists and objects, and its own members")
+  func json() throws {
+    let line = record(
+      "é \"q\" \\",
+      ["message": "other", "sync": .stringConvertible(17), "list": ["a", .stringConvertible(2)], "o": ["k": "v"]]
+    ).json
+    #expect(
+      line == #"{"time":"2026-11-21T04:15:06.125Z","level":"info","message":"é \"q\" \\","#
+        + #""message_":"other","sync":17,"list":["a",2],"o":{"k":"v"}}"#)
+    struct Line: Decodable { var message: String }
+    #expect(try JSONDecoder().decode(Line.self, from: Data(line.utf8)).message == "é \"q\" \\")
+  }
+}

@@ -1,0 +1,89 @@
+import FoundationEssentials
+import Glibc
+import RosterSystemd
+import Testing
+
+/// Each runs in a process of its own, because libsystemd reads the environment.
+@Suite struct NotifyTests {
+  @Test("S4: every state travels as sd_notify(3) says, and a status with READY counts for the throttle")
+  func states() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let path = folder.path + "/notify"
+      let manager = try DatagramSocket(path: path)
+      setenv("NOTIFY_SOCKET", path, 1)
+      let notify = Notify()
+      let start = Date(timeIntervalSince1970: 1000)
+
+      notify.extendTimeout(by: .seconds(90))
+      #expect(manager.receive() == "EXTEND_TIMEOUT_USEC=90000000")
+      notify.ready(status: "waits for\nthe first sync", now: start)
+      #expect(manager.receive() == "READY=1\nSTATUS=waits for the first sync")
+      #expect(notify.status("pulls page 1", now: start + 0.125) == .milliseconds(375))
+      #expect(manager.receive() == nil)
+      #expect(notify.status("pulls page 2", now: start + 0.2) == nil)
+      #expect(notify.flush(now: start + 0.5) == nil)
+      #expect(manager.receive() == "STATUS=pulls page 2")
+      #expect(notify.flush(now: start + 1) == nil)
+      #expect(manager.receive() == nil)
+      #expect(notify.status("idle", now: start + 1) == nil)
+      #expect(manager.receive() == "STATUS=idle")
+
+      notify.watchdog()
+      #expect(manager.receive() == "WATCHDOG=1")
+      notify.stopping()
+      #expect(manager.receive() == "STOPPING=1")
+      notify.failed(errno: ENOSPC)
+      #expect(manager.receive() == "ERRNO=28")
+      notify.failed(exitStatus: 73)
+      #expect(manager.receive() == "EXIT_STATUS=73")
+    }
+  }
+
+  @Test("S4: a reload carries the monotonic time, between what the clock said before and says after")
+  func reload() async {
+    await #expect(processExitsWith: .success) {
+      func monotonic() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
+      }
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let path = folder.path + "/notify"
+      let manager = try DatagramSocket(path: path)
+      setenv("NOTIFY_SOCKET", path, 1)
+      let before = monotonic()
+      Notify().reloading()
+      let message = try #require(manager.receive())
+      let prefix = "RELOADING=1\nMONOTONIC_USEC="
+      #expect(message.hasPrefix(prefix))
+      let sent = try #require(Int(message.dropFirst(prefix.count)))
+      #expect((before...monotonic()).contains(sent))
+    }
+  }
+
+  @Test("S4: without NOTIFY_SOCKET, or with nobody behind it, nothing is sent and all works")
+  func absent() async {
+    await #expect(processExitsWith: .success) {
+      unsetenv("NOTIFY_SOCKET")
+      Notify().ready(status: "ready", now: Date())
+      setenv("NOTIFY_SOCKET", "/nowhere/notify", 1)
+      Notify().watchdog()
+    }
+  }
+
+  @Test("S4: the watchdog is fed at half of WATCHDOG_USEC, and only by the process that it watches")
+  func watchdog() async {
+    await #expect(processExitsWith: .success) {
+      unsetenv("WATCHDOG_USEC")
+      #expect(Notify.watchdogInterval == nil)
+      setenv("WATCHDOG_USEC", "30000000", 1)
+      setenv("WATCHDOG_PID", "\(getpid())", 1)
+      #expect(Notify.watchdogInterval == .seconds(15))
+      setenv("WATCHDOG_PID", "1", 1)
+      #expect(Notify.watchdogInterval == nil)
+    }
+  }
+}
