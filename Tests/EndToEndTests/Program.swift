@@ -25,13 +25,17 @@ struct Program {
     return program
   }
 
-  /// Runs it with these arguments and this environment alone. The output goes through files, so that no pipe can fill up.
-  static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> Outcome {
+  /// Runs it with these arguments and this environment alone. Input and output go through files, so that no pipe can fill up.
+  static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "")
+    async throws -> Outcome
+  {
     let folder = FileManager.default.temporaryDirectory.appending(path: "program-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let (output, error) = (folder.appending(path: "out"), folder.appending(path: "err"))
-    let pid = try spawn(path, arguments, environment, output: output.path, error: error.path)
+    let given = folder.appending(path: "in")
+    try Data(input.utf8).write(to: given)
+    let pid = try spawn(path, arguments, environment, input: given.path, output: output.path, error: error.path)
     let status = await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
         var status: Int32 = 0
@@ -46,13 +50,13 @@ struct Program {
   }
 
   private static func spawn(
-    _ path: String, _ arguments: [String], _ environment: [String: String], output: String, error: String
+    _ path: String, _ arguments: [String], _ environment: [String: String], input: String, output: String, error: String
   ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     let writing = O_WRONLY | O_CREAT | O_TRUNC
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, writing, 0o600)
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, error, writing, 0o600)
     var pid: pid_t = 0

@@ -87,11 +87,12 @@ import Testing
   func syncWaits(outcome: SyncReport.Outcome) async throws {
     let report = Self.report(18, outcome)
     let board = board
-    try await withDaemon(sync: { _ in
+    let end: @Sendable (StatusRoutes.SyncRequest) -> StatusRoutes.Accepted = { _ in
       board.syncEnded(report, cache: CacheFacts())
       board.report(Event(outcome == .failed ? .syncFailed : .syncPublished, report: report))
       return StatusRoutes.Accepted(sync: 18, joined: false)
-    }) { rosterctl, _ in
+    }
+    try await withDaemon(sync: end) { rosterctl, _ in
       let result = try await rosterctl(["sync", "--wait", "--json"])
       #expect(result.exit == report.exit)
       let printed = try JSONDecoder().decode(SyncReport.self, from: Data(result.output.utf8))
@@ -138,6 +139,18 @@ import Testing
       } catch let missing as Program.Missing where ProcessInfo.processInfo.environment["CI"] != "true" {
         try Test.cancel("\(missing.what)")
       }
+    }
+  }
+
+  @Test("Metrics: clean under promtool check metrics")
+  func promtool() async throws {
+    board.metrics.request(code: 200, seconds: 0.02, bytes: 1000)
+    board.report(Event(.pageRetried, reason: "timeout"))
+    do {
+      let check = try await Program.run("promtool", ["check", "metrics"], input: board.metricsText())
+      #expect(check.exit == 0 && check.output.isEmpty && check.error.isEmpty)
+    } catch let missing as Program.Missing where ProcessInfo.processInfo.environment["CI"] != "true" {
+      try Test.cancel("\(missing.what)")
     }
   }
 }
