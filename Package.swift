@@ -89,7 +89,8 @@ let package = Package(
     program(
       "rosterd", ["RosterModel", "RosterDaemon", "RosterSimulator", "RosterTerminal", log]),
     program(
-      "rosterctl", ["RosterModel", "RosterDaemon", "RosterFetch", "RosterCache", "RosterTerminal"]),
+      "rosterctl",
+      ["RosterModel", "RosterDaemon", "RosterFetch", "RosterCache", "RosterStatus", "RosterTerminal"]),
 
     .target(
       name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
@@ -112,7 +113,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "rosterd", "rosterctl", "RosterModel", "RosterSimulator", "RosterTestSupport",
+        "rosterd", "rosterctl", "RosterModel", "RosterSimulator", "RosterStatus", "RosterTestSupport",
       ],
       swiftSettings: settings),
   ]

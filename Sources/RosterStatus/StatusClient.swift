@@ -30,13 +30,17 @@ package struct StatusClient: Sendable {
     }
   }
 
-  /// Follows the event stream, after the event of that id where one is named, until `each` returns false or the daemon ends the stream. Throws as `send` does.
-  package func follow(after last: String? = nil, each: (StreamedEvent) async throws -> Bool) async throws {
+  /// Follows the event stream, after the event of that id where one is named, until `each` returns false or the daemon ends the stream. `opened` is called once nothing that happens is missed any more; it may end the matter by returning false. Throws as `send` does.
+  package func follow(
+    after last: String? = nil, opened: () async throws -> Bool = { true },
+    each: (StreamedEvent) async throws -> Bool
+  ) async throws {
     let headers = last.map { [("Last-Event-ID", $0)] } ?? []
     try await connect { inbound, outbound in
       try await write("GET", "/v1/events", headers, [], to: outbound)
       var parser = EventStreamParser()
       for try await part in inbound {
+        if case .head = part, try await !opened() { return }
         guard case .body(let bytes) = part else { continue }
         for event in parser.feed(bytes.readableBytesView) where try await !each(event) { return }
       }
@@ -45,7 +49,7 @@ package struct StatusClient: Sendable {
 
   private func exchange(_ method: String, _ target: String, _ body: [UInt8]) async throws -> Response {
     try await connect { inbound, outbound in
-      try await write(method, target, [("Connection", "close")], body, to: outbound)
+      try await write(method, target, [], body, to: outbound)
       var response: Response?
       for try await part in inbound {
         switch part {
@@ -69,9 +73,10 @@ package struct StatusClient: Sendable {
     if !body.isEmpty { fields.add(name: "Content-Length", value: String(body.count)) }
     let head = HTTPRequestHead(
       version: .http1_1, method: HTTPMethod(rawValue: method), uri: target, headers: fields)
-    try await outbound.write(.head(head))
-    if !body.isEmpty { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
-    try await outbound.write(.end(nil))
+    var parts: [HTTPClientRequestPart] = [.head(head), .end(nil)]
+    if !body.isEmpty { parts.insert(.body(.byteBuffer(ByteBuffer(bytes: body))), at: 1) }
+    // At once: a daemon that refuses the head may have closed before the end is written.
+    try await outbound.write(contentsOf: parts)
   }
 
   private func connect<Result>(

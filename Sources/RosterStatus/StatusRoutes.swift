@@ -63,11 +63,9 @@ package struct StatusRoutes: Sendable {
     case "/metrics" where reads: return .now(.text(200, board.metricsText(), type: Self.metricsType))
     case "/healthz" where reads: return .now(health())
     case "/readyz" where reads: return .now(readiness(request))
-    case "/openapi.json" where reads:
-      return .now(.text(200, openAPIDocument, type: Response.jsonType))
-    case "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json":
+    case "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz":
       return .now(Self.notAllowed(request, allow: "GET, HEAD"))
-    default: return .now(.problem(404, "nothing is at \(request.path); /openapi.json lists what there is"))
+    default: return .now(.problem(404, "nothing is at \(request.path)"))
     }
   }
 

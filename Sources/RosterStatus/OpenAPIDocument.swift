@@ -1,2 +1,0 @@
-/// `/openapi.json`.
-let openAPIDocument = "{}"

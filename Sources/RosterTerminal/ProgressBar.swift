@@ -1,0 +1,51 @@
+package import RosterModel
+
+/// One line that shows how far a sync is. Drawn again after a carriage return on a terminal.
+package struct ProgressBar: Sendable, Equatable {
+  package var done: Int
+  package var total: Int
+  package var counts: [String]
+
+  /// `total` 0: not known yet. `counts` are shown as far as there is room, the first ones first.
+  package init(done: Int, total: Int, counts: [String] = []) {
+    self.done = done
+    self.total = total
+    self.counts = counts
+  }
+
+  /// Of a running sync.
+  package init(_ current: DaemonStatus.Current) {
+    var counts = [Words.count(current.characters, "character")]
+    if current.phase == .verifying || current.phase == .publishing { counts.insert(current.phase.rawValue, at: 0) }
+    if current.refreshes > 0 { counts.append("token " + Words.count(current.refreshes, "refresh")) }
+    if current.retries > 0 { counts.append(current.retries == 1 ? "1 retry" : "\(current.retries) retries") }
+    if current.inFlight > 0 { counts.append("\(current.inFlight) in flight") }
+    self.init(done: current.pagesDone, total: current.pagesTotal, counts: counts)
+  }
+
+  /// At most `width` characters, without a line end: `━━━━━━━╸────────  17/42 pages  340 characters`.
+  package func text(width: Int, colour: Bool = false) -> String {
+    let pages = total > 0 ? "\(done)/\(total) pages" : "asking for page 1"
+    var tail = "  " + pages
+    for count in counts where total > 0 {
+      let longer = tail + "  " + count
+      if longer.count + Self.leastBar > width { break }
+      tail = longer
+    }
+    let room = min(Self.widestBar, width - tail.count)
+    guard room >= Self.leastBar else { return String(pages.prefix(width)) }
+    return bar(room, colour) + tail
+  }
+
+  private func bar(_ width: Int, _ colour: Bool) -> String {
+    let share = total > 0 ? min(1, max(0, Double(done) / Double(total))) : 0
+    let halves = Int(share * Double(width * 2))
+    let filled = String(repeating: "━", count: halves / 2) + (halves % 2 == 1 ? "╸" : "")
+    let rest = String(repeating: "─", count: width - (halves + 1) / 2)
+    return filled.toned(.good, colour) + rest.toned(.faint, colour)
+  }
+
+  /// A shorter bar says nothing, a longer one no more.
+  private static let leastBar = 10
+  private static let widestBar = 40
+}

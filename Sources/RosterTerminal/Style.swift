@@ -1,0 +1,40 @@
+/// What a piece of text means to its reader, and the colour that shows it (ECMA-48 SGR).
+package enum Tone: Sendable {
+  case plain, strong, faint, good, busy, bad
+
+  fileprivate var code: String? {
+    switch self {
+    case .plain: nil
+    case .strong: "1"
+    case .faint: "2"
+    case .good: "32"
+    case .busy: "33"
+    case .bad: "31"
+    }
+  }
+}
+
+extension String {
+  /// The text in the colour of its tone, or as it is.
+  func toned(_ tone: Tone, _ colour: Bool) -> String {
+    guard colour, let code = tone.code else { return self }
+    return "\u{1b}[\(code)m\(self)\u{1b}[0m"
+  }
+
+  func padded(left width: Int) -> String {
+    String(repeating: " ", count: Swift.max(0, width - count)) + self
+  }
+
+  /// Lines of at most `width` characters, broken at spaces; a longer word stands alone on its line, whole, so that it can be copied.
+  func wrapped(_ width: Int) -> [String] {
+    var lines: [String] = []
+    for word in split(separator: " ", omittingEmptySubsequences: false) {
+      if let line = lines.last, line.count + 1 + word.count <= width {
+        lines[lines.count - 1] = line + " " + word
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
+  }
+}

@@ -1,0 +1,162 @@
+package import RosterModel
+
+/// The story of the token in one sync: whose requests were refused, who refreshed, who waited, what was sent again. Groups what belongs together, so that 42 pages fit a screen.
+package struct Timeline: Sendable {
+  /// What one line gathers.
+  private enum Kind: Hashable {
+    case started, first, fetched, refused, refreshing, joined, refreshed, failed, late, again, retried, ended
+  }
+
+  private struct Entry {
+    var kind: Kind
+    var at: Double
+    var pages: [Int] = []
+    var event: Event
+  }
+
+  /// More lines than a demo's story has: what is between the beginning and the end of a longer one is left out.
+  private static let most = 16
+
+  private let entries: [Entry]
+
+  /// Events with the seconds since the start, in the order in which they happened.
+  package init(_ events: [(Double, Event)]) {
+    var story = Story()
+    for (at, event) in events { story.tell(at, event) }
+    entries = story.entries
+  }
+
+  /// One line an entry, each with its end.
+  package func text(colour: Bool = false) -> String {
+    lines.map { $0.text(colour) + "\n" }.joined()
+  }
+
+  private var lines: [Line] {
+    let lines = entries.map(Line.init)
+    guard lines.count > Self.most else { return lines }
+    let kept = Self.most - 1
+    let (head, tail) = (kept * 2 / 3, kept - kept * 2 / 3)
+    return lines.prefix(head) + [Line(leftOut: lines.count - kept)] + lines.suffix(tail)
+  }
+}
+
+// MARK: Grouping
+
+extension Timeline {
+  /// Gathers events of one kind between two turns of the token: `refreshing` and its end start new groups.
+  private struct Story {
+    var entries: [Entry] = []
+    /// Entries before this one are told; nothing joins them any more.
+    private var chapter = 0
+    /// Refused or waiting since then, and not fetched yet.
+    private var resent: Set<Int> = []
+
+    mutating func tell(_ at: Double, _ event: Event) {
+      switch event.name {
+      case .syncStarted: begin(.started, at, event)
+      case .pageFetched: fetched(at, event)
+      case .tokenRefused:
+        if let page = event.page { resent.insert(page) }
+        gather(event.reason == "late" ? .late : .refused, at, event)
+      case .tokenJoined: gather(.joined, at, event)
+      case .tokenRefreshing: gather(.refreshing, at, event)
+      case .tokenRefreshed: begin(.refreshed, at, event)
+      case .tokenFailed: begin(.failed, at, event)
+      case .pageRetried: gather(.retried, at, event)
+      case .syncPublished, .syncUnchanged, .syncFailed, .syncCancelled: begin(.ended, at, event)
+      case .configReloaded, .configRefused, .daemonStopping, .eventsLost: return
+      }
+    }
+
+    private mutating func fetched(_ at: Double, _ event: Event) {
+      guard let page = event.page else { return }
+      if entries.allSatisfy({ $0.kind == .started }) { return begin(.first, at, event) }
+      gather(resent.remove(page) == nil ? .fetched : .again, at, event)
+    }
+
+    private mutating func begin(_ kind: Kind, _ at: Double, _ event: Event) {
+      entries.append(Entry(kind: kind, at: at, pages: event.page.map { [$0] } ?? [], event: event))
+      chapter = entries.count
+    }
+
+    private mutating func gather(_ kind: Kind, _ at: Double, _ event: Event) {
+      if let index = entries.indices.dropFirst(chapter).first(where: { entries[$0].kind == kind }) {
+        if let page = event.page { entries[index].pages.append(page) }
+      } else {
+        entries.append(Entry(kind: kind, at: at, pages: event.page.map { [$0] } ?? [], event: event))
+      }
+    }
+  }
+}
+
+// MARK: Lines
+
+extension Timeline {
+  private struct Line {
+    private var time: String
+    private var mark: String
+    private var tone: Tone
+    private var words: String
+
+    init(leftOut count: Int) {
+      (time, mark, tone, words) = ("", "⋮", .faint, "\(Words.count(count, "line")) like these left out")
+    }
+
+    init(_ entry: Entry) {
+      time = Self.time(entry.at)
+      (mark, tone, words) = Self.telling(entry)
+    }
+
+    func text(_ colour: Bool) -> String {
+      time.padded(left: Self.times).toned(.faint, colour) + "  " + mark.toned(tone, colour) + "  "
+        + words.toned(tone == .faint ? .plain : tone, colour)
+    }
+
+    /// As wide as `99999.9 ms`.
+    private static let times = 10
+
+    private static func time(_ seconds: Double) -> String {
+      let tenths = Int((seconds * 10_000).rounded())
+      return "\(tenths / 10).\(tenths % 10) ms"
+    }
+
+    private static func telling(_ entry: Entry) -> (String, Tone, String) {
+      let pages = Timeline.pages(entry.pages)
+      let several = Set(entry.pages).count > 1
+      switch entry.kind {
+      case .started: return ("┬", .faint, "sync \(entry.event.sync ?? 0) starts")
+      case .first: return ("│", .faint, "\(pages) arrives" + (entry.event.pagesTotal.map { ": \($0) in all" } ?? ""))
+      case .fetched: return ("│", .faint, "\(pages) \(several ? "arrive" : "arrives")")
+      case .refused: return ("✗", .bad, "\(pages) refused (401): the token is no longer good")
+      case .refreshing: return ("◆", .busy, refreshing(entry))
+      case .joined: return ("┊", .busy, "\(pages) \(several ? "wait" : "waits") for that same refresh")
+      case .refreshed: return ("◆", .good, "a new token, stored before anyone uses it")
+      case .failed: return ("✗", .bad, "the refresh failed" + (entry.event.error.map { ": \($0)" } ?? ""))
+      case .late:
+        return ("↺", .busy, "\(pages) refused late, with the old token: sent again, no refresh needed")
+      case .again: return ("│", .good, "\(pages) sent again with the new token, \(several ? "arrive" : "arrives")")
+      case .retried:
+        return ("↺", .busy, "\(pages) tried again" + (entry.event.reason.map { " (\($0))" } ?? ""))
+      case .ended: return ended(entry.event)
+      }
+    }
+
+    private static func refreshing(_ entry: Entry) -> String {
+      let who = entry.pages.isEmpty ? "the daemon" : Timeline.pages(entry.pages)
+      let why = entry.event.reason == "expired" ? " before the old one expires" : ""
+      return "\(who) asks for a new token\(why), for all"
+    }
+
+    private static func ended(_ event: Event) -> (String, Tone, String) {
+      let outcome = event.name.rawValue.split(separator: ".").last.map(String.init) ?? ""
+      guard let report = event.report else {
+        return ("┴", event.name == .syncFailed ? .bad : .faint, outcome + (event.error.map { ": \($0)" } ?? ""))
+      }
+      return ("┴", report.outcome == .failed ? .bad : .good, SyncText.line(report))
+    }
+  }
+
+  private static func pages(_ pages: [Int]) -> String {
+    (Set(pages).count == 1 ? "page " : "pages ") + Words.ranges(pages)
+  }
+}

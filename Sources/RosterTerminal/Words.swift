@@ -1,0 +1,51 @@
+/// Numbers, ages and sizes as people say them.
+enum Words {
+  /// `1 page`, `826 characters`.
+  static func count(_ number: Int, _ noun: String) -> String {
+    let sibilant = noun.hasSuffix("sh") || noun.hasSuffix("s")
+    return number == 1 ? "1 \(noun)" : "\(number) \(noun)\(sibilant ? "es" : "s")"
+  }
+
+  /// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`: two units at most.
+  static func span(_ seconds: Double) -> String {
+    if seconds < 10 { return "\((max(0, seconds) * 10).rounded() / 10) s" }
+    let whole = Int(seconds.rounded())
+    for (name, size, lesser, lesserSize) in units where whole >= size {
+      let (count, rest) = (whole / size, whole % size / lesserSize)
+      return rest == 0 ? "\(count) \(name)" : "\(count) \(name) \(rest) \(lesser)"
+    }
+    return "\(whole) s"
+  }
+
+  /// `0 B`, `4.0 KiB`, `1.2 MiB`.
+  static func bytes(_ bytes: Int64) -> String {
+    var value = Double(bytes)
+    guard value >= 1024 else { return "\(bytes) B" }
+    for unit in ["KiB", "MiB", "GiB"] {
+      value /= 1024
+      if value < 1024 || unit == "GiB" { return "\((value * 10).rounded() / 10) \(unit)" }
+    }
+    return "\(bytes) B"
+  }
+
+  /// `2, 5–9, 12`, from numbers in any order.
+  static func ranges(_ numbers: some Sequence<Int>) -> String {
+    var ranges: [ClosedRange<Int>] = []
+    for number in Set(numbers).sorted() {
+      if let last = ranges.last, last.upperBound + 1 == number {
+        ranges[ranges.count - 1] = last.lowerBound...number
+      } else {
+        ranges.append(number...number)
+      }
+    }
+    return ranges.map { range in
+      let separator = range.count == 2 ? ", " : "–"
+      return range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound)\(separator)\(range.upperBound)"
+    }.joined(separator: ", ")
+  }
+
+  private static let minute = 60
+  private static let hour = 60 * minute
+  private static let day = 24 * hour
+  private static let units = [("d", day, "h", hour), ("h", hour, "min", minute), ("min", minute, "s", 1)]
+}

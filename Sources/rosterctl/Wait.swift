@@ -1,0 +1,58 @@
+import ArgumentParser
+import RosterModel
+import RosterStatus
+
+struct Wait: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Waits until there is a snapshot, and for the daemon too; for scripts and units that need the cache.")
+
+  /// Between two looks for a daemon that does not answer yet; nothing tells of one.
+  private static let interval = Duration.milliseconds(200)
+
+  @OptionGroup var daemon: DaemonOptions
+  @Option(help: "The snapshot must not be older: 500ms, 15m, 2h.") var maxAge: String?
+  @Option(help: "Give up after that long, with 1.") var timeout: String?
+
+  func validate() throws {
+    for (name, text) in [("--max-age", maxAge), ("--timeout", timeout)] {
+      if let text, Duration(text: text) == nil {
+        throw ValidationError("\(name) is \(text); it must be a duration such as 500ms, 15m or 2h")
+      }
+    }
+  }
+
+  func run() async throws {
+    let client = daemon.client
+    let target = "/readyz" + (maxAge.map { "?max_age=\($0)" } ?? "")
+    let limit = timeout.flatMap { Duration(text: $0) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await Self.wait(client, target) }
+      if let limit {
+        group.addTask {
+          try await Task.sleep(for: limit)
+          throw Failure(
+            .cancelled, step: "wait for a snapshot", subject: "the daemon", cause: "none came within \(limit.text)")
+        }
+      }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
+
+  private static func wait(_ client: StatusClient, _ target: String) async throws {
+    while true {
+      do {
+        if try await isReady(client, target) { return }
+        try await client.follow(
+          opened: { try await !isReady(client, target) },
+          each: { event in event.name != "sync.published" && event.name != "sync.unchanged" })
+      } catch let failure as Failure where failure.exit == .noDaemon {
+        try await Task.sleep(for: interval)
+      }
+    }
+  }
+
+  private static func isReady(_ client: StatusClient, _ target: String) async throws -> Bool {
+    try await client.send("GET", target).status == 200
+  }
+}

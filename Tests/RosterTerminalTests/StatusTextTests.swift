@@ -1,0 +1,83 @@
+import RosterModel
+import Testing
+
+@testable import RosterTerminal
+
+@Suite struct StatusTextTests {
+  private var status: DaemonStatus {
+    var cache = DaemonStatus.Cache(path: "/var/lib/rosterd/roster.db")
+    cache.snapshot = 17
+    cache.publishedAt = "2026-01-01T11:00:00.000Z"
+    cache.verifiedAt = "2026-01-01T11:59:56.800Z"
+    cache.ageSeconds = 3.2
+    (cache.characters, cache.pages, cache.sizeBytes, cache.walBytes) = (826, 42, 1_258_291, 4096)
+    var last = SyncReport(id: 17, startedAt: "2026-01-01T11:59:56.400Z", outcome: .unchanged)
+    last.finishedAt = "2026-01-01T11:59:56.800Z"
+    (last.pages, last.characters, last.requests, last.notModified) = (42, 826, 42, 42)
+    var token = TokenStatus(flow: "oauth2_refresh", state: .valid)
+    token.expiresAt = "2026-01-01T12:58:00.000Z"
+    token.lastRefreshAt = "2026-01-01T11:58:00.000Z"
+    (token.refreshes, token.joined, token.avoided) = (1, 7, 1)
+    return DaemonStatus(
+      version: "0.1.0", pid: 4711, startedAt: "2026-01-01T11:55:00.000Z", uptimeSeconds: 300, state: .idle,
+      message: "idle: 826 characters, verified at 2026-01-01T11:59:56.800Z; next sync at 2026-01-01T12:14:57.000Z",
+      upstream: DaemonStatus.Upstream(baseURL: "https://rickandmortyapi.com/api"), cache: cache,
+      sync: DaemonStatus.Sync(last: last, nextAt: "2026-01-01T12:14:57.000Z"), token: token,
+      config: DaemonStatus.Config(path: "/etc/rosterd/rosterd.toml", loadedAt: "2026-01-01T11:55:00.000Z"))
+  }
+
+  @Test("rosterctl status: the state first, then the data's age, the token and the syncs, within the width")
+  func idle() {
+    #expect(
+      StatusText(status, width: 80).text == """
+        ● idle: 826 characters, verified at 2026-01-01T11:59:56.800Z; next sync at
+          2026-01-01T12:14:57.000Z
+               data  826 characters in 42 pages, verified 3.2 s ago, published 1 h ago
+              token  valid (oauth2_refresh), expires in 58 min; 1 refresh, the last 2
+                     min ago; 7 joined; 1 avoided
+          last sync  sync 17 unchanged 3.2 s ago in 0.4 s: 42 pages, 826 characters; 42
+                     requests, 42 not modified
+          next sync  in 14 min 57 s
+             config  /etc/rosterd/rosterd.toml
+           upstream  https://rickandmortyapi.com/api
+              cache  /var/lib/rosterd/roster.db (1.2 MiB + 4.0 KiB WAL)
+             daemon  rosterd 0.1.0, pid 4711, up 5 min
+
+        """)
+  }
+
+  @Test("rosterctl status: a running sync has a progress bar")
+  func syncing() {
+    var status = status
+    var current = DaemonStatus.Current(id: 18, startedAt: "", phase: .pulling)
+    (current.pagesDone, current.pagesTotal, current.characters) = (21, 42, 420)
+    status.state = .syncing
+    status.message = "syncing: 21 of 42 pages"
+    status.sync.current = current
+    status.sync.nextAt = nil
+    let lines = StatusText(status, width: 80).text.split(separator: "\n")
+    #expect(lines[0] == "◐ syncing: 21 of 42 pages")
+    #expect(lines[2] == "   progress  ━━━━━━━━━━━━━━━━━━━───────────────────  21/42 pages  420 characters")
+    #expect(!lines.contains { $0.contains("next sync") })
+  }
+
+  @Test("rosterctl status: before the first snapshot it says so")
+  func starting() {
+    var status = status
+    status.state = .starting
+    status.message = "starting: no sync has ended yet"
+    status.cache.ageSeconds = nil
+    status.sync = DaemonStatus.Sync()
+    status.token = TokenStatus(flow: "none")
+    let text = StatusText(status, width: 80).text
+    #expect(
+      text.hasPrefix("◐ starting: no sync has ended yet\n       data  no snapshot yet\n      token  none needed\n"))
+  }
+
+  @Test("rosterctl status: colour marks the state and the labels")
+  func colour() {
+    let text = StatusText(status, width: 200, colour: true).text
+    #expect(text.hasPrefix("\u{1b}[32m●\u{1b}[0m \u{1b}[1midle: 826 characters"))
+    #expect(text.contains("\u{1b}[2m     daemon\u{1b}[0m  rosterd 0.1.0"))
+  }
+}

@@ -1,0 +1,37 @@
+import Glibc
+import Testing
+
+@testable import RosterTerminal
+
+@Suite struct TerminalTests {
+  /// A terminal of our own (pty(7)): its two ends.
+  private func withTerminal(columns: UInt16, _ body: (Int32) -> Void) throws {
+    var (controller, terminal) = (Int32(-1), Int32(-1))
+    var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+    try #require(openpty(&controller, &terminal, nil, nil, &size) == 0)
+    defer {
+      close(terminal)
+      close(controller)
+    }
+    body(terminal)
+  }
+
+  @Test("A terminal is interactive, coloured, and as wide as it says")
+  func terminal() throws {
+    try withTerminal(columns: 132) { descriptor in
+      let plain = Terminal(isInteractive: true, columns: 132, colour: false)
+      #expect(Terminal.of(descriptor, environment: [:]) == Terminal(isInteractive: true, columns: 132, colour: true))
+      #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "1"]) == plain)
+      #expect(Terminal.of(descriptor, environment: ["TERM": "dumb"]) == plain)
+      #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "", "COLUMNS": "5"]).columns == 20)
+    }
+  }
+
+  @Test("A pipe is no terminal: 80 columns, no colour")
+  func pipe() {
+    var ends: [Int32] = [0, 0]
+    #expect(Glibc.pipe(&ends) == 0)
+    defer { for end in ends { close(end) } }
+    #expect(Terminal.of(ends[1], environment: [:]) == Terminal(isInteractive: false, columns: 80, colour: false))
+  }
+}

@@ -1,0 +1,91 @@
+import RosterModel
+import Testing
+
+@testable import RosterTerminal
+
+@Suite struct TimelineTests {
+  private func report() -> SyncReport {
+    var report = SyncReport(id: 1, startedAt: "2026-01-01T00:00:00.000Z", outcome: .published)
+    report.finishedAt = "2026-01-01T00:00:00.431Z"
+    (report.pages, report.characters, report.added) = (42, 826, 826)
+    (report.requests, report.refreshes) = (51, 1)
+    return report
+  }
+
+  /// A token that dies after page 17, eight pages in flight, one late 401.
+  private var demo: [(Double, Event)] {
+    var events: [(Double, Event)] = [(0, Event(.syncStarted, sync: 1))]
+    events.append((0.0123, Event(.pageFetched, page: 1, pagesTotal: 42)))
+    events += (2...17).map { (0.05 + Double($0) / 100, Event(.pageFetched, page: $0, pagesTotal: 42)) }
+    events.append((0.31, Event(.tokenRefused, page: 18, reason: "current")))
+    events.append((0.3101, Event(.tokenRefreshing, page: 18, reason: "refused")))
+    for page in 19...24 {
+      events.append((0.3102, Event(.tokenRefused, page: page, reason: "current")))
+      events.append((0.3103, Event(.tokenJoined, page: page)))
+    }
+    events.append((0.362, Event(.tokenRefreshed)))
+    events.append((0.363, Event(.tokenRefused, page: 25, reason: "late")))
+    events += (18...42).map { (0.37 + Double($0) / 1000, Event(.pageFetched, page: $0)) }
+    events.append((0.431, Event(.syncPublished, report: report())))
+    return events
+  }
+
+  @Test("The demo's story fits a screen: who was refused, who refreshed, who joined, what was sent again")
+  func story() {
+    #expect(
+      Timeline(demo).text() == """
+            0.0 ms  ┬  sync 1 starts
+           12.3 ms  │  page 1 arrives: 42 in all
+           70.0 ms  │  pages 2–17 arrive
+          310.0 ms  ✗  pages 18–24 refused (401): the token is no longer good
+          310.1 ms  ◆  page 18 asks for a new token, for all
+          310.3 ms  ┊  pages 19–24 wait for that same refresh
+          362.0 ms  ◆  a new token, stored before anyone uses it
+          363.0 ms  ↺  page 25 refused late, with the old token: sent again, no refresh needed
+          388.0 ms  │  pages 18–25 sent again with the new token, arrive
+          396.0 ms  │  pages 26–42 arrive
+          431.0 ms  ┴  sync 1 published in 0.4 s: 42 pages, 826 characters, 826 added; 51 requests, 1 refresh
+
+        """)
+  }
+
+  @Test("Colour marks the token's turns and leaves the rest plain")
+  func colour() {
+    let text = Timeline([(0, Event(.syncStarted, sync: 1)), (0.01, Event(.tokenRefreshed))]).text(colour: true)
+    #expect(
+      text == """
+        \u{1b}[2m    0.0 ms\u{1b}[0m  \u{1b}[2m┬\u{1b}[0m  sync 1 starts
+        \u{1b}[2m   10.0 ms\u{1b}[0m  \u{1b}[32m◆\u{1b}[0m  \u{1b}[32ma new token, stored before anyone uses it\u{1b}[0m
+
+        """)
+  }
+
+  @Test("A long story keeps its beginning and its end")
+  func longStory() {
+    let turns = (1...30).flatMap { turn in
+      [(Double(turn), Event(.tokenRefreshing)), (Double(turn) + 0.5, Event(.tokenRefreshed))]
+    }
+    let lines = Timeline([(0, Event(.syncStarted, sync: 1))] + turns + [(40, Event(.syncCancelled))]).text()
+      .split(separator: "\n")
+    #expect(lines.count == 16)
+    #expect(lines[0].hasSuffix("sync 1 starts") && lines[15].hasSuffix("cancelled"))
+    #expect(lines[10] == "            ⋮  47 lines like these left out")
+  }
+
+  @Test("A refresh that fails says why, and so does the sync")
+  func failure() {
+    var report = SyncReport(id: 2, startedAt: "", outcome: .failed)
+    report.error = "upstream refused the refresh token"
+    let events: [(Double, Event)] = [
+      (0, Event(.tokenRefreshing, reason: "expired")), (0.01, Event(.tokenFailed, error: "400 invalid_grant")),
+      (0.02, Event(.syncFailed, report: report)),
+    ]
+    #expect(
+      Timeline(events).text() == """
+            0.0 ms  ◆  the daemon asks for a new token before the old one expires, for all
+           10.0 ms  ✗  the refresh failed: 400 invalid_grant
+           20.0 ms  ┴  sync 2 failed: upstream refused the refresh token
+
+        """)
+  }
+}

@@ -1,0 +1,33 @@
+import Testing
+
+@testable import RosterTerminal
+
+@Suite struct WordsTests {
+  @Test("Spans have two units at most")
+  func spans() {
+    let spans: [(Double, String)] = [
+      (0, "0.0 s"), (0.44, "0.4 s"), (9.99, "10.0 s"), (12.3, "12 s"), (60, "1 min"), (200, "3 min 20 s"),
+      (7500, "2 h 5 min"), (273_600, "3 d 4 h"), (-1, "0.0 s"),
+    ]
+    for (seconds, text) in spans { #expect(Words.span(seconds) == text) }
+  }
+
+  @Test("Ranges gather neighbours, in order and once")
+  func ranges() {
+    #expect(Words.ranges([9, 2, 5, 6, 7, 8, 12, 13, 5]) == "2, 5–9, 12, 13")
+    #expect(Words.ranges([]) == "")
+  }
+
+  @Test("Counts and sizes read as people write them")
+  func counts() {
+    #expect(Words.count(1, "page") == "1 page" && Words.count(0, "page") == "0 pages")
+    #expect(Words.count(2, "refresh") == "2 refreshes")
+    #expect(Words.bytes(0) == "0 B" && Words.bytes(4096) == "4.0 KiB" && Words.bytes(1_258_291) == "1.2 MiB")
+  }
+
+  @Test("Lines break at spaces; a long word stays whole")
+  func wraps() {
+    #expect("one two three".wrapped(7) == ["one two", "three"])
+    #expect("see /var/lib/rosterd/roster.db now".wrapped(8) == ["see", "/var/lib/rosterd/roster.db", "now"])
+  }
+}
