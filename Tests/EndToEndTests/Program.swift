@@ -37,7 +37,8 @@ struct Program {
     try Data(input.utf8).write(to: given)
     let pid = try spawn(path, arguments, environment, input: given.path, output: output.path, error: error.path)
     let status = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
+      // A queue of its own: blocked threads of the global one would hold up every task of this process.
+      DispatchQueue(label: "waitpid").async {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
         continuation.resume(returning: status)

@@ -79,7 +79,7 @@ struct TestError: Error {
   var what: String
 }
 
-/// A client that writes what it wants, valid or not. Its calls block, so they run on threads of their own.
+/// A client that writes what it wants, valid or not. Reading blocks, so it has a queue of its own: blocked threads of the global one would hold up every task.
 struct RawClient: Sendable {
   let descriptor: Int32
 
@@ -114,7 +114,7 @@ struct RawClient: Sendable {
   /// What comes until the text contains `mark`, or the end.
   func read(until mark: String? = nil) async -> String {
     await withCheckedContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(returning: blockingRead(until: mark)) }
+      DispatchQueue(label: "recv").async { continuation.resume(returning: blockingRead(until: mark)) }
     }
   }
 
