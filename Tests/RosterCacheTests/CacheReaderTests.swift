@@ -25,8 +25,6 @@ struct CacheReaderTests {
     struct Shape: Decodable {
       struct Entry: Decodable {
         var id: Int64
-        var first_sync: Int64
-        var origin_name: String
         var episodes: [String]
       }
       var page: Int
