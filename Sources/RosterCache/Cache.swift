@@ -189,7 +189,7 @@ package actor Cache {
     }
   }
 
-  private func connect() throws {
+  func connect() throws {
     let opened = try Database(path: path, access: .writer)
     do {
       try prepare(opened)

@@ -45,7 +45,8 @@ package enum CacheFile {
   static let parts = ["", "-wal", "-shm"]
 
   static func newer(_ path: String, _ version: Int) -> Failure {
-    refusal(path, "a newer rosterd made it (version \(version))", "install that rosterd again, or name another cache.path")
+    refusal(
+      path, "a newer rosterd made it (version \(version))", "install that rosterd again, or name another cache.path")
   }
 
   /// Makes an empty cache under another name first, so that a crash leaves a whole one or none.

@@ -35,7 +35,8 @@ extension Cache {
 
   private func dropBeyond(_ pages: Int, _ database: Database) throws {
     let beyond = try database.first(
-      "SELECT 1 FROM staging.pages WHERE page > ?1 AND NOT published", Value(pages)) { $0.int(0) }
+      "SELECT 1 FROM staging.pages WHERE page > ?1 AND NOT published", Value(pages)
+    ) { $0.int(0) }
     guard beyond != nil else { return }
     try database.run("DELETE FROM staging.records WHERE page > ?", Value(pages))
     try database.run("DELETE FROM staging.pages WHERE page > ? AND NOT published", Value(pages))
@@ -68,7 +69,8 @@ extension Cache {
       """
       SELECT count(*) FROM staging.pages p, json_each(p.ids) j JOIN staging.records r ON r.id = j.value
       WHERE p.published AND p.page BETWEEN 1 AND ?1 AND r.page > 0
-      """, Value(pages)) { $0.int(0) } ?? 0
+      """, Value(pages)
+    ) { $0.int(0) } ?? 0
   }
 
   private func noneMissing(_ database: Database) throws -> Int {

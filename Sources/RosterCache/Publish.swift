@@ -18,11 +18,9 @@ extension Cache {
   ) throws -> SyncReport {
     try Task.checkCancellation()
     if compared != pages { _ = try compare(pages: pages) }
-    let written = try perform("publish the snapshot") { database in
-      database.arm(interruption)
-      defer { try? interruption.disarm() }
-      return try commit(report, pages, removing, date, history, database)
-    }
+    database?.arm(interruption)
+    defer { try? interruption.disarm() }
+    let written = try commit(report, pages, removing, date, history)
     compared = nil
     settleOrRenew(pages)
     shortenLog(above: written.outcome == .published ? 0 : Self.longLog)
@@ -30,24 +28,26 @@ extension Cache {
     return written
   }
 
-  private func commit(
-    _ report: SyncReport, _ pages: Int, _ removing: Removal, _ date: Date, _ history: Duration,
-    _ database: Database
+  /// All that readers see of a publish; the staging still holds it as unpublished.
+  func commit(
+    _ report: SyncReport, _ pages: Int, _ removing: Removal, _ date: Date, _ history: Duration
   ) throws -> SyncReport {
-    // Its own commit before the other: a crash after that one is told from a crash before it by the pending sync's row.
-    try database.run(
-      """
-      UPDATE staging.info SET pending = ?1, pending_pages = ?2
-      WHERE EXISTS (SELECT 1 FROM staging.pages WHERE NOT published OR page > ?2) OR (?3 AND EXISTS (SELECT 1 FROM temp.missing))
-      """, .integer(report.id), Value(pages), removing == .missing ? 1 : 0)
-    return try database.transaction(commits: interruption.disarm) {
-      let publication = Publication(
-        database: database, sync: report.id, at: date.rfc3339, upstream: upstream, pages: pages)
-      var written = try publication.write(into: report, removing: removing)
-      written.finishedAt = date.rfc3339
-      try SyncRow.write(written, database)
-      try SyncRow.prune(database, before: date.addingTimeInterval(-history.seconds))
-      return written
+    try perform("publish the snapshot") { database in
+      // Its own commit before the other: a crash after that one is told from a crash before it by the pending sync's row.
+      try database.run(
+        """
+        UPDATE staging.info SET pending = ?1, pending_pages = ?2
+        WHERE EXISTS (SELECT 1 FROM staging.pages WHERE NOT published OR page > ?2) OR (?3 AND EXISTS (SELECT 1 FROM temp.missing))
+        """, .integer(report.id), Value(pages), removing == .missing ? 1 : 0)
+      return try database.transaction(commits: interruption.disarm) {
+        let publication = Publication(
+          database: database, sync: report.id, at: date.rfc3339, upstream: upstream, pages: pages)
+        var written = try publication.write(into: report, removing: removing)
+        written.finishedAt = date.rfc3339
+        try SyncRow.write(written, database)
+        try SyncRow.prune(database, before: date.addingTimeInterval(-history.seconds))
+        return written
+      }
     }
   }
 
@@ -59,7 +59,8 @@ extension Cache {
         """
         SELECT 1 FROM staging.info s, main.cache_info c WHERE s.pending IS NOT NULL OR s.snapshot IS NOT c.snapshot
           OR EXISTS (SELECT 1 FROM staging.pages WHERE NOT published OR page > ?1)
-        """, Value(pages)) { $0.int(0) }
+        """, Value(pages)
+      ) { $0.int(0) }
       if isDue != nil { try settle(database, pages: pages) }
     } catch {
       do { try renewStaging(database, because: "\(error)") } catch {

@@ -56,7 +56,7 @@ extension Cache {
     compared = nil
     try perform("stage pages") { database in
       try database.transaction("BEGIN") {
-        let writer = try PageWriter(database)
+        var writer = try PageWriter(database)
         for page in pages { try writer.write(page) }
       }
     }
@@ -86,7 +86,7 @@ extension Cache {
   package func keep(_ characters: [RosterModel.Character], rejects: [Reject] = []) throws {
     try perform("stage characters asked for by id") { database in
       try database.transaction("BEGIN") {
-        let writer = try PageWriter(database)
+        var writer = try PageWriter(database)
         try database.run(
           "INSERT OR IGNORE INTO staging.pages VALUES (0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, '[]')")
         for character in characters {
@@ -117,19 +117,20 @@ extension Cache {
 private struct PageWriter {
   private let database: Database
   private let records: Statement
+  private var row = TextRow()
 
   init(_ database: Database) throws {
     self.database = database
-    let marks = (1...Columns.all.count + 3).map { "?\($0)" }.joined(separator: ", ")
-    records = try database.statement("INSERT OR IGNORE INTO staging.records VALUES (\(marks))")
+    let columns = ["id", "page", "extra"] + Columns.texts + ["episodes"]
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    records = try database.statement(
+      "INSERT OR IGNORE INTO staging.records(\(columns.joined(separator: ", "))) VALUES (\(marks))")
   }
 
-  func write(_ staged: StagedPage) throws {
+  mutating func write(_ staged: StagedPage) throws {
     try forget(staged.number)
     var fresh = 0
-    var ids = JSONList()
     for character in staged.page.characters {
-      ids.append(character.id)
       if try insert(character, page: staged.number) { fresh += 1 }
     }
     for reject in staged.page.rejects { try insert(reject, page: staged.number) }
@@ -139,31 +140,30 @@ private struct PageWriter {
       Value(staged.page.count), Value(staged.page.pages),
       .real(staged.receivedAt.timeIntervalSince1970), Value(staged.page.characters.count),
       Value(fresh), Value(staged.page.rejects.count),
-      Value(staged.page.rejects.count { $0.id == nil }), .text(ids.text))
+      Value(staged.page.rejects.count { $0.id == nil }), .text(JSONList.text(staged.page.characters.map(\.id))))
   }
 
   /// False: another page has brought this id already.
-  func insert(_ character: RosterModel.Character, page: Int) throws -> Bool {
-    records.bind(1, character.id)
-    records.bind(2, Int64(page))
-    records.bind(3, character.name)
-    records.bind(4, character.status)
-    records.bind(5, character.species)
-    records.bind(6, character.type)
-    records.bind(7, character.gender)
-    records.bind(8, character.origin.name)
-    records.bind(9, character.origin.url)
-    records.bind(10, character.location.name)
-    records.bind(11, character.location.url)
-    records.bind(12, character.image)
-    records.bind(13, character.url)
-    records.bind(14, character.created)
-    records.bind(15, Value(character.extra))
-    var episodes = JSONList()
-    for url in character.episodes { episodes.append(url) }
-    episodes.withBytes { records.bind(16, $0) }
+  mutating func insert(_ character: RosterModel.Character, page: Int) throws -> Bool {
+    row.clear()
+    row.append(character.name)
+    row.append(character.status)
+    row.append(character.species)
+    row.append(character.type)
+    row.append(character.gender)
+    row.append(character.origin.name)
+    row.append(character.origin.url)
+    row.append(character.location.name)
+    row.append(character.location.url)
+    row.append(character.image)
+    row.append(character.url)
+    row.append(character.created)
+    row.append(list: character.episodes)
+    records.bind(1, .integer(character.id))
+    records.bind(2, Value(page))
+    records.bind(3, Value(character.extra))
     let before = database.totalChanges
-    try records.run()
+    try records.run(row, from: 4)
     return database.totalChanges != before
   }
 
@@ -183,51 +183,5 @@ private struct PageWriter {
       Value(page), .text(ids))
     try database.run("DELETE FROM staging.rejected WHERE page = ?", Value(page))
     try database.run("DELETE FROM staging.pages WHERE page = ?", Value(page))
-  }
-}
-
-/// Writes a JSON list the way SQLite's json_group_array does, so that equal lists are equal texts.
-struct JSONList {
-  private var bytes: [UInt8] = [UInt8(ascii: "[")]
-
-  mutating func append(_ number: Int64) {
-    separate()
-    bytes.append(contentsOf: String(number).utf8)
-  }
-
-  mutating func append(_ string: String) {
-    separate()
-    bytes.append(UInt8(ascii: "\""))
-    for byte in string.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
-      case ..<0x20: bytes.append(contentsOf: Self.escape(byte).utf8)
-      default: bytes.append(byte)
-      }
-    }
-    bytes.append(UInt8(ascii: "\""))
-  }
-
-  var text: String { String(decoding: bytes, as: UTF8.self) + "]" }
-
-  mutating func withBytes(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
-    bytes.append(UInt8(ascii: "]"))
-    bytes.withUnsafeBufferPointer(body)
-    bytes.removeLast()
-  }
-
-  private mutating func separate() {
-    if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-  }
-
-  private static func escape(_ control: UInt8) -> String {
-    switch control {
-    case 0x08: "\\b"
-    case 0x09: "\\t"
-    case 0x0A: "\\n"
-    case 0x0C: "\\f"
-    case 0x0D: "\\r"
-    default: "\\u00" + (control < 0x10 ? "0" : "") + String(control, radix: 16)
-    }
   }
 }

@@ -76,19 +76,22 @@ extension Cache {
     let ofFeed = try database.first(
       """
       SELECT 1 FROM staging.info s JOIN main.cache_info c ON c.feed = s.feed WHERE s.upstream = ?1
-      """, .text(upstream)) { $0.int(0) }
+      """, .text(upstream)
+    ) { $0.int(0) }
     guard ofFeed != nil else { return "it is of another upstream or cache" }
     let committed = try database.first(
       """
       SELECT s.pending_pages FROM staging.info s JOIN main.syncs y ON y.id = s.pending
       WHERE y.outcome IN ('published', 'unchanged')
-      """) { $0.int(0) }
+      """
+    ) { $0.int(0) }
     if let committed { try settle(database, pages: committed) }
     let ofSnapshot = try database.first(
       """
       SELECT 1 FROM staging.info s JOIN main.cache_info c
       ON s.snapshot IS c.snapshot AND s.published_at IS c.published_at
-      """) { $0.int(0) }
+      """
+    ) { $0.int(0) }
     return ofSnapshot == nil ? "it is of another snapshot" : nil
   }
 

@@ -1,0 +1,158 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+struct CacheFileTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  /// Opening it fails with 73 and leaves file, mode and folder as they were.
+  private func expectUntouched(mentioning words: String) async throws {
+    try #require(chmod(folder.cache, 0o604) == 0)
+    let names = try folder.names()
+    let bytes = try folder.bytes()
+    let failure = await #expect(throws: Failure.self) { _ = try await folder.open() }
+    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.cause.contains(words) == true, "\(String(describing: failure))")
+    #expect(try folder.bytes() == bytes)
+    #expect(try folder.mode("roster.db") == 0o604)
+    #expect(try folder.names() == names)
+  }
+
+  /// It is moved aside as it was, and a new cache takes its place.
+  private func expectMovedAside() async throws {
+    let bytes = try folder.bytes()
+    let cache = try await folder.open()
+    let aside = try #require(await cache.opened.movedAside)
+    #expect(aside == folder.cache + ".damaged-" + noon.rfc3339)
+    #expect(try Data(contentsOf: URL(filePath: aside)) == bytes)
+    let report = try await cache.sync(paged([character(1)]))
+    #expect(report.outcome == .published)
+    await cache.close()
+    #expect(try folder.isSound())
+  }
+
+  @Test("5: a file of another program is left alone, down to its mode")
+  func foreign() async throws {
+    try CacheFile.touch(folder.cache, 0o644)
+    let database = try Database(path: folder.cache, access: .writer)
+    try database.execute("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
+    database.close()
+    try await expectUntouched(mentioning: "another program")
+    try folder.write([], to: "roster.db.lock")
+    try await expectUntouched(mentioning: "another program")
+  }
+
+  @Test("5: a file that is no SQLite file is left alone where rosterd never was")
+  func garbage() async throws {
+    try folder.write(Array("my holiday diary".utf8))
+    try await expectUntouched(mentioning: "did not make")
+  }
+
+  @Test("5: a folder in the cache's place is refused")
+  func notAFile() async throws {
+    try #require(mkdir(folder.cache, 0o755) == 0)
+    let failure = await #expect(throws: Failure.self) { _ = try await folder.open() }
+    #expect(failure?.exit == .cannotWrite)
+  }
+
+  @Test("5: a cache of a newer version is left alone")
+  func newer() async throws {
+    await (try folder.open()).close()
+    let database = try Database(path: folder.cache, access: .writer)
+    try database.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = 2")
+    database.close()
+    try await expectUntouched(mentioning: "newer")
+  }
+
+  @Test("5: a newer version that only the log knows of is found too")
+  func newerInLog() async throws {
+    let cache = try await folder.open()
+    let database = try Database(path: folder.cache, access: .writer)
+    try database.execute("PRAGMA user_version = 2")
+    let failure = await #expect(throws: Failure.self) { _ = try await folder.open() }
+    #expect(failure?.cause.contains("newer") == true)
+    #expect(try folder.ask("PRAGMA user_version") == ["2"])
+    await cache.close()
+  }
+
+  @Test("5: an empty file becomes the cache")
+  func empty() async throws {
+    try folder.write([])
+    let cache = try await folder.open()
+    #expect(await cache.opened == Cache.Opening())
+    #expect(try await cache.facts().snapshot == nil)
+    await cache.close()
+  }
+
+  @Test("5: garbage beside rosterd's lock is a damaged cache")
+  func garbageBesideLock() async throws {
+    try folder.write(Array("my holiday diary".utf8))
+    try folder.write([], to: "roster.db.lock")
+    try await expectMovedAside()
+  }
+
+  @Test("5: a cache whose start was overwritten is known by the rest of its header")
+  func brokenMagic() async throws {
+    await (try folder.open()).close()
+    var bytes = try folder.bytes()
+    bytes.replaceSubrange(0..<16, with: [UInt8](repeating: 0, count: 16))
+    try folder.write(bytes)
+    try await expectMovedAside()
+  }
+
+  @Test("5: a cache whose tables are gone or garbled is moved aside", arguments: [0, 1])
+  func brokenSchema(kind: Int) async throws {
+    await (try folder.open()).close()
+    if kind == 0 {
+      var bytes = try folder.bytes()
+      bytes.replaceSubrange(100..<4096, with: [UInt8](repeating: 0xA5, count: 3996))
+      try folder.write(bytes)
+    } else {
+      let database = try Database(path: folder.cache, access: .writer)
+      try database.execute("DROP VIEW cache_info")
+      database.close()
+    }
+    try await expectMovedAside()
+  }
+
+  @Test("5: a log that a lost cache left behind is not played into the new one")
+  func orphanedLog() async throws {
+    let cache = try await folder.open()
+    _ = try await cache.begin(at: noon)
+    let log = try folder.bytes("roster.db-wal")
+    #expect(!log.isEmpty)
+    await cache.close()
+    try #require(unlink(folder.cache) == 0)
+    try folder.write(log, to: "roster.db-wal")
+    let next = try await folder.open()
+    #expect(try await next.recent(limit: 9).isEmpty)
+    await next.close()
+    #expect(try folder.isSound())
+  }
+
+  @Test(
+    "5: the cache's files are for the group to read, the staging's for nobody else, whatever the umask",
+    arguments: [0o077, 0o000])
+  func modes(umask: mode_t) async throws {
+    let cache = try await folder.open()
+    try await cache.remake(umask: umask)
+    _ = try await cache.sync(paged([character(1)]))
+    for part in CacheFile.parts {
+      #expect(try folder.mode("roster.db" + part) == 0o640)
+      #expect(try folder.mode("roster.staging.db" + part) == 0o600)
+    }
+    await cache.close()
+  }
+
+  @Test("5: modes are put right at each start, and the log's files stay after a stop")
+  func modesAgain() async throws {
+    await (try folder.open()).close()
+    for part in CacheFile.parts { try #require(chmod(folder.cache + part, 0o666) == 0) }
+    await (try folder.open()).close()
+    for part in CacheFile.parts { #expect(try folder.mode("roster.db" + part) == 0o640) }
+  }
+}
