@@ -1,0 +1,142 @@
+import Crypto
+import FoundationEssentials
+import RosterModel
+
+/// What the credential files started and the refreshes carried on: the content of the token store.
+struct Session: Sendable, Equatable {
+  /// What its tokens were got for; they belong to nothing else (T8).
+  struct Binding: Sendable, Equatable {
+    var flow: String
+    var clientID: String?
+    var baseOrigin: String
+    var tokenOrigin: String
+  }
+
+  /// Why it ended (T6).
+  struct Ending: Sendable, Equatable {
+    var at: Date
+    /// A clause, no secret in it.
+    var cause: String
+    /// The credential file to mend.
+    var file: String
+    /// Digest of all that decides whether another try is worth a request.
+    var tried: String
+  }
+
+  var binding: Binding
+  /// Digests of the credential bytes that it began with, by file name.
+  var began: [String: String]
+  var access: IssuedToken?
+  var refreshToken: Secret?
+  var ending: Ending?
+}
+
+extension Session.Binding {
+  init(_ settings: TokenSettings, _ credentials: Credentials) {
+    flow = settings.flow.rawValue
+    clientID = settings.flow.identifiesClient ? credentials.clientID?.reveal() : nil
+    baseOrigin = settings.baseOrigin
+    tokenOrigin = settings.tokenOrigin
+  }
+}
+
+extension Session {
+  /// What the credential files mean for the session that is.
+  enum Change: Equatable {
+    case none
+    /// It had ended, and something changed that may mend it.
+    case lift
+    case begin(Session)
+  }
+
+  /// Throws `Failure` 78 where the flow lacks a credential, or has one that cannot be sent.
+  static func change(
+    from current: Session?, _ settings: TokenSettings, _ credentials: Credentials
+  ) throws(Failure) -> Change {
+    try credentials.check(settings, stored: current?.belongs(to: settings, credentials) == true ? current : nil)
+    guard let current, current.belongs(to: settings, credentials), !current.isOutdated(by: credentials) else {
+      return .begin(Session(settings, credentials))
+    }
+    let mended = current.ending.map { $0.tried != tried(settings, credentials) } ?? false
+    return mended ? .lift : .none
+  }
+
+  init(_ settings: TokenSettings, _ credentials: Credentials) {
+    binding = Binding(settings, credentials)
+    began = credentials.sessionDigests
+    access = credentials.accessToken.map { token in
+      let times = JWTTimes(token)
+      return IssuedToken(access: token, obtainedAt: times?.issued, expiresAt: times?.expiry)
+    }
+    // The client's own grant needs none from a file: only one that upstream sends is used (CONTRACT 3).
+    refreshToken = settings.flow == .oauth2ClientCredentials ? nil : credentials.refreshToken
+    ending = nil
+  }
+
+  private func belongs(to settings: TokenSettings, _ credentials: Credentials) -> Bool {
+    binding == Binding(settings, credentials)
+  }
+
+  /// A file that went away changes nothing: the store stands in for it.
+  private func isOutdated(by credentials: Credentials) -> Bool {
+    credentials.sessionDigests.contains { began[$0.key] != $0.value }
+  }
+
+  /// A change of any of these lifts an ended session (T6).
+  static func tried(_ settings: TokenSettings, _ credentials: Credentials) -> String {
+    let files = credentials.byName.map { "\($0.key)=\(digest($0.value))" }.sorted()
+    let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope]
+    return digest(Secret(parts.joined(separator: "\n")))
+  }
+
+  static func digest(_ secret: Secret) -> String {
+    SHA256.hash(data: Data(secret.reveal().utf8)).reduce(into: "") { text, byte in
+      text += (byte < 0x10 ? "0" : "") + String(byte, radix: 16)
+    }
+  }
+}
+
+extension Credentials {
+  fileprivate var byName: [String: Secret] {
+    [
+      CredentialFile.refreshToken: refreshToken, .accessToken: accessToken, .clientID: clientID,
+      .clientSecret: clientSecret,
+    ].reduce(into: [:]) { $0[$1.key.rawValue] = $1.value }
+  }
+
+  /// Those that start a session; the client's id is part of the binding, and a new secret alone keeps the tokens (T10).
+  fileprivate var sessionDigests: [String: String] {
+    byName.filter { $0.key == CredentialFile.refreshToken.rawValue || $0.key == CredentialFile.accessToken.rawValue }
+      .mapValues(Session.digest)
+  }
+
+  fileprivate func check(_ settings: TokenSettings, stored: Session?) throws(Failure) {
+    switch settings.flow {
+    case .none: return
+    case .static: try require(accessToken, .accessToken, settings)
+    case .oauth2Refresh, .authenticateForm, .bearerRefresh:
+      try require(refreshToken ?? stored?.refreshToken, .refreshToken, settings)
+    case .oauth2ClientCredentials:
+      try require(clientID, .clientID, settings)
+      try require(clientSecret, .clientSecret, settings)
+    }
+    if settings.flow == .bearerRefresh { try requireSendable(refreshToken, .refreshToken, settings) }
+    try requireSendable(accessToken, .accessToken, settings)
+  }
+
+  private func require(_ secret: Secret?, _ file: CredentialFile, _ settings: TokenSettings) throws(Failure) {
+    if secret?.reveal().isEmpty ?? true { throw .missingCredential(file, settings) }
+  }
+
+  private func requireSendable(_ secret: Secret?, _ file: CredentialFile, _ settings: TokenSettings) throws(Failure) {
+    if let secret, !secret.fitsHeader { throw .unsendableCredential(file, settings) }
+  }
+}
+
+/// The files of `credentials_dir`.
+enum CredentialFile: String {
+  case refreshToken = "refresh_token"
+  case accessToken = "access_token"
+  case clientID = "client_id"
+  case clientSecret = "client_secret"
+}

@@ -1,0 +1,78 @@
+import FoundationEssentials
+import RosterModel
+
+/// The document of the token store.
+struct StoredSession: Codable {
+  static let currentVersion = 1
+
+  var version = currentVersion
+  var flow: String
+  var clientID: String?
+  var baseOrigin: String
+  var tokenOrigin: String
+  var began: [String: String]
+  var accessToken: String?
+  var obtainedAt: String?
+  var expiresAt: String?
+  var refreshToken: String?
+  var ended: Ended?
+
+  struct Ended: Codable {
+    var at: String
+    var cause: String
+    var file: String
+    var tried: String
+  }
+
+  /// Read first: the rest of a newer version may look different.
+  struct Version: Codable {
+    var version: Int
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case version, flow, ended
+    case clientID = "client_id"
+    case baseOrigin = "base_origin"
+    case tokenOrigin = "token_origin"
+    case began = "began_with_sha256"
+    case accessToken = "access_token"
+    case obtainedAt = "obtained_at"
+    case expiresAt = "expires_at"
+    case refreshToken = "refresh_token"
+  }
+
+  init(_ session: Session) {
+    flow = session.binding.flow
+    clientID = session.binding.clientID
+    baseOrigin = session.binding.baseOrigin
+    tokenOrigin = session.binding.tokenOrigin
+    began = session.began
+    accessToken = session.access?.access.reveal()
+    obtainedAt = session.access?.obtainedAt?.rfc3339
+    expiresAt = session.access?.expiresAt?.rfc3339
+    refreshToken = session.refreshToken?.reveal()
+    ended = session.ending.map { Ended(at: $0.at.rfc3339, cause: $0.cause, file: $0.file, tried: $0.tried) }
+  }
+
+  /// nil: a time or a token in it is not what rosterd writes.
+  var session: Session? {
+    var access: IssuedToken?
+    if let accessToken {
+      let issued = IssuedToken(
+        access: Secret(accessToken), obtainedAt: obtainedAt.flatMap { Date(rfc3339: $0) },
+        expiresAt: expiresAt.flatMap { Date(rfc3339: $0) })
+      guard issued.access.fitsHeader, (issued.obtainedAt == nil) == (obtainedAt == nil),
+        (issued.expiresAt == nil) == (expiresAt == nil)
+      else { return nil }
+      access = issued
+    }
+    var ending: Session.Ending?
+    if let ended {
+      guard let at = Date(rfc3339: ended.at) else { return nil }
+      ending = Session.Ending(at: at, cause: ended.cause, file: ended.file, tried: ended.tried)
+    }
+    return Session(
+      binding: .init(flow: flow, clientID: clientID, baseOrigin: baseOrigin, tokenOrigin: tokenOrigin),
+      began: began, access: access, refreshToken: refreshToken.map { Secret($0) }, ending: ending)
+  }
+}

@@ -1,0 +1,123 @@
+import FoundationEssentials
+import RosterModel
+
+/// The errors of this target, each worded once.
+extension Failure {
+  private static let refreshing = "get a new access token"
+
+  static func missingCredential(_ file: CredentialFile, _ settings: TokenSettings) -> Failure {
+    Failure(
+      .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
+      cause: "the flow needs the credential \(file.rawValue), and there is none",
+      hint: settings.mend(file.rawValue))
+  }
+
+  static func unsendableCredential(_ file: CredentialFile, _ settings: TokenSettings) -> Failure {
+    Failure(
+      .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
+      cause: "it is empty or holds a byte that no HTTP header may carry (allowed: printable ASCII, one line)",
+      hint: settings.mend(file.rawValue))
+  }
+
+  static func ended(_ ending: Session.Ending, _ settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: refreshing, subject: settings.tokenURL, cause: ending.cause,
+      hint: "\(settings.mend(ending.file)); if the fault was upstream's: rosterctl sync --retry-session")
+  }
+
+  static func malformedAnswer(_ settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: refreshing, subject: settings.tokenURL,
+      cause: "upstream granted it with an answer that is no JSON; the refresh token may be used up",
+      hint: "see what answers at auth.token_url")
+  }
+
+  static func otherAnswer(_ status: Int, _ settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: refreshing, subject: settings.tokenURL, cause: "upstream answered \(status)",
+      hint: "see whether auth.token_url is right", reason: .status(status))
+  }
+
+  /// Retries are used up, or Retry-After asks for more patience than `max_retry_after`.
+  static func exhausted(
+    _ reason: Failure.Reason, attempts: Int, retryAfter: Duration?, unanswered: Bool, _ settings: TokenSettings
+  ) -> Failure {
+    let what = if case .status(let code) = reason { "upstream answered \(code)" } else { "no answer (\(reason.label))" }
+    let times = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
+    return Failure(
+      .unreachable, step: refreshing, subject: settings.tokenURL,
+      cause: "\(what) after \(times)\(unanswered ? "; \(mayHaveRotated)" : "")",
+      hint: "see whether auth.token_url is up", reason: reason, retryAfter: retryAfter)
+  }
+
+  static let mayHaveRotated =
+    "upstream may have rotated the refresh token in an attempt whose answer never came"
+
+  /// 401 with `none` or `static`, which have nothing to refresh (T3).
+  static func notRenewable(_ settings: TokenSettings) -> Failure {
+    let sendsToken = settings.flow == .static
+    return Failure(
+      .refused, step: "read from upstream", subject: settings.baseOrigin,
+      cause: sendsToken
+        ? "upstream refuses the access token (401)" : "upstream asks for a token (401), and auth.flow is \"none\"",
+      hint: sendsToken ? settings.mend(CredentialFile.accessToken.rawValue) : "set auth.flow")
+  }
+
+  /// A static token whose own `exp` has passed (T2).
+  static func outlived(_ expiry: Date, _ settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: "read from upstream", subject: settings.baseOrigin,
+      cause: "the access token expired at \(expiry.rfc3339)",
+      hint: settings.mend(CredentialFile.accessToken.rawValue))
+  }
+
+  static func freshTokenRefused(_ settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: "read from upstream", subject: settings.baseOrigin,
+      cause: "upstream refuses (401) an access token that it has just granted",
+      hint: "see whether base_url and auth.token_url belong together, and what auth.scope allows")
+  }
+
+  /// `Send` promises a `Failure`; its text is not shown, as nobody vouches for what it holds (T9).
+  static func sendDefect(_ error: any Error, _ settings: TokenSettings) -> Failure {
+    Failure(
+      .defect, step: refreshing, subject: settings.tokenURL, cause: "an error of type \(type(of: error))",
+      hint: "report it")
+  }
+
+  static func loggedOut(_ status: Int, _ settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: "read from upstream", subject: settings.baseOrigin,
+      cause: "upstream answered \(status), which auth.logout_status names", hint: nil)
+  }
+
+  static let stopping = Failure(
+    .cancelled, step: refreshing, subject: "auth", cause: "rosterd is stopping")
+
+  /// T4: the answer is kept in memory.
+  static func unstored(_ error: any Error, _ path: String) -> Failure {
+    let cause = (error as? Failure).map { "cannot \($0.step) (\($0.subject)): \($0.cause)" } ?? "it cannot be encoded"
+    return store(
+      "store the new token", path, cause: cause,
+      hint: "mend that; the answer is kept in memory and stored by the next sync, so do not restart rosterd before")
+  }
+
+  static func store(
+    _ step: String, _ path: String, cause: String, hint: String? = nil
+  ) -> Failure {
+    Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint)
+  }
+}
+
+extension TokenSettings {
+  func path(_ file: String) -> String {
+    credentialsDirectory.isEmpty ? file : "\(credentialsDirectory)/\(file)"
+  }
+
+  /// An imperative: which file, and how rosterd comes to see it (T6).
+  func mend(_ file: String) -> String {
+    if credentialsDirectory.isEmpty { return "set auth.credentials_dir, put a valid \(file) there and reload rosterd" }
+    let take = credentialsNeedRestart ? "restart rosterd, as systemd loads it only then" : "reload rosterd"
+    return "put a valid \(path(file)) and \(take)"
+  }
+}

@@ -1,0 +1,274 @@
+import FoundationEssentials
+import Logging
+import RosterModel
+
+/// Holds the one session, and does what TokenMachine decides: sends the one token request, stores its answer,
+/// hands tokens to requests. Requests wait for it; it waits for none of them.
+package actor TokenKeeper {
+  var machine: TokenMachine
+  var credentials = Credentials()
+  let store: TokenStore
+  let send: Send
+  let clock: WallClock
+  let random: @Sendable () -> Double
+  let report: Report
+  let logger: Logger
+  var status: TokenStatus
+
+  private let readCredentials: @Sendable (_ directory: String) throws -> Credentials
+  private let onStatus: @Sendable (TokenStatus) -> Void
+  private var isOpen = false
+  private var pushed: TokenStatus?
+  private let waiting = Waiters<Token?>()
+  private let draining = Waiters<Void>()
+  private var drains: [Waiters<Void>.ID] = []
+  /// The token request with all that follows from it. It belongs to the keeper, not to a request: no caller's
+  /// cancellation reaches it (T7). It is cancelled only while it waits to try again.
+  private var work: Task<Void, Never>?
+  private var workNumber = 0
+
+  /// `credentials` reads the files of a folder: at `open`, before each sync, and at a reload. `onStatus` is called at
+  /// each change, in order; a state of `valid` there becomes `expired` by time alone. `random` gives numbers in 0..<1.
+  package init(
+    settings: TokenSettings, credentials: @escaping @Sendable (_ directory: String) throws -> Credentials,
+    send: @escaping Send, clock: WallClock = .system, report: @escaping Report,
+    onStatus: @escaping @Sendable (TokenStatus) -> Void, logger: Logger,
+    random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+  ) {
+    machine = TokenMachine(settings, Session(settings, Credentials()))
+    readCredentials = credentials
+    store = TokenStore(path: settings.storePath)
+    self.send = send
+    self.clock = clock
+    self.report = report
+    self.onStatus = onStatus
+    self.logger = logger
+    self.random = random
+    status = TokenStatus(flow: settings.flow.rawValue)
+  }
+
+  // MARK: Configuration and syncs
+
+  /// At start. Throws `Failure` 73 for a store that cannot be used, 78 for a credential that the flow needs and nobody has.
+  package func open() throws {
+    try take(machine.settings, retry: false)
+  }
+
+  /// At SIGHUP; a running sync goes on. Throws what `open` throws, and then nothing has changed. The store stays where it is.
+  package func reload(_ settings: TokenSettings) throws {
+    try take(settings, retry: false)
+  }
+
+  /// Looks for changed credentials, and stores first what could not be stored before (T4). Throws `Failure` 77,
+  /// without a request, while the session is ended (T6); `retrySession` gives that one more try.
+  package func syncBegins(retrySession: Bool = false) async throws {
+    try take(machine.settings, retry: retrySession)
+    let waiter = waiting.open()
+    _ = try await settle(machine.syncBegan(waiter), waiter)
+  }
+
+  private func take(_ settings: TokenSettings, retry: Bool) throws {
+    let credentials = settings.flow == .none ? Credentials() : try readCredentials(settings.credentialsDirectory)
+    let isHeld = isOpen && machine.session.binding.flow == settings.flow.rawValue
+    let current = isHeld ? machine.session : settings.flow.refreshes ? try store.load() : nil
+    let change = try Session.change(from: current, settings, credentials)
+    // Nothing throws from here on: what is refused changes nothing.
+    isOpen = true
+    machine.reconfigured(settings)
+    self.credentials = credentials
+    if case .begin(let session) = change {
+      replaceSession(session)
+    } else if !isHeld, let current {
+      replaceSession(current)
+    }
+    if machine.session.ending != nil, retry || change == .lift { machine.lifted() }
+    status.lastError = machine.failure?.description ?? (change == .none ? status.lastError : nil)
+    pushStatus()
+  }
+
+  private func replaceSession(_ session: Session) {
+    let now = clock.now()
+    cutShort { $0.credentialChanged(session, now: now) }
+  }
+
+  // MARK: Requests
+
+  /// The token to send now, after the one refresh where that is needed (T1, T2); nil: the flow sends none.
+  /// Throws `Failure`, or CancellationError as soon as the caller is cancelled.
+  package func current() async throws -> Token? {
+    try Task.checkCancellation()
+    let waiter = waiting.open()
+    return try await settle(machine.wanted(waiter, now: clock.now()), waiter)
+  }
+
+  /// A request with that token was answered, and not with 401: the token works.
+  package func accepted(_ generation: Int) {
+    machine.accepted(generation)
+  }
+
+  /// A 401 to a request with the token of that generation (nil: without one). Returns the one to send it again with:
+  /// the current one where the refused one was older, else a fresh one. Throws as `current`.
+  package func rejected(_ generation: Int?) async throws -> Token? {
+    try Task.checkCancellation()
+    let isLate = machine.isLate(generation)
+    report(Event(.tokenRefused, page: Cause.page, reason: isLate ? "late" : "current"))
+    let waiter = waiting.open()
+    let action = machine.rejected(waiter, generation, now: clock.now())
+    switch action {
+    case .use, .useAndRefresh: status.avoided += 1
+    default: break
+    }
+    return try await settle(action, waiter)
+  }
+
+  /// A 401 to a request that had been sent again with a fresh token: returns the failure of the sync (T3).
+  package func refusedAgain(_ generation: Int?) -> Failure {
+    report(Event(.tokenRefused, page: Cause.page, reason: machine.isLate(generation) ? "late" : "current"))
+    start(machine.refusedAgain(generation))
+    let failure = machine.failure ?? .freshTokenRefused(machine.settings)
+    note(failure)
+    return failure
+  }
+
+  /// A page was answered with a status of `auth.logout_status`: ends the session, and returns the failure of the sync.
+  package func endSession(status code: Int, generation: Int?) -> Failure {
+    let failure = Failure.loggedOut(code, machine.settings)
+    let ending = Session.Ending(
+      at: clock.now(), cause: failure.cause, file: CredentialFile.refreshToken.rawValue,
+      tried: Session.tried(machine.settings, credentials))
+    start(machine.loggedOut(generation, ending))
+    note(machine.failure ?? failure)
+    return machine.failure ?? failure
+  }
+
+  private func settle(_ action: TokenMachine.Action, _ waiter: Waiters<Token?>.ID) async throws -> Token? {
+    if case .wait = action {
+      status.joined += 1
+      report(Event(.tokenJoined, page: Cause.page))
+    }
+    start(action)
+    switch action {
+    case .wait, .refresh, .store: return try await wait(waiter)
+    case .use(let token):
+      waiting.close(waiter)
+      return token
+    case .useAndRefresh(let token, _):
+      waiting.close(waiter)
+      return token
+    case .fail(let failure):
+      waiting.close(waiter)
+      note(failure)
+      throw failure
+    case .release(let release), .keep(_, let release):
+      waiting.close(waiter)
+      return try release.result.get()
+    case .ignore, .send, .coolDown:
+      waiting.close(waiter)
+      return nil
+    }
+  }
+
+  private func wait(_ waiter: Waiters<Token?>.ID) async throws -> Token? {
+    do {
+      return try await waiting.value(waiter)
+    } catch let error as CancellationError {
+      machine.waiterCancelled(waiter)
+      throw error
+    }
+  }
+
+  // MARK: Shutdown
+
+  /// Starts no further token request; returns when the one under way is answered and stored, or, false, when the caller
+  /// is cancelled first, who thereby says how long to wait (T7). `rosterd sync` calls it too: the end of a session may
+  /// still be on its way to the disk.
+  @discardableResult
+  package func drain() async -> Bool {
+    cutShort { $0.stopped() }
+    guard work != nil else { return true }
+    let id = draining.open()
+    drains.append(id)
+    do {
+      try await draining.value(id)
+      return true
+    } catch {
+      logger.warning("stopped before the token request was answered and stored; \(Failure.mayHaveRotated)")
+      return false
+    }
+  }
+
+  // MARK: Work
+
+  /// For the events that end a wait for the next attempt, and nothing else that is under way.
+  private func cutShort(_ event: (inout TokenMachine) -> TokenMachine.Action) {
+    let wasCoolingDown = machine.isCoolingDown
+    let action = event(&machine)
+    if wasCoolingDown {
+      work?.cancel()
+      work = nil
+    }
+    start(action)
+  }
+
+  private func start(_ action: TokenMachine.Action) {
+    if let step = begin(action) {
+      workNumber += 1
+      let number = workNumber
+      work = Task { await self.run(step, number) }
+    }
+    pushStatus()
+  }
+
+  private func run(_ first: Step, _ number: Int) async {
+    var step: Step? = first
+    while let current = step, !Task.isCancelled {
+      let action = await perform(current)
+      if Task.isCancelled { return }
+      step = begin(action)
+      pushStatus()
+    }
+    guard number == workNumber else { return }
+    work = nil
+    for id in drains { draining.settle(id, .success(())) }
+    drains = []
+  }
+
+  /// Does at once what needs no waiting, and returns the rest.
+  private func begin(_ action: TokenMachine.Action) -> Step? {
+    switch action {
+    case .ignore, .use, .wait, .fail: return nil
+    case .refresh(let reason), .useAndRefresh(_, let reason):
+      report(Event(.tokenRefreshing, page: Cause.page, reason: reason.rawValue))
+      return .send
+    case .send: return .send
+    case .coolDown(let delay): return .coolDown(delay)
+    case .store(let session): return .store(session)
+    case .release(let release):
+      resume(release)
+      return nil
+    case .keep(let session, let release):
+      resume(release)
+      return .keep(session)
+    }
+  }
+
+  private func resume(_ release: TokenMachine.Release) {
+    if case .failure(let failure) = release.result { note(failure) }
+    for waiter in release.waiters { waiting.settle(waiter, release.result.mapError { $0 }) }
+  }
+
+  func note(_ failure: Failure) {
+    status.lastError = failure.description
+  }
+
+  private func pushStatus() {
+    var now = status
+    now.flow = machine.settings.flow.rawValue
+    now.state = machine.state(clock.now())
+    now.expiresAt = machine.token?.expiresAt?.rfc3339
+    guard now != pushed else { return }
+    status = now
+    pushed = now
+    onStatus(now)
+  }
+}

@@ -1,0 +1,136 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import RosterModel
+
+/// The session on disk: a reader, a crash or a full disk sees the old file or the new one, whole (T4).
+struct TokenStore: Sendable {
+  let path: String
+  /// fsync blocks, and the cooperative pool must not.
+  private let queue = DispatchQueue(label: "rosterd.token-store")
+
+  init(path: String) {
+    self.path = path
+  }
+
+  private var folder: String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// In the same folder, since rename(2) is atomic only within a file system.
+  var temporaryPath: String { path + ".new" }
+
+  // MARK: Reading
+
+  /// nil: none yet. Makes the folder. Throws `Failure` 73 for a store that is damaged, newer or out of reach, and
+  /// leaves it as it is.
+  func load() throws(Failure) -> Session? {
+    try makeFolder()
+    guard let bytes = try read() else { return nil }
+    let decoder = JSONDecoder()
+    guard let version = try? decoder.decode(StoredSession.Version.self, from: bytes) else {
+      throw damaged("it is not the JSON that rosterd writes")
+    }
+    guard version.version == StoredSession.currentVersion else {
+      throw .store(
+        "open the token store", path,
+        cause: "it has version \(version.version), and this rosterd knows \(StoredSession.currentVersion)",
+        hint: "run the rosterd that wrote it, or move it away to start from the credential files")
+    }
+    guard let session = (try? decoder.decode(StoredSession.self, from: bytes))?.session else {
+      throw damaged("a field is missing or wrong")
+    }
+    return session
+  }
+
+  private func damaged(_ what: String) -> Failure {
+    .store(
+      "open the token store", path, cause: "it is damaged: \(what)",
+      hint: "move it away to start from the credential files")
+  }
+
+  private func read() throws(Failure) -> Data? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    if file < 0, errno == ENOENT { return nil }
+    guard file >= 0 else { throw broken("open the token store", path) }
+    defer { close(file) }
+    var bytes = Data()
+    // Far above what a few tokens take.
+    let limit = 1 << 20
+    var chunk = [UInt8](repeating: 0, count: 16384)
+    while bytes.count <= limit {
+      let count = Glibc.read(file, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw broken("read the token store", path) }
+      if count == 0 { return bytes }
+      bytes.append(contentsOf: chunk[..<count])
+    }
+    throw damaged("it is larger than \(limit) bytes")
+  }
+
+  // MARK: Writing
+
+  /// Returns when the session would survive a power cut. Throws `Failure` 73.
+  func save(_ session: Session) async throws {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { continuation.resume(with: Result { try write(session) }) }
+    }
+  }
+
+  private func write(_ session: Session) throws {
+    try makeFolder()
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+    let bytes = try encoder.encode(StoredSession(session))
+    do {
+      try writeTemporary(bytes)
+      guard rename(temporaryPath, path) == 0 else { throw broken("replace the token store", path) }
+    } catch {
+      unlink(temporaryPath)
+      throw error
+    }
+    try syncFolder()
+  }
+
+  private func writeTemporary(_ bytes: Data) throws {
+    // A crash may have left one; the store's lock says that nobody else is writing it.
+    unlink(temporaryPath)
+    let file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw broken("create", temporaryPath) }
+    defer { close(file) }
+    // The umask may have taken the owner's bits too.
+    guard fchmod(file, 0o600) == 0 else { throw broken("set the mode of", temporaryPath) }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw broken("write", temporaryPath) }
+      rest = rest.dropFirst(count)
+    }
+    guard fsync(file) == 0 else { throw broken("flush", temporaryPath) }
+  }
+
+  /// The rename itself is durable only with its directory (fsync(2)).
+  private func syncFolder() throws {
+    let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { throw broken("open", folder) }
+    defer { close(directory) }
+    guard fsync(directory) == 0 else { throw broken("flush", folder) }
+  }
+
+  private func makeFolder() throws(Failure) {
+    var made = folder.hasPrefix("/") ? "/" : ""
+    for part in folder.split(separator: "/") {
+      made += "\(part)/"
+      guard access(made, F_OK) == 0 || mkdir(made, 0o700) == 0 else { throw broken("create the folder", made) }
+    }
+    guard access(folder, W_OK | X_OK) == 0 else { throw broken("write the token store's folder", folder) }
+  }
+
+  private func broken(_ step: String, _ subject: String) -> Failure {
+    let code = errno
+    return .store(
+      step, subject, cause: String(cString: strerror(code)), hint: "see that rosterd may write \(folder) and has space")
+  }
+}

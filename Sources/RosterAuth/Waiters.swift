@@ -1,0 +1,69 @@
+import Synchronization
+
+/// Those who wait for one value each; every one is resumed exactly once, by its value or by its own cancellation.
+///
+/// `await task.value` would not do: it ignores the waiter's cancellation.
+final class Waiters<Value: Sendable>: Sendable {
+  typealias ID = Int
+
+  private enum Place {
+    case open
+    case settled(Result<Value, any Error>)
+    case waiting(CheckedContinuation<Value, any Error>)
+  }
+
+  private struct State {
+    var lastID: ID = 0
+    var places: [ID: Place] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Reserves a place, so that a value that comes before the wait begins is not lost. Every place is waited for, or closed.
+  func open() -> ID {
+    state.withLock { state in
+      state.lastID += 1
+      state.places[state.lastID] = .open
+      return state.lastID
+    }
+  }
+
+  func close(_ id: ID) {
+    state.withLock { _ = $0.places.removeValue(forKey: id) }
+  }
+
+  /// Throws CancellationError as soon as the caller is cancelled.
+  func value(_ id: ID) async throws -> Value {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let settled = state.withLock { state -> Result<Value, any Error>? in
+          if case .settled(let result) = state.places[id] {
+            state.places[id] = nil
+            return result
+          }
+          state.places[id] = .waiting(continuation)
+          return nil
+        }
+        if let settled { continuation.resume(with: settled) }
+      }
+    } onCancel: {
+      settle(id, .failure(CancellationError()))
+    }
+  }
+
+  /// No effect on who is gone or settled already.
+  func settle(_ id: ID, _ result: Result<Value, any Error>) {
+    let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+      switch state.places[id] {
+      case .waiting(let continuation):
+        state.places[id] = nil
+        return continuation
+      case .open:
+        state.places[id] = .settled(result)
+        return nil
+      case .settled, nil: return nil
+      }
+    }
+    continuation?.resume(with: result)
+  }
+}

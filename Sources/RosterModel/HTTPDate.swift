@@ -1,0 +1,37 @@
+package import FoundationEssentials
+
+extension Date {
+  /// Reads the three forms of RFC 9110 §5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`, RFC 850's, and asctime's.
+  package init?(httpDate text: String) {
+    var parts = text.split { " ,-:".contains($0) }.dropFirst().map(String.init)
+    if parts.count == 6, Self.months.contains(parts[0]) {
+      // asctime: month, day, time, year.
+      parts = [parts[1], parts[0], parts[5], parts[2], parts[3], parts[4], "GMT"]
+    }
+    guard parts.count == 7, parts[6] == "GMT",
+      let month = Self.months.firstIndex(of: parts[1]),
+      let day = Int(parts[0]), (1...31).contains(day),
+      let year = Int(parts[2]), (0...9999).contains(year),
+      let hour = Int(parts[3]), (0...23).contains(hour),
+      let minute = Int(parts[4]), (0...59).contains(minute),
+      let second = Int(parts[5]), (0...60).contains(second)
+    else { return nil }
+    let days = Self.days(year: parts[2].count == 2 ? Self.fullYear(year) : year, month: month + 1, day: day)
+    self.init(timeIntervalSince1970: Double(days * 86400 + hour * 3600 + minute * 60 + second))
+  }
+
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// Two digits: no server of today means a year before 1970.
+  private static func fullYear(_ twoDigits: Int) -> Int { twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits }
+
+  /// Days since 1970-01-01 in the Gregorian calendar, its years begun in March so that the leap day comes last.
+  private static func days(year: Int, month: Int, day: Int) -> Int {
+    let years = month > 2 ? year : year - 1
+    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    let daysBefore1970 = 719_468
+    return years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear - daysBefore1970
+  }
+}
