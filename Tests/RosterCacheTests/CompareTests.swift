@@ -48,7 +48,7 @@ struct CompareTests {
     let report = try await cache.begin(at: noon)
     let written = try await cache.publish(report, pages: 2, removing: .missing, at: noon, history: ninetyDays)
     #expect(written.removed == 2 && written.added == 0 && written.characters == 4)
-    #expect(try await cache.known(pages: 1...9).map(\.number) == [1, 2])
+    #expect(try await cache.held(pages: 1...9).map(\.number) == [1, 2])
     await cache.close()
   }
 
@@ -62,7 +62,7 @@ struct CompareTests {
     ]
     try await cache.stage([staged(1, [], of: 4, pages: 2, rejects: rejects)])
     let found = try await cache.compare(pages: 2)
-    #expect(found.rejected == 2 && found.rejectedWithUnknownID == 1)
+    #expect(found.rejected == 2 && found.rejectedUnknown == 1)
     #expect(found.distinct == 2 && found.missing == 1)
     #expect(try await cache.missing(after: 0, limit: 9) == [2])
     await cache.close()
@@ -85,7 +85,7 @@ struct CompareTests {
     // It is on no page, so it is missing again, also where nothing is transferred.
     _ = try await cache.begin(at: noon)
     let next = try await cache.compare(pages: 1)
-    #expect(next.distinct == 2 && next.missing == 1 && next.snapshotCharacters == 3)
+    #expect(next.distinct == 2 && next.missing == 1 && next.snapshot == 3)
     await cache.close()
   }
 
