@@ -28,6 +28,11 @@ extension Cache {
     ) { $0.int(0) }
     guard beyond != nil else { return }
     try database.run("DELETE FROM staging.records WHERE page > ?", Value(pages))
+    try database.run(
+      """
+      DELETE FROM staging.rejected WHERE page > ?1
+        AND page IN (SELECT page FROM staging.pages WHERE NOT published)
+      """, Value(pages))
     try database.run("DELETE FROM staging.pages WHERE page > ? AND NOT published", Value(pages))
   }
 

@@ -68,6 +68,21 @@ struct CompareTests {
     await cache.close()
   }
 
+  @Test("P9: rejects of a page that is not part of the pull are forgotten with it")
+  func rejectsBeyond() async throws {
+    let cache = try await folder.open()
+    let reject = Reject(position: 0, id: 7, reason: "r", document: "{}")
+    try await cache.stage([staged(2, [], of: 2, pages: 2, rejects: [reject])])
+    try await cache.stage([staged(1, [character(1)], of: 1, pages: 1)])
+    #expect(try await cache.compare(pages: 1).rejected == 0)
+    try await cache.stage([staged(2, [character(2)], of: 2, pages: 2)])
+    let report = try await cache.begin(at: noon)
+    let written = try await cache.publish(
+      report, pages: 2, removing: .missing, at: noon, history: ninetyDays)
+    #expect(written.rejected == 0 && written.characters == 2)
+    await cache.close()
+  }
+
   @Test(
     "P8: what upstream still has stays and is updated, what it has not is removed, and the answer holds for one sync")
   func keep() async throws {
