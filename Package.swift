@@ -97,7 +97,7 @@ let package = Package(
       name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
       swiftSettings: settings),
     tests(of: "RosterModel"),
-    tests(of: "RosterAuth"),
+    tests(of: "RosterAuth", [log]),
     tests(of: "RosterDecode"),
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator"]),
     tests(of: "RosterCache"),

@@ -139,7 +139,7 @@ package actor TokenKeeper {
     let ending = Session.Ending(
       at: clock.now(), cause: failure.cause, file: CredentialFile.refreshToken.rawValue,
       tried: Session.tried(machine.settings, credentials))
-    start(machine.loggedOut(generation, ending))
+    cutShort { $0.loggedOut(generation, ending) }
     note(machine.failure ?? failure)
     return machine.failure ?? failure
   }
@@ -202,11 +202,11 @@ package actor TokenKeeper {
 
   // MARK: Work
 
-  /// For the events that end a wait for the next attempt, and nothing else that is under way.
+  /// For the events that may end the wait for the next attempt, and nothing else that is under way.
   private func cutShort(_ event: (inout TokenMachine) -> TokenMachine.Action) {
     let wasCoolingDown = machine.isCoolingDown
     let action = event(&machine)
-    if wasCoolingDown {
+    if wasCoolingDown, !machine.isCoolingDown {
       work?.cancel()
       work = nil
     }
