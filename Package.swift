@@ -82,21 +82,22 @@ let package = Package(
         "RosterStatus", "RosterSystemd", log,
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(
       name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     program(
-      "rosterd", ["RosterModel", "RosterDaemon", "RosterSimulator", "RosterTerminal", log]),
+      "rosterd",
+      ["RosterModel", "RosterDaemon", "RosterSimulator", "RosterStatus", "RosterTerminal", log]),
     program(
-      "rosterctl",
-      ["RosterModel", "RosterDaemon", "RosterFetch", "RosterCache", "RosterStatus", "RosterTerminal"]),
+      "rosterctl", ["RosterModel", "RosterDaemon", "RosterCache", "RosterStatus", "RosterTerminal"]),
 
     .target(
       name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
       swiftSettings: settings),
     tests(of: "RosterModel"),
-    tests(of: "RosterAuth"),
+    tests(of: "RosterAuth", [log]),
     tests(of: "RosterDecode"),
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator"]),
     tests(of: "RosterCache"),

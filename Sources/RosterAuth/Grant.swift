@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+package import RosterModel
 
 /// How one flow asks for a token, and which fields its answer has (CONTRACT 3). One value a flow.
 package struct Grant: Sendable {

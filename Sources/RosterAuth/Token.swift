@@ -1,5 +1,5 @@
-import FoundationEssentials
-import RosterModel
+package import FoundationEssentials
+package import RosterModel
 
 /// An access token as it is handed to requests.
 package struct Token: Sendable, Equatable {

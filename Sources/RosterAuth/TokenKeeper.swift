@@ -1,6 +1,6 @@
 import FoundationEssentials
-import Logging
-import RosterModel
+package import Logging
+package import RosterModel
 
 /// Holds the one session, and does what TokenMachine decides: sends the one token request, stores its answer,
 /// hands tokens to requests. Requests wait for it; it waits for none of them.
@@ -108,17 +108,20 @@ package actor TokenKeeper {
 
   /// A 401 to a request with the token of that generation (nil: without one). Returns the one to send it again with:
   /// the current one where the refused one was older, else a fresh one. Throws as `current`.
-  package func rejected(_ generation: Int?) async throws -> Token? {
+  package func rejected(_ generation: Int?) async throws -> (token: Token?, isFresh: Bool) {
     try Task.checkCancellation()
     let isLate = machine.isLate(generation)
     report(Event(.tokenRefused, page: Cause.page, reason: isLate ? "late" : "current"))
     let waiter = waiting.open()
     let action = machine.rejected(waiter, generation, now: clock.now())
+    var isFresh = true
     switch action {
-    case .use, .useAndRefresh: status.avoided += 1
+    case .use, .useAndRefresh:
+      status.avoided += 1
+      isFresh = false
     default: break
     }
-    return try await settle(action, waiter)
+    return (try await settle(action, waiter), isFresh)
   }
 
   /// A 401 to a request that had been sent again with a fresh token: returns the failure of the sync (T3).
@@ -136,7 +139,7 @@ package actor TokenKeeper {
     let ending = Session.Ending(
       at: clock.now(), cause: failure.cause, file: CredentialFile.refreshToken.rawValue,
       tried: Session.tried(machine.settings, credentials))
-    start(machine.loggedOut(generation, ending))
+    cutShort { $0.loggedOut(generation, ending) }
     note(machine.failure ?? failure)
     return machine.failure ?? failure
   }
@@ -199,11 +202,11 @@ package actor TokenKeeper {
 
   // MARK: Work
 
-  /// For the events that end a wait for the next attempt, and nothing else that is under way.
+  /// For the events that may end the wait for the next attempt, and nothing else that is under way.
   private func cutShort(_ event: (inout TokenMachine) -> TokenMachine.Action) {
     let wasCoolingDown = machine.isCoolingDown
     let action = event(&machine)
-    if wasCoolingDown {
+    if wasCoolingDown, !machine.isCoolingDown {
       work?.cancel()
       work = nil
     }

@@ -15,8 +15,9 @@ extension TokenKeeper {
     switch step {
     case .send: return await exchange()
     case .coolDown(let delay):
-      do { try await clock.sleep(delay) } catch { return .ignore }
-      return machine.due()
+      try? await clock.sleep(delay)
+      // Cut short: another session may be waiting to try again by now.
+      return Task.isCancelled ? .ignore : machine.due()
     case .store(let session): return await save(session)
     case .keep(let session):
       await keep(session)

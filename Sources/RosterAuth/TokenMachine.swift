@@ -5,7 +5,7 @@ import RosterModel
 ///
 /// At most one token request or write is under way (`phase`); a token reaches a request only after the session
 /// that it came with was stored (T1, T4).
-struct TokenMachine: Sendable {
+struct TokenMachine: Sendable, Equatable {
   typealias Waiter = Int
 
   private(set) var phase = Phase.idle
@@ -25,7 +25,7 @@ struct TokenMachine: Sendable {
   private var next: Session?
   private var missing = RefreshReason.absent
   /// Granted in this sync, and not yet known to work (T3).
-  private var isUnproven = false
+  private(set) var isUnproven = false
   /// An early refresh failed: the token serves to its end before the next try.
   private var earlyFailed = false
   private var isUnkept = false
@@ -62,7 +62,7 @@ struct TokenMachine: Sendable {
     return join(waiter)
   }
 
-  func isLate(_ generation: Int?) -> Bool { (generation ?? 0) < self.generation }
+  func isLate(_ generation: Int?) -> Bool { settings.flow != .none && (generation ?? 0) < self.generation }
 
   mutating func accepted(_ generation: Int) {
     if token?.generation == generation { isUnproven = false }
@@ -82,7 +82,7 @@ struct TokenMachine: Sendable {
 
   /// A status of `auth.logout_status`. One that answers a token from before this session says nothing about it.
   mutating func loggedOut(_ generation: Int?, _ ending: Session.Ending) -> Action {
-    guard settings.flow.refreshes, (generation ?? 0) >= firstGeneration else { return .ignore }
+    guard settings.flow.refreshes, session.ending == nil, (generation ?? 0) >= firstGeneration else { return .ignore }
     return end(ending)
   }
 
@@ -106,6 +106,10 @@ struct TokenMachine: Sendable {
   mutating func refreshFailed(_ fault: Fault, now: Date) -> Action {
     guard case .refreshing(let attempt) = phase else { return .ignore }
     if let next { return adopt(next, now: now) }
+    if let ending = session.ending {
+      phase = .idle
+      return settled(.failure(.ended(ending, settings)))
+    }
     switch fault {
     case .passing(let failure, let delay, let answered):
       unanswered = unanswered || !answered
@@ -152,6 +156,7 @@ struct TokenMachine: Sendable {
     case .keeping:
       phase = .idle
       if let next { return adopt(next, now: now) }
+      if isUnkept { return keep(Release(waiters: [], result: .success(token))) }
       return waiters.isEmpty ? .ignore : start()
     case .idle, .refreshing, .coolingDown, .unstored: return .ignore
     }
@@ -199,7 +204,6 @@ struct TokenMachine: Sendable {
     session.access = nil
     token = nil
     missing = .absent
-    barred = nil
   }
 
   /// No token request starts any more; what is under way goes on (T7).
@@ -264,6 +268,7 @@ extension TokenMachine {
     session.access = nil
     token = nil
     isUnkept = true
+    if isCoolingDown { phase = .idle }
     return settled(.failure(.ended(ending, settings)))
   }
 
@@ -281,7 +286,10 @@ extension TokenMachine {
   /// Releases the waiters; writes what is worth it once nothing is under way.
   private mutating func settled(_ result: Result<Token?, Failure>) -> Action {
     let release = releaseAll(result)
-    guard isUnkept, phase == .idle else { return .release(release) }
+    return isUnkept && phase == .idle ? keep(release) : .release(release)
+  }
+
+  private mutating func keep(_ release: Release) -> Action {
     isUnkept = false
     phase = .keeping
     return .keep(session, release)

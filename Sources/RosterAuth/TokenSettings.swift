@@ -1,4 +1,4 @@
-import RosterModel
+package import RosterModel
 
 /// `auth.flow`.
 package enum Flow: String, Sendable, CaseIterable {

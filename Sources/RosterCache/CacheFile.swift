@@ -126,7 +126,7 @@ package enum CacheFile {
 
   private static func header(of path: String) throws -> [UInt8] {
     let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw refusal(path, reason(), "let rosterd's user read it") }
+    guard file >= 0 else { throw refusal(path, reason(), "let this user read it") }
     defer { close(file) }
     let bytes = [UInt8](unsafeUninitializedCapacity: headerLength) { buffer, count in
       count = max(0, read(file, buffer.baseAddress, headerLength))

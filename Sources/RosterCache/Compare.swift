@@ -1,15 +1,4 @@
-/// Whether the pull adds up, and whom it would remove (P7, P8).
-package struct Comparison: Sendable, Equatable {
-  /// Pages 1…N are all there, staged or kept.
-  package var isComplete: Bool
-  /// Different ids on them.
-  package var distinct: Int
-  package var rejected: Int
-  package var rejectedWithUnknownID: Int
-  /// Characters of the snapshot that are neither on a page nor among its rejects.
-  package var missing: Int
-  package var snapshotCharacters: Int
-}
+package import RosterModel
 
 extension Cache {
   /// Compares pages 1…`pages`, staged and kept, with the snapshot. What was staged beyond them is dropped.
@@ -39,6 +28,11 @@ extension Cache {
     ) { $0.int(0) }
     guard beyond != nil else { return }
     try database.run("DELETE FROM staging.records WHERE page > ?", Value(pages))
+    try database.run(
+      """
+      DELETE FROM staging.rejected WHERE page > ?1
+        AND page IN (SELECT page FROM staging.pages WHERE NOT published)
+      """, Value(pages))
     try database.run("DELETE FROM staging.pages WHERE page > ? AND NOT published", Value(pages))
   }
 
@@ -58,9 +52,9 @@ extension Cache {
     let isAllKept = sums[4] == sums[0] && distinct == sums[5]
     return Comparison(
       isComplete: sums[0] == pages, distinct: distinct, rejected: sums[2],
-      rejectedWithUnknownID: sums[3],
+      rejectedUnknown: sums[3],
       missing: try isAllKept || sums[5] == 0 ? noneMissing(database) : findMissing(pages, database),
-      snapshotCharacters: sums[5])
+      snapshot: sums[5])
   }
 
   /// Ids that are on a staged page and on a kept one.

@@ -2,13 +2,6 @@ package import FoundationEssentials
 internal import Logging
 package import RosterModel
 
-/// Who leaves the cache with a publish (P8).
-package enum Removal: Sendable {
-  case nobody
-  /// The missing of the last `compare` that `keep` was not told of.
-  case missing
-}
-
 extension Cache {
   /// Makes pages 1…`pages` the snapshot, in one transaction with the sync's own row, and deletes what `history` has ended.
   /// Writes that row alone where nothing is new (P5). `report`: its exit and error are written as given. Returns it as written:

@@ -1,57 +1,27 @@
-package import FoundationEssentials
+import FoundationEssentials
 package import RosterModel
-
-/// One page as it was pulled.
-package struct StagedPage: Sendable {
-  package var number: Int
-  package var page: Page
-  package var validator: Validator
-  package var receivedAt: Date
-
-  package init(number: Int, page: Page, validator: Validator, receivedAt: Date) {
-    self.number = number
-    self.page = page
-    self.validator = validator
-    self.receivedAt = receivedAt
-  }
-}
-
-/// What is known of a page without asking upstream.
-package struct KnownPage: Sendable, Equatable {
-  package var number: Int
-  package var validator: Validator
-  /// True: its records are in the snapshot. False: a sync that was broken off staged them.
-  package var isPublished: Bool
-  /// What the page itself said of the whole: `info.count` and `info.pages`.
-  package var count: Int
-  package var pages: Int
-  package var receivedAt: Date
-  package var characters: Int
-  package var rejects: Int
-}
 
 extension Cache {
   /// What earlier syncs left of these pages, in order: to ask conditionally (P6), or to take over (P4).
-  package func known(pages: ClosedRange<Int>) throws -> [KnownPage] {
+  package func held(pages: ClosedRange<Int>) throws -> [HeldPage] {
     try perform("read staged pages") { database in
       try database.rows(
         """
-        SELECT page, etag, last_modified, published, count, pages, received_at, characters, rejects
+        SELECT page, etag, last_modified, published, count, pages, received_at, characters
         FROM staging.pages WHERE page BETWEEN ?1 AND ?2 AND page > 0 ORDER BY page
         """, Value(pages.lowerBound), Value(pages.upperBound)
       ) {
-        KnownPage(
+        HeldPage(
           number: $0.int(0),
           validator: Validator(etag: $0.optionalText(1), lastModified: $0.optionalText(2)),
           isPublished: $0.int(3) != 0, count: $0.int(4), pages: $0.int(5),
-          receivedAt: Date(timeIntervalSince1970: $0.real(6)), characters: $0.int(7),
-          rejects: $0.int(8))
+          characters: $0.int(7), receivedAt: Date(timeIntervalSince1970: $0.real(6)))
       }
     }
   }
 
   /// Keeps pulled pages in one small commit; a page that was there already is replaced, with its validator.
-  package func stage(_ pages: [StagedPage]) throws {
+  package func stage(_ pages: [PulledPage]) throws {
     guard !pages.isEmpty else { return }
     compared = nil
     try perform("stage pages") { database in
@@ -127,7 +97,7 @@ private struct PageWriter {
       "INSERT OR IGNORE INTO staging.records(\(columns.joined(separator: ", "))) VALUES (\(marks))")
   }
 
-  mutating func write(_ staged: StagedPage) throws {
+  mutating func write(_ staged: PulledPage) throws {
     try forget(staged.number)
     var fresh = 0
     for character in staged.page.characters {

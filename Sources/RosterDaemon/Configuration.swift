@@ -1,6 +1,7 @@
 package import Logging
 package import RosterAuth
 package import RosterModel
+package import RosterSystemd
 
 /// What a rosterd was told to do. A fresh value holds the defaults; `load` fills in the paths, which depend on the environment.
 package struct Configuration: Sendable, Equatable {
@@ -58,14 +59,12 @@ package struct Configuration: Sendable, Equatable {
 
   package struct Status: Sendable, Equatable {
     package var socket = ""
-    package var socketMode: UInt32 = 0o660
+    package var socketMode: UInt16 = 0o660
   }
 
   package struct Log: Sendable, Equatable {
-    package enum Format: String, Sendable, CaseIterable { case auto, journald, text, json }
-
     package var level = Logger.Level.info
-    package var format = Format.auto
+    package var format = LogFormat.auto
   }
 
   package var upstream = Upstream()

@@ -8,7 +8,7 @@ extension Configuration {
   /// - Returns: The configuration, and a sentence for each `ROSTERD_` variable that is unknown.
   package static func load(
     file: String?, environment: [String: String], isRoot: Bool = geteuid() == 0
-  ) throws(ConfigurationFaults) -> (Configuration, warnings: [String]) {
+  ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
     let defaults = Defaults(environment: environment, isRoot: isRoot)
     var reader = ConfigurationReader()
     reader.readFile(file ?? defaults.configurationFile, mustExist: file != nil)

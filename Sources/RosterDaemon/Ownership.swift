@@ -9,12 +9,11 @@ package final class Ownership: Sendable {
   private let descriptor: CInt
 
   /// - Parameters:
-  ///   - path: What is to be owned; its folder is made where it is missing.
-  ///   - program: Whom the lock file names, "rosterd run".
+  ///   - path: What is to be owned.
+  ///   - program: Whom the lock file names.
   /// - Throws: 75 where another process has it, 73 where the lock cannot be made.
-  package init(of path: String, program: String) throws(Failure) {
+  package init(of path: String, program: String = "rosterd") throws(Failure) {
     let lock = "\(path).lock"
-    Self.makeFolder(of: path)
     descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, Self.mode)
     guard descriptor >= 0 else { throw Self.cannotLock(lock, .last) }
     // From here on deinit closes the descriptor.
@@ -31,18 +30,7 @@ package final class Ownership: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Those who may read the cache need to search its folder, and nobody else.
-  private static let folderMode: mode_t = 0o750
   private static let mode: mode_t = 0o600
-
-  private static func makeFolder(of path: String) {
-    var end = path.startIndex
-    while let slash = path[end...].firstIndex(of: "/") {
-      // A failure shows when the lock is opened, with its reason.
-      if slash != path.startIndex { mkdir(String(path[..<slash]), folderMode) }
-      end = path.index(after: slash)
-    }
-  }
 
   /// "4711 rosterd run", as its holder wrote it; nil where it has not yet.
   private static func holder(_ descriptor: CInt) -> (pid: Int, program: String)? {

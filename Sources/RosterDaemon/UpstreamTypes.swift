@@ -122,13 +122,13 @@ extension ValueType<[Request.Header]> {
   }
 }
 
-extension ValueType<UInt32> {
+extension ValueType<UInt16> {
   static var mode: Self {
     .text(
       "a string", allowed: "three or four octal digits in quotes, up to \"0777\"",
       parse: { (text) throws(Mistakes) in
         guard (3...4).contains(text.utf8.count), text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "7")).contains),
-          let mode = UInt32(text, radix: 8), mode <= 0o777
+          let mode = UInt16(text, radix: 8), mode <= 0o777
         else { throw Mistakes("\(quoted(text)) is not a file mode") }
         return mode
       },

@@ -83,7 +83,6 @@ package struct PageFetcher: Sendable {
             delaySeconds: delay.seconds, error: failure.cause))
       } _: {
         let response = try await send(request)
-        tally.update { $0.bytes += response.received }
         return try read(response)
       }
     } catch var failure as Failure {

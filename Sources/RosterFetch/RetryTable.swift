@@ -2,23 +2,10 @@ package import RosterModel
 
 /// Which failures of a request are met by another attempt, and when: P11, the whole of it.
 package struct RetryTable: Sendable, Equatable {
-  package var maxRetries: Int
-  package var baseDelay: Duration
-  package var maxDelay: Duration
-  /// Up to this much is added to each delay.
-  package var jitter: Duration
-  /// A longer Retry-After is not waited for.
-  package var maxRetryAfter: Duration
+  private let delays: RetryDelays
 
-  package init(
-    maxRetries: Int = 3, baseDelay: Duration = .seconds(1), maxDelay: Duration = .seconds(10),
-    jitter: Duration = .milliseconds(500), maxRetryAfter: Duration = .seconds(120)
-  ) {
-    self.maxRetries = maxRetries
-    self.baseDelay = baseDelay
-    self.maxDelay = maxDelay
-    self.jitter = jitter
-    self.maxRetryAfter = maxRetryAfter
+  package init(_ delays: RetryDelays) {
+    self.delays = delays
   }
 
   package enum Decision: Sendable, Equatable {
@@ -31,34 +18,27 @@ package struct RetryTable: Sendable, Equatable {
   ///   - malformed: how many of them brought a body that is not a page.
   ///   - random: 0..<1, for the jitter.
   package func decide(_ failure: Failure, attempt: Int, malformed: Int, random: Double) -> Decision {
-    guard let reason = failure.reason, attempt <= maxRetries else { return .giveUp }
-    let backoff = delay(attempt: attempt, random: random)
+    guard let reason = failure.reason, attempt <= delays.maxRetries else { return .giveUp }
+    let backoff = delays.delay(afterAttempt: attempt, retryAfter: failure.retryAfter, random: random)
     switch reason {
     case .connection, .dns, .tls, .timeout, .truncated:
-      return .again(after: backoff)
+      return .after(backoff)
     case .malformed, .tooLarge:
-      return malformed > 1 ? .giveUp : .again(after: backoff)
+      return malformed > 1 ? .giveUp : .after(backoff)
     case .status(429):
-      return again(after: failure.retryAfter ?? backoff)
-    case .status(let code) where Self.passing.contains(code):
-      return again(after: max(backoff, failure.retryAfter ?? .zero))
-    case .status:
-      return .giveUp
+      guard let wanted = failure.retryAfter else { return .after(backoff) }
+      return wanted > delays.maxRetryAfter ? .giveUp : .again(after: wanted)
+    case .status(let code):
+      return Self.passing.contains(code) ? .after(backoff) : .giveUp
     }
-  }
-
-  /// Exponential: base, 2 × base, 4 × base …, capped, and the jitter on top.
-  package func delay(attempt: Int, random: Double) -> Duration {
-    min(maxDelay, baseDelay * (1 << min(attempt - 1, Self.mostDoublings))) + jitter * random
   }
 
   /// Statuses that say "later", beside 429.
   package static let passing: Set<Int> = [408, 500, 502, 503, 504]
 
-  /// Beyond this any delay is at its cap, and a shift stays within an Int32.
-  private static let mostDoublings = 30
+  package var maxRetryAfter: Duration { delays.maxRetryAfter }
+}
 
-  private func again(after delay: Duration) -> Decision {
-    delay > max(maxRetryAfter, maxDelay + jitter) ? .giveUp : .again(after: delay)
-  }
+extension RetryTable.Decision {
+  fileprivate static func after(_ delay: Duration?) -> Self { delay.map { .again(after: $0) } ?? .giveUp }
 }

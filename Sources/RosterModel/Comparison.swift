@@ -1,5 +1,7 @@
 /// What was pulled, held against the snapshot: what P7, P8 and P9 decide by.
 package struct Comparison: Sendable, Equatable {
+  /// Pages 1…N are all there.
+  package var isComplete: Bool
   /// Ids on the pages that were pulled or kept, each counted once.
   package var distinct: Int
   /// Records that cannot be stored.
@@ -11,7 +13,11 @@ package struct Comparison: Sendable, Equatable {
   /// Characters of the snapshot.
   package var snapshot: Int
 
-  package init(distinct: Int, rejected: Int = 0, rejectedUnknown: Int = 0, missing: Int = 0, snapshot: Int = 0) {
+  package init(
+    isComplete: Bool = true, distinct: Int, rejected: Int = 0, rejectedUnknown: Int = 0, missing: Int = 0,
+    snapshot: Int = 0
+  ) {
+    self.isComplete = isComplete
     self.distinct = distinct
     self.rejected = rejected
     self.rejectedUnknown = rejectedUnknown

@@ -28,7 +28,7 @@ package struct Scenario: Sendable {
 
   /// What `rosterd demo` pulls: at a concurrency of 8, page 1 and two full rounds pass, and the eight requests of the third meet a dead token.
   package static var demo: Scenario {
-    var scenario = Scenario(tokens: Tokens(flow: .oauth2Refresh, uses: [17]))
+    var scenario = Scenario(tokens: Tokens(flow: .authenticateForm, uses: [17]))
     scenario.latency = .milliseconds(100)
     return scenario
   }

@@ -55,7 +55,7 @@ package struct SyncMachine: Sendable {
     _ found: Comparison, count: Int, maxRemoval: Int, allowRemoval: Bool
   ) -> AfterComparison {
     guard state == .comparing else { return .fail(defect("compared")) }
-    if found.distinct + found.rejected != count {
+    if !found.isComplete || found.distinct + found.rejected != count {
       let drift = "the pages hold \(found.distinct + found.rejected) characters, upstream tells of \(count)"
       return again(drift).map(AfterComparison.again) ?? .fail(drifting(drift))
     }

@@ -72,7 +72,7 @@ struct CacheTests {
     let aside = try #require(try await again.recover(at: noon))
     #expect(CacheFile.status(aside) != nil)
     #expect(try await again.facts().feed != feed)
-    #expect(try await again.known(pages: 1...200).isEmpty)
+    #expect(try await again.held(pages: 1...200).isEmpty)
     #expect(try await again.sync(paged([character(1)])).outcome == .published)
     #expect(try await again.recover(at: noon) == nil)
     await again.close()
@@ -88,7 +88,7 @@ struct CacheTests {
     let again = try await folder.open()
     #expect(await again.opened.movedAside == nil)
     #expect(try await again.facts().characters == 1)
-    #expect(try await again.known(pages: 1...9).isEmpty)
+    #expect(try await again.held(pages: 1...9).isEmpty)
     #expect(try await again.sync(paged([character(1)])).outcome == .unchanged)
     await again.close()
   }

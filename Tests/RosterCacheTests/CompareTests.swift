@@ -48,7 +48,7 @@ struct CompareTests {
     let report = try await cache.begin(at: noon)
     let written = try await cache.publish(report, pages: 2, removing: .missing, at: noon, history: ninetyDays)
     #expect(written.removed == 2 && written.added == 0 && written.characters == 4)
-    #expect(try await cache.known(pages: 1...9).map(\.number) == [1, 2])
+    #expect(try await cache.held(pages: 1...9).map(\.number) == [1, 2])
     await cache.close()
   }
 
@@ -62,9 +62,24 @@ struct CompareTests {
     ]
     try await cache.stage([staged(1, [], of: 4, pages: 2, rejects: rejects)])
     let found = try await cache.compare(pages: 2)
-    #expect(found.rejected == 2 && found.rejectedWithUnknownID == 1)
+    #expect(found.rejected == 2 && found.rejectedUnknown == 1)
     #expect(found.distinct == 2 && found.missing == 1)
     #expect(try await cache.missing(after: 0, limit: 9) == [2])
+    await cache.close()
+  }
+
+  @Test("P9: rejects of a page that is not part of the pull are forgotten with it")
+  func rejectsBeyond() async throws {
+    let cache = try await folder.open()
+    let reject = Reject(position: 0, id: 7, reason: "r", document: "{}")
+    try await cache.stage([staged(2, [], of: 2, pages: 2, rejects: [reject])])
+    try await cache.stage([staged(1, [character(1)], of: 1, pages: 1)])
+    #expect(try await cache.compare(pages: 1).rejected == 0)
+    try await cache.stage([staged(2, [character(2)], of: 2, pages: 2)])
+    let report = try await cache.begin(at: noon)
+    let written = try await cache.publish(
+      report, pages: 2, removing: .missing, at: noon, history: ninetyDays)
+    #expect(written.rejected == 0 && written.characters == 2)
     await cache.close()
   }
 
@@ -85,7 +100,7 @@ struct CompareTests {
     // It is on no page, so it is missing again, also where nothing is transferred.
     _ = try await cache.begin(at: noon)
     let next = try await cache.compare(pages: 1)
-    #expect(next.distinct == 2 && next.missing == 1 && next.snapshotCharacters == 3)
+    #expect(next.distinct == 2 && next.missing == 1 && next.snapshot == 3)
     await cache.close()
   }
 

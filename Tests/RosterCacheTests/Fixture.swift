@@ -70,14 +70,14 @@ func character(_ id: Int64, _ mark: String = "", episodes: [String] = ["e/1", "e
 func staged(
   _ number: Int, _ characters: [RosterModel.Character], of count: Int, pages: Int, rejects: [Reject] = [],
   etag: String? = nil
-) -> StagedPage {
-  StagedPage(
+) -> PulledPage {
+  PulledPage(
     number: number, page: Page(count: count, pages: pages, characters: characters, rejects: rejects),
     validator: Validator(etag: etag ?? "\"\(number)\""), receivedAt: noon)
 }
 
 /// Characters in pages of two.
-func paged(_ characters: [RosterModel.Character]) -> [StagedPage] {
+func paged(_ characters: [RosterModel.Character]) -> [PulledPage] {
   let pages = (characters.count + 1) / 2
   return (0..<pages).map { index in
     staged(
@@ -88,7 +88,7 @@ func paged(_ characters: [RosterModel.Character]) -> [StagedPage] {
 
 extension Cache {
   /// A whole sync that transferred every page.
-  func sync(_ pages: [StagedPage], removing: Removal = .missing, at date: Date = noon) throws -> SyncReport {
+  func sync(_ pages: [PulledPage], removing: Removal = .missing, at date: Date = noon) throws -> SyncReport {
     let report = try begin(at: date)
     try stage(pages)
     return try publish(report, pages: pages.count, removing: removing, at: date, history: ninetyDays)

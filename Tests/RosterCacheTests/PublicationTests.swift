@@ -74,7 +74,7 @@ struct PublicationTests {
     #expect(try folder.ask("SELECT id FROM characters WHERE changed_sync = 2") == ["4", "7"])
     #expect(try folder.ask("SELECT id FROM characters WHERE first_sync = 2") == ["7"])
     #expect(try folder.ask("SELECT url FROM character_episodes WHERE character_id = 4") == ["e/1", "e/2", "e/3"])
-    #expect(try await cache.known(pages: 1...9).filter(\.isPublished).count == 4)
+    #expect(try await cache.held(pages: 1...9).filter(\.isPublished).count == 4)
     await cache.close()
     #expect(try folder.isSound())
   }
@@ -127,7 +127,7 @@ struct PublicationTests {
   @Test("P9: equal rejects keep their row, others come and go, and the last good version stays")
   func rejects() async throws {
     let cache = try await folder.open()
-    func page(_ rejects: [Reject]) -> [StagedPage] {
+    func page(_ rejects: [Reject]) -> [PulledPage] {
       [staged(1, [character(1)], of: 1 + rejects.count, pages: 1, rejects: rejects)]
     }
     _ = try await cache.sync([staged(1, [character(1), character(2)], of: 2, pages: 1)])

@@ -54,7 +54,7 @@ struct PublishTests {
     await #expect(throws: CancellationError.self) { try await cache.publishInterrupted(report, pages: 2) }
     #expect(try folder.ask("SELECT name FROM characters") == before)
     #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
-    #expect(try await cache.known(pages: 1...9).allSatisfy { !$0.isPublished })
+    #expect(try await cache.held(pages: 1...9).allSatisfy { !$0.isPublished })
     // The next one has it all.
     let written = try await cache.publish(report, pages: 2, removing: .missing, at: noon, history: ninetyDays)
     #expect(written.changed == 4)

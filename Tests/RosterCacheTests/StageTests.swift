@@ -16,13 +16,13 @@ struct StageTests {
     try await cache.end(report, at: noon, history: ninetyDays)
     await cache.close()
     let next = try await folder.open()
-    let known = try await next.known(pages: 1...9)
+    let known = try await next.held(pages: 1...9)
     #expect(known.map(\.number) == [1, 2])
     #expect(
       known.first
-        == KnownPage(
+        == HeldPage(
           number: 1, validator: Validator(etag: "\"1\""), isPublished: false, count: 6, pages: 3,
-          receivedAt: noon, characters: 2, rejects: 0))
+          characters: 2, receivedAt: noon))
     // The rest is pulled, and all of it is published.
     let again = try await next.begin(at: noon)
     try await next.stage(Array(paged((1...6).map { character($0) }).suffix(1)))
@@ -37,9 +37,9 @@ struct StageTests {
     _ = try await cache.sync(paged((1...4).map { character($0) }))
     try await cache.stage([staged(2, [character(3, "!")], of: 3, pages: 2, etag: "\"new\"")])
     try await cache.discard()
-    #expect(try await cache.known(pages: 1...9).map(\.number) == [1])
+    #expect(try await cache.held(pages: 1...9).map(\.number) == [1])
     try await cache.discard(validators: true)
-    #expect(try await cache.known(pages: 1...9).isEmpty)
+    #expect(try await cache.held(pages: 1...9).isEmpty)
     #expect(try folder.ask("SELECT name FROM characters WHERE id = 3") == ["Name 3"])
     await cache.close()
   }
@@ -57,7 +57,7 @@ struct StageTests {
     }
     database.close()
     let next = try await folder.open(upstream: what == "upstream" ? "http://other" : upstream)
-    #expect(try await next.known(pages: 1...9).isEmpty)
+    #expect(try await next.held(pages: 1...9).isEmpty)
     await next.close()
   }
 
@@ -67,10 +67,10 @@ struct StageTests {
     let report = try await cache.begin(at: noon)
     try await cache.stage(paged((1...4).map { character($0) }))
     try await cache.commitAlone(report, pages: 2)
-    #expect(try await cache.known(pages: 1...9).allSatisfy { !$0.isPublished })
+    #expect(try await cache.held(pages: 1...9).allSatisfy { !$0.isPublished })
     await cache.close()
     let next = try await folder.open()
-    let known = try await next.known(pages: 1...9)
+    let known = try await next.held(pages: 1...9)
     #expect(known.count == 2 && known.allSatisfy(\.isPublished))
     let again = try await next.begin(at: noon)
     let written = try await next.publish(again, pages: 2, removing: .missing, at: noon, history: ninetyDays)
@@ -88,7 +88,7 @@ struct StageTests {
     }
     await cache.close()
     let next = try await folder.open()
-    let known = try await next.known(pages: 1...9)
+    let known = try await next.held(pages: 1...9)
     #expect(known.count == 2 && known.allSatisfy { !$0.isPublished })
     await next.close()
   }

@@ -35,14 +35,6 @@ struct OwnershipTests {
     #expect(stat("\(path).lock", &status) == 0 && status.st_mode & 0o777 == 0o600)
   }
 
-  @Test("P14: a folder that is not there is made, for the group to search")
-  func folder() throws {
-    let path = workspace.path("a/b/roster.db")
-    _ = try Ownership(of: path, program: "rosterd run")
-    var status = stat()
-    #expect(stat(workspace.path("a/b"), &status) == 0 && status.st_mode & 0o777 == 0o750)
-  }
-
   @Test("73: a lock that cannot be made says why")
   func cannot() throws {
     try workspace.write("", to: "file")

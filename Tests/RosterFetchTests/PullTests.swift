@@ -33,7 +33,7 @@ private func withBench(
   try await withTransport(scenario, .init(connections: concurrency)) { upstream, transport in
     let clock = WallClock.system
     let staged = Bench.Staged()
-    let table = RetryTable(baseDelay: .zero, maxDelay: .zero, jitter: .zero)
+    let table = RetryTable(RetryDelays(base: .zero, max: .zero, jitter: .zero))
     let fetcher = PageFetcher(
       baseURL: upstream.baseURL, send: transport.send, retry: Retry(table: table, hold: Hold(), clock: clock),
       decoders: .init(page: PageDecoder.page, characters: PageDecoder.characters), clock: clock, report: { _ in })

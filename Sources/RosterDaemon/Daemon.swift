@@ -1,0 +1,144 @@
+import FoundationEssentials
+import Glibc
+package import Logging
+import RosterCache
+package import RosterModel
+import RosterStatus
+import RosterSync
+import RosterSystemd
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// `rosterd run`: the loop, the status socket, what systemd is told; from start to the last thing it does.
+package struct Daemon: Service {
+  private let instance: Instance
+  private let loop: SyncLoop
+  private let server: StatusServer
+  private let notify: Notify
+  private let pulse = Pulse()
+
+  /// P13 leaves 5 s; systemd's own limit is longer.
+  private static let longestStop = Duration.milliseconds(4800)
+  /// T7: how long a refresh that was sent is waited for.
+  private static let longestDrain = Duration.seconds(4)
+
+  /// Runs until SIGTERM or SIGINT. Throws the Failure that kept it from starting.
+  /// - Parameter watching: is told everything that happens.
+  package static func run(
+    _ configuration: Configuration, clock: WallClock = .system, logger: Logger, watching: @escaping Report = { _ in }
+  ) async throws {
+    let notify = Notify()
+    do {
+      let instance = try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
+      let daemon = try Daemon(instance, notify: notify)
+      try await daemon.server.start()
+      let group = ServiceGroup(
+        configuration: .init(services: [daemon], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+      try await group.run()
+    } catch let failure as Failure {
+      notify.failed(exitStatus: failure.exit.rawValue)
+      throw failure
+    }
+  }
+
+  private init(_ instance: Instance, notify: Notify) throws {
+    self.instance = instance
+    self.notify = notify
+    let schedule = Mutex(Schedule(.init(instance.configuration)))
+    loop = SyncLoop(clock: instance.clock) { wish, loop in
+      instance.syncer(wish, begun: { await loop.begun($0) }) { report in
+        let now = instance.clock.now()
+        let next = schedule.withLock {
+          $0.next(after: report.outcome, at: now, hold: instance.heldUntil, random: .random(in: 0..<1))
+        }
+        await loop.ended(report, next: next)
+        return next
+      }
+    }
+    let (loop, cache, pulse, clock) = (loop, instance.cache, pulse, instance.clock)
+    let routes = StatusRoutes(
+      board: instance.board, alive: { pulse.isFresh(clock.now()) },
+      history: { try await cache.recent(limit: $0) },
+      sync: { request in
+        let asked = try await loop.ask(
+          SyncWish(allowRemoval: request.allowRemoval, retrySession: request.retrySession))
+        return .init(sync: asked.id, joined: asked.joined)
+      })
+    server = StatusServer(at: try Self.place(instance.configuration), routes: routes)
+  }
+
+  private static func place(_ configuration: Configuration) throws -> StatusServer.Place {
+    if let passed = try Listen.passedSocket() { return .passed(passed) }
+    return .path(configuration.status.socket, mode: configuration.status.socketMode)
+  }
+
+  package func run() async throws {
+    let board = instance.board
+    notify.ready(status: board.message, now: instance.clock.now())
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.tellStatus() }
+      group.addTask { await self.beat() }
+      await withGracefulShutdownHandler {
+        await cancelWhenGracefulShutdown { await self.loop.run() }
+      } onGracefulShutdown: {
+        notify.stopping()
+        instance.reporter.report(Event(.daemonStopping))
+      }
+      group.cancelAll()
+    }
+    await stop()
+  }
+
+  /// In the order in which the parts depend on each other; whatever hangs ends with the process.
+  private func stop() async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        guard (try? await instance.clock.sleep(Self.longestStop)) != nil else { return }
+        instance.logger.critical("the stop takes too long; what is not stored is pulled again")
+        _exit(0)
+      }
+      await server.stop()
+      await instance.close()
+      group.cancelAll()
+    }
+  }
+}
+
+// MARK: What systemd is told
+
+extension Daemon {
+  private func tellStatus() async {
+    for await _ in instance.board.changes {
+      var wait = notify.status(instance.board.message, now: instance.clock.now())
+      while let delay = wait {
+        guard (try? await instance.clock.sleep(delay)) != nil else { return }
+        wait = notify.flush(now: instance.clock.now())
+      }
+    }
+  }
+
+  /// The watchdog and `/healthz` live on the loop's own answer (S4).
+  private func beat() async {
+    let interval = Notify.watchdogInterval ?? Pulse.interval
+    repeat {
+      await loop.beat()
+      pulse.note(instance.clock.now())
+      notify.watchdog()
+    } while (try? await instance.clock.sleep(interval)) != nil
+  }
+}
+
+/// When the loop last gave a sign of life.
+private final class Pulse: Sendable {
+  /// Without a watchdog: rare enough not to be felt.
+  static let interval = Duration.seconds(5)
+  /// Three beats missed.
+  private static let longestSilence = 15.0
+
+  private let last = Mutex(Date.distantFuture)
+
+  func note(_ date: Date) { last.withLock { $0 = date } }
+
+  func isFresh(_ now: Date) -> Bool { now.timeIntervalSince(last.withLock { $0 }) < Self.longestSilence }
+}

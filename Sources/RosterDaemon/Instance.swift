@@ -1,0 +1,167 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import RosterAuth
+import RosterCache
+import RosterFetch
+import RosterModel
+import RosterStatus
+import RosterSync
+
+/// What one rosterd owns and works with, opened in order and closed in reverse: the one place where the adapters meet.
+struct Instance: Sendable {
+  let configuration: Configuration
+  let cache: Cache
+  let keeper: TokenKeeper
+  let reporter: Reporter
+  let clock: WallClock
+  let logger: Logger
+
+  private let locks: [Ownership]
+  private let transport: HTTPTransport
+  private let hold = Hold()
+
+  var board: StatusBoard { reporter.board }
+  /// Upstream wants no request before.
+  var heldUntil: Date? { hold.time }
+
+  /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is missing.
+  static func open(
+    _ configuration: Configuration, clock: WallClock, logger: Logger, watching: @escaping Report = { _ in }
+  ) async throws -> Instance {
+    let locks = try lock(configuration)
+    let cache = try await Cache.open(
+      path: configuration.cache.path, upstream: configuration.upstream.baseURL, now: clock.now(), logger: logger)
+    let facts = try await cache.facts()
+    let board = StatusBoard(
+      pid: getpid(), startedAt: clock.now(), baseURL: configuration.upstream.baseURL, cachePath: cache.path,
+      config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
+      clock: clock, cache: .init(facts), last: facts.last)
+    let reporter = Reporter(board: board, logger: logger, watching: watching)
+    let transport = HTTPTransport(.init(configuration))
+    let keeper = TokenKeeper(
+      settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) }, send: transport.send, clock: clock,
+      report: reporter.report, onStatus: board.token, logger: logger)
+    do { try await keeper.open() } catch {
+      try await transport.shutdown()
+      await cache.close()
+      throw error
+    }
+    return Instance(
+      configuration: configuration, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger,
+      locks: locks, transport: transport)
+  }
+
+  private static func lock(_ configuration: Configuration) throws -> [Ownership] {
+    try makeFolder(of: configuration.cache.path, mode: 0o755)
+    var locks = [try Ownership(of: configuration.cache.path)]
+    if configuration.auth.flow.refreshes {
+      try makeFolder(of: configuration.auth.tokenStore, mode: 0o700)
+      locks.append(try Ownership(of: configuration.auth.tokenStore))
+    }
+    return locks
+  }
+
+  /// The caller bounds it (P13).
+  func close() async {
+    await keeper.drain()
+    do { try await transport.shutdown() } catch { logger.warning("closing connections: \(error)") }
+    await cache.close()
+  }
+
+  /// One sync, ready to run. `begun` and `ended` tell whoever watches it.
+  func syncer(
+    _ wish: SyncWish, begun: @escaping @Sendable (Int64) async -> Void = { _ in },
+    ended: @escaping @Sendable (SyncReport) async -> Date? = { _ in nil }
+  ) -> Syncer {
+    let upstream = Upstream(
+      configuration: configuration, transport: transport, keeper: keeper, hold: hold, board: board, clock: clock,
+      logger: logger)
+    return Syncer(
+      upstream: configuration.upstream.baseURL, maxRemoval: configuration.sync.maxRemoval,
+      allowRemoval: wish.allowRemoval, steps: steps(upstream, wish, begun: begun, ended: ended), clock: clock,
+      logger: logger)
+  }
+}
+
+// MARK: The steps of a sync
+
+extension Instance {
+  private func steps(
+    _ upstream: Upstream, _ wish: SyncWish, begun: @escaping @Sendable (Int64) async -> Void,
+    ended: @escaping @Sendable (SyncReport) async -> Date?
+  ) -> Syncer.Steps {
+    let cache = cache
+    let history = upstream.configuration.cache.history
+    return Syncer.Steps(
+      begin: { try await cache.begin(at: $0) },
+      begun: { report, tally in
+        self.reporter.began(report, tally)
+        await begun(report.id)
+      },
+      phase: { self.board.phase($0) },
+      prepare: {
+        try await self.keeper.syncBegins(retrySession: wish.retrySession)
+        try await upstream.waitForHold()
+      },
+      discover: { report, tally in
+        let announced = try await self.pull(upstream, tally).discover(sync: report.id, tally: tally)
+        return (announced.count, announced.pages)
+      },
+      pull: { announced, report, tally in
+        let pages = Pull.Announced(count: announced.count, pages: announced.pages)
+        switch try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally) {
+        case .complete: return nil
+        case .drifted(let why): return why
+        }
+      },
+      discard: { try await cache.discard(validators: true) },
+      compare: { try await cache.compare(pages: $0) },
+      ask: { try await self.askForMissing(upstream, $0, $1) },
+      publish: { report, pages, removal in
+        try await withTaskCancellationHandler {
+          try await cache.publish(
+            report, pages: pages, removing: removal, at: self.clock.now(), history: history)
+        } onCancel: {
+          cache.interruptPublish()
+        }
+      },
+      end: { try await cache.end($0, at: self.clock.now(), history: history) },
+      ended: { report in
+        await self.finish(report, next: await ended(report))
+      })
+  }
+
+  private func pull(_ upstream: Upstream, _ tally: Tally) -> Pull {
+    let cache = cache
+    return Pull(
+      fetcher: upstream.fetcher(tally, report: reporter.report),
+      ends: .init(held: { try await cache.held(pages: $0) }, stage: { try await cache.stage($0) }),
+      concurrency: upstream.configuration.sync.concurrency, clock: clock, report: reporter.report)
+  }
+
+  /// P8: what upstream still has stays and is updated.
+  private func askForMissing(_ upstream: Upstream, _ report: SyncReport, _ tally: Tally) async throws {
+    let fetcher = upstream.fetcher(tally, report: reporter.report)
+    var last: Int64 = 0
+    while true {
+      let ids = try await cache.missing(after: last, limit: Self.mostIDs)
+      guard let highest = ids.last else { return }
+      last = highest
+      let answer = try await fetcher.fetch(characters: ids, sync: report.id, tally: tally)
+      let asked = Set(ids)
+      try await cache.keep(
+        answer.characters.filter { asked.contains($0.id) },
+        rejects: answer.rejects.filter { $0.id.map(asked.contains) ?? true })
+    }
+  }
+
+  /// Ids in one request (P8).
+  private static let mostIDs = 50
+
+  private func finish(_ report: SyncReport, next: Date?) async {
+    var facts = RosterStatus.CacheFacts()
+    do { facts = .init(try await cache.facts()) } catch { logger.error("cannot read the cache: \(error)") }
+    reporter.ended(report, cache: facts, next: next)
+  }
+}

@@ -1,0 +1,25 @@
+import Logging
+import RosterAuth
+import RosterFetch
+import RosterModel
+import RosterStatus
+
+extension TokenSettings {
+  init(_ configuration: Configuration) {
+    self.init(
+      flow: configuration.auth.flow, tokenURL: configuration.resolvedTokenURL ?? "", scope: configuration.auth.scope,
+      earlyRefresh: configuration.auth.earlyRefresh,
+      baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
+      tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "", storePath: configuration.auth.tokenStore,
+      credentialsDirectory: configuration.auth.credentialsDir,
+      credentialsNeedRestart: configuration.auth.credentialsNeedRestart, retry: RetryDelays(configuration.retry))
+  }
+}
+
+extension RetryDelays {
+  init(_ retry: Configuration.Retry) {
+    self.init(
+      maxRetries: retry.maxRetries, base: retry.baseDelay, max: retry.maxDelay, jitter: retry.jitter,
+      maxRetryAfter: retry.maxRetryAfter)
+  }
+}

@@ -1,0 +1,59 @@
+import FoundationEssentials
+import Logging
+import RosterModel
+import RosterStatus
+import Synchronization
+
+/// Everything that happens comes through here, and is told to whom it concerns: status, metrics, events, the log, the running sync's counts.
+final class Reporter: Sendable {
+  let board: StatusBoard
+  private let logger: Logger
+  private let watching: Report
+  /// The sync that runs: what happens on its behalf is told with its id and counted in its tally.
+  private let current = Mutex<(id: Int64, tally: Tally)?>(nil)
+
+  init(board: StatusBoard, logger: Logger, watching: @escaping Report) {
+    self.board = board
+    self.logger = logger
+    self.watching = watching
+  }
+
+  func report(_ event: Event) {
+    var event = event
+    if let (id, tally) = current.withLock({ $0 }) {
+      event.sync = event.sync ?? id
+      if event.name == .tokenRefreshed { tally.update { $0.refreshes += 1 } }
+    }
+    board.report(event)
+    logger.tell(event)
+    watching(event)
+  }
+
+  func began(_ report: SyncReport, _ tally: Tally) {
+    current.withLock { $0 = (report.id, tally) }
+    board.syncBegan(report, tally: tally)
+    self.report(Event(.syncStarted))
+  }
+
+  /// Called once readers can see what the sync published (P2).
+  func ended(_ report: SyncReport, cache: CacheFacts, next: Date?) {
+    current.withLock { $0 = nil }
+    board.syncEnded(report, cache: cache)
+    board.nextSync(at: next)
+    self.report(Event(report))
+  }
+}
+
+extension Event {
+  /// What ends a sync.
+  fileprivate init(_ report: SyncReport) {
+    let name: Name =
+      switch report.outcome {
+      case .published: .syncPublished
+      case .unchanged: .syncUnchanged
+      case .cancelled, .interrupted: .syncCancelled
+      case .failed, .running: .syncFailed
+      }
+    self.init(name, sync: report.id, error: report.error, exit: report.exit, report: report)
+  }
+}

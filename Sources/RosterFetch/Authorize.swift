@@ -1,0 +1,38 @@
+package import RosterAuth
+import RosterModel
+
+extension Interceptor {
+  /// Sends the token along to base_url's origin, and to no other (T8). A 401 is met by one more try with the current token where the
+  /// refused one was older, and by one with a fresh token; refused again, it fails (T3).
+  /// - Parameter logout: statuses that end the session at once.
+  package static func authorize(_ keeper: TokenKeeper, baseURL: String, logout: Set<Int>) -> Interceptor {
+    let below = "\(baseURL)/"
+    let home = Origin(url: baseURL)
+    return Interceptor { request, next in
+      guard request.url.hasPrefix(below) || Origin(url: request.url) == home else { return try await next(request) }
+      var token = try await keeper.current()
+      var isFresh = false
+      while true {
+        let response = try await next(request.authorized(by: token))
+        if logout.contains(response.status) {
+          throw await keeper.endSession(status: response.status, generation: token?.generation)
+        }
+        guard response.status == 401 else {
+          if let token { await keeper.accepted(token.generation) }
+          return response
+        }
+        if isFresh { throw await keeper.refusedAgain(token?.generation) }
+        (token, isFresh) = try await keeper.rejected(token?.generation)
+      }
+    }
+  }
+}
+
+extension Request {
+  fileprivate func authorized(by token: Token?) -> Request {
+    guard let token else { return self }
+    var request = self
+    request.headers.append(token.authorization)
+    return request
+  }
+}

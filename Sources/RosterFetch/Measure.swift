@@ -1,0 +1,25 @@
+import FoundationEssentials
+package import RosterModel
+
+extension Interceptor {
+  /// Counts every exchange that really happens: the last link before the transport.
+  /// - Parameter measured: the answer's status (nil: no answer), how long it took, and its body as received.
+  package static func measure(
+    _ tally: Tally, clock: WallClock,
+    measured: @escaping @Sendable (_ code: Int?, _ seconds: Double, _ bytes: Int) -> Void
+  ) -> Interceptor {
+    Interceptor { request, next in
+      tally.update { $0.requests += 1 }
+      let started = clock.now()
+      do {
+        let response = try await next(request)
+        tally.update { $0.bytes += response.received }
+        measured(response.status, clock.now().timeIntervalSince(started), response.received)
+        return response
+      } catch {
+        if error is Failure { measured(nil, clock.now().timeIntervalSince(started), 0) }
+        throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import ArgumentParser
+import Glibc
+import RosterDaemon
+
+struct CheckCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check", abstract: "Checks the configuration and prints it as it will be used; touches nothing.")
+
+  @OptionGroup var options: ConfigurationOption
+
+  func run() throws {
+    write(try options.load().rendered(), to: STDOUT_FILENO)
+  }
+}

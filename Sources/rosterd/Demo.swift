@@ -1,0 +1,69 @@
+import FoundationEssentials
+import Logging
+import RosterDaemon
+import RosterModel
+import RosterSimulator
+import RosterStatus
+import RosterTerminal
+
+/// The whole main job on one machine: the embedded upstream, a daemon, one sync; and what it leaves to tell.
+struct Demo: Sendable {
+  private(set) var status: DaemonStatus
+  /// Each with the seconds since the first.
+  private(set) var events: [(Double, Event)]
+  private(set) var cachePath: String
+  private(set) var socket: String
+  /// Token requests that the upstream granted, counted on its side.
+  private(set) var refreshes: Int
+
+  /// - Parameter terminal: where the progress is drawn; nil: nowhere.
+  static func run(on terminal: Terminal?) async throws -> Demo {
+    let upstream = try await Simulator.start(.demo)
+    let folder = try DemoFolder.make(credentials: upstream.credentials.files)
+    do {
+      let (events, status) = try await sync(folder.configuration(of: upstream), folder.socket, terminal)
+      let refreshes = upstream.counts.tokensGranted
+      await upstream.stop()
+      return Demo(
+        status: status, events: events, cachePath: folder.cache, socket: folder.socket, refreshes: refreshes)
+    } catch {
+      await upstream.stop()
+      throw error
+    }
+  }
+
+  /// Runs the daemon until its first sync has ended, and asks it for its status, as rosterctl would.
+  private static func sync(
+    _ configuration: Configuration, _ socket: String, _ terminal: Terminal?
+  ) async throws -> ([(Double, Event)], DaemonStatus) {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let (stream, happened) = AsyncStream<Event>.makeStream()
+      group.addTask {
+        defer { happened.finish() }
+        let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
+        try await Daemon.run(configuration, logger: quiet) { happened.yield($0) }
+      }
+      let events = await watch(stream, terminal)
+      // Nothing ended: the daemon could not start, and its failure is the demo's.
+      if events.last?.1.report == nil { try await group.next() }
+      let answer = try await StatusClient(socket: socket).send("GET", "/v1/status")
+      let status = try JSONDecoder().decode(DaemonStatus.self, from: Data(answer.body))
+      group.cancelAll()
+      return (events, status)
+    }
+  }
+
+  /// Returns with the event that ends the sync.
+  private static func watch(_ stream: AsyncStream<Event>, _ terminal: Terminal?) async -> [(Double, Event)] {
+    let start = ContinuousClock.now
+    var events: [(Double, Event)] = []
+    for await event in stream {
+      events.append(((ContinuousClock.now - start).seconds, event))
+      if let terminal, let done = event.pagesDone, let total = event.pagesTotal {
+        LiveBar(terminal).draw(done: done, of: total)
+      }
+      if event.report != nil { break }
+    }
+    return events
+  }
+}

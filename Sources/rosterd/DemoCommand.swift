@@ -1,0 +1,23 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import RosterTerminal
+
+struct DemoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "demo",
+    abstract:
+      "Shows the whole main job on this machine alone: an upstream whose token dies mid-sync, a daemon, its status.")
+
+  @Flag(help: "Print a summary as JSON and nothing else.")
+  var json = false
+
+  func run() async throws {
+    try await exiting {
+      let demo = try await Demo.run(on: json ? nil : terminal)
+      write(json ? try demo.json() : demo.story(terminal), to: STDOUT_FILENO)
+    }
+  }
+
+  private var terminal: Terminal { .of(STDOUT_FILENO, environment: ProcessInfo.processInfo.environment) }
+}

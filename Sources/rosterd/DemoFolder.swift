@@ -1,0 +1,46 @@
+import FoundationEssentials
+import Glibc
+import RosterDaemon
+import RosterModel
+import RosterSimulator
+
+/// A folder of its own for a demo's files; it stays, for a look at the cache.
+struct DemoFolder: Sendable {
+  let path: String
+
+  var cache: String { "\(path)/roster.db" }
+  var socket: String { "\(path)/status.sock" }
+
+  static func make(credentials: [String: String]) throws -> DemoFolder {
+    let parent = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+    var template = Array("\(parent)/rosterd-demo-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else {
+      throw Failure(
+        .cannotWrite, step: "make a folder", subject: parent, cause: String(cString: strerror(errno)),
+        hint: "name another one in TMPDIR")
+    }
+    let folder = DemoFolder(path: String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
+    try folder.write(credentials)
+    return folder
+  }
+
+  /// As a user would configure it, through the environment.
+  func configuration(of upstream: Simulator) throws -> Configuration {
+    try Configuration.load(
+      file: nil,
+      environment: [
+        "ROSTERD_UPSTREAM_BASE_URL": upstream.baseURL, "ROSTERD_AUTH_FLOW": "authenticate_form",
+        "ROSTERD_AUTH_TOKEN_URL": upstream.tokenURL, "ROSTERD_AUTH_CREDENTIALS_DIR": path,
+        "ROSTERD_AUTH_TOKEN_STORE": "\(path)/token.json", "ROSTERD_CACHE_PATH": cache,
+        "ROSTERD_STATUS_SOCKET": socket,
+      ], isRoot: false
+    ).configuration
+  }
+
+  private func write(_ credentials: [String: String]) throws {
+    for (name, secret) in credentials {
+      try Data(secret.utf8).write(to: URL(filePath: "\(path)/\(name)"))
+      chmod("\(path)/\(name)", 0o600)
+    }
+  }
+}

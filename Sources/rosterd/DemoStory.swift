@@ -1,0 +1,38 @@
+import RosterModel
+import RosterTerminal
+
+extension Demo {
+  func json() throws -> String { try jsonLine(Summary(self)) }
+
+  func story(_ terminal: Terminal) -> String {
+    [
+      "\nThe token's story\n", Timeline(events).text(colour: terminal.colour),
+      "\nrefreshes: \(refreshes)\n",
+      "\nThe daemon's status, as `rosterctl status` shows it\n",
+      StatusText(status, width: terminal.columns, colour: terminal.colour).text,
+      "\nThe cache stays for a look: \(cachePath)\n\n", queries,
+    ].joined()
+  }
+
+  private var queries: String {
+    [
+      "SELECT name, species, location_name FROM characters ORDER BY id LIMIT 5",
+      "SELECT species, count(*) FROM characters GROUP BY species ORDER BY 2 DESC",
+      "SELECT outcome, pages, characters, requests, refreshes FROM syncs",
+    ].map { "  sqlite3 -readonly -box \(cachePath) \"\($0)\"\n" }.joined()
+  }
+
+  private struct Summary: Encodable {
+    var cache: String
+    var refreshes: Int
+    var sync: SyncReport?
+    var status: DaemonStatus
+
+    init(_ demo: Demo) {
+      cache = demo.cachePath
+      refreshes = demo.refreshes
+      sync = demo.status.sync.last
+      status = demo.status
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import Glibc
+import RosterModel
+import RosterTerminal
+
+/// A progress bar on stderr, redrawn while a sync runs; nothing where that is no terminal.
+struct LiveBar: Sendable {
+  private let terminal: Terminal
+
+  /// Fast enough to move, slow enough to cost nothing.
+  private static let frame = Duration.milliseconds(100)
+
+  init(_ terminal: Terminal) {
+    self.terminal = terminal
+  }
+
+  /// Returns when its task is cancelled.
+  @Sendable func follow(_ status: @Sendable () -> DaemonStatus) async {
+    guard terminal.isInteractive else { return }
+    repeat { draw(status()) } while (try? await Task.sleep(for: Self.frame)) != nil
+    draw(status())
+    write("\n", to: STDERR_FILENO)
+  }
+
+  func draw(done: Int, of total: Int) {
+    guard terminal.isInteractive else { return }
+    draw(ProgressBar(done: done, total: total))
+  }
+
+  private func draw(_ status: DaemonStatus) {
+    if let current = status.sync.current { draw(ProgressBar(current)) }
+  }
+
+  private func draw(_ bar: ProgressBar) {
+    let line = bar.text(width: terminal.columns - 1, colour: terminal.colour)
+    write("\r\u{1B}[K\(line)", to: STDERR_FILENO)
+  }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import RosterDaemon
+import RosterModel
+
+@main
+struct Rosterd: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rosterd",
+    abstract: "Keeps a SQLite cache of a paginated REST API up to date.",
+    version: rosterdVersion,
+    subcommands: [RunCommand.self, SyncCommand.self, CheckCommand.self, DemoCommand.self],
+    defaultSubcommand: RunCommand.self)
+}
+
+/// What the commands that read the configuration share.
+struct ConfigurationOption: ParsableArguments {
+  @Option(name: .customLong("config"), help: "The configuration file.", completion: .file(extensions: ["toml"]))
+  var file: String?
+
+  /// Ends the program with 78 where the configuration is bad.
+  func load() throws -> Configuration {
+    do throws(ConfigurationFaults) {
+      let (configuration, warnings) = try Configuration.load(
+        file: file, environment: ProcessInfo.processInfo.environment, isRoot: getuid() == 0)
+      for warning in warnings { complain("warning: \(warning)") }
+      return configuration
+    } catch {
+      for fault in error.faults { complain("\(fault)") }
+      throw ExitCode(Failure.Exit.configuration.rawValue)
+    }
+  }
+}
+
+/// One line for people on stderr.
+func complain(_ line: String) {
+  write("rosterd: \(line)\n", to: STDERR_FILENO)
+}
+
+func write(_ text: String, to descriptor: Int32) {
+  var rest = Array(text.utf8)[...]
+  while !rest.isEmpty {
+    let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    // Nobody reads any more; a program that is piped into `head` says nothing about it.
+    if written <= 0 { return }
+    rest = rest.dropFirst(written)
+  }
+}
+
+/// Runs the command's work; a Failure becomes its sentence and its exit code.
+func exiting(_ work: () async throws -> Void) async throws {
+  do { try await work() } catch let failure as Failure {
+    complain("\(failure)")
+    throw ExitCode(failure.exit.rawValue)
+  }
+}
+
+func jsonLine(_ value: some Encodable) throws -> String {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+}

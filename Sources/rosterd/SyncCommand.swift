@@ -1,0 +1,28 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import RosterDaemon
+import RosterModel
+import RosterTerminal
+
+struct SyncCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sync", abstract: "Syncs once, then exits; for cron and timers.")
+
+  @OptionGroup var options: ConfigurationOption
+  @Flag(help: "Print the finished sync as JSON.")
+  var json = false
+  @Flag(help: "Let this sync remove more than sync.max_removal percent.")
+  var allowRemoval = false
+
+  func run() async throws {
+    let configuration = try options.load()
+    try await exiting {
+      let bar = LiveBar(Terminal.of(STDERR_FILENO, environment: ProcessInfo.processInfo.environment))
+      let report = try await OneSync.run(
+        configuration, allowRemoval: allowRemoval, logger: configuration.logger(), watch: bar.follow)
+      if json { write(try jsonLine(report), to: STDOUT_FILENO) }
+      if let exit = report.exit, exit != 0 { throw ExitCode(exit) }
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterAuth
+
+struct GrantTests {
+  private static let client = Credentials(clientID: Secret("my:id"), clientSecret: Secret("s ecret%"))
+
+  private func request(
+    _ flow: Flow, _ credentials: Credentials = Credentials(), refresh: String? = nil, scope: String = ""
+  ) throws -> Request {
+    var settings = TokenSettings.sample(flow)
+    settings.scope = scope
+    return try #require(Grant(flow)).request(settings, credentials, refreshToken: refresh.map { Secret($0) })
+  }
+
+  private func header(_ name: String, _ request: Request) -> String? {
+    request.headers.first { $0.name == name }?.value
+  }
+
+  private func body(_ request: Request) -> String { String(decoding: request.body, as: UTF8.self) }
+
+  @Test("oauth2_refresh sends the form of RFC 6749 §6, the client by Basic where there is one")
+  func oauth2Refresh() throws {
+    let plain = try request(.oauth2Refresh, refresh: "a+b/c d")
+    #expect(plain.method == .post && plain.url == "https://auth.test/token")
+    #expect(body(plain) == "grant_type=refresh_token&refresh_token=a%2Bb%2Fc+d")
+    #expect(header("Content-Type", plain) == "application/x-www-form-urlencoded")
+    #expect(header("Authorization", plain) == nil)
+    let full = try request(.oauth2Refresh, Self.client, refresh: "r", scope: "read all")
+    #expect(body(full) == "grant_type=refresh_token&refresh_token=r&scope=read+all")
+    #expect(header("Authorization", full) == "Basic " + Data("my%3Aid:s+ecret%25".utf8).base64EncodedString())
+  }
+
+  @Test("oauth2_client_credentials sends RFC 6749 §4.4, and a refresh token first where upstream sent one")
+  func clientCredentials() throws {
+    let granted = try request(.oauth2ClientCredentials, Self.client, scope: "x")
+    #expect(body(granted) == "grant_type=client_credentials&scope=x")
+    #expect(header("Authorization", granted)?.hasPrefix("Basic ") == true)
+    let refreshed = try request(.oauth2ClientCredentials, Self.client, refresh: "r")
+    #expect(body(refreshed) == "grant_type=refresh_token&refresh_token=r")
+  }
+
+  @Test("authenticate_form sends refreshToken, and no client")
+  func authenticateForm() throws {
+    let form = try request(.authenticateForm, Self.client, refresh: "é&=")
+    #expect(body(form) == "refreshToken=%C3%A9%26%3D")
+    #expect(header("Authorization", form) == nil)
+  }
+
+  @Test("bearer_refresh sends the refresh token as bearer, with an empty body")
+  func bearerRefresh() throws {
+    let bearer = try request(.bearerRefresh, refresh: "r")
+    #expect(bearer.body.isEmpty && header("Authorization", bearer) == "Bearer r")
+  }
+
+  @Test("none and static send no token request")
+  func noGrant() {
+    #expect(Grant(.none) == nil)
+    #expect(Grant(.static) == nil)
+  }
+}
+
+struct GrantAnswerTests {
+  private static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+  private func read(
+    _ flow: Flow, status: Int = 200, _ body: String, headers: [Request.Header] = []
+  ) throws -> GrantAnswer {
+    try #require(Grant(flow)).read(Response(status: status, headers: headers, body: Array(body.utf8)), now: Self.now)
+  }
+
+  private func refusal(
+    _ flow: Flow, status: Int = 200, _ body: String, headers: [Request.Header] = []
+  ) throws -> GrantRefusal? {
+    #expect(throws: GrantRefusal.self) { try read(flow, status: status, body, headers: headers) }
+  }
+
+  @Test("The flows with both tokens required read both names")
+  func both() throws {
+    let form = try read(.authenticateForm, #"{"token":"a","refreshToken":"r"}"#)
+    #expect(form.issued.access == Secret("a") && form.refreshToken == Secret("r"))
+    let bearer = try read(.bearerRefresh, #"{"accessToken":"a","refreshToken":"r"}"#)
+    #expect(bearer.issued.access == Secret("a") && bearer.refreshToken == Secret("r"))
+    #expect(try read(.oauth2Refresh, #"{"access_token":"a"}"#).refreshToken == nil)
+  }
+
+  @Test(
+    "T6: a 2xx without a required field is incomplete",
+    arguments: [
+      (Flow.oauth2Refresh, "{}", "access_token"), (.oauth2Refresh, "[]", "access_token"),
+      (.oauth2Refresh, #"{"access_token":""}"#, "access_token"), (.oauth2Refresh, #"{"access_token":7}"#, "access_token"),
+      (.oauth2Refresh, #"{"access_token":"a\r\nX: y"}"#, "access_token"),
+      (.authenticateForm, #"{"token":"a"}"#, "refreshToken"), (.bearerRefresh, #"{"refreshToken":"a"}"#, "accessToken"),
+      (.bearerRefresh, #"{"accessToken":"a","refreshToken":null}"#, "refreshToken"),
+    ])
+  func incomplete(flow: Flow, body: String, field: String) throws {
+    #expect(try refusal(flow, body) == .incomplete(field: field))
+  }
+
+  @Test("T6: a 2xx that is no JSON is malformed", arguments: ["", "<html>", #"{"access_token":"a""#])
+  func malformed(body: String) throws {
+    #expect(try refusal(.oauth2Refresh, body) == .malformed)
+  }
+
+  @Test("T5, T6: every status is one of refused, passing or other")
+  func statuses() throws {
+    for status in [400, 401, 403] {
+      #expect(try refusal(.oauth2Refresh, status: status, "") == .refused(status: status, error: nil))
+    }
+    for status in [408, 429, 500, 501, 503, 599] {
+      #expect(try refusal(.oauth2Refresh, status: status, "") == .passing(.status(status), retryAfter: nil))
+    }
+    for status in [302, 307, 402, 404, 410, 422] {
+      #expect(try refusal(.oauth2Refresh, status: status, #"{"access_token":"a"}"#) == .other(status: status))
+    }
+  }
+
+  @Test("T9: of a refusal only the error codes of the RFC are repeated")
+  func errorCodes() throws {
+    #expect(
+      try refusal(.oauth2Refresh, status: 400, #"{"error":"invalid_grant"}"#) == .refused(status: 400, error: "invalid_grant"))
+    #expect(try refusal(.oauth2Refresh, status: 400, #"{"error":"token hunter2"}"#) == .refused(status: 400, error: nil))
+  }
+
+  @Test("P11: Retry-After is seconds, or a date that counts from the answer's own")
+  func retryAfter() throws {
+    let seconds = try refusal(.oauth2Refresh, status: 429, "", headers: [.init("retry-after", "7")])
+    #expect(seconds == .passing(.status(429), retryAfter: .seconds(7)))
+    let date = try refusal(
+      .oauth2Refresh, status: 503, "",
+      headers: [
+        .init("Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT"), .init("Date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+      ])
+    #expect(date == .passing(.status(503), retryAfter: .seconds(10)))
+  }
+
+  @Test("Expiry: expires_in from the answer on, else the JWT's exp corrected by Date, else unknown")
+  func expiry() throws {
+    func expiry(_ body: String, date: String? = nil) throws -> Double? {
+      let headers = date.map { [Request.Header("Date", $0)] } ?? []
+      return try read(.oauth2Refresh, body, headers: headers).issued.expiresAt?.timeIntervalSince(Self.now)
+    }
+    // 784111777 is Sun, 06 Nov 1994 08:49:37 GMT.
+    let token = jwt(#"{"exp":784111837}"#)
+    #expect(try expiry(#"{"access_token":"a","expires_in":30}"#) == 30)
+    #expect(try expiry(#"{"access_token":"a","expires_in":"30"}"#) == 30)
+    #expect(try expiry(#"{"access_token":"\#(token)","expires_in":30}"#) == 30)
+    #expect(
+      try expiry(#"{"access_token":"\#(token)","expires_in":0}"#, date: "Sun, 06 Nov 1994 08:49:37 GMT") == 60)
+    #expect(try expiry(#"{"access_token":"\#(jwt(#"{"exp":1700000090}"#))"}"#) == 90)
+    #expect(try expiry(#"{"access_token":"a"}"#) == nil)
+    #expect(try expiry(#"{"access_token":"a","expires_in":-5}"#) == nil)
+    #expect(try expiry(#"{"access_token":"a.b.c"}"#) == nil)
+  }
+
+  @Test("A token that is born expired has no known expiry: it is used, and a 401 would tell")
+  func bornExpired() throws {
+    let old = jwt(#"{"exp":1600000000}"#)
+    #expect(try read(.oauth2Refresh, #"{"access_token":"\#(old)"}"#).issued.expiresAt == nil)
+  }
+}

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import RosterAuth
+
+struct SecretTests {
+  @Test("T9: no way of printing shows a secret, not even from inside other values")
+  func redacted() {
+    let secret = Secret("hunter2")
+    let credentials = Credentials(refreshToken: secret, clientSecret: secret)
+    let token = Token(IssuedToken(access: secret, obtainedAt: nil, expiresAt: nil), generation: 1)
+    var dumped = ""
+    dump((secret, credentials, token), to: &dumped)
+    let texts = [
+      "\(secret)", String(reflecting: secret), String(describing: credentials), String(reflecting: token),
+      "\([secret])", dumped,
+    ]
+    for text in texts {
+      #expect(!text.contains("hunter2"))
+      #expect(text.contains("redacted"))
+    }
+    #expect(secret.reveal() == "hunter2")
+  }
+
+  @Test(
+    "Only what cannot forge a header fits into one",
+    arguments: [("abc-._~+/=", true), ("", false), ("a\r\nX: y", false), ("é", false)])
+  func fitsHeader(text: String, fits: Bool) {
+    #expect(Secret(text).fitsHeader == fits)
+  }
+}

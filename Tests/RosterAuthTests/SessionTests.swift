@@ -1,0 +1,106 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterAuth
+
+struct SessionTests {
+  private let settings = TokenSettings.sample(.oauth2Refresh)
+  private let files = Credentials(
+    refreshToken: Secret("r0"), clientID: Secret("id"), clientSecret: Secret("s"))
+
+  private func change(
+    settings: TokenSettings? = nil, ended: Bool = false, _ edit: (inout Credentials) -> Void = { _ in }
+  ) throws -> Session.Change {
+    var session = Session(self.settings, files)
+    session.access = IssuedToken(access: Secret("a1"))
+    session.refreshToken = Secret("r1")
+    if ended {
+      session.ending = Session.Ending(
+        at: Date(timeIntervalSince1970: 0), cause: "c", file: "f", tried: Session.tried(self.settings, files))
+    }
+    var now = files
+    edit(&now)
+    return try Session.change(from: session, settings ?? self.settings, now)
+  }
+
+  private func begins(_ change: Session.Change, with refreshToken: String) -> Bool {
+    if case .begin(let session) = change { session.refreshToken == Secret(refreshToken) && session.access == nil } else { false }
+  }
+
+  @Test("T10: the same bytes keep the session, and so does a new client_secret or a file that went away")
+  func kept() throws {
+    #expect(try change() == .none)
+    #expect(try change { $0.clientSecret = Secret("other") } == .none)
+    #expect(try change { $0.refreshToken = nil } == .none)
+  }
+
+  @Test("T10: a credential whose bytes changed begins a new session and wins over the store")
+  func changed() throws {
+    #expect(begins(try change { $0.refreshToken = Secret("r9") }, with: "r9"))
+    guard case .begin(let session) = try change({ $0.accessToken = Secret("a9") }) else {
+      Issue.record("kept")
+      return
+    }
+    #expect(session.access?.access == Secret("a9"))
+  }
+
+  @Test("T8: a stored token belongs to the origins, the flow and the client it was got for")
+  func bound() throws {
+    for edit: (inout TokenSettings) -> Void in [
+      { $0.baseOrigin = "https://other:443" }, { $0.tokenOrigin = "https://other:443" }, { $0.flow = .bearerRefresh },
+    ] {
+      var moved = settings
+      edit(&moved)
+      #expect(begins(try change(settings: moved), with: "r0"))
+    }
+    #expect(begins(try change { $0.clientID = Secret("other") }, with: "r0"))
+    var samePlace = settings
+    samePlace.tokenURL = "https://auth.test/other"
+    #expect(try change(settings: samePlace) == .none)
+  }
+
+  @Test("T6: an ended session is lifted by new bytes of any credential file, by token_url and by scope, and by nothing else")
+  func lifted() throws {
+    #expect(try change(ended: true) == .none)
+    #expect(try change(ended: true) { $0.clientSecret = Secret("new") } == .lift)
+    var moved = settings
+    moved.tokenURL = "https://auth.test/other"
+    #expect(try change(settings: moved, ended: true) == .lift)
+    moved = settings
+    moved.scope = "more"
+    #expect(try change(settings: moved, ended: true) == .lift)
+    #expect(begins(try change(ended: true) { $0.refreshToken = Secret("r9") }, with: "r9"))
+    moved = settings
+    moved.earlyRefresh = .seconds(1)
+    #expect(try change(settings: moved, ended: true) == .none)
+  }
+
+  @Test(
+    "A credential that neither file nor store has is 78, and the message names the file",
+    arguments: [
+      (Flow.static, "access_token"), (.oauth2Refresh, "refresh_token"), (.authenticateForm, "refresh_token"),
+      (.bearerRefresh, "refresh_token"), (.oauth2ClientCredentials, "client_id"),
+    ])
+  func missing(flow: Flow, file: String) {
+    let failure = #expect(throws: Failure.self) {
+      try Session.change(from: nil, TokenSettings.sample(flow), Credentials())
+    }
+    #expect(failure?.exit == .configuration)
+    #expect(failure?.description.contains("/etc/rosterd/credentials/\(file)") == true)
+  }
+
+  @Test("A credential that would forge a header is 78")
+  func unsendable() {
+    let failure = #expect(throws: Failure.self) {
+      try Session.change(from: nil, .sample(.static), Credentials(accessToken: Secret("a\nb")))
+    }
+    #expect(failure?.exit == .configuration)
+  }
+
+  @Test("T9: the digests do not hold the credentials")
+  func digests() {
+    let session = Session(settings, Credentials(refreshToken: Secret("hunter2")))
+    #expect(session.began == ["refresh_token": "f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7"])
+  }
+}

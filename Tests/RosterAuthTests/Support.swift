@@ -1,0 +1,206 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import RosterModel
+import RosterTestSupport
+import Synchronization
+
+@testable import RosterAuth
+
+/// A folder of its own for one test, gone with it.
+final class TemporaryFolder: Sendable {
+  let path: String
+
+  init() throws {
+    var template = Array("/tmp/rosterd-auth-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Failure(.cannotWrite, step: "make", subject: "a folder", cause: "mkdtemp") }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// Tells what was recorded, and waits for it: a test is woken by what it waits for.
+final class Recorder<Element: Sendable>: Sendable {
+  private struct State {
+    var elements: [Element] = []
+    var watchers: [(isMet: @Sendable ([Element]) -> Bool, wake: CheckedContinuation<Void, Never>)] = []
+  }
+
+  private let state = Mutex(State())
+
+  var all: [Element] { state.withLock { $0.elements } }
+
+  func record(_ element: Element) {
+    let met = state.withLock { state in
+      state.elements.append(element)
+      let elements = state.elements
+      let met = state.watchers.filter { $0.isMet(elements) }
+      state.watchers.removeAll { $0.isMet(elements) }
+      return met
+    }
+    for watcher in met { watcher.wake.resume() }
+  }
+
+  func wait(until isMet: @escaping @Sendable ([Element]) -> Bool) async {
+    await withCheckedContinuation { wake in
+      let isMetNow = state.withLock { state in
+        if isMet(state.elements) { return true }
+        state.watchers.append((isMet, wake))
+        return false
+      }
+      if isMetNow { wake.resume() }
+    }
+  }
+}
+
+extension Recorder where Element == Event {
+  func count(_ name: Event.Name) -> Int { all.count { $0.name == name } }
+
+  func wait(for name: Event.Name, _ count: Int = 1) async {
+    await wait { $0.count { $0.name == name } >= count }
+  }
+}
+
+/// The token endpoint: keeps what it is sent, and answers when and what the test says.
+final class TokenEndpoint: Sendable {
+  private struct State {
+    var open: [CheckedContinuation<Response, any Error>] = []
+    var answers: [Result<Response, any Error>] = []
+  }
+
+  let requests = Recorder<Request>()
+  private let state = Mutex(State())
+  private let cancelled = Atomic(false)
+
+  var sawCancellation: Bool { cancelled.load(ordering: .relaxed) }
+
+  func send(_ request: Request) async throws -> Response {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let answer = state.withLock { state -> Result<Response, any Error>? in
+          guard state.answers.isEmpty else { return state.answers.removeFirst() }
+          state.open.append(continuation)
+          return nil
+        }
+        requests.record(request)
+        if let answer { continuation.resume(with: answer) }
+      }
+    } onCancel: {
+      cancelled.store(true, ordering: .relaxed)
+    }
+  }
+
+  /// Answers the request that waits, or the next one.
+  func answer(_ result: Result<Response, any Error>) {
+    let open = state.withLock { state -> CheckedContinuation<Response, any Error>? in
+      guard state.open.isEmpty else { return state.open.removeFirst() }
+      state.answers.append(result)
+      return nil
+    }
+    open?.resume(with: result)
+  }
+
+  func answer(_ status: Int, _ body: String = "", headers: [Request.Header] = []) {
+    answer(.success(Response(status: status, headers: headers, body: Array(body.utf8))))
+  }
+
+  func grant(_ access: String, refresh: String? = nil, expiresIn: Int? = nil) {
+    let fields =
+      [#""access_token":"\#(access)""#]
+      + (refresh.map { [#""refresh_token":"\#($0)""#] } ?? []) + (expiresIn.map { [#""expires_in":\#($0)"#] } ?? [])
+    answer(200, "{\(fields.joined(separator: ","))}")
+  }
+
+  func fail(_ reason: Failure.Reason) {
+    answer(.failure(Failure(.unreachable, step: "send", subject: "t", cause: "test", reason: reason)))
+  }
+
+  func arrived(_ count: Int) async { await requests.wait { $0.count >= count } }
+}
+
+/// A keeper with everything around it: real store, scripted endpoint, manual clock.
+final class Bench: Sendable {
+  let folder: TemporaryFolder
+  let endpoint = TokenEndpoint()
+  let clock = ManualClock()
+  let events = Recorder<Event>()
+  let statuses = Recorder<TokenStatus>()
+  let settings: TokenSettings
+  let keeper: TokenKeeper
+
+  init(
+    _ flow: Flow = .oauth2Refresh, _ credentials: Credentials = Credentials(refreshToken: Secret("r0")),
+    folder: TemporaryFolder? = nil, change: (inout TokenSettings) -> Void = { _ in }
+  ) throws {
+    let folder = try folder ?? TemporaryFolder()
+    self.folder = folder
+    var settings = TokenSettings.sample(flow)
+    settings.storePath = "\(folder.path)/state/token.json"
+    change(&settings)
+    self.settings = settings
+    let endpoint = endpoint
+    let events = events
+    let statuses = statuses
+    let box = CredentialBox(credentials)
+    self.box = box
+    keeper = TokenKeeper(
+      settings: settings, credentials: { _ in box.value.withLock { $0 } }, send: { try await endpoint.send($0) },
+      clock: clock.wallClock, report: { events.record($0) }, onStatus: { statuses.record($0) },
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, random: { 0 })
+  }
+
+  private let box: CredentialBox
+
+  func setCredentials(_ credentials: Credentials) { box.value.withLock { $0 = credentials } }
+
+  /// The document on disk; nil: none.
+  var stored: StoredSession? {
+    FileManager.default.contents(atPath: settings.storePath).flatMap {
+      try? JSONDecoder().decode(StoredSession.self, from: $0)
+    }
+  }
+
+  var status: TokenStatus? { statuses.all.last }
+
+  /// As many requests as that, each of which wants a token.
+  func requests(_ count: Int) -> [Task<Token?, any Error>] {
+    let keeper = keeper
+    return (0..<count).map { _ in Task { try await keeper.current() } }
+  }
+
+  func reject(_ generation: Int?, times count: Int) -> [Task<Token?, any Error>] {
+    let keeper = keeper
+    return (0..<count).map { page in
+      Task { try await Cause.$page.withValue(page) { try await keeper.rejected(generation) } }
+    }
+  }
+}
+
+final class CredentialBox: Sendable {
+  let value: Mutex<Credentials>
+  init(_ credentials: Credentials) { value = Mutex(credentials) }
+}
+
+extension TokenSettings {
+  static func sample(_ flow: Flow) -> TokenSettings {
+    TokenSettings(
+      flow: flow, tokenURL: "https://auth.test/token", baseOrigin: "https://api.test:443",
+      tokenOrigin: "https://auth.test:443", storePath: "/nonexistent/token.json", credentialsDirectory: "/etc/rosterd/credentials",
+      retry: RetryDelays(jitter: .zero))
+  }
+}
+
+/// What a call throws, if it is a `Failure`.
+func failure<T: Sendable>(of work: () async throws -> T) async -> Failure? {
+  do {
+    _ = try await work()
+    return nil
+  } catch { return error as? Failure }
+}
+
+/// An unsigned JWT with these claims.
+func jwt(_ claims: String) -> String {
+  let payload = Data(claims.utf8).base64EncodedString()
+  return "e30." + payload.filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 } + ".sig"
+}

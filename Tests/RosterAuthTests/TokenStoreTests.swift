@@ -1,0 +1,129 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import Testing
+
+@testable import RosterAuth
+
+struct TokenStoreTests {
+  private let folder: TemporaryFolder
+  private let store: TokenStore
+
+  init() throws {
+    folder = try TemporaryFolder()
+    store = TokenStore(path: "\(folder.path)/a/b/token.json")
+  }
+
+  private static let session: Session = {
+    var session = Session(
+      .sample(.oauth2Refresh), Credentials(refreshToken: Secret("r0"), clientID: Secret("id")))
+    let start = Date(timeIntervalSince1970: 1_700_000_000.5)
+    session.access = IssuedToken(access: Secret("a1"), obtainedAt: start, expiresAt: start + 60)
+    session.refreshToken = Secret("r1")
+    session.ending = Session.Ending(at: start, cause: "refused", file: "refresh_token", tried: "d")
+    return session
+  }()
+
+  private func mode(_ path: String) -> mode_t? {
+    var info = stat()
+    return stat(path, &info) == 0 ? info.st_mode & 0o7777 : nil
+  }
+
+  private func text(_ path: String) -> String? {
+    FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    try Data(text.utf8).write(to: URL(filePath: path))
+  }
+
+  @Test("T10: what was saved is loaded, whole")
+  func roundTrip() async throws {
+    #expect(try store.load() == nil)
+    try await store.save(Self.session)
+    #expect(try store.load() == Self.session)
+    var bare = Self.session
+    bare.access = nil
+    bare.refreshToken = nil
+    bare.ending = nil
+    try await store.save(bare)
+    #expect(try store.load() == bare)
+  }
+
+  @Test("T4: the file is 0600 and its folders 0700 whatever the umask", arguments: [mode_t(0), 0o077])
+  func modes(mask: mode_t) async throws {
+    let before = umask(mask)
+    defer { umask(before) }
+    try await store.save(Self.session)
+    #expect(mode(store.path) == 0o600)
+    #expect(mode("\(folder.path)/a/b") == 0o700)
+  }
+
+  @Test("T4: a left-over of a crash is replaced, never read, and nothing is left behind")
+  func leftover() async throws {
+    try await store.save(Self.session)
+    try write("half a docu", to: store.temporaryPath)
+    #expect(try store.load() == Self.session)
+    var next = Self.session
+    next.refreshToken = Secret("r2")
+    try await store.save(next)
+    #expect(try store.load() == next)
+    #expect(text(store.temporaryPath) == nil)
+  }
+
+  @Test("T4: the old file is replaced, not written over: who has it open still reads it whole")
+  func atomic() async throws {
+    try await store.save(Self.session)
+    let old = open(store.path, O_RDONLY)
+    defer { close(old) }
+    let size = lseek(old, 0, SEEK_END)
+    var next = Self.session
+    next.refreshToken = Secret(String(repeating: "x", count: 5000))
+    try await store.save(next)
+    #expect(lseek(old, 0, SEEK_END) == size)
+    #expect(try store.load() == next)
+  }
+
+  @Test("T4: a save that fails leaves the old file, and no part of the new one")
+  func failedSave() async throws {
+    try await store.save(Self.session)
+    // Nothing can be made in the place of the temporary file.
+    mkdir(store.temporaryPath, 0o700)
+    var next = Self.session
+    next.refreshToken = Secret("r2")
+    let failure = await failure { try await store.save(next) }
+    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.subject == store.temporaryPath)
+    #expect(try store.load() == Self.session)
+  }
+
+  @Test(
+    "T10: a store that is damaged or of a newer version is 73, and is not touched",
+    arguments: [
+      ("", "damaged"), ("{", "damaged"), (#"{"version":2,"tokens":[]}"#, "version 2"), (#"{"version":1}"#, "damaged"),
+    ])
+  func unreadable(content: String, says: String) throws {
+    _ = try store.load()
+    try write(content, to: store.path)
+    let failure = #expect(throws: Failure.self) { try store.load() }
+    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.description.contains(says) == true)
+    #expect(text(store.path) == content)
+  }
+
+  @Test("T10: a time that rosterd would not write is damage, not an unknown expiry")
+  func badTime() async throws {
+    try await store.save(Self.session)
+    let content = try #require(text(store.path))
+    // 1700000060.5
+    try write(content.replacing("2023-11-14T22:14:20.500Z", with: "soon"), to: store.path)
+    #expect(throws: Failure.self) { try store.load() }
+  }
+
+  @Test("A folder that cannot be made is 73")
+  func noFolder() throws {
+    try write("a file", to: "\(folder.path)/a")
+    let failure = #expect(throws: Failure.self) { try store.load() }
+    #expect(failure?.exit == .cannotWrite)
+  }
+}

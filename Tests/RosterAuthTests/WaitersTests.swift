@@ -1,0 +1,25 @@
+import RosterModel
+import Testing
+
+@testable import RosterAuth
+
+struct WaitersTests {
+  @Test("A value that comes before the wait begins is not lost, and is given once")
+  func early() async throws {
+    let waiters = Waiters<Int>()
+    let id = waiters.open()
+    waiters.settle(id, .success(1))
+    waiters.settle(id, .success(2))
+    #expect(try await waiters.value(id) == 1)
+  }
+
+  @Test("A cancelled waiter leaves at once; what comes for it later is dropped")
+  func cancelled() async {
+    let waiters = Waiters<Int>()
+    let id = waiters.open()
+    let waiter = Task { try await waiters.value(id) }
+    waiter.cancel()
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    waiters.settle(id, .success(1))
+  }
+}

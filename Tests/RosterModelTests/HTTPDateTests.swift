@@ -1,0 +1,26 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+struct HTTPDateTests {
+  @Test(
+    "The three forms of RFC 9110 are one time",
+    arguments: [
+      "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+    ])
+  func forms(text: String) {
+    #expect(Date(httpDate: text)?.timeIntervalSince1970 == 784_111_777)
+  }
+
+  @Test("Leap days are counted")
+  func leapDays() {
+    #expect(Date(httpDate: "Thu, 29 Feb 2024 00:00:00 GMT")?.timeIntervalSince1970 == 1_709_164_800)
+    #expect(Date(httpDate: "Fri, 01 Mar 2024 00:00:00 GMT")?.timeIntervalSince1970 == 1_709_251_200)
+  }
+
+  @Test(
+    "Anything else is none", arguments: ["", "120", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT"])
+  func none(text: String) {
+    #expect(Date(httpDate: text) == nil)
+  }
+}
