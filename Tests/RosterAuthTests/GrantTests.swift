@@ -90,7 +90,8 @@ struct GrantAnswerTests {
     "T6: a 2xx without a required field is incomplete",
     arguments: [
       (Flow.oauth2Refresh, "{}", "access_token"), (.oauth2Refresh, "[]", "access_token"),
-      (.oauth2Refresh, #"{"access_token":""}"#, "access_token"), (.oauth2Refresh, #"{"access_token":7}"#, "access_token"),
+      (.oauth2Refresh, #"{"access_token":""}"#, "access_token"),
+      (.oauth2Refresh, #"{"access_token":7}"#, "access_token"),
       (.oauth2Refresh, #"{"access_token":"a\r\nX: y"}"#, "access_token"),
       (.authenticateForm, #"{"token":"a"}"#, "refreshToken"), (.bearerRefresh, #"{"refreshToken":"a"}"#, "accessToken"),
       (.bearerRefresh, #"{"accessToken":"a","refreshToken":null}"#, "refreshToken"),
@@ -120,8 +121,10 @@ struct GrantAnswerTests {
   @Test("T9: of a refusal only the error codes of the RFC are repeated")
   func errorCodes() throws {
     #expect(
-      try refusal(.oauth2Refresh, status: 400, #"{"error":"invalid_grant"}"#) == .refused(status: 400, error: "invalid_grant"))
-    #expect(try refusal(.oauth2Refresh, status: 400, #"{"error":"token hunter2"}"#) == .refused(status: 400, error: nil))
+      try refusal(.oauth2Refresh, status: 400, #"{"error":"invalid_grant"}"#)
+        == .refused(status: 400, error: "invalid_grant"))
+    #expect(
+      try refusal(.oauth2Refresh, status: 400, #"{"error":"token hunter2"}"#) == .refused(status: 400, error: nil))
   }
 
   @Test("P11: Retry-After is seconds, or a date that counts from the answer's own")

@@ -25,7 +25,11 @@ struct SessionTests {
   }
 
   private func begins(_ change: Session.Change, with refreshToken: String) -> Bool {
-    if case .begin(let session) = change { session.refreshToken == Secret(refreshToken) && session.access == nil } else { false }
+    if case .begin(let session) = change {
+      session.refreshToken == Secret(refreshToken) && session.access == nil
+    } else {
+      false
+    }
   }
 
   @Test("T10: the same bytes keep the session, and so does a new client_secret or a file that went away")
@@ -60,7 +64,9 @@ struct SessionTests {
     #expect(try change(settings: samePlace) == .none)
   }
 
-  @Test("T6: an ended session is lifted by new bytes of any credential file, by token_url and by scope, and by nothing else")
+  @Test(
+    "T6: an ended session is lifted by new bytes of any credential file, by token_url and by scope, and by nothing else"
+  )
   func lifted() throws {
     #expect(try change(ended: true) == .none)
     #expect(try change(ended: true) { $0.clientSecret = Secret("new") } == .lift)

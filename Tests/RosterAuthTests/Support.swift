@@ -13,7 +13,9 @@ final class TemporaryFolder: Sendable {
 
   init() throws {
     var template = Array("/tmp/rosterd-auth-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw Failure(.cannotWrite, step: "make", subject: "a folder", cause: "mkdtemp") }
+    guard mkdtemp(&template) != nil else {
+      throw Failure(.cannotWrite, step: "make", subject: "a folder", cause: "mkdtemp")
+    }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
@@ -172,7 +174,7 @@ final class Bench: Sendable {
   func reject(_ generation: Int?, times count: Int) -> [Task<Token?, any Error>] {
     let keeper = keeper
     return (0..<count).map { page in
-      Task { try await Cause.$page.withValue(page) { try await keeper.rejected(generation) } }
+      Task { try await Cause.$page.withValue(page) { try await keeper.rejected(generation).token } }
     }
   }
 }
@@ -186,7 +188,8 @@ extension TokenSettings {
   static func sample(_ flow: Flow) -> TokenSettings {
     TokenSettings(
       flow: flow, tokenURL: "https://auth.test/token", baseOrigin: "https://api.test:443",
-      tokenOrigin: "https://auth.test:443", storePath: "/nonexistent/token.json", credentialsDirectory: "/etc/rosterd/credentials",
+      tokenOrigin: "https://auth.test:443", storePath: "/nonexistent/token.json",
+      credentialsDirectory: "/etc/rosterd/credentials",
       retry: RetryDelays(jitter: .zero))
   }
 }

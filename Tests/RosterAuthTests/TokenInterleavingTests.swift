@@ -31,9 +31,27 @@ struct TokenInterleavingTests {
     /// Every scene that one more step can lead to.
     func next() -> [Scene] {
       var scenes = processes.indices.compactMap { step($0) }
-      if world.isSending { scenes.append(changed { $0.world.granted(); $0.accepted = $0.world.writing?.access?.access }) }
-      if world.writing != nil { scenes.append(changed { $0.world.wrote(); $0.resume() }) }
-      if killsLeft > 0, accepted != nil { scenes.append(changed { $0.accepted = nil; $0.killsLeft -= 1 }) }
+      if world.isSending {
+        scenes.append(
+          changed {
+            $0.world.granted()
+            $0.accepted = $0.world.writing?.access?.access
+          })
+      }
+      if world.writing != nil {
+        scenes.append(
+          changed {
+            $0.world.wrote()
+            $0.resume()
+          })
+      }
+      if killsLeft > 0, accepted != nil {
+        scenes.append(
+          changed {
+            $0.accepted = nil
+            $0.killsLeft -= 1
+          })
+      }
       return scenes
     }
 

@@ -162,7 +162,8 @@ struct TokenMachineTests {
     ],
   ]
 
-  @Test("Every event in every state does what the table says, and nothing where it says nothing", arguments: State.allCases)
+  @Test(
+    "Every event in every state does what the table says, and nothing where it says nothing", arguments: State.allCases)
   func row(state: State) throws {
     let row = try #require(Self.table[state])
     let unmoved = "ignore/\(String("\(Self.machine(state).phase)".prefix { $0 != "(" }))"

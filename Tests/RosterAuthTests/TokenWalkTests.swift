@@ -43,7 +43,8 @@ struct TokenWalkTests {
 
     mutating func step(_ generator: inout SeededGenerator) {
       world.now += Double.random(in: 0...10, using: &generator)
-      let generation = Int.random(in: max(0, world.machine.generation - 2)...world.machine.generation, using: &generator)
+      let generation = Int.random(
+        in: max(0, world.machine.generation - 2)...world.machine.generation, using: &generator)
       switch Int.random(in: 0..<100, using: &generator) {
       case 0..<25: _ = world.wanted()
       case 25..<40: _ = world.rejected(generation == 0 ? nil : generation)
@@ -71,11 +72,14 @@ struct TokenWalkTests {
     /// One end of what is under way.
     private mutating func finish(_ generator: inout SeededGenerator) {
       if world.isCoolingDown { return world.due() }
-      if world.writing != nil { return Int.random(in: 0..<4, using: &generator) == 0 ? world.writeFailed() : world.wrote() }
+      if world.writing != nil {
+        return Int.random(in: 0..<4, using: &generator) == 0 ? world.writeFailed() : world.wrote()
+      }
       guard world.isSending else { return }
       switch Int.random(in: 0..<10, using: &generator) {
       case 0..<5:
-        world.granted(rotates: Bool.random(using: &generator), life: [nil, 5, 60, 3600].randomElement(using: &generator) ?? nil)
+        world.granted(
+          rotates: Bool.random(using: &generator), life: [nil, 5, 60, 3600].randomElement(using: &generator) ?? nil)
       case 5: world.failed(.refused(TokenMachine.Fault.ending))
       case 6: world.failed(.incomplete(TokenMachine.Fault.ending))
       case 7: world.failed(.other(TokenMachine.Fault.failure))

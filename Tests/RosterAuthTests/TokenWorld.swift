@@ -161,7 +161,9 @@ struct TokenWorld: Equatable {
   }
 
   private func checkUsable(_ token: Token) {
-    #expect(token.access == disk?.access?.access || token.access == filesAccess, "T4: no request uses a token that is not on disk")
+    #expect(
+      token.access == disk?.access?.access || token.access == filesAccess,
+      "T4: no request uses a token that is not on disk")
   }
 
   private func check() {

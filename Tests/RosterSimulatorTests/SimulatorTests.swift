@@ -96,9 +96,8 @@ import Testing
       for page in 18...25 { #expect(try await simulator.page(page, token: token).status == 401) }
       #expect(simulator.counts.pages(answered: 401) == 8)
 
-      let refresh = "grant_type=refresh_token&refresh_token=\(simulator.credentials.refreshToken ?? "")"
-      let granted = try await simulator.post(refresh, headers: [simulator.credentials.basic])
-      let next = try granted.json([String: String].self)["access_token"]
+      let granted = try await simulator.post("refreshToken=\(simulator.credentials.refreshToken ?? "")")
+      let next = try granted.json([String: String].self)["token"]
       for page in 18...42 { #expect(try await simulator.page(page, token: next).status == 200) }
     }
   }
