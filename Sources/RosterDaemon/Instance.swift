@@ -40,7 +40,7 @@ struct Instance: Sendable {
     let reporter = Reporter(board: board, logger: logger, watching: watching)
     let transport = HTTPTransport(.init(configuration))
     let keeper = TokenKeeper(
-      settings: TokenSettings(configuration), credentials: Credentials.read(from:), send: transport.send, clock: clock,
+      settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) }, send: transport.send, clock: clock,
       report: reporter.report, onStatus: board.token, logger: logger)
     do { try await keeper.open() } catch {
       try await transport.shutdown()
@@ -54,10 +54,10 @@ struct Instance: Sendable {
 
   private static func lock(_ configuration: Configuration) throws -> [Ownership] {
     try makeFolder(of: configuration.cache.path, mode: 0o755)
-    var locks = [try Ownership.take(configuration.cache.path)]
+    var locks = [try Ownership(of: configuration.cache.path)]
     if configuration.auth.flow.refreshes {
       try makeFolder(of: configuration.auth.tokenStore, mode: 0o700)
-      locks.append(try Ownership.take(configuration.auth.tokenStore))
+      locks.append(try Ownership(of: configuration.auth.tokenStore))
     }
     return locks
   }

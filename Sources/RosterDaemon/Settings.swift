@@ -10,7 +10,7 @@ import RosterSystemd
 extension Configuration {
   package func logger() -> Logger {
     rosterLog(
-      format: LogFormat(rawValue: log.format) ?? .auto, level: LogLevel(Logger.Level(rawValue: log.level) ?? .info))
+      format: log.format, level: LogLevel(log.level))
   }
 }
 
@@ -19,7 +19,7 @@ extension HTTPTransport.Settings {
     let upstream = configuration.upstream
     self.init(
       timeout: upstream.timeout, connections: configuration.sync.concurrency,
-      caFile: upstream.caFile.isEmpty ? nil : upstream.caFile)
+      caFile: upstream.tls.caFile.isEmpty ? nil : upstream.tls.caFile)
   }
 }
 
