@@ -10,7 +10,7 @@ import RosterSync
 
 /// What one rosterd owns and works with, opened in order and closed in reverse: the one place where the adapters meet.
 struct Instance: Sendable {
-  let configuration: Configuration
+  let live: Live
   let cache: Cache
   let keeper: TokenKeeper
   let reporter: Reporter
@@ -18,7 +18,6 @@ struct Instance: Sendable {
   let logger: Logger
 
   private let locks: [Ownership]
-  private let transport: HTTPTransport
   private let hold = Hold()
 
   var board: StatusBoard { reporter.board }
@@ -38,18 +37,18 @@ struct Instance: Sendable {
       config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
       clock: clock, cache: .init(facts), last: facts.last)
     let reporter = Reporter(board: board, logger: logger, watching: watching)
-    let transport = HTTPTransport(.init(configuration))
+    let live = Live(configuration)
     let keeper = TokenKeeper(
-      settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) }, send: transport.send, clock: clock,
-      report: reporter.report, onStatus: board.token, logger: logger)
+      settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) },
+      send: { try await live.transport.send($0) }, clock: clock, report: reporter.report, onStatus: board.token,
+      logger: logger)
     do { try await keeper.open() } catch {
-      try await transport.shutdown()
+      try await live.close()
       await cache.close()
       throw error
     }
     return Instance(
-      configuration: configuration, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger,
-      locks: locks, transport: transport)
+      live: live, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger, locks: locks)
   }
 
   private static func lock(_ configuration: Configuration) throws -> [Ownership] {
@@ -65,7 +64,7 @@ struct Instance: Sendable {
   /// The caller bounds it (P13).
   func close() async {
     await keeper.drain()
-    do { try await transport.shutdown() } catch { logger.warning("closing connections: \(error)") }
+    do { try await live.close() } catch { logger.warning("closing connections: \(error)") }
     await cache.close()
   }
 
@@ -74,8 +73,9 @@ struct Instance: Sendable {
     _ wish: SyncWish, begun: @escaping @Sendable (Int64) async -> Void = { _ in },
     ended: @escaping @Sendable (SyncReport) async -> Date? = { _ in nil }
   ) -> Syncer {
+    let configuration = live.configuration
     let upstream = Upstream(
-      configuration: configuration, transport: transport, keeper: keeper, hold: hold, board: board, clock: clock,
+      configuration: configuration, transport: live.transport, keeper: keeper, hold: hold, board: board, clock: clock,
       logger: logger)
     return Syncer(
       upstream: configuration.upstream.baseURL, maxRemoval: configuration.sync.maxRemoval,
@@ -162,6 +162,7 @@ extension Instance {
   private func finish(_ report: SyncReport, next: Date?) async {
     var facts = RosterStatus.CacheFacts()
     do { facts = .init(try await cache.facts()) } catch { logger.error("cannot read the cache: \(error)") }
+    do { try await live.closeRetired() } catch { logger.warning("closing connections: \(error)") }
     reporter.ended(report, cache: facts, next: next)
   }
 }
