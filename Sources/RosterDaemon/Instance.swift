@@ -40,7 +40,8 @@ struct Instance: Sendable {
     let reporter = Reporter(board: board, logger: logger, watching: watching)
     let transport = HTTPTransport(.init(configuration))
     let keeper = TokenKeeper(
-      settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) }, send: transport.send, clock: clock,
+      settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) }, send: transport.send,
+      clock: clock,
       report: reporter.report, onStatus: board.token, logger: logger)
     do { try await keeper.open() } catch {
       try await transport.shutdown()
