@@ -91,10 +91,12 @@ package struct Daemon: Service {
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
       group.addTask { await self.reload(on: hangups) }
+      group.addTask { await self.instance.checkCache() }
       await withGracefulShutdownHandler {
         await cancelWhenGracefulShutdown { await self.loop.run() }
       } onGracefulShutdown: {
         notify.stopping()
+        instance.cache.interruptPublish()
         instance.reporter.report(Event(.daemonStopping))
       }
       group.cancelAll()

@@ -28,27 +28,28 @@ struct Instance: Sendable {
   static func open(
     _ configuration: Configuration, clock: WallClock, logger: Logger, watching: @escaping Report = { _ in }
   ) async throws -> Instance {
+    // Before its lock file is made: that one tells a damaged cache of ours from a file of somebody else.
+    let standing = try CacheFile.inspect(configuration.cache.path)
     let locks = try lock(configuration)
     let cache = try await Cache.open(
-      path: configuration.cache.path, upstream: configuration.upstream.baseURL, now: clock.now(), logger: logger)
-    let facts = try await cache.facts()
-    let board = StatusBoard(
-      pid: getpid(), startedAt: clock.now(), baseURL: configuration.upstream.baseURL, cachePath: cache.path,
-      config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
-      clock: clock, cache: .init(facts), last: facts.last)
-    let reporter = Reporter(board: board, logger: logger, watching: watching)
-    let live = Live(configuration)
-    let keeper = TokenKeeper(
-      settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) },
-      send: { try await live.transport.send($0) }, clock: clock, report: reporter.report, onStatus: board.token,
+      path: configuration.cache.path, upstream: configuration.upstream.baseURL, standing: standing, now: clock.now(),
       logger: logger)
-    do { try await keeper.open() } catch {
+    let live = Live(configuration)
+    do {
+      let board = board(configuration, clock, try await cache.facts())
+      let reporter = Reporter(board: board, logger: logger, watching: watching)
+      let keeper = TokenKeeper(
+        settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) },
+        send: { try await live.transport.send($0) }, clock: clock, report: reporter.report, onStatus: board.token,
+        logger: logger)
+      try await keeper.open()
+      return Instance(
+        live: live, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger, locks: locks)
+    } catch {
       try await live.close()
       await cache.close()
       throw error
     }
-    return Instance(
-      live: live, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger, locks: locks)
   }
 
   private static func lock(_ configuration: Configuration) throws -> [Ownership] {
@@ -59,6 +60,28 @@ struct Instance: Sendable {
       locks.append(try Ownership(of: configuration.auth.tokenStore))
     }
     return locks
+  }
+
+  private static func board(
+    _ configuration: Configuration, _ clock: WallClock, _ facts: RosterCache.CacheFacts
+  ) -> StatusBoard {
+    StatusBoard(
+      pid: getpid(), startedAt: clock.now(), baseURL: configuration.upstream.baseURL,
+      cachePath: configuration.cache.path,
+      config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
+      clock: clock, cache: .init(facts), last: facts.last)
+  }
+
+  /// After an unclean stop: reads the whole cache, and makes it anew where it is damaged.
+  func checkCache() async {
+    guard await cache.opened.wasUnclean else { return }
+    do {
+      if try await !cache.check() { _ = try await cache.recover(at: clock.now()) }
+    } catch is CancellationError {
+      return
+    } catch {
+      logger.error("the cache could not be checked: \(error)")
+    }
   }
 
   /// The caller bounds it (P13).
@@ -94,7 +117,12 @@ extension Instance {
     let cache = cache
     let history = upstream.configuration.cache.history
     return Syncer.Steps(
-      begin: { try await cache.begin(at: $0) },
+      begin: { date in
+        do { return try await cache.begin(at: date) } catch {
+          guard try await cache.recover(at: date) != nil else { throw error }
+          return try await cache.begin(at: date)
+        }
+      },
       begun: { report, tally in
         self.reporter.began(report, tally)
         await begun(report.id)
@@ -126,7 +154,10 @@ extension Instance {
           cache.interruptPublish()
         }
       },
-      end: { try await cache.end($0, at: self.clock.now(), history: history) },
+      end: { report in
+        _ = try await cache.recover(at: self.clock.now())
+        try await cache.end(report, at: self.clock.now(), history: history)
+      },
       ended: { report in
         await self.finish(report, next: await ended(report))
       })
