@@ -138,7 +138,8 @@ extension Instance {
       },
       pull: { announced, report, tally in
         let pages = Pull.Announced(count: announced.count, pages: announced.pages)
-        switch try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally) {
+        let pull = self.pull(upstream, tally)
+        switch try await upstream.transport.beside({ try await pull.run(pages, sync: report.id, tally: tally) }) {
         case .complete: return nil
         case .drifted(let why): return why
         }
