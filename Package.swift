@@ -110,7 +110,7 @@ let package = Package(
     tests(of: "RosterTerminal"),
     tests(
       of: "RosterDaemon",
-      ["RosterAuth", "RosterFetch", "RosterCache", "RosterStatus", "RosterSimulator"]),
+      ["RosterAuth", "RosterFetch", "RosterCache", "RosterStatus", "RosterSimulator", log]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
