@@ -10,7 +10,8 @@ extension TokenSettings {
       flow: configuration.auth.flow, tokenURL: configuration.resolvedTokenURL ?? "", scope: configuration.auth.scope,
       earlyRefresh: configuration.auth.earlyRefresh,
       baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
-      tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "", storePath: configuration.auth.tokenStore,
+      tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
+      storePath: configuration.auth.tokenStore,
       credentialsDirectory: configuration.auth.credentialsDir,
       credentialsNeedRestart: configuration.auth.credentialsNeedRestart, retry: RetryDelays(configuration.retry))
   }

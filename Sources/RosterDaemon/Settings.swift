@@ -3,14 +3,14 @@ import RosterAuth
 import RosterFetch
 import RosterModel
 import RosterSync
-import RosterSystemd
+package import RosterSystemd
 
 // What each part takes of the configuration.
 
 extension Configuration {
-  package func logger() -> Logger {
-    rosterLog(
-      format: log.format, level: LogLevel(log.level))
+  /// - Parameter level: what a reload changes; nil: nothing will.
+  package func logger(level: LogLevel? = nil) -> Logger {
+    rosterLog(format: log.format, level: level ?? LogLevel(log.level))
   }
 }
 

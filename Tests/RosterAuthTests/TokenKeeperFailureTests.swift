@@ -218,7 +218,7 @@ struct TokenKeeperFailureTests {
     bench.endpoint.answer(400)
     bench.endpoint.grant("a2")
     let second = try await bench.keeper.rejected(first.generation)
-    #expect(second?.access == Secret("a2"))
+    #expect(second.token?.access == Secret("a2"))
     let bodies = bench.endpoint.requests.all.map { String(decoding: $0.body, as: UTF8.self) }
     #expect(
       bodies == [

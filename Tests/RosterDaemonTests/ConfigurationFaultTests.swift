@@ -196,8 +196,8 @@ struct ConfigurationFaultTests {
         "rosterd.toml:2: upstream.tls.ca_file: \"/nonexistent.pem\" cannot be read: No such file or directory; allowed: a readable PEM bundle"
       ),
       (
-        "[upstream.tls]\nca_file = \"/etc/hostname\"",
-        "rosterd.toml:2: upstream.tls.ca_file: \"/etc/hostname\" holds no PEM; allowed: a readable PEM bundle"
+        "[upstream.tls]\nca_file = \"/dev/null\"",
+        "rosterd.toml:2: upstream.tls.ca_file: \"/dev/null\" holds no PEM; allowed: a readable PEM bundle"
       ),
       (
         "[upstream.headers]\nX-Ok = \"1\"\n\"X Bad\" = \"2\"",

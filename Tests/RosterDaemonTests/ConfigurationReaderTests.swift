@@ -56,6 +56,6 @@ struct ConfigurationReaderTests {
     #expect(configuration.auth.logoutStatus == [403, 410])
     #expect(configuration.status.socketMode == 0o600)
     #expect("\(configuration.log.level)" == "trace")
-    #expect(configuration.log.format == .json)
+    #expect("\(configuration.log.format)" == "json")
   }
 }
