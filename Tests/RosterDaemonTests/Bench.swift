@@ -3,7 +3,7 @@ import Logging
 import RosterCache
 import RosterModel
 import RosterSimulator
-import Synchronization
+import RosterSync
 
 @testable import RosterDaemon
 

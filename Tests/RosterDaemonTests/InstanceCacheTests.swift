@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
+import RosterSync
 import Testing
 
 @testable import RosterDaemon

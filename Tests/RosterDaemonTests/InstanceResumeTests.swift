@@ -1,6 +1,7 @@
 import FoundationEssentials
 import RosterModel
 import RosterSimulator
+import RosterSync
 import Testing
 
 @testable import RosterDaemon
