@@ -171,6 +171,7 @@ private struct Echo: Sendable {
     query = (secrets.map(percent) + secrets.map { url(base64($0)) }).joined(separator: "&a=")
   }
 
+  /// Not where a page is sent: its validators are kept as upstream's own data, to be sent back to it alone.
   var headers: [Request.Header] {
     ["WWW-Authenticate", "X-Request", "Set-Cookie", "Server", "ETag", "Last-Modified", "Retry-After"].map {
       Request.Header($0, everything)
@@ -197,8 +198,9 @@ private struct Failing: Sendable {
   private static func pages(_ match: Match) -> [Failing] {
     answers(match, statuses: [400, 401, 403, 405, 408, 410, 418, 429, 500, 503]) + redirects(match) + [
       Failing(name: "another page at \(match)", match: match) { echo in
-        echo.answer(
-          200, #"{"info":{"count":9,"pages":3,"next":"http://a/?\#(echo.query)","prev":null},"results":[]}"#)
+        .answer(
+          status: 200,
+          body: #"{"info":{"count":9,"pages":3,"next":"http://a/?\#(echo.query)","prev":null},"results":[]}"#)
       },
       Failing(name: "a list at \(match)", match: match) { $0.answer(200, #"["\#($0.everything)"]"#) },
       Failing(name: "a wrong type at \(match)", match: match) {
