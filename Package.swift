@@ -110,7 +110,9 @@ let package = Package(
     tests(of: "RosterTerminal"),
     tests(
       of: "RosterDaemon",
-      ["RosterAuth", "RosterFetch", "RosterCache", "RosterStatus", "RosterSystemd", "RosterSimulator", log]),
+      [
+        "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterStatus", "RosterSystemd", "RosterSimulator", log,
+      ]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

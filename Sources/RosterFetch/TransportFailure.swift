@@ -50,7 +50,7 @@ private enum TransportCause {
     case is HTTPParserError: self = .passing(.malformed, "the answer is not HTTP")
     case ChannelError.connectTimeout: self = .passing(.timeout, "no connection in time")
     case is ChannelError: self = .passing(.connection, "the server closed the connection")
-    default: self = .passing(.connection, "the connection failed (\(error))")
+    default: self = .passing(.connection, "the connection failed (\(type(of: error)))")
     }
   }
 

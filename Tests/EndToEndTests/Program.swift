@@ -1,9 +1,10 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
+import RosterTestSupport
 
-/// A program that a test runs to its end.
-struct Program {
+/// A program that a test starts, in a process group of its own, with an environment of its own. Its output goes to files, so that no pipe can fill up.
+final class Program: Sendable {
   struct Outcome: Sendable {
     var exit: Int32
     var output: String
@@ -12,60 +13,115 @@ struct Program {
 
   struct Missing: Error { var what: String }
 
-  /// The programs of this package lie beside the test's own.
-  static func built(_ name: String) throws -> String {
-    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink("/proc/self/exe", &path, path.count - 1)
-    let own = String(decoding: path.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-    // The runner is the toolchain's; the bundle that it loads is its argument.
-    let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own
-    let folder = bundle.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-    let program = folder + "/" + name
-    guard access(program, X_OK) == 0 else { throw Missing(what: program) }
-    return program
+  let pid: pid_t
+  private let folder: URL
+  private let exits: AsyncStream<Int32>
+
+  /// - Parameter ended: called when it has ended, from any thread.
+  init(
+    _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "",
+    ended: @escaping @Sendable () -> Void = {}
+  ) throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "program-\(UInt64.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data(input.utf8).write(to: folder.appending(path: "in"))
+    let pid = try Self.spawn(path, arguments, environment, folder)
+    self.pid = pid
+    let (exits, exited) = AsyncStream<Int32>.makeStream()
+    self.exits = exits
+    // A queue of its own: blocked threads of the global one would hold up every task of this process.
+    DispatchQueue(label: "waitpid").async {
+      var status: Int32 = 0
+      while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+      ended()
+      exited.yield(status)
+      exited.finish()
+    }
   }
 
-  /// Runs it with these arguments and this environment alone. Input and output go through files, so that no pipe can fill up.
-  static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "")
-    async throws -> Outcome
-  {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "program-\(UInt64.random(in: 0 ... .max))")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let (output, error) = (folder.appending(path: "out"), folder.appending(path: "err"))
-    let given = folder.appending(path: "in")
-    try Data(input.utf8).write(to: given)
-    let pid = try spawn(path, arguments, environment, input: given.path, output: output.path, error: error.path)
-    let status = await withCheckedContinuation { continuation in
-      // A queue of its own: blocked threads of the global one would hold up every task of this process.
-      DispatchQueue(label: "waitpid").async {
-        var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
-        continuation.resume(returning: status)
-      }
-    }
+  deinit {
+    kill(-pid, SIGKILL)
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Runs it to its end.
+  static func run(
+    _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = ""
+  ) async throws -> Outcome {
+    try await Program(path, arguments, environment: environment, input: input).end()
+  }
+
+  func signal(_ number: Int32) { kill(pid, number) }
+
+  /// Whether anything that it started still runs.
+  var leavesProcesses: Bool { kill(-pid, 0) == 0 || errno != ESRCH }
+
+  /// Returns when it has ended; to be called once. Its exit is negative where a signal killed it.
+  func end() async throws -> Outcome {
+    guard let status = await exits.first(where: { _ in true }) else { throw CancellationError() }
     let signal = status & 0x7f  // wait(2): WTERMSIG
     return Outcome(
-      exit: signal == 0 ? (status >> 8) & 0xff : -signal, output: try String(contentsOf: output, encoding: .utf8),
-      error: try String(contentsOf: error, encoding: .utf8))
+      exit: signal == 0 ? (status >> 8) & 0xff : -signal, output: text("out"), error: text("err"))
+  }
+
+  /// What it has written to stderr so far.
+  var complaints: String { text("err") }
+
+  private func text(_ name: String) -> String {
+    String(decoding: FileManager.default.contents(atPath: folder.appending(path: name).path) ?? Data(), as: UTF8.self)
   }
 
   private static func spawn(
-    _ path: String, _ arguments: [String], _ environment: [String: String], input: String, output: String, error: String
+    _ path: String, _ arguments: [String], _ environment: [String: String], _ folder: URL
   ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     let writing = O_WRONLY | O_CREAT | O_TRUNC
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, writing, 0o600)
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, error, writing, 0o600)
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, folder.appending(path: "in").path, O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, folder.appending(path: "out").path, writing, 0o600)
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, folder.appending(path: "err").path, writing, 0o600)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
     var pid: pid_t = 0
     let words = ([path] + arguments).map { strdup($0) } + [nil]
     let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for word in words + variables { free(word) } }
-    let code = posix_spawnp(&pid, path, &actions, nil, words, variables)
+    let code = posix_spawnp(&pid, path, &actions, &attributes, words, variables)
     guard code == 0 else { throw Missing(what: "\(path): \(String(cString: strerror(code)))") }
     return pid
+  }
+}
+
+// MARK: Where programs are
+
+extension Program {
+  /// The programs of this package lie beside the test's own.
+  static func built(_ name: String) throws -> String {
+    let program = productFolder + "/" + name
+    guard access(program, X_OK) == 0 else { throw Missing(what: program) }
+    return program
+  }
+
+  /// Skips the test where it is not in PATH.
+  static func tool(_ name: String) throws -> String {
+    // nginx is a system administrator's tool.
+    let path = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin"
+    for folder in path.split(separator: ":") {
+      let tool = "\(folder)/\(name)"
+      if access(tool, X_OK) == 0 { return tool }
+    }
+    try skip("\(name) is not in PATH")
+  }
+
+  static var productFolder: String {
+    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &path, path.count - 1)
+    let own = String(decoding: path.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    // The runner is the toolchain's; the bundle that it loads is its argument.
+    let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own
+    return bundle.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
   }
 }

@@ -1,0 +1,176 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterStatus
+import Testing
+
+/// One rosterd's place on this machine: its upstream, a folder, and the settings that keep everything there.
+struct Site: Sendable {
+  let upstream: Simulator
+  let folder: String
+  /// By the names of environment variables; what a test does not set is made quick.
+  var settings: [String: String]
+
+  var cache: String { "\(folder)/state/roster.db" }
+  var socket: String { "\(folder)/status.sock" }
+  var tokenStore: String { "\(folder)/state/token.json" }
+
+  init(_ scenario: Scenario, _ settings: [String: String]) async throws {
+    var template = Array("\(FileManager.default.temporaryDirectory.path)/rosterd-XXXXXX".utf8CString)
+    folder = String(cString: try #require(mkdtemp(&template)))
+    upstream = try await Simulator.start(scenario)
+    self.settings = [
+      "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "", "STATE_DIRECTORY": "\(folder)/state",
+      "RUNTIME_DIRECTORY": folder, "CREDENTIALS_DIRECTORY": folder, "ROSTERD_UPSTREAM_BASE_URL": upstream.baseURL,
+      "ROSTERD_SYNC_INTERVAL": "1h", "ROSTERD_SYNC_JITTER": "0s", "ROSTERD_RETRY_BASE_DELAY": "0s",
+      "ROSTERD_RETRY_JITTER": "0s", "ROSTERD_LOG_FORMAT": "text",
+    ].merging(settings) { $1 }
+    for (name, secret) in upstream.credentials.files {
+      try Data(secret.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+    }
+    let flow = scenario.tokens.flow
+    if flow != .none, settings["ROSTERD_AUTH_FLOW"] == nil {
+      self.settings["ROSTERD_AUTH_FLOW"] = flow.rawValue
+      if flow != .fixed { self.settings["ROSTERD_AUTH_TOKEN_URL"] = "/token" }
+    }
+  }
+
+  func remove() async {
+    await upstream.stop()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  // MARK: Programs
+
+  func rosterd(_ arguments: String..., with more: [String: String] = [:]) async throws -> Program.Outcome {
+    try await Program.run(try Program.built("rosterd"), arguments, environment: settings.merging(more) { $1 })
+  }
+
+  func start(_ arguments: String...) throws -> Program {
+    try Program(try Program.built("rosterd"), arguments, environment: settings)
+  }
+
+  func rosterctl(_ arguments: String...) async throws -> Program.Outcome {
+    try await Program.run(
+      try Program.built("rosterctl"), arguments, environment: ["ROSTERD_STATUS_SOCKET": socket])
+  }
+
+  /// One sync to its end, whose row it returns.
+  func sync(exit: Int32 = 0, with more: [String: String] = [:]) async throws -> SyncReport {
+    let outcome = try await rosterd("sync", "--json", with: more)
+    try #require(outcome.exit == exit, "\(outcome.error)")
+    return try JSONDecoder().decode(SyncReport.self, from: Data(outcome.output.utf8))
+  }
+
+  /// Runs the daemon from READY on; one that still runs at the end of `body` is killed.
+  func withDaemon(_ body: (Program, NotifySocket) async throws -> Void) async throws {
+    let path = "\(folder)/notify-\(UInt32.random(in: 0 ... .max))"
+    let notify = try NotifySocket(path: path)
+    defer { notify.close() }
+    let daemon = try Program(
+      try Program.built("rosterd"), ["run"], environment: settings.merging(["NOTIFY_SOCKET": path]) { $1 },
+      ended: notify.close)
+    try #require(await notify.first { $0.contains("READY=1") } != nil, "\(daemon.complaints)")
+    try await body(daemon, notify)
+  }
+
+  func status() async throws -> DaemonStatus {
+    let answer = try await StatusClient(socket: socket).send("GET", "/v1/status")
+    return try JSONDecoder().decode(DaemonStatus.self, from: Data(answer.body))
+  }
+
+  func curl(_ target: String) async throws -> (body: String, status: String) {
+    let arguments = ["-sS", "-w", "\n%{http_code}", "--unix-socket", socket, "http://localhost\(target)"]
+    let lines = try await Program.run(try Program.tool("curl"), arguments).output
+      .split(separator: "\n", omittingEmptySubsequences: false)
+    return (lines.dropLast().joined(separator: "\n"), String(lines.last ?? ""))
+  }
+
+  // MARK: The cache, as other tools read it
+
+  /// Rows of texts; NULL is `NULL`.
+  func rows(_ sql: String, of path: String? = nil) async throws -> [[String]] {
+    let arguments = [
+      "-readonly", "-list", "-separator", Self.unit, "-newline", Self.record, "-nullvalue", "NULL", path ?? cache,
+      ".timeout 5000", sql,
+    ]
+    let outcome = try await Program.run(try Program.tool("sqlite3"), arguments)
+    try #require(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
+    return outcome.output.split(separator: Self.record).map {
+      $0.split(separator: Self.unit, omittingEmptySubsequences: false).map(String.init)
+    }
+  }
+
+  /// Whether the cache holds upstream's characters, each column and episode of them, and nothing else.
+  func expectUpstream(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    let characters = upstream.characters.sorted { $0.id < $1.id }
+    let found = try await rows(
+      """
+      SELECT id, name, status, species, type, gender, origin_name, origin_url, location_name, location_url, image, url,
+        created, extra FROM characters ORDER BY id
+      """)
+    #expect(found == characters.map(\.row), sourceLocation: sourceLocation)
+    let episodes = try await rows("SELECT * FROM character_episodes ORDER BY character_id, position")
+    let expected = characters.flatMap { character in
+      character.episodes.enumerated().map { ["\(character.id)", "\($0.offset)", $0.element] }
+    }
+    #expect(episodes == expected, sourceLocation: sourceLocation)
+  }
+
+  /// All that readers see but `syncs`.
+  func snapshot() async throws -> [[String]] {
+    var all: [[String]] = []
+    for table in ["characters", "character_episodes", "changes", "rejects", "cache_info"] {
+      all += try await rows("SELECT * FROM \(table)")
+    }
+    return all
+  }
+
+  // Control characters that ASCII has for this, and no text of a test holds.
+  private static let unit = "\u{1F}"
+  private static let record = "\u{1E}"
+}
+
+extension Character {
+  fileprivate var row: [String] {
+    [
+      "\(id)", name, status, species, type, gender, origin.name, origin.url, location.name, location.url, image, url,
+      created, extra ?? "NULL",
+    ]
+  }
+}
+
+/// A site of its own, gone with all its processes when `body` returns.
+func withSite(
+  _ scenario: Scenario = Scenario(), _ settings: [String: String] = [:], _ body: (Site) async throws -> Void
+) async throws {
+  let site = try await Site(scenario, settings)
+  do { try await body(site) } catch {
+    await site.remove()
+    throw error
+  }
+  await site.remove()
+}
+
+extension Scenario {
+  /// So many pages of 20, the last of them full.
+  static func pages(_ count: Int, tokens: Tokens = Tokens(), rules: [Rule] = []) -> Scenario {
+    Scenario(characters: Characters.made(count * 20), tokens: tokens, rules: rules)
+  }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): a test that fails can be run again as it was.
+struct SeededDice: RandomNumberGenerator {
+  var state: UInt64
+
+  init(seed: Int) { state = UInt64(seed) }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}

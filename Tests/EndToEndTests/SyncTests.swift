@@ -1,0 +1,94 @@
+import FoundationEssentials
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// `rosterd sync`, the real program.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct SyncTests {
+  @Test("P1, P5, P6: a sync stores every column and episode; the next one transfers and writes nothing")
+  func all() async throws {
+    try await withSite { site in
+      let first = try await site.sync()
+      #expect(first.outcome == .published && first.exit == 0 && first.error == nil)
+      #expect([first.pages, first.characters, first.added, first.requests] == [42, 826, 826, 42])
+      try await site.expectUpstream()
+      let before = try await site.snapshot()
+
+      let second = try await site.sync()
+      #expect(second.outcome == .unchanged)
+      #expect([second.requests, second.notModified, second.bytes] == [42, 42, 0])
+      #expect(site.upstream.counts.pages(answered: 304) == 42)
+      // cache_info alone tells that it was verified later.
+      #expect(try await site.snapshot().dropLast() == before.dropLast())
+    }
+  }
+
+  @Test("Empty fields, quotes, controls, non-ASCII and unknown fields arrive as upstream sends them (P10)")
+  func texts() async throws {
+    var scenario = Scenario(characters: Characters.made(3))
+    scenario.characters[0].name = "\"Zoë\"\\\t\n\r 美咲 👩‍👩‍👧 e\u{301} <&'> /"
+    scenario.characters[1] = Character(id: 2)
+    scenario.characters[2].extra = #"{"power":1e400,"tags":["ä",null]}"#
+    try await withSite(scenario) { site in
+      #expect(try await site.sync().characters == 3)
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test("P1: as many pages are in flight as concurrency says, and never more", arguments: [1, 3, 16])
+  func concurrency(limit: Int) async throws {
+    try await withSite(.pages(33), ["ROSTERD_SYNC_CONCURRENCY": "\(limit)"]) { site in
+      site.upstream.hold(.pages(2...33))
+      let sync = try site.start("sync")
+      try await site.upstream.waitFor { $0.held == limit }
+      site.upstream.release()
+      #expect(try await sync.end().exit == 0)
+      let counts = site.upstream.counts
+      #expect(counts.peakInFlight == limit)
+      #expect(counts.connections <= limit + 1)
+    }
+  }
+
+  @Test("Changed, added and missing characters: changes tells what came; nobody is dropped unasked (P8)")
+  func next() async throws {
+    try await withSite { site in
+      _ = try await site.sync()
+      site.upstream.update { characters in
+        characters[4].name = "Somebody Else"
+        characters[5].episodes = []
+        characters.append(Character(id: 9_223_372_036_854_775_807, name: "The last"))
+        characters.remove(at: 0)
+      }
+      let report = try await site.sync()
+      #expect([report.added, report.changed, report.removed] == [1, 2, 1])
+      try await site.expectUpstream()
+      let changes = try await site.rows("SELECT kind, character_id FROM changes ORDER BY id")
+      #expect(changes == [["removed", "1"], ["changed", "5"], ["changed", "6"], ["added", "9223372036854775807"]])
+      #expect(site.upstream.counts.byIDRequests.count == 1)
+    }
+  }
+
+  @Test("P3: a failed sync leaves the snapshot as it was, and its row")
+  func failed() async throws {
+    try await withSite { site in
+      _ = try await site.sync()
+      let before = try await site.snapshot()
+      site.upstream.update { characters in characters = characters.map { $0.marked(2) } }
+      site.upstream.configure { scenario in scenario.rules = [.on(.page(30), .status(501))] }
+      let report = try await site.sync(exit: 65)
+      #expect(report.outcome == .failed && report.exit == 65)
+      #expect(try await site.snapshot() == before)
+      let row = try await site.rows("SELECT outcome, exit, error FROM syncs WHERE id = \(report.id)")
+      #expect(row == [["failed", "65", report.error ?? ""]])
+    }
+  }
+
+  @Test("Without --json nothing is on stdout, and what was synced is one line of the log")
+  func quiet() async throws {
+    try await withSite { site in
+      let outcome = try await site.rosterd("sync")
+      #expect(outcome.exit == 0 && outcome.output.isEmpty)
+      #expect(outcome.error.split(separator: "\n").count == 1)
+    }
+  }
+}
