@@ -4,13 +4,19 @@ import RosterModel
 extension Interceptor {
   /// Follows up to five redirects within one origin (P11); a token never goes along to another (T8).
   package static let redirects = Interceptor { request, next in
-    var request = request
-    for hop in 0...mostRedirects {
-      let response = try await Cause.$hop.withValue(hop) { try await next(request) }
-      guard let location = response.redirect else { return response }
-      request.url = try target(of: location, from: request)
+    var hopped = request
+    do {
+      for hop in 0...mostRedirects {
+        let response = try await Cause.$hop.withValue(hop) { [hopped] in try await next(hopped) }
+        guard let location = response.redirect else { return response }
+        hopped.url = try target(of: location, from: hopped)
+      }
+      throw refused(hopped, "upstream redirects more than \(mostRedirects) times")
+    } catch var failure as Failure where failure.subject == hopped.url {
+      // Where a redirect leads is upstream's text, and may repeat a secret (T9).
+      failure.subject = request.url
+      throw failure
     }
-    throw refused(request, "upstream redirects more than \(mostRedirects) times")
   }
 
   private static let mostRedirects = 5
