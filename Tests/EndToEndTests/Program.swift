@@ -40,7 +40,8 @@ final class Program: Sendable {
   }
 
   deinit {
-    kill(-pid, SIGKILL)
+    // Once it has ended, its pid may be another's.
+    if !hasEnded.withLock({ $0 }) { kill(pid, SIGKILL) }
     try? FileManager.default.removeItem(at: folder)
   }
 
