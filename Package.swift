@@ -89,7 +89,7 @@ let package = Package(
       name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     program(
       "rosterd",
-      ["RosterModel", "RosterDaemon", "RosterSimulator", "RosterStatus", "RosterTerminal", log]),
+      ["RosterModel", "RosterDaemon", "RosterSimulator", "RosterStatus", "RosterSystemd", "RosterTerminal", log]),
     program(
       "rosterctl", ["RosterModel", "RosterDaemon", "RosterCache", "RosterStatus", "RosterTerminal"]),
 
@@ -110,7 +110,7 @@ let package = Package(
     tests(of: "RosterTerminal"),
     tests(
       of: "RosterDaemon",
-      ["RosterAuth", "RosterFetch", "RosterCache", "RosterStatus", "RosterSimulator"]),
+      ["RosterAuth", "RosterFetch", "RosterCache", "RosterStatus", "RosterSystemd", "RosterSimulator", log]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

@@ -1,170 +1,224 @@
-import FoundationEssentials
 import Glibc
-import RosterAuth
-import RosterFetch
-import RosterModel
 
 extension Configuration {
-  /// Reads the file and the environment, which wins. Throws every fault at once.
+  /// Reads the file and the environment, which wins, and checks all of it; touches nothing.
   /// - Parameters:
-  ///   - file: named by the user, must exist; nil: the default one, which need not.
-  ///   - isRoot: where the defaults are.
-  /// - Returns: the configuration, and a warning for each ROSTERD_ variable that is none.
+  ///   - file: As `--config` names it, and must exist; nil: the default file, if it is there.
+  ///   - isRoot: Whose defaults hold.
+  /// - Returns: The configuration, and a sentence for each `ROSTERD_` variable that is unknown.
   package static func load(
-    file: String?, environment: [String: String], isRoot: Bool
+    file: String?, environment: [String: String], isRoot: Bool = geteuid() == 0
   ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
-    let defaults = DefaultPaths(environment: environment, isRoot: isRoot)
-    var reader = ConfigurationReader(defaults)
-    reader.read(file: file ?? defaults.configuration, mustExist: file != nil)
-    let warnings = reader.read(environment: environment)
-    reader.checkTogether()
-    guard reader.faults.isEmpty else { throw ConfigurationFaults(faults: reader.faults) }
-    return (reader.configuration, warnings)
-  }
-
-  /// TOML that `load` takes again, every key, with the values of secret-looking headers masked.
-  package func rendered() -> String {
-    var shown = self
-    for name in upstream.headers.keys where HeaderName.looksSecret(name) { shown.upstream.headers[name] = "masked" }
-    var text = ""
-    var section = ""
-    for key in Key.all {
-      if key.section != section {
-        section = key.section
-        text += "\(text.isEmpty ? "" : "\n")[\(section)]\n"
-      }
-      text += "\(key.path.last ?? "") = \(key.show(shown).toml)\n"
-    }
-    return text
+    let defaults = Defaults(environment: environment, isRoot: isRoot)
+    var reader = ConfigurationReader()
+    reader.readFile(file ?? defaults.configurationFile, mustExist: file != nil)
+    reader.readEnvironment(environment)
+    reader.fillIn(defaults)
+    reader.check()
+    guard reader.mistakes.isEmpty else { throw ConfigurationFaults(faults: reader.faults) }
+    return (reader.configuration, reader.warnings)
   }
 }
 
-/// Collects values, where each came from, and what is wrong.
-private struct ConfigurationReader {
-  private(set) var configuration: Configuration
-  private(set) var faults: [ConfigurationFaults.Fault] = []
-  /// By key, of those that were set.
-  private var places: [String: String] = [:]
+/// Gathers what file and environment say, and everything that is wrong with it.
+struct ConfigurationReader {
+  /// A mistake and where it was made.
+  private struct Misplaced {
+    enum Place {
+      case file(line: Int?, key: String? = nil)
+      case path([String])
+      case variable(String)
+      case nowhere(key: String)
+    }
 
-  init(_ defaults: DefaultPaths) {
-    configuration = Configuration(defaults)
+    var place: Place
+    var mistake: Mistake
+    var allowed: String
   }
 
-  mutating func read(file: String, mustExist: Bool) {
-    if !mustExist, access(file, F_OK) != 0, errno == ENOENT { return }
-    configuration.path = file
-    guard let data = FileManager.default.contents(atPath: file) else {
-      return fault(file, nil, "cannot be read (\(Self.whyUnreadable(file)))")
-    }
-    guard let text = String(data: data, encoding: .utf8) else { return fault(file, nil, "is not UTF-8") }
-    do throws(TOMLText.SyntaxFault) {
-      let document = try TOMLText(text)
-      for key in Key.all where key.section != "upstream.headers" {
-        guard let setting = Self.find(key.path[...], in: .table(document.root)) else { continue }
-        set(key, setting, at: "\(file):\(document.line(of: key.path) ?? 1)")
-      }
-      findUnknown(in: document.root, below: [], document, file)
+  private(set) var configuration = Configuration()
+  private(set) var warnings: [String] = []
+  private var misplaced: [Misplaced] = []
+  private var document: TOMLDocument?
+  private var file = ""
+  private var keysInFile: Set<String> = []
+  private var variables: [String: String] = [:]
+  private var refused: Set<String> = []
+
+  var mistakes: [Mistake] { misplaced.map(\.mistake) }
+
+  // MARK: - The file
+
+  /// Far above any file that people write; a search for lines need not cope with more.
+  private static let mostBytes = 64 * 1024
+
+  mutating func readFile(_ path: String, mustExist: Bool) {
+    file = path
+    let bytes: [UInt8]
+    do {
+      bytes = try contents(of: path, limit: Self.mostBytes)
+    } catch  where error.code == ENOENT && !mustExist {
+      return
     } catch {
-      fault("\(file):\(error.line)", nil, "is not TOML: \(error.problem)")
+      return refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 64 KiB")
+    }
+    configuration.path = path
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      return refuseFile(Self.lineOfInvalidText(bytes), "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
+    }
+    do {
+      let document = try TOMLDocument(text, known: Self.words)
+      self.document = document
+      readTable(document.items, below: [])
+    } catch {
+      let mistake = Mistake("is not TOML: \(error.cause)")
+      let key = Self.key(in: text, line: error.line)
+      let place = Misplaced.Place.file(line: error.line, key: key?.name)
+      let allowed = key.map { "\($0.allowed), in TOML 1.0, once" } ?? "TOML 1.0, each key and table once"
+      misplaced.append(Misplaced(place: place, mistake: mistake, allowed: allowed))
     }
   }
 
-  mutating func read(environment: [String: String]) -> [String] {
-    for key in Key.all {
-      guard let text = environment[key.variable] else { continue }
-      do throws(TOMLText.SyntaxFault) {
-        set(key, key.isText ? .string(text) : try TOMLText.value(text), at: key.variable)
-      } catch {
-        fault(key.variable, key, "is not a value in TOML syntax")
+  private mutating func readTable(_ items: [String: TOMLItem], below: [String]) {
+    for (name, item) in items.sorted(by: { $0.key < $1.key }) {
+      let path = below + [name]
+      if let key = ConfigurationKey.all.first(where: { $0.path == path }) {
+        keysInFile.insert(key.name)
+        read(key, item, at: .path(path))
+      } else if !Self.names(in: path).isEmpty {
+        if case .table(let inner) = item {
+          readTable(inner, below: path)
+        } else {
+          let mistake = Mistake(item.isNot("a table"))
+          misplaced.append(Misplaced(place: .path(path), mistake: mistake, allowed: "[\(Self.shown(path))]"))
+        }
+      } else {
+        let allowed = Self.names(in: below).joined(separator: ", ")
+        misplaced.append(Misplaced(place: .path(path), mistake: Mistake("is unknown"), allowed: allowed))
       }
     }
-    let known = Set(Key.all.map(\.variable))
-    return environment.keys.sorted().filter { $0.hasPrefix("ROSTERD_") && !known.contains($0) }
-      .map { "\($0) is set, but there is no such key" }
   }
 
-  private mutating func set(_ key: Key, _ setting: Setting, at place: String) {
-    if let problem = key.read(setting, &configuration) { return fault(place, key, problem) }
-    places[key.name] = place
+  private mutating func refuseFile(_ line: Int?, _ problem: String, allowed: String) {
+    misplaced.append(Misplaced(place: .file(line: line), mistake: Mistake(problem), allowed: allowed))
   }
 
-  private mutating func findUnknown(
-    in table: [String: Setting], below path: [String], _ document: TOMLText, _ file: String
-  ) {
-    for (name, setting) in table.sorted(by: { $0.key < $1.key }) {
-      let whole = path + [name]
-      let dotted = whole.joined(separator: ".")
-      if Key.all.contains(where: { $0.name == dotted }) { continue }
-      if case .table(let members) = setting, Key.all.contains(where: { $0.name.hasPrefix(dotted + ".") }) {
-        findUnknown(in: members, below: whole, document, file)
+  // MARK: - The environment
+
+  mutating func readEnvironment(_ environment: [String: String]) {
+    for (variable, text) in environment.sorted(by: { $0.key < $1.key })
+    where variable.hasPrefix(ConfigurationKey.variablePrefix) {
+      guard let key = ConfigurationKey.all.first(where: { $0.variable == variable }) else {
+        warnings.append("\(variable) names no key of rosterd and is ignored")
         continue
       }
-      let place = "\(file):\(document.line(of: whole) ?? 1)"
-      faults.append(.init(place: place, key: dotted, problem: "is unknown", allowed: Self.names(below: path)))
+      variables[key.name] = variable
+      refused.remove(key.name)
+      if let item = key.isBare ? .string(text) : TOMLDocument.item(text) {
+        read(key, item, at: .variable(variable))
+      } else {
+        refuse(key, Mistake("is not \(key.type) in TOML's notation"), at: .variable(variable))
+      }
     }
   }
 
-  private static func names(below path: [String]) -> String {
-    let depth = path.count
-    let names = Key.all.filter { $0.path.count > depth && Array($0.path.prefix(depth)) == path }.map { $0.path[depth] }
-    return Set(names).sorted().joined(separator: ", ")
-  }
-
-  private static func find(_ path: ArraySlice<String>, in setting: Setting) -> Setting? {
-    guard let name = path.first else { return setting }
-    guard case .table(let members) = setting, let member = members[name] else { return nil }
-    return find(path.dropFirst(), in: member)
-  }
-
-  private static func whyUnreadable(_ file: String) -> String {
-    access(file, R_OK) == 0 ? "it is no file" : String(cString: strerror(errno))
-  }
-
-  private mutating func fault(_ place: String, _ key: Key?, _ problem: String) {
-    faults.append(.init(place: place, key: key?.name, problem: problem, allowed: key?.allowed))
-  }
-}
-
-// MARK: What must fit together
-
-extension ConfigurationReader {
-  mutating func checkTogether() {
-    if configuration.retry.maxDelay < configuration.retry.baseDelay {
-      reject(
-        "retry.max_delay", or: "retry.base_delay", "is below retry.base_delay (\(configuration.retry.baseDelay.text))")
-    }
-    checkTokenURL()
-    if configuration.auth.flow != .none,
-      configuration.upstream.headers.keys.contains(where: { $0.lowercased() == "authorization" })
-    {
-      reject("upstream.headers", or: "auth.flow", "holds Authorization, which auth.flow sends itself")
-    }
-    if !configuration.upstream.caFile.isEmpty, access(configuration.upstream.caFile, R_OK) != 0 {
-      reject("upstream.tls.ca_file", or: nil, "cannot be read (\(String(cString: strerror(errno))))")
+  private mutating func read(_ key: ConfigurationKey, _ item: TOMLItem, at place: Misplaced.Place) {
+    do {
+      try key.read(item, &configuration)
+    } catch {
+      for mistake in error.list { refuse(key, mistake, at: place) }
     }
   }
 
-  private mutating func checkTokenURL() {
-    guard configuration.auth.flow.refreshes || !configuration.auth.tokenURL.isEmpty else { return }
-    if configuration.auth.tokenURL.isEmpty {
-      return reject(
-        "auth.token_url", or: "auth.flow", "is empty, and auth.flow = \"\(configuration.auth.flow.rawValue)\" needs it")
-    }
-    guard let token = Origin(url: configuration.tokenURL), let base = Origin(url: configuration.upstream.baseURL) else {
-      return reject("auth.token_url", or: nil, "is neither an http or https URL nor a path")
-    }
-    if URL(string: configuration.tokenURL)?.user() != nil {
-      reject("auth.token_url", or: nil, "holds a user or a password")
-    }
-    if base.scheme == "https", token.scheme == "http" {
-      reject("auth.token_url", or: nil, "is http where upstream.base_url is https")
+  private mutating func refuse(_ key: ConfigurationKey, _ mistake: Mistake, at place: Misplaced.Place) {
+    refused.insert(key.name)
+    var place = place
+    if let entry = mistake.entry, case .path(let path) = place { place = .path(path + [entry]) }
+    misplaced.append(Misplaced(place: place, mistake: mistake, allowed: mistake.allowed ?? key.allowed))
+  }
+
+  // MARK: - What is left out, and what contradicts itself
+
+  mutating func fillIn(_ defaults: Defaults) {
+    configuration.fillIn(defaults)
+  }
+
+  mutating func check() {
+    for conflict in configuration.conflicts() where refused.isDisjoint(with: conflict.keys) {
+      let mistake = Mistake(conflict.problem, allowed: conflict.allowed, entry: conflict.entry)
+      misplaced.append(Misplaced(place: place(of: conflict), mistake: mistake, allowed: conflict.allowed))
     }
   }
 
-  /// The place of the key that was set; of the other where only that one was.
-  private mutating func reject(_ name: String, or other: String?, _ problem: String) {
-    guard let key = Key.all.first(where: { $0.name == name }) else { return }
-    let place = places[name] ?? other.flatMap { places[$0] } ?? key.variable
-    fault(place, key, problem)
+  /// The first of the keys that somebody set is where it can be mended.
+  private func place(of conflict: Conflict) -> Misplaced.Place {
+    for key in conflict.keys {
+      if let variable = variables[key] { return .variable(variable) }
+      if keysInFile.contains(key) {
+        let entry = key == conflict.keys.first ? conflict.entry.map { [$0] } ?? [] : []
+        return .path(key.split(separator: ".").map(String.init) + entry)
+      }
+    }
+    return .nowhere(key: conflict.keys.first ?? "")
+  }
+
+  // MARK: - Sentences
+
+  /// Those of the file first, by line.
+  var faults: [Fault] {
+    let lines = document?.lines() ?? [:]
+    let faults = misplaced.map { misplaced in
+      let mistake = misplaced.mistake
+      return switch misplaced.place {
+      case .file(let line, let key):
+        Fault(file: file, line: line, key: key, problem: mistake.problem, allowed: misplaced.allowed)
+      case .path(let path):
+        Fault(
+          file: file, line: lines[path], key: Self.shown(path), problem: mistake.problem, allowed: misplaced.allowed)
+      case .variable(let name):
+        Fault(
+          file: nil, line: nil, key: name, problem: (mistake.entry.map { "\($0): " } ?? "") + mistake.problem,
+          allowed: misplaced.allowed)
+      case .nowhere(let key):
+        Fault(file: nil, line: nil, key: key, problem: mistake.problem, allowed: misplaced.allowed)
+      }
+    }
+    let inFile = faults.filter { $0.file != nil }
+    return inFile.sorted { ($0.line ?? 0) < ($1.line ?? 0) } + faults.filter { $0.file == nil }
+  }
+
+  /// The next names below a path, in the order of the list; empty: it is no table.
+  private static func names(in path: [String]) -> [String] {
+    var names: [String] = []
+    for key in ConfigurationKey.all.map(\.path) where key.count > path.count && key.starts(with: path) {
+      if !names.contains(key[path.count]) { names.append(key[path.count]) }
+    }
+    return names
+  }
+
+  /// The words of all keys and tables: what a syntax error may repeat.
+  private static let words = Set(ConfigurationKey.all.flatMap { $0.path + [$0.name] })
+
+  /// As TOML writes it: what is not a bare key stands in quotes.
+  private static func shown(_ path: [String]) -> String {
+    path.map { name in
+      let isBare = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
+      return isBare ? name : quoted(name)
+    }.joined(separator: ".")
+  }
+
+  /// The key whose line it is in a file that does not parse, as far as its text tells.
+  private static func key(in text: String, line: Int) -> ConfigurationKey? {
+    let rows = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).prefix(line)
+      .map { String(Substring($0)).filter { !$0.isWhitespace } }
+    guard let row = rows.last, let end = row.firstIndex(of: "=") else { return nil }
+    let table = rows.last { $0.hasPrefix("[") && !$0.hasPrefix("[[") }.map { $0.dropFirst().prefix { $0 != "]" } + "." }
+    let name = (table ?? "") + row[..<end]
+    return ConfigurationKey.all.first { $0.name == name || name.hasPrefix("\($0.name).") }
+  }
+
+  private static func lineOfInvalidText(_ bytes: [UInt8]) -> Int? {
+    bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .firstIndex { String(validating: $0, as: UTF8.self) == nil }.map { $0 + 1 }
   }
 }

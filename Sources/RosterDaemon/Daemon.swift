@@ -5,17 +5,20 @@ import RosterCache
 package import RosterModel
 import RosterStatus
 import RosterSync
-import RosterSystemd
+package import RosterSystemd
 import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
 /// `rosterd run`: the loop, the status socket, what systemd is told; from start to the last thing it does.
 package struct Daemon: Service {
-  private let instance: Instance
-  private let loop: SyncLoop
+  let instance: Instance
+  let loop: SyncLoop
   private let server: StatusServer
-  private let notify: Notify
+  let notify: Notify
+  let schedule: LiveSchedule
+  let level: LogLevel
+  let reread: Reread?
   private let pulse = Pulse()
 
   /// P13 leaves 5 s; systemd's own limit is longer.
@@ -23,15 +26,21 @@ package struct Daemon: Service {
   /// T7: how long a refresh that was sent is waited for.
   private static let longestDrain = Duration.seconds(4)
 
+  /// Reads the configuration again, with its warnings; throws ConfigurationFaults.
+  package typealias Reread = @Sendable () throws -> (configuration: Configuration, warnings: [String])
+
   /// Runs until SIGTERM or SIGINT. Throws the Failure that kept it from starting.
-  /// - Parameter watching: is told everything that happens.
+  /// - Parameters:
+  ///   - reread: what SIGHUP does; nil: it is ignored.
+  ///   - watching: is told everything that happens.
   package static func run(
-    _ configuration: Configuration, clock: WallClock = .system, logger: Logger, watching: @escaping Report = { _ in }
+    _ configuration: Configuration, clock: WallClock = .system, logger: Logger, level: LogLevel = LogLevel(.info),
+    reread: Reread? = nil, watching: @escaping Report = { _ in }
   ) async throws {
     let notify = Notify()
     do {
       let instance = try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
-      let daemon = try Daemon(instance, notify: notify)
+      let daemon = try Daemon(instance, notify: notify, level: level, reread: reread)
       try await daemon.server.start()
       let group = ServiceGroup(
         configuration: .init(services: [daemon], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
@@ -42,16 +51,16 @@ package struct Daemon: Service {
     }
   }
 
-  private init(_ instance: Instance, notify: Notify) throws {
+  private init(_ instance: Instance, notify: Notify, level: LogLevel, reread: Reread?) throws {
     self.instance = instance
     self.notify = notify
-    let schedule = Mutex(Schedule(.init(instance.configuration)))
+    self.level = level
+    self.reread = reread
+    let schedule = LiveSchedule(Schedule(.init(instance.live.configuration)))
+    self.schedule = schedule
     loop = SyncLoop(clock: instance.clock) { wish, loop in
       instance.syncer(wish, begun: { await loop.begun($0) }) { report in
-        let now = instance.clock.now()
-        let next = schedule.withLock {
-          $0.next(after: report.outcome, at: now, hold: instance.heldUntil, random: .random(in: 0..<1))
-        }
+        let next = schedule.next(after: report.outcome, at: instance.clock.now(), hold: instance.heldUntil)
         await loop.ended(report, next: next)
         return next
       }
@@ -65,7 +74,7 @@ package struct Daemon: Service {
           SyncWish(allowRemoval: request.allowRemoval, retrySession: request.retrySession))
         return .init(sync: asked.id, joined: asked.joined)
       })
-    server = StatusServer(at: try Self.place(instance.configuration), routes: routes)
+    server = StatusServer(at: try Self.place(instance.live.configuration), routes: routes)
   }
 
   private static func place(_ configuration: Configuration) throws -> StatusServer.Place {
@@ -75,14 +84,19 @@ package struct Daemon: Service {
 
   package func run() async throws {
     let board = instance.board
+    // Before READY: from there on a SIGHUP may come.
+    let hangups = await UnixSignalsSequence(trapping: .sighup)
     notify.ready(status: board.message, now: instance.clock.now())
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
+      group.addTask { await self.reload(on: hangups) }
+      group.addTask { await self.instance.checkCache() }
       await withGracefulShutdownHandler {
         await cancelWhenGracefulShutdown { await self.loop.run() }
       } onGracefulShutdown: {
         notify.stopping()
+        instance.cache.interruptPublish()
         instance.reporter.report(Event(.daemonStopping))
       }
       group.cancelAll()

@@ -10,7 +10,7 @@ import RosterSync
 
 /// What one rosterd owns and works with, opened in order and closed in reverse: the one place where the adapters meet.
 struct Instance: Sendable {
-  let configuration: Configuration
+  let live: Live
   let cache: Cache
   let keeper: TokenKeeper
   let reporter: Reporter
@@ -18,7 +18,6 @@ struct Instance: Sendable {
   let logger: Logger
 
   private let locks: [Ownership]
-  private let transport: HTTPTransport
   private let hold = Hold()
 
   var board: StatusBoard { reporter.board }
@@ -29,43 +28,66 @@ struct Instance: Sendable {
   static func open(
     _ configuration: Configuration, clock: WallClock, logger: Logger, watching: @escaping Report = { _ in }
   ) async throws -> Instance {
+    // Before its lock file is made: that one tells a damaged cache of ours from a file of somebody else.
+    let standing = try CacheFile.inspect(configuration.cache.path)
     let locks = try lock(configuration)
     let cache = try await Cache.open(
-      path: configuration.cache.path, upstream: configuration.upstream.baseURL, now: clock.now(), logger: logger)
-    let facts = try await cache.facts()
-    let board = StatusBoard(
-      pid: getpid(), startedAt: clock.now(), baseURL: configuration.upstream.baseURL, cachePath: cache.path,
-      config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
-      clock: clock, cache: .init(facts), last: facts.last)
-    let reporter = Reporter(board: board, logger: logger, watching: watching)
-    let transport = HTTPTransport(.init(configuration))
-    let keeper = TokenKeeper(
-      settings: TokenSettings(configuration), credentials: Credentials.read(from:), send: transport.send, clock: clock,
-      report: reporter.report, onStatus: board.token, logger: logger)
-    do { try await keeper.open() } catch {
-      try await transport.shutdown()
+      path: configuration.cache.path, upstream: configuration.upstream.baseURL, standing: standing, now: clock.now(),
+      logger: logger)
+    let live = Live(configuration)
+    do {
+      let board = board(configuration, clock, try await cache.facts())
+      let reporter = Reporter(board: board, logger: logger, watching: watching)
+      let keeper = TokenKeeper(
+        settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) },
+        send: { try await live.transport.send($0) }, clock: clock, report: reporter.report, onStatus: board.token,
+        logger: logger)
+      try await keeper.open()
+      return Instance(
+        live: live, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger, locks: locks)
+    } catch {
+      try await live.close()
       await cache.close()
       throw error
     }
-    return Instance(
-      configuration: configuration, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger,
-      locks: locks, transport: transport)
   }
 
   private static func lock(_ configuration: Configuration) throws -> [Ownership] {
     try makeFolder(of: configuration.cache.path, mode: 0o755)
-    var locks = [try Ownership.take(configuration.cache.path)]
+    var locks = [try Ownership(of: configuration.cache.path)]
     if configuration.auth.flow.refreshes {
       try makeFolder(of: configuration.auth.tokenStore, mode: 0o700)
-      locks.append(try Ownership.take(configuration.auth.tokenStore))
+      locks.append(try Ownership(of: configuration.auth.tokenStore))
     }
     return locks
+  }
+
+  private static func board(
+    _ configuration: Configuration, _ clock: WallClock, _ facts: RosterCache.CacheFacts
+  ) -> StatusBoard {
+    StatusBoard(
+      pid: getpid(), startedAt: clock.now(), baseURL: configuration.upstream.baseURL,
+      cachePath: configuration.cache.path,
+      config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
+      clock: clock, cache: .init(facts), last: facts.last)
+  }
+
+  /// After an unclean stop: reads the whole cache, and makes it anew where it is damaged.
+  func checkCache() async {
+    guard await cache.opened.wasUnclean else { return }
+    do {
+      if try await !cache.check() { _ = try await cache.recover(at: clock.now()) }
+    } catch is CancellationError {
+      return
+    } catch {
+      logger.error("the cache could not be checked: \(error)")
+    }
   }
 
   /// The caller bounds it (P13).
   func close() async {
     await keeper.drain()
-    do { try await transport.shutdown() } catch { logger.warning("closing connections: \(error)") }
+    do { try await live.close() } catch { logger.warning("closing connections: \(error)") }
     await cache.close()
   }
 
@@ -74,8 +96,9 @@ struct Instance: Sendable {
     _ wish: SyncWish, begun: @escaping @Sendable (Int64) async -> Void = { _ in },
     ended: @escaping @Sendable (SyncReport) async -> Date? = { _ in nil }
   ) -> Syncer {
+    let configuration = live.configuration
     let upstream = Upstream(
-      configuration: configuration, transport: transport, keeper: keeper, hold: hold, board: board, clock: clock,
+      configuration: configuration, transport: live.transport, keeper: keeper, hold: hold, board: board, clock: clock,
       logger: logger)
     return Syncer(
       upstream: configuration.upstream.baseURL, maxRemoval: configuration.sync.maxRemoval,
@@ -94,7 +117,12 @@ extension Instance {
     let cache = cache
     let history = upstream.configuration.cache.history
     return Syncer.Steps(
-      begin: { try await cache.begin(at: $0) },
+      begin: { date in
+        do { return try await cache.begin(at: date) } catch {
+          guard try await cache.recover(at: date) != nil else { throw error }
+          return try await cache.begin(at: date)
+        }
+      },
       begun: { report, tally in
         self.reporter.began(report, tally)
         await begun(report.id)
@@ -126,7 +154,10 @@ extension Instance {
           cache.interruptPublish()
         }
       },
-      end: { try await cache.end($0, at: self.clock.now(), history: history) },
+      end: { report in
+        _ = try await cache.recover(at: self.clock.now())
+        try await cache.end(report, at: self.clock.now(), history: history)
+      },
       ended: { report in
         await self.finish(report, next: await ended(report))
       })
@@ -162,6 +193,7 @@ extension Instance {
   private func finish(_ report: SyncReport, next: Date?) async {
     var facts = RosterStatus.CacheFacts()
     do { facts = .init(try await cache.facts()) } catch { logger.error("cannot read the cache: \(error)") }
+    do { try await live.closeRetired() } catch { logger.warning("closing connections: \(error)") }
     reporter.ended(report, cache: facts, next: next)
   }
 }

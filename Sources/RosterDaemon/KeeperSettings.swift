@@ -7,10 +7,11 @@ import RosterStatus
 extension TokenSettings {
   init(_ configuration: Configuration) {
     self.init(
-      flow: configuration.auth.flow, tokenURL: configuration.tokenURL, scope: configuration.auth.scope,
+      flow: configuration.auth.flow, tokenURL: configuration.resolvedTokenURL ?? "", scope: configuration.auth.scope,
       earlyRefresh: configuration.auth.earlyRefresh,
       baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
-      tokenOrigin: Origin(url: configuration.tokenURL)?.description ?? "", storePath: configuration.auth.tokenStore,
+      tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
+      storePath: configuration.auth.tokenStore,
       credentialsDirectory: configuration.auth.credentialsDir,
       credentialsNeedRestart: configuration.auth.credentialsNeedRestart, retry: RetryDelays(configuration.retry))
   }

@@ -1,50 +1,57 @@
 import Glibc
 package import RosterModel
-import Synchronization
 
-/// The right to write a cache or a token store, held by one process at a time through flock(2) on `<path>.lock` (P14). The file stays
-/// when the right is given up: removing it would let two processes lock two files of one name.
+/// The right to write a cache or a token store, which one process has at a time (P14).
+///
+/// It is a lock on `<path>.lock`, held until this value goes away or the process ends, however it ends (flock(2)). The file
+/// stays, so that no two processes can lock two files of that name. It tells who has it: pid and program.
 package final class Ownership: Sendable {
-  private let descriptor: Int32
+  private let descriptor: CInt
 
-  private init(descriptor: Int32) { self.descriptor = descriptor }
-
-  deinit { Glibc.close(descriptor) }
-
-  /// Throws a Failure: 75 where another process has it, 73 where the lock file cannot be opened.
-  package static func take(_ path: String) throws(Failure) -> Ownership {
+  /// - Parameters:
+  ///   - path: What is to be owned.
+  ///   - program: Whom the lock file names.
+  /// - Throws: 75 where another process has it, 73 where the lock cannot be made.
+  package init(of path: String, program: String = "rosterd") throws(Failure) {
     let lock = "\(path).lock"
-    let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw cannotOpen(lock) }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      let holder = Self.holder(descriptor)
-      Glibc.close(descriptor)
-      throw owned(path, by: holder)
+    descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, Self.mode)
+    guard descriptor >= 0 else { throw Self.cannotLock(lock, .last) }
+    // From here on deinit closes the descriptor.
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      if errno == EINTR { continue }
+      if errno == EWOULDBLOCK { throw Self.owned(path, by: Self.holder(descriptor)) }
+      throw Self.cannotLock(lock, .last)
     }
-    fchmod(descriptor, 0o600)
-    let text = Array("\(getpid()) rosterd\n".utf8)
-    // What the file says helps people; the lock is what counts.
-    if ftruncate(descriptor, 0) == 0 { _ = pwrite(descriptor, text, text.count, 0) }
-    return Ownership(descriptor: descriptor)
+    let text = Array("\(getpid()) \(program)\n".utf8)
+    guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, text, text.count, 0) == text.count else {
+      throw Self.cannotLock(lock, .last)
+    }
   }
 
-  private static func holder(_ descriptor: Int32) -> String {
-    var bytes = [UInt8](repeating: 0, count: 64)
+  deinit { close(descriptor) }
+
+  private static let mode: mode_t = 0o600
+
+  /// "4711 rosterd run", as its holder wrote it; nil where it has not yet.
+  private static func holder(_ descriptor: CInt) -> (pid: Int, program: String)? {
+    var bytes = [UInt8](repeating: 0, count: 256)
     let count = pread(descriptor, &bytes, bytes.count, 0)
-    let words = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(whereSeparator: \.isWhitespace)
-    guard words.count >= 2, Int32(words[0]) != nil else { return "another process" }
-    return "\(words[1]) with pid \(words[0])"
+    let words = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).split(
+      maxSplits: 1, whereSeparator: \.isWhitespace)
+    guard words.count == 2, let pid = Int(words[0]) else { return nil }
+    return (pid, words[1].filter { !$0.isNewline })
   }
 
-  private static func owned(_ path: String, by holder: String) -> Failure {
+  private static func owned(_ path: String, by holder: (pid: Int, program: String)?) -> Failure {
     Failure(
-      .owned, step: "own", subject: path, cause: "\(holder) owns it",
-      hint: "ask that one for a sync with `rosterctl sync`, or stop it first")
+      .owned, step: "own", subject: path,
+      cause: holder.map { "\($0.program) has it, pid \($0.pid)" } ?? "another rosterd has it, of unknown pid",
+      hint: "ask the one that runs for a sync with `rosterctl sync`, or stop it")
   }
 
-  private static func cannotOpen(_ lock: String) -> Failure {
+  private static func cannotLock(_ lock: String, _ error: SystemError) -> Failure {
     Failure(
-      .cannotWrite, step: "lock", subject: lock, cause: String(cString: strerror(errno)),
-      hint: "see who owns the folder, and whether this user may write to it")
+      .cannotWrite, step: "lock", subject: lock, cause: error.text,
+      hint: "see whether its folder is there and rosterd may write to it")
   }
 }

@@ -3,14 +3,14 @@ import RosterAuth
 import RosterFetch
 import RosterModel
 import RosterSync
-import RosterSystemd
+package import RosterSystemd
 
 // What each part takes of the configuration.
 
 extension Configuration {
-  package func logger() -> Logger {
-    rosterLog(
-      format: LogFormat(rawValue: log.format) ?? .auto, level: LogLevel(Logger.Level(rawValue: log.level) ?? .info))
+  /// - Parameter level: what a reload changes; nil: nothing will.
+  package func logger(level: LogLevel? = nil) -> Logger {
+    rosterLog(format: log.format, level: level ?? LogLevel(log.level))
   }
 }
 
@@ -19,7 +19,7 @@ extension HTTPTransport.Settings {
     let upstream = configuration.upstream
     self.init(
       timeout: upstream.timeout, connections: configuration.sync.concurrency,
-      caFile: upstream.caFile.isEmpty ? nil : upstream.caFile)
+      caFile: upstream.tls.caFile.isEmpty ? nil : upstream.tls.caFile)
   }
 }
 

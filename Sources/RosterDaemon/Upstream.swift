@@ -37,8 +37,7 @@ struct Upstream: Sendable {
 
   /// Inward: what every request carries, redirects, the token, and at the end what is logged and counted of each exchange.
   private func chain(_ tally: Tally) -> Send {
-    let headers = configuration.upstream.headers.map { Request.Header($0.key, $0.value) }
-    var links = [Interceptor.headers(headers.sorted { $0.name < $1.name }), .redirects]
+    var links = [Interceptor.headers(configuration.upstream.headers), .redirects]
     links.append(
       .authorize(keeper, baseURL: configuration.upstream.baseURL, logout: Set(configuration.auth.logoutStatus)))
     links.append(.log(to: logger, clock: clock))

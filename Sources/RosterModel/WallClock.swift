@@ -18,7 +18,7 @@ package struct WallClock: Sendable {
 
 extension Date {
   /// UTC, RFC 3339, milliseconds, `Z`: the one form of time that rosterd shows or stores.
-  package var rfc3339: String { formatted(Self.rfc3339Style) }
+  package var rfc3339: String { (self + Self.halfMillisecond).formatted(Self.rfc3339Style) }
 
   /// Reads what `rfc3339` wrote.
   package init?(rfc3339 text: String) {
@@ -26,6 +26,8 @@ extension Date {
     self = date
   }
 
+  /// The style cuts off; a time that was read from text is a little less than the text said, as doubles are.
+  private static let halfMillisecond = 0.0005
   private static let rfc3339Style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 }
 

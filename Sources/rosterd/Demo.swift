@@ -41,7 +41,7 @@ struct Demo: Sendable {
       group.addTask {
         defer { happened.finish() }
         let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
-        try await Daemon.run(configuration, logger: quiet) { happened.yield($0) }
+        try await Daemon.run(configuration, logger: quiet, watching: { happened.yield($0) })
       }
       let events = await watch(stream, terminal)
       // Nothing ended: the daemon could not start, and its failure is the demo's.

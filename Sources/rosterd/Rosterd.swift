@@ -19,15 +19,19 @@ struct ConfigurationOption: ParsableArguments {
   @Option(name: .customLong("config"), help: "The configuration file.", completion: .file(extensions: ["toml"]))
   var file: String?
 
+  /// Throws ConfigurationFaults.
+  @Sendable func read() throws -> (configuration: Configuration, warnings: [String]) {
+    try Configuration.load(file: file, environment: ProcessInfo.processInfo.environment)
+  }
+
   /// Ends the program with 78 where the configuration is bad.
   func load() throws -> Configuration {
-    do throws(ConfigurationFaults) {
-      let (configuration, warnings) = try Configuration.load(
-        file: file, environment: ProcessInfo.processInfo.environment, isRoot: getuid() == 0)
+    do {
+      let (configuration, warnings) = try read()
       for warning in warnings { complain("warning: \(warning)") }
       return configuration
-    } catch {
-      for fault in error.faults { complain("\(fault)") }
+    } catch let faults as ConfigurationFaults {
+      for fault in faults.faults { complain("\(fault)") }
       throw ExitCode(Failure.Exit.configuration.rawValue)
     }
   }

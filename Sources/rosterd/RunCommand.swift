@@ -1,5 +1,7 @@
 import ArgumentParser
+import Glibc
 import RosterDaemon
+import RosterSystemd
 
 struct RunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -9,6 +11,12 @@ struct RunCommand: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try options.load()
-    try await exiting { try await Daemon.run(configuration, logger: configuration.logger()) }
+    let level = LogLevel(configuration.log.level)
+    // A reader of the log that goes away must not take the daemon along.
+    signal(SIGPIPE, SIG_IGN)
+    try await exiting {
+      try await Daemon.run(
+        configuration, logger: configuration.logger(level: level), level: level, reread: options.read)
+    }
   }
 }

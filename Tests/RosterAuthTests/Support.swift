@@ -133,7 +133,8 @@ final class Bench: Sendable {
 
   init(
     _ flow: Flow = .oauth2Refresh, _ credentials: Credentials = Credentials(refreshToken: Secret("r0")),
-    folder: TemporaryFolder? = nil, change: (inout TokenSettings) -> Void = { _ in }
+    folder: TemporaryFolder? = nil, lines: Recorder<String> = Recorder(),
+    change: (inout TokenSettings) -> Void = { _ in }
   ) throws {
     let folder = try folder ?? TemporaryFolder()
     self.folder = folder
@@ -149,7 +150,7 @@ final class Bench: Sendable {
     keeper = TokenKeeper(
       settings: settings, credentials: { _ in box.value.withLock { $0 } }, send: { try await endpoint.send($0) },
       clock: clock.wallClock, report: { events.record($0) }, onStatus: { statuses.record($0) },
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, random: { 0 })
+      logger: Logger(label: "test") { _ in LineHandler(lines: lines) }, random: { 0 })
   }
 
   private let box: CredentialBox
@@ -206,4 +207,20 @@ func failure<T: Sendable>(of work: () async throws -> T) async -> Failure? {
 func jwt(_ claims: String) -> String {
   let payload = Data(claims.utf8).base64EncodedString()
   return "e30." + payload.filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 } + ".sig"
+}
+
+/// Records what would be logged.
+struct LineHandler: LogHandler {
+  let lines: Recorder<String>
+  var metadata: Logger.Metadata = [:]
+  var logLevel: Logger.Level = .trace
+
+  init(lines: Recorder<String>) { self.lines = lines }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { lines.record("\(event.message) \(event.metadata ?? [:])") }
 }

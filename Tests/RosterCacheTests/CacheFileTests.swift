@@ -152,7 +152,9 @@ struct CacheFileTests {
   func modesAgain() async throws {
     await (try folder.open()).close()
     for part in CacheFile.parts { try #require(chmod(folder.cache + part, 0o666) == 0) }
+    try #require(chmod(folder.staging, 0o666) == 0)
     await (try folder.open()).close()
+    #expect(try folder.mode("roster.staging.db") == 0o600)
     for part in CacheFile.parts { #expect(try folder.mode("roster.db" + part) == 0o640) }
   }
 }

@@ -130,7 +130,8 @@ private func withBench(
   @Test("what cannot be staged fails the pull with its own failure")
   func stageFails() async throws {
     let full = Failure(.cannotWrite, step: "stage", subject: "x", cause: "the disk is full")
-    try await withBench(stage: { pages in if pages[0].number > 1 { throw full } }) { bench in
+    let stage: @Sendable ([PulledPage]) throws -> Void = { if $0[0].number > 1 { throw full } }
+    try await withBench(stage: stage) { bench in
       await #expect(throws: full) { try await bench.run() }
     }
   }

@@ -1,0 +1,46 @@
+/// One key: what the file, the environment, `check` and the man page know of it.
+package struct ConfigurationKey: Sendable {
+  /// "upstream.tls.ca_file".
+  package let name: String
+  /// Its type with an article: "a duration".
+  package let type: String
+  package let allowed: String
+  /// One line for people.
+  package let doc: String
+  /// Whether a reload leaves it as it is.
+  package let needsRestart: Bool
+  /// In TOML; "" stands for a path that depends on the environment.
+  package let defaultValue: String
+
+  let isBare: Bool
+  let read: @Sendable (TOMLItem, inout Configuration) throws(Mistakes) -> Void
+  let write: @Sendable (Configuration) -> String
+  let isSame: @Sendable (Configuration, Configuration) -> Bool
+  let copy: @Sendable (Configuration, inout Configuration) -> Void
+
+  init<Value>(
+    _ name: String, _ field: any WritableKeyPath<Configuration, Value> & Sendable, _ type: ValueType<Value>,
+    restart: Bool = false, _ doc: String
+  ) {
+    self.name = name
+    self.type = type.name
+    allowed = type.allowed
+    self.doc = doc
+    needsRestart = restart
+    defaultValue = type.write(Configuration()[keyPath: field])
+    isBare = type.isBare
+    read = { (item, configuration) throws(Mistakes) in configuration[keyPath: field] = try type.read(item) }
+    write = { type.write($0[keyPath: field]) }
+    isSame = { $0[keyPath: field] == $1[keyPath: field] }
+    copy = { $1[keyPath: field] = $0[keyPath: field] }
+  }
+
+  var path: [String] { name.split(separator: ".").map(String.init) }
+
+  /// "ROSTERD_UPSTREAM_TLS_CA_FILE".
+  package var variable: String {
+    Self.variablePrefix + String(name.uppercased().map { $0 == "." ? "_" : $0 })
+  }
+
+  static let variablePrefix = "ROSTERD_"
+}

@@ -1,0 +1,91 @@
+extension ConfigurationKey {
+  /// Every key, in the order of the file. A default is what a fresh `Configuration` holds.
+  package static let all: [ConfigurationKey] = upstream + sync + retry + auth + rest
+
+  private static let upstream = [
+    ConfigurationKey(
+      "upstream.base_url", \.upstream.baseURL, .baseURL, restart: true,
+      "Pages come from {base_url}/character?page=N."),
+    ConfigurationKey(
+      "upstream.headers", \.upstream.headers, .headers,
+      "Added to every page request; User-Agent and Accept may be replaced."),
+    ConfigurationKey(
+      "upstream.timeout", \.upstream.timeout, .duration(atLeast: .milliseconds(100)),
+      "One attempt, from connect to last byte."),
+    ConfigurationKey(
+      "upstream.tls.ca_file", \.upstream.tls.caFile, .text("a PEM bundle, or nothing"),
+      "PEM bundle used instead of the system's roots."),
+    ConfigurationKey(
+      "upstream.tls.pins", \.upstream.tls.pins, .pins,
+      "The server's own SubjectPublicKeyInfo, besides the chain's verification; for token_url's server too."),
+  ]
+
+  private static let sync = [
+    ConfigurationKey(
+      "sync.interval", \.sync.interval, .duration(atLeast: .milliseconds(100)),
+      "From the end of a sync to the next; the first starts at once."),
+    ConfigurationKey(
+      "sync.jitter", \.sync.jitter, .duration(atLeast: .zero),
+      "Up to this much is added to the interval, at random."),
+    ConfigurationKey(
+      "sync.retry_interval", \.sync.retryInterval, .duration(atLeast: .milliseconds(100)),
+      "After a failed sync; doubles up to interval."),
+    ConfigurationKey("sync.concurrency", \.sync.concurrency, .integer(1...64), "Pages in flight."),
+    ConfigurationKey(
+      "sync.max_removal", \.sync.maxRemoval, .integer(0...100),
+      "Percent of the snapshot's characters that one sync may remove."),
+  ]
+
+  private static let retry = [
+    ConfigurationKey(
+      "retry.max_retries", \.retry.maxRetries, .integer(0...20), "Of one request, after its first attempt."),
+    ConfigurationKey(
+      "retry.base_delay", \.retry.baseDelay, .duration(atLeast: .zero),
+      "Before the first retry; doubles with each further one."),
+    ConfigurationKey(
+      "retry.max_delay", \.retry.maxDelay, .duration(atLeast: .zero), "The longest delay; not less than base_delay."),
+    ConfigurationKey(
+      "retry.jitter", \.retry.jitter, .duration(atLeast: .zero),
+      "Up to this much is added to each delay, at random."),
+    ConfigurationKey(
+      "retry.max_retry_after", \.retry.maxRetryAfter, .duration(atLeast: .zero),
+      "A longer Retry-After ends the sync; the next one waits for it."),
+  ]
+
+  private static let auth = [
+    ConfigurationKey("auth.flow", \.auth.flow, .choice, "How rosterd gets its access token."),
+    ConfigurationKey(
+      "auth.token_url", \.auth.tokenURL, .tokenURL,
+      "Where tokens come from: a URL, a path from the origin (/token), or one below base_url (token)."),
+    ConfigurationKey("auth.scope", \.auth.scope, .text("any text"), "Sent with a token request of OAuth 2."),
+    ConfigurationKey(
+      "auth.early_refresh", \.auth.earlyRefresh, .duration(atLeast: .zero),
+      "A token this close to its expiry is refreshed first."),
+    ConfigurationKey(
+      "auth.logout_status", \.auth.logoutStatus, .integers(400...599),
+      "Statuses of page requests that end the session at once."),
+    ConfigurationKey(
+      "auth.credentials_dir", \.auth.credentialsDir, .text("a folder, or nothing"),
+      "Where the credential files are; by default $CREDENTIALS_DIRECTORY."),
+    ConfigurationKey(
+      "auth.token_store", \.auth.tokenStore, .text("a file, or nothing"), restart: true,
+      "Where tokens are kept; by default $STATE_DIRECTORY/token.json, else /var/lib/rosterd/token.json."),
+  ]
+
+  private static let rest = [
+    ConfigurationKey(
+      "cache.path", \.cache.path, .text("a file, or nothing"), restart: true,
+      "The database; by default $STATE_DIRECTORY/roster.db, else /var/lib/rosterd/roster.db."),
+    ConfigurationKey(
+      "cache.history", \.cache.history, .duration(atLeast: .seconds(86400)),
+      "How long syncs and changes are kept."),
+    ConfigurationKey(
+      "status.socket", \.status.socket, .text("a path, or nothing"), restart: true,
+      "The status socket; by default $RUNTIME_DIRECTORY/status.sock, else /run/rosterd/status.sock."),
+    ConfigurationKey(
+      "status.socket_mode", \.status.socketMode, .mode, "Who may connect to the status socket, in octal."),
+    ConfigurationKey("log.level", \.log.level, .choice, "The least severe messages that are logged."),
+    ConfigurationKey(
+      "log.format", \.log.format, .choice, "auto: journald where stderr is the journal, else text."),
+  ]
+}

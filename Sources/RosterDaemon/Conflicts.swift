@@ -1,0 +1,93 @@
+import Glibc
+import RosterAuth
+import RosterModel
+
+/// Values that are good each by itself, and not together or not on this machine.
+struct Conflict: Equatable {
+  /// The first is to be mended; the others have a part in it.
+  var keys: [String]
+  /// The entry of the first key's table that is at fault.
+  var entry: String?
+  var problem: String
+  var allowed: String
+}
+
+extension Configuration {
+  /// Looks at files, and changes none. The paths are filled in.
+  func conflicts() -> [Conflict] {
+    let all = [tokenURLMissing, tokenURLInClear, authorizationTwice, delaysCrossed, caFileUnusable, socketTooLong]
+    return all.compactMap { $0 } + sharedPaths
+  }
+
+  private var tokenURLMissing: Conflict? {
+    guard auth.flow.refreshes, auth.tokenURL.isEmpty else { return nil }
+    return Conflict(
+      keys: ["auth.token_url", "auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" needs a token_url",
+      allowed: "a URL or a path in auth.token_url")
+  }
+
+  private var tokenURLInClear: Conflict? {
+    guard WebAddress.isHTTPS(upstream.baseURL), let url = resolvedTokenURL, !WebAddress.isHTTPS(url) else { return nil }
+    return Conflict(
+      keys: ["auth.token_url", "upstream.base_url"],
+      problem: "an http token_url does not go with an https base_url",
+      allowed: "an https URL or a path in auth.token_url")
+  }
+
+  private var authorizationTwice: Conflict? {
+    guard auth.flow != .none, let header = upstream.headers.first(where: { $0.name.lowercased() == "authorization" })
+    else { return nil }
+    return Conflict(
+      keys: ["upstream.headers", "auth.flow"], entry: header.name,
+      problem: "the flow \"\(auth.flow.rawValue)\" sends its own", allowed: "this header with the flow \"none\"")
+  }
+
+  private var delaysCrossed: Conflict? {
+    guard retry.maxDelay < retry.baseDelay else { return nil }
+    return Conflict(
+      keys: ["retry.max_delay", "retry.base_delay"],
+      problem: "a max_delay of \(retry.maxDelay.text) is less than a base_delay of \(retry.baseDelay.text)",
+      allowed: "a max_delay of base_delay or more")
+  }
+
+  private var caFileUnusable: Conflict? {
+    let path = upstream.tls.caFile
+    guard !path.isEmpty else { return nil }
+    let problem: String
+    do {
+      let text = String(decoding: try contents(of: path, limit: Self.mostBytesOfCertificates), as: UTF8.self)
+      guard !text.contains("-----BEGIN ") else { return nil }
+      problem = "\(quoted(path)) holds no PEM"
+    } catch {
+      problem = "\(quoted(path)) cannot be read: \(error.text)"
+    }
+    return Conflict(keys: ["upstream.tls.ca_file"], problem: problem, allowed: "a readable PEM bundle")
+  }
+
+  private var socketTooLong: Conflict? {
+    guard status.socket.utf8.count > Self.longestSocket else { return nil }
+    return Conflict(
+      keys: ["status.socket"], problem: "\(quoted(status.socket)) is too long for a socket",
+      allowed: "at most \(Self.longestSocket) bytes")
+  }
+
+  /// One file cannot serve as two.
+  private var sharedPaths: [Conflict] {
+    let paths = [
+      ("cache.path", cache.path), ("auth.token_store", auth.tokenStore), ("status.socket", status.socket),
+    ]
+    return paths.indices.flatMap { later in
+      paths[..<later].filter { $0.1 == paths[later].1 }.map { earlier in
+        Conflict(
+          keys: [paths[later].0, earlier.0], problem: "\(paths[later].0) and \(earlier.0) name one file",
+          allowed: "a file of its own")
+      }
+    }
+  }
+
+  /// The system's own bundle has a quarter of a megabyte.
+  private static let mostBytesOfCertificates = 16 * 1024 * 1024
+
+  /// unix(7): sun_path, without the NUL that ends it.
+  private static let longestSocket = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+}

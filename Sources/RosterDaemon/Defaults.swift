@@ -1,0 +1,51 @@
+/// Where things are unless the configuration says otherwise.
+///
+/// Inside a systemd service its folders hold (systemd.exec(5), STATE_DIRECTORY). Outside, root has the system's folders and
+/// anyone else those of the XDG Base Directory Specification. Without XDG_RUNTIME_DIR the socket goes to the state folder: a
+/// socket there belongs to the user alone, whereas a name in /tmp can be taken by anybody.
+package struct Defaults: Sendable, Equatable {
+  package var configurationFile: String
+  /// Holds roster.db and token.json.
+  package var stateDirectory: String
+  package var socket: String
+  /// Empty: none.
+  package var credentialsDirectory: String
+
+  package var cachePath: String { "\(stateDirectory)/roster.db" }
+  package var tokenStore: String { "\(stateDirectory)/token.json" }
+
+  /// Those of the service that the package installs.
+  package static let system = Defaults(environment: [:], isRoot: true)
+
+  package init(environment: [String: String], isRoot: Bool) {
+    // systemd lists several folders with colons; the first is the one that the unit names first.
+    func service(_ name: String) -> String? {
+      environment[name].flatMap { $0.split(separator: ":").first }.map(String.init)
+    }
+    let state = service("STATE_DIRECTORY")
+    let runtime = service("RUNTIME_DIRECTORY")
+    credentialsDirectory = environment["CREDENTIALS_DIRECTORY"] ?? ""
+    let isService = state != nil || runtime != nil || !credentialsDirectory.isEmpty
+    let user = isRoot || isService ? nil : UserFolders(environment)
+
+    configurationFile = "\(user?.configuration ?? "/etc")/rosterd/rosterd.toml"
+    stateDirectory = state ?? "\(user?.state ?? "/var/lib")/rosterd"
+    socket = "\(runtime ?? "\(user?.runtime ?? "/run")/rosterd")/status.sock"
+  }
+}
+
+/// The XDG Base Directory Specification: a variable that is unset, empty or relative does not count.
+private struct UserFolders {
+  let configuration: String
+  let state: String
+  let runtime: String
+
+  init(_ environment: [String: String]) {
+    func folder(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+    // A user without a home has no folder of their own but where they stand.
+    let home = folder("HOME") ?? "."
+    configuration = folder("XDG_CONFIG_HOME") ?? "\(home)/.config"
+    state = folder("XDG_STATE_HOME") ?? "\(home)/.local/state"
+    runtime = folder("XDG_RUNTIME_DIR") ?? state
+  }
+}

@@ -1,0 +1,30 @@
+import Glibc
+
+/// An errno with its name for people.
+struct SystemError: Error, Equatable {
+  var code: CInt
+
+  /// As errno was left by the call that just failed.
+  static var last: Self { Self(code: errno) }
+
+  var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
+}
+
+/// The bytes of a file or pipe; one that is larger than `limit` is EFBIG.
+func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw .last }
+  defer { close(descriptor) }
+  var bytes = [UInt8](repeating: 0, count: limit + 1)
+  var filled = 0
+  while filled <= limit {
+    let count = bytes.withUnsafeMutableBytes {
+      read(descriptor, $0.baseAddress?.advanced(by: filled), $0.count - filled)
+    }
+    if count < 0 && errno == EINTR { continue }
+    guard count >= 0 else { throw .last }
+    if count == 0 { return Array(bytes.prefix(filled)) }
+    filled += count
+  }
+  throw SystemError(code: EFBIG)
+}

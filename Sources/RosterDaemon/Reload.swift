@@ -1,0 +1,52 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import RosterAuth
+import RosterModel
+import RosterStatus
+import RosterSync
+import RosterSystemd
+import UnixSignals
+
+extension Daemon {
+  /// SIGHUP: what is good takes effect at once; what is bad, or cannot be honoured whole, changes nothing and is reported.
+  func reload(on hangups: UnixSignalsSequence) async {
+    for await _ in hangups {
+      notify.reloading()
+      await reload()
+      notify.ready(status: instance.board.message, now: instance.clock.now())
+    }
+  }
+
+  private func reload() async {
+    guard let reread else { return }
+    do {
+      let (read, warnings) = try reread()
+      for warning in warnings { instance.logger.warning("\(warning)") }
+      let running = instance.live.configuration
+      let next = try read.replacing(running)
+      try await instance.keeper.reload(TokenSettings(next))
+      await apply(next, instead: running)
+      let kept = read.changes(from: running).needRestart
+      let note = kept.isEmpty ? nil : "a restart is needed for \(kept.joined(separator: ", "))"
+      instance.reporter.report(Event(.configReloaded, reason: note))
+    } catch let faults as ConfigurationFaults {
+      refuse(faults.faults.map { "\($0)" }.joined(separator: "; "))
+    } catch {
+      refuse("\(error)")
+    }
+  }
+
+  private func apply(_ next: Configuration, instead running: Configuration) async {
+    instance.live.replace(next)
+    level.current = next.log.level
+    if next.status.socketMode != running.status.socketMode { chmod(next.status.socket, mode_t(next.status.socketMode)) }
+    guard Schedule.Settings(next) != Schedule.Settings(running), let due = schedule.replace(.init(next)) else { return }
+    await loop.reschedule(to: due)
+    instance.board.nextSync(at: due)
+  }
+
+  private func refuse(_ why: String) {
+    instance.reporter.report(Event(.configRefused, error: why))
+  }
+}

@@ -1,0 +1,152 @@
+import FoundationEssentials
+import RosterModel
+
+extension ValueType<String> {
+  static var baseURL: Self {
+    .text(
+      "a string", allowed: "an http or https URL without user, query and fragment",
+      parse: { (text) throws(Mistakes) in
+        if let mistake = WebAddress.mistake(in: text, queryAllowed: false) { throw Mistakes(mistake) }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+      },
+      write: { $0 })
+  }
+
+  static var tokenURL: Self {
+    .text(
+      "a string", allowed: "an http or https URL without user and fragment, or a path",
+      parse: { (text) throws(Mistakes) in
+        // A path is right or wrong whatever it is resolved against.
+        let url = WebAddress.resolve(text, against: "http://upstream")
+        if !text.isEmpty, let mistake = WebAddress.mistake(in: url, queryAllowed: true) { throw Mistakes(mistake) }
+        return text
+      },
+      write: { $0 })
+  }
+}
+
+extension ValueType<[String]> {
+  static var pins: Self {
+    Self(
+      name: "a list of strings", allowed: "\"sha256/\" and the base64 of 32 bytes, each", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .list(let items) = item else { throw Mistakes(item.isNot("a list of strings")) }
+        var pins: [String] = []
+        for item in items {
+          guard case .string(let pin) = item else { throw Mistakes(item.isNot("a string")) }
+          guard isPin(pin) else { throw Mistakes("\(quoted(pin)) is not a pin") }
+          pins.append(pin)
+        }
+        return pins
+      },
+      write: { "[\($0.map(quoted).joined(separator: ", "))]" })
+  }
+
+  private static func isPin(_ text: String) -> Bool {
+    let prefix = "sha256/"
+    let digestSize = 32
+    return text.hasPrefix(prefix) && Data(base64Encoded: String(text.dropFirst(prefix.count)))?.count == digestSize
+  }
+}
+
+extension ValueType<[Request.Header]> {
+  static var headers: Self {
+    Self(
+      name: "a table of strings", allowed: "header names with their values as strings", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .table(let items) = item else { throw Mistakes(withoutValue(item, "a table of strings")) }
+        let names = items.keys.sorted()
+        let mistakes = names.compactMap { name in items[name].flatMap { mistake(name, $0, among: names) } }
+        guard mistakes.isEmpty else { throw Mistakes(mistakes) }
+        return names.compactMap { name in
+          if case .string(let value)? = items[name] { Request.Header(name, value) } else { nil }
+        }
+      },
+      write: { headers in
+        let entries = headers.map { "\(quoted($0.name)) = \(quoted($0.shown))" }
+        return entries.isEmpty ? "{}" : "{ \(entries.joined(separator: ", ")) }"
+      })
+  }
+
+  private static func mistake(_ name: String, _ item: TOMLItem, among names: [String]) -> Mistake? {
+    guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+      return Mistake("is not a header name", allowed: "letters, digits and !#$%&'*+-.^_`|~", entry: name)
+    }
+    guard !ownHeaders.contains(name.lowercased()) else {
+      return Mistake("is rosterd's own to send", allowed: "any other header", entry: name)
+    }
+    if let twin = names.first(where: { $0 < name && $0.lowercased() == name.lowercased() }) {
+      return Mistake("is given twice, as \(twin) too", allowed: "each header once, in any case", entry: name)
+    }
+    guard case .string(let value) = item else {
+      return Mistake(withoutValue(item, "a string"), allowed: "a string", entry: name)
+    }
+    if value.utf8.contains(where: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+      return Mistake("its value holds CR or LF", allowed: "one line of text", entry: name)
+    }
+    if value.utf8.contains(where: isControlByte) {
+      return Mistake("its value holds a control character", allowed: "one line of text", entry: name)
+    }
+    return nil
+  }
+
+  /// A header's value may be a secret, so it is not shown, whatever its type (T9).
+  private static func withoutValue(_ item: TOMLItem, _ wanted: String) -> String {
+    switch item {
+    case .string: "a string is not \(wanted)"
+    case .integer, .float: "a number is not \(wanted)"
+    case .boolean: "a boolean is not \(wanted)"
+    default: item.isNot(wanted)
+    }
+  }
+
+  /// They frame the request, or decide whether a page is transferred (P6).
+  private static let ownHeaders: Set<String> = [
+    "connection", "content-length", "if-match", "if-modified-since", "if-none-match", "if-range",
+    "if-unmodified-since", "range", "transfer-encoding",
+  ]
+
+  /// RFC 9110 §5.6.2.
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+
+  /// RFC 9110 §5.5; a tab is allowed within a value.
+  private static func isControlByte(_ byte: UInt8) -> Bool {
+    (byte < 0x20 && byte != UInt8(ascii: "\t")) || byte == 0x7F
+  }
+}
+
+extension ValueType<UInt16> {
+  static var mode: Self {
+    .text(
+      "a string", allowed: "three or four octal digits in quotes, up to \"0777\"",
+      parse: { (text) throws(Mistakes) in
+        guard (3...4).contains(text.utf8.count), text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "7")).contains),
+          let mode = UInt16(text, radix: 8), mode <= 0o777
+        else { throw Mistakes("\(quoted(text)) is not a file mode") }
+        return mode
+      },
+      write: { mode in
+        let digits = String(mode, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+      })
+  }
+}
+
+extension Request.Header {
+  /// The value, masked where its name looks like a secret's (T9).
+  package var shown: String {
+    let name = name.lowercased()
+    return Self.secretWords.contains { name.contains($0) } ? "***" : value
+  }
+
+  private static let secretWords = [
+    "auth", "bearer", "cookie", "credential", "jwt", "key", "pass", "secret", "session", "signature", "token",
+  ]
+}

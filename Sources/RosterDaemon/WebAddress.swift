@@ -1,0 +1,37 @@
+import FoundationEssentials
+
+/// What `base_url` and `token_url` may be. The sentences do not repeat the address: it may hold a password (T9).
+enum WebAddress {
+  /// What is wrong with it; nil: nothing.
+  static func mistake(in text: String, queryAllowed: Bool) -> String? {
+    guard let parts = URLComponents(string: text, encodingInvalidCharacters: false) else { return "is not a URL" }
+    guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+      return "is neither http nor https"
+    }
+    guard let host = parts.host, !host.isEmpty else { return "names no host" }
+    guard parts.user == nil, parts.password == nil else { return "holds a user or a password" }
+    guard queryAllowed || parts.query == nil else { return "holds a query" }
+    guard parts.fragment == nil else { return "holds a fragment" }
+    guard parts.port.map({ $0 <= Int(UInt16.max) }) ?? true else { return "has a port above \(UInt16.max)" }
+    return nil
+  }
+
+  /// An absolute URL stays; a path counts from the origin if it starts with a slash, else from below `base`.
+  static func resolve(_ text: String, against base: String) -> String {
+    if isAbsolute(text) { return text }
+    return text.hasPrefix("/") ? origin(of: base) + text : "\(base)/\(text)"
+  }
+
+  static func isAbsolute(_ text: String) -> Bool {
+    let scheme = text.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
+    return !scheme.isEmpty && text[scheme.endIndex...].hasPrefix("://")
+  }
+
+  static func isHTTPS(_ url: String) -> Bool { url.lowercased().hasPrefix("https://") }
+
+  /// Scheme and authority, as they were written.
+  private static func origin(of url: String) -> String {
+    let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+    return parts.prefix(3).joined(separator: "/")
+  }
+}

@@ -1,0 +1,244 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterAuth
+
+/// T5, T6: what a token request that brings no token means.
+struct TokenKeeperFailureTests {
+  private func refuse(_ bench: Bench, _ status: Int = 400, _ body: String = #"{"error":"invalid_grant"}"#) async
+    -> Failure?
+  {
+    bench.endpoint.answer(status, body)
+    return await failure { try await bench.keeper.current() }
+  }
+
+  @Test("T5: passing failures are tried again, one at a time, while the requests wait; the sync survives")
+  func passing() async throws {
+    let bench = try Bench { $0.retry.maxRetries = 6 }
+    try await bench.keeper.syncBegins()
+    let requests = bench.requests(3)
+    await bench.events.wait(for: .tokenJoined, 2)
+    let faults: [@Sendable (TokenEndpoint) -> Void] = [
+      { $0.fail(.connection) }, { $0.fail(.timeout) }, { $0.fail(.truncated) }, { $0.answer(408) }, { $0.answer(503) },
+      { $0.answer(429, headers: [.init("Retry-After", "20")]) },
+    ]
+    let delays = [1, 2, 4, 8, 10, 20]
+    for (index, fault) in faults.enumerated() {
+      await bench.endpoint.arrived(index + 1)
+      fault(bench.endpoint)
+      await bench.clock.sleepers(1)
+      #expect(bench.clock.pending == [.seconds(delays[index])])
+      bench.clock.advance(by: .seconds(delays[index]))
+    }
+    bench.endpoint.grant("a1")
+    for request in requests {
+      let token = try await request.value
+      #expect(token?.access == Secret("a1"))
+    }
+    let failed = bench.events.all.filter { $0.name == .tokenFailed }
+    #expect(failed.map(\.attempt) == [1, 2, 3, 4, 5, 6])
+    #expect(failed.map(\.delaySeconds) == delays.map { Double($0) })
+    #expect(failed.allSatisfy { $0.reason == "passing" })
+    #expect(bench.events.count(.tokenRefreshing) == 1)
+  }
+
+  @Test("T5: when the retries are used up, every waiting request fails with the one 69, and the session stays")
+  func exhausted() async throws {
+    let bench = try Bench { $0.retry.maxRetries = 0 }
+    try await bench.keeper.syncBegins()
+    let requests = bench.requests(2)
+    await bench.events.wait(for: .tokenJoined, 1)
+    bench.endpoint.answer(500)
+    for request in requests {
+      let failure = await failure { try await request.value }
+      #expect(failure?.exit == .unreachable && failure?.reason == .status(500))
+    }
+    let later = await failure { try await bench.keeper.current() }
+    #expect(later?.exit == .unreachable)
+    #expect(bench.endpoint.requests.all.count == 1)
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1")
+    let token = try await bench.keeper.current()
+    #expect(token?.access == Secret("a1"))
+  }
+
+  @Test("P11: a Retry-After beyond max_retry_after ends the sync, and is told")
+  func longRetryAfter() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
+    let failure = await failure { try await bench.keeper.current() }
+    #expect(failure?.exit == .unreachable && failure?.retryAfter == .seconds(600))
+  }
+
+  @Test("T5: a refusal after an attempt without an answer says that upstream may have rotated the token")
+  func rotatedUnseen() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    bench.endpoint.fail(.timeout)
+    bench.endpoint.answer(400)
+    let request = bench.requests(1)[0]
+    await bench.clock.sleepers(1)
+    bench.clock.advance(by: .seconds(1))
+    let after = await failure { try await request.value }
+    #expect(after?.cause.contains(Failure.mayHaveRotated) == true)
+    let other = try Bench()
+    try await other.keeper.syncBegins()
+    let plain = await refuse(other)
+    #expect(plain != nil && plain?.cause.contains(Failure.mayHaveRotated) == false)
+  }
+
+  @Test(
+    "T6: refused or incomplete ends the session: every waiting request fails with the one 77, which names the file",
+    arguments: [(400, "", "refused"), (401, "", "refused"), (403, "", "refused"), (200, "{}", "incomplete")])
+  func ends(status: Int, body: String, reason: String) async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let requests = bench.requests(3)
+    await bench.events.wait(for: .tokenJoined, 2)
+    bench.endpoint.answer(status, body)
+    var failures: [Failure?] = []
+    for request in requests { failures.append(await failure { try await request.value }) }
+    let ended = try #require(failures[0])
+    #expect(failures == [ended, ended, ended])
+    #expect(ended.exit == .refused)
+    #expect(ended.hint?.contains("/etc/rosterd/credentials/refresh_token and reload") == true)
+    #expect(bench.events.all.last { $0.name == .tokenFailed }?.reason == reason)
+    #expect(bench.status?.state == .unauthorized)
+    #expect(bench.status?.lastError == ended.description)
+  }
+
+  @Test("T6: where systemd loads the credentials the hint says restart, and a refused client names its secret")
+  func hints() async throws {
+    let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
+    let bench = try Bench(.oauth2ClientCredentials, files) { $0.credentialsNeedRestart = true }
+    try await bench.keeper.syncBegins()
+    let failure = await refuse(bench, 401, #"{"error":"invalid_client"}"#)
+    #expect(failure?.hint?.contains("client_secret and restart rosterd") == true)
+  }
+
+  @Test("T6: an ended session sends nothing, restarts included, until a credential's bytes change")
+  func staysEnded() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let ended = await refuse(bench)
+    let again = await failure { try await bench.keeper.syncBegins() }
+    #expect(again == ended && ended != nil)
+    #expect(await bench.keeper.drain())
+    let restarted = try Bench(folder: bench.folder)
+    try await restarted.keeper.open()
+    #expect(restarted.status?.state == .unauthorized)
+    let still = await failure { try await restarted.keeper.syncBegins() }
+    #expect(still == ended)
+    #expect(restarted.endpoint.requests.all.isEmpty)
+    restarted.setCredentials(Credentials(refreshToken: Secret("r9")))
+    try await restarted.keeper.syncBegins()
+    restarted.endpoint.grant("a9")
+    let token = try await restarted.keeper.current()
+    #expect(token?.access == Secret("a9"))
+    #expect(String(decoding: restarted.endpoint.requests.all[0].body, as: UTF8.self).hasSuffix("refresh_token=r9"))
+    #expect(restarted.stored?.ended == nil && restarted.stored?.accessToken == "a9")
+  }
+
+  @Test("T6: --retry-session tries the stored token once more, and once only")
+  func retrySession() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    _ = await refuse(bench)
+    try await bench.keeper.syncBegins(retrySession: true)
+    _ = await refuse(bench)
+    #expect(bench.endpoint.requests.all.count == 2)
+    let still = await failure { try await bench.keeper.syncBegins() }
+    #expect(still?.exit == .refused)
+    try await bench.keeper.syncBegins(retrySession: true)
+    bench.endpoint.grant("a1")
+    let token = try await bench.keeper.current()
+    #expect(token?.access == Secret("a1"))
+    #expect(bench.status?.state == .valid && bench.status?.lastError == nil)
+  }
+
+  @Test("T6: scope and token_url lift an ended session at SIGHUP, early_refresh does not")
+  func liftedByReload() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    _ = await refuse(bench)
+    var settings = bench.settings
+    settings.earlyRefresh = .seconds(1)
+    try await bench.keeper.reload(settings)
+    #expect(bench.status?.state == .unauthorized)
+    settings.scope = "more"
+    try await bench.keeper.reload(settings)
+    #expect(bench.status?.state != .unauthorized)
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1")
+    _ = try await bench.keeper.current()
+    #expect(String(decoding: bench.endpoint.requests.all[1].body, as: UTF8.self).hasSuffix("scope=more"))
+  }
+
+  @Test(
+    "T6: any other answer fails the sync with 77, and the session stays",
+    arguments: [(302, "", "other"), (404, "", "other"), (200, "<html>", "malformed"), (200, "{", "malformed")])
+  func other(status: Int, body: String, reason: String) async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let first = await refuse(bench, status, body)
+    #expect(first?.exit == .refused)
+    #expect((first?.cause.contains("may be used up") == true) == (reason == "malformed"))
+    let second = await failure { try await bench.keeper.current() }
+    #expect(second == first)
+    #expect(bench.events.all.last { $0.name == .tokenFailed }?.reason == reason)
+    #expect(bench.endpoint.requests.all.count == 1)
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1")
+    let token = try await bench.keeper.current()
+    #expect(token?.access == Secret("a1"))
+  }
+
+  @Test("P11: no network at all fails the sync with the transport's own failure, without a retry")
+  func noNetwork() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let down = Failure(.unreachable, step: "connect", subject: "t", cause: "no route")
+    bench.endpoint.answer(.failure(down))
+    let failure = await failure { try await bench.keeper.current() }
+    #expect(failure == down)
+    #expect(bench.status?.state != .unauthorized)
+  }
+
+  @Test("T6: with client credentials a refused refresh token is followed by one new grant")
+  func newGrant() async throws {
+    let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
+    let bench = try Bench(.oauth2ClientCredentials, files)
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1")
+    let first = try #require(try await bench.keeper.current())
+    await bench.keeper.accepted(first.generation)
+    bench.endpoint.answer(400)
+    bench.endpoint.grant("a2")
+    let second = try await bench.keeper.rejected(first.generation)
+    #expect(second.token?.access == Secret("a2"))
+    let bodies = bench.endpoint.requests.all.map { String(decoding: $0.body, as: UTF8.self) }
+    #expect(
+      bodies == [
+        "grant_type=client_credentials", "grant_type=refresh_token&refresh_token=r1", "grant_type=client_credentials",
+      ])
+    #expect(bench.stored?.refreshToken == nil)
+  }
+
+  @Test("auth.logout_status ends the session at once, but not for a token from before it")
+  func logout() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1")
+    let token = try #require(try await bench.keeper.current())
+    _ = await bench.keeper.endSession(status: 403, generation: 0)
+    #expect(bench.status?.state == .valid)
+    let failure = await bench.keeper.endSession(status: 403, generation: token.generation)
+    #expect(failure.exit == .refused && failure.cause.contains("403"))
+    #expect(bench.status?.state == .unauthorized)
+    #expect(await bench.keeper.drain())
+    #expect(bench.stored?.ended != nil && bench.stored?.refreshToken == "r1")
+  }
+}

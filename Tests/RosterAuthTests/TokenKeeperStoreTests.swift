@@ -1,0 +1,282 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterAuth
+
+/// T4, T7, T9, T10: what outlives a request, a sync, the process.
+struct TokenKeeperStoreTests {
+  private func body(_ bench: Bench, _ index: Int) -> String {
+    String(decoding: bench.endpoint.requests.all[index].body, as: UTF8.self)
+  }
+
+  /// Puts a file where the store's folder was, so that nobody, not even root, can write it.
+  private func breakStore(_ bench: Bench) throws {
+    let folder = "\(bench.folder.path)/state"
+    try FileManager.default.removeItem(atPath: folder)
+    try Data().write(to: URL(filePath: folder))
+  }
+
+  private func mendStore(_ bench: Bench) throws {
+    try FileManager.default.removeItem(atPath: "\(bench.folder.path)/state")
+  }
+
+  @Test("T4: a rotated refresh token is on disk before any request has the access token that came with it")
+  func storedFirst() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let requests = bench.requests(2)
+    await bench.events.wait(for: .tokenJoined)
+    #expect(bench.stored == nil)
+    bench.endpoint.grant("a1", refresh: "r1")
+    for request in requests {
+      _ = try await request.value
+      #expect(bench.stored?.refreshToken == "r1" && bench.stored?.accessToken == "a1")
+    }
+  }
+
+  @Test(
+    "T4: an answer that cannot be stored is used by nobody; the next sync stores it first, without a second refresh")
+  func unstored() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    try breakStore(bench)
+    bench.endpoint.grant("a1", refresh: "r1")
+    let first = await failure { try await bench.keeper.current() }
+    let second = await failure { try await bench.keeper.current() }
+    #expect(first?.exit == .cannotWrite && second == first)
+    let stillBroken = await failure { try await bench.keeper.syncBegins() }
+    #expect(stillBroken?.exit == .cannotWrite)
+    try mendStore(bench)
+    try await bench.keeper.syncBegins()
+    #expect(bench.stored?.refreshToken == "r1")
+    let token = try await bench.keeper.current()
+    #expect(token?.access == Secret("a1"))
+    #expect(bench.endpoint.requests.all.count == 1)
+    #expect(bench.events.count(.tokenRefreshed) == 1)
+  }
+
+  @Test("T4: a shutdown tries once more to store what could not be stored")
+  func unstoredAtShutdown() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    try breakStore(bench)
+    bench.endpoint.grant("a1", refresh: "r1")
+    _ = await failure { try await bench.keeper.current() }
+    try mendStore(bench)
+    #expect(await bench.keeper.drain())
+    #expect(bench.stored?.refreshToken == "r1")
+  }
+
+  @Test("T7: a cancelled request does not cancel the refresh; its answer is stored and used")
+  func notCancelled() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    request.cancel()
+    _ = try? await request.value
+    bench.endpoint.grant("a1", refresh: "r1")
+    await bench.events.wait(for: .tokenRefreshed)
+    #expect(!bench.endpoint.sawCancellation)
+    #expect(bench.stored?.refreshToken == "r1")
+    let token = try await bench.keeper.current()
+    #expect(token?.access == Secret("a1"))
+  }
+
+  @Test("T7: a shutdown waits for the refresh under way and its storing")
+  func drain() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    request.cancel()
+    let keeper = bench.keeper
+    let drained = Task { await keeper.drain() }
+    bench.endpoint.grant("a1", refresh: "r1")
+    #expect(await drained.value)
+    #expect(bench.stored?.refreshToken == "r1")
+  }
+
+  @Test("T7: a shutdown that cannot wait longer says so, and starts no further attempt")
+  func drainTimesOut() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    let keeper = bench.keeper
+    let drained = Task { await keeper.drain() }
+    drained.cancel()
+    #expect(await drained.value == false)
+    #expect(!bench.endpoint.sawCancellation)
+    bench.endpoint.answer(503)
+    let failure = await failure { try await request.value }
+    #expect(failure?.exit == .unreachable)
+    #expect(bench.clock.pending.isEmpty)
+  }
+
+  @Test("T7: a shutdown between two attempts waits for nothing")
+  func drainCoolingDown() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    bench.endpoint.answer(503)
+    await bench.clock.sleepers(1)
+    #expect(await bench.keeper.drain())
+    let failure = await failure { try await request.value }
+    #expect(failure?.exit == .cancelled)
+    #expect(bench.endpoint.requests.all.count == 1)
+  }
+
+  @Test("T10: after a restart a stored token that is still valid is used without a refresh")
+  func restart() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
+    _ = try await bench.keeper.current()
+    let restarted = try Bench(folder: bench.folder)
+    try await restarted.keeper.open()
+    #expect(restarted.status?.state == .valid && restarted.status?.expiresAt == "2023-11-14T23:13:20.000Z")
+    try await restarted.keeper.syncBegins()
+    let token = try await restarted.keeper.current()
+    #expect(token?.access == Secret("a1"))
+    #expect(restarted.endpoint.requests.all.isEmpty)
+  }
+
+  @Test(
+    "T10: a credential whose bytes changed wins over the store, before a sync and across a restart",
+    arguments: [false, true])
+  func changed(restarts: Bool) async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1")
+    _ = try await bench.keeper.current()
+    let next = restarts ? try Bench(folder: bench.folder) : bench
+    next.setCredentials(Credentials(refreshToken: Secret("r9")))
+    try await next.keeper.syncBegins()
+    next.endpoint.grant("a9")
+    let token = try await next.keeper.current()
+    #expect(token?.access == Secret("a9"))
+    #expect(body(next, restarts ? 0 : 1).hasSuffix("refresh_token=r9"))
+  }
+
+  @Test("T8, T10: a store that was got for another place is not used, and none at all is 78")
+  func otherPlace() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1")
+    _ = try await bench.keeper.current()
+    let moved = try Bench(folder: bench.folder) { $0.tokenOrigin = "https://other.test:443" }
+    try await moved.keeper.syncBegins()
+    moved.endpoint.grant("a9")
+    _ = try await moved.keeper.current()
+    #expect(body(moved, 0).hasSuffix("refresh_token=r0"))
+    let bare = try Bench(.oauth2Refresh, Credentials(), folder: bench.folder)
+    let failure = await failure { try await bare.keeper.open() }
+    #expect(failure?.exit == .configuration)
+  }
+
+  @Test("The store alone will do: a credential file that went away starts nothing anew")
+  func fileGone() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
+    _ = try await bench.keeper.current()
+    let restarted = try Bench(.oauth2Refresh, Credentials(), folder: bench.folder)
+    try await restarted.keeper.open()
+    let token = try await restarted.keeper.current()
+    #expect(token?.access == Secret("a1"))
+  }
+
+  @Test("T10: a damaged store is 73 at start and before a sync, without a request; none and static open none")
+  func damaged() async throws {
+    let folder = try TemporaryFolder()
+    mkdir("\(folder.path)/state", 0o700)
+    let path = "\(folder.path)/state/token.json"
+    try Data("junk".utf8).write(to: URL(filePath: path))
+    let bench = try Bench(folder: folder)
+    let atStart = await failure { try await bench.keeper.open() }
+    let atSync = await failure { try await bench.keeper.syncBegins() }
+    #expect(atStart?.exit == .cannotWrite && atSync == atStart)
+    #expect(FileManager.default.contents(atPath: path) == Data("junk".utf8))
+    let fixed = try Bench(.static, Credentials(accessToken: Secret("a")), folder: folder)
+    try await fixed.keeper.open()
+    let none = try Bench(.none, Credentials(), folder: folder)
+    try await none.keeper.open()
+  }
+
+  @Test("A reload whose new flow lacks its credential is 78 and changes nothing")
+  func refusedReload() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1")
+    let token = try await bench.keeper.current()
+    var settings = bench.settings
+    settings.flow = .oauth2ClientCredentials
+    let refused = await failure { try await bench.keeper.reload(settings) }
+    #expect(refused?.exit == .configuration)
+    #expect(try await bench.keeper.current() == token)
+    #expect(bench.status?.flow == "oauth2_refresh")
+  }
+
+  @Test("A reload with new credentials serves those who wait between two attempts, one request at a time")
+  func reloadWhileCoolingDown() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    bench.endpoint.answer(503)
+    await bench.clock.sleepers(1)
+    bench.setCredentials(Credentials(refreshToken: Secret("r9")))
+    try await bench.keeper.reload(bench.settings)
+    bench.endpoint.grant("a9")
+    let token = try await request.value
+    #expect(token?.access == Secret("a9"))
+    bench.clock.advance(by: .seconds(60))
+    #expect(bench.endpoint.requests.all.count == 2)
+    #expect(body(bench, 1).hasSuffix("refresh_token=r9"))
+  }
+
+  @Test("A reload with new credentials lets a request that is under way end, then asks with the new one")
+  func reloadWhileRefreshing() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    bench.setCredentials(Credentials(refreshToken: Secret("r9")))
+    try await bench.keeper.reload(bench.settings)
+    #expect(bench.endpoint.requests.all.count == 1)
+    bench.endpoint.grant("a1", refresh: "r1")
+    bench.endpoint.grant("a9")
+    let token = try await request.value
+    #expect(token?.access == Secret("a9"))
+    #expect(body(bench, 1).hasSuffix("refresh_token=r9"))
+  }
+
+  @Test("T9: no event, status, error or log line holds a secret, whatever upstream answers")
+  func nothingShown() async throws {
+    let secrets = ["s3cret-refresh", "s3cret-access", "s3cret-client", "s3cret-new"]
+    let files = Credentials(
+      refreshToken: Secret(secrets[0]), accessToken: Secret(secrets[1]), clientID: Secret("id"),
+      clientSecret: Secret(secrets[2]))
+    let lines = Recorder<String>()
+    var failures: [Failure?] = []
+    var texts: [String] = []
+    for answer in ["{\"error\":\"\(secrets[0])\"}", "<p>\(secrets[0])", "{\"token\":\"\(secrets[3])\"}"] {
+      for status in [200, 400, 404, 500] {
+        let bench = try Bench(.oauth2Refresh, files, lines: lines) { $0.retry.maxRetries = 0 }
+        try await bench.keeper.syncBegins()
+        bench.endpoint.answer(status, answer)
+        failures.append(await failure { try await bench.keeper.rejected(1 << 20) })
+        _ = await bench.keeper.drain()
+        texts += bench.events.all.map { "\($0)" } + bench.statuses.all.map { "\($0)" }
+      }
+    }
+    #expect(failures.allSatisfy { $0 != nil } && !lines.all.isEmpty)
+    for text in texts + lines.all + failures.map({ "\(String(reflecting: $0)) \($0?.description ?? "")" }) {
+      #expect(!text.contains("s3cret"))
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterAuth
+
+/// T1, T2, T3: which requests cause a refresh, and which share or avoid one.
+struct TokenKeeperTests {
+  private static let withFirst = Credentials(refreshToken: Secret("r0"), accessToken: Secret("a0"))
+
+  /// A bench whose current token is generation 2, stored, with that life.
+  private func settled(life: Int? = nil, _ flow: Flow = .oauth2Refresh) async throws -> Bench {
+    let bench = try Bench(flow)
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1", expiresIn: life)
+    _ = try await bench.keeper.current()
+    return bench
+  }
+
+  @Test("T1: eight requests that meet the dead token cause one refresh")
+  func oneRefresh() async throws {
+    let bench = try Bench(.oauth2Refresh, Self.withFirst)
+    try await bench.keeper.syncBegins()
+    let first = try #require(try await bench.keeper.current())
+    #expect(first.access == Secret("a0"))
+    let requests = bench.reject(first.generation, times: 8)
+    await bench.events.wait(for: .tokenJoined, 7)
+    bench.endpoint.grant("a1", refresh: "r1")
+    for request in requests {
+      let token = try await request.value
+      #expect(token?.access == Secret("a1"))
+    }
+    #expect(bench.endpoint.requests.all.count == 1)
+    #expect(bench.events.count(.tokenRefused) == 8)
+    #expect(bench.events.all.filter { $0.name == .tokenRefreshing }.map(\.reason) == ["refused"])
+    #expect(bench.status?.joined == 7)
+    #expect(bench.status?.refreshes == 1)
+    #expect(Set(bench.events.all.filter { $0.name == .tokenRefused }.compactMap(\.page)) == Set(0..<8))
+  }
+
+  @Test("T1: requests without any token share one refresh too")
+  func absent() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let requests = bench.requests(4)
+    await bench.events.wait(for: .tokenJoined, 3)
+    bench.endpoint.grant("a1")
+    for request in requests {
+      let token = try await request.value
+      #expect(token?.access == Secret("a1"))
+    }
+    #expect(bench.endpoint.requests.all.count == 1)
+    #expect(bench.events.all.first { $0.name == .tokenRefreshing }?.reason == "absent")
+  }
+
+  @Test("T1: a late 401 is sent again with the current token, without a refresh")
+  func late() async throws {
+    let bench = try await settled()
+    let current = try #require(try await bench.keeper.current())
+    let again = try await bench.keeper.rejected(current.generation - 1)
+    #expect(again.token == current)
+    #expect(bench.endpoint.requests.all.count == 1)
+    #expect(bench.status?.avoided == 1)
+    #expect(bench.events.all.last { $0.name == .tokenRefused }?.reason == "late")
+  }
+
+  @Test("T2: a token near its end is refreshed beside the requests that still use it")
+  func early() async throws {
+    let bench = try await settled(life: 3600)
+    bench.clock.advance(by: .seconds(3541))
+    let old = try await bench.keeper.current()
+    #expect(old?.access == Secret("a1"))
+    await bench.endpoint.arrived(2)
+    let older = try await bench.keeper.current()
+    #expect(older?.access == Secret("a1"))
+    bench.endpoint.grant("a2", expiresIn: 3600)
+    #expect(await bench.keeper.drain())
+    let new = try await bench.keeper.current()
+    #expect(new?.access == Secret("a2"))
+    #expect(bench.endpoint.requests.all.count == 2)
+  }
+
+  @Test("T2: a token known to be expired is sent by nobody")
+  func expired() async throws {
+    let bench = try await settled(life: 10)
+    bench.clock.advance(by: .seconds(10))
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(2)
+    #expect(bench.status?.state == .refreshing)
+    bench.endpoint.grant("a2")
+    let token = try await request.value
+    #expect(token?.access == Secret("a2"))
+    #expect(bench.events.all.last { $0.name == .tokenRefreshing }?.reason == "expired")
+  }
+
+  @Test("T2, T5: an early refresh that fails for a passing reason costs no request its token, until that expires")
+  func earlyFails() async throws {
+    let bench = try await settled(life: 3600)
+    bench.clock.advance(by: .seconds(3550))
+    for _ in 0...3 { bench.endpoint.answer(503) }
+    _ = try await bench.keeper.current()
+    for _ in 0..<3 {
+      await bench.clock.sleepers(1)
+      bench.clock.advance(by: .seconds(10))
+    }
+    await bench.events.wait(for: .tokenFailed, 4)
+    let old = try await bench.keeper.current()
+    #expect(old?.access == Secret("a1"))
+    #expect(bench.endpoint.requests.all.count == 5)
+    bench.clock.advance(by: .seconds(60))
+    bench.endpoint.grant("a2")
+    let new = try await bench.keeper.current()
+    #expect(new?.access == Secret("a2"))
+  }
+
+  @Test("T3: a fresh token that is refused fails the sync with 77, and no refresh follows from it")
+  func refusedFresh() async throws {
+    let bench = try await settled()
+    let token = try #require(try await bench.keeper.current())
+    let first = await failure { try await bench.keeper.rejected(token.generation) }
+    let second = await failure { try await bench.keeper.current() }
+    #expect(first?.exit == .refused)
+    #expect(second == first)
+    #expect(bench.endpoint.requests.all.count == 1)
+  }
+
+  @Test("T3: a fresh token that worked in this sync may be refreshed in it when it dies")
+  func refusedProven() async throws {
+    let bench = try await settled()
+    let token = try #require(try await bench.keeper.current())
+    await bench.keeper.accepted(token.generation)
+    bench.endpoint.grant("a2")
+    let fresh = try await bench.keeper.rejected(token.generation)
+    #expect(fresh.token?.access == Secret("a2"))
+  }
+
+  @Test("T3: after a second refusal the next sync starts with one refresh", arguments: [false, true])
+  func refusedAgain(restarts: Bool) async throws {
+    let bench = try await settled()
+    let token = try #require(try await bench.keeper.current())
+    await bench.keeper.accepted(token.generation)
+    #expect(await bench.keeper.refusedAgain(token.generation).exit == .refused)
+    if restarts { #expect(await bench.keeper.drain()) }
+    let next = restarts ? try Bench(folder: bench.folder) : bench
+    try await next.keeper.syncBegins()
+    next.endpoint.grant("a2")
+    let fresh = try await next.keeper.current()
+    #expect(fresh?.access == Secret("a2"))
+    let request = try #require(next.endpoint.requests.all.last)
+    #expect(String(decoding: request.body, as: UTF8.self).hasSuffix("refresh_token=r1"))
+  }
+
+  @Test("T3: with none and static a 401 is 77 at once, and no session ends", arguments: [Flow.none, .static])
+  func notRenewable(flow: Flow) async throws {
+    let bench = try Bench(flow, Credentials(accessToken: Secret("a0")))
+    try await bench.keeper.syncBegins()
+    let token = try await bench.keeper.current()
+    #expect(token?.access == (flow == .static ? Secret("a0") : nil))
+    let refused = await failure { try await bench.keeper.rejected(token?.generation) }
+    #expect(refused?.exit == .refused)
+    #expect(bench.status?.state != .unauthorized)
+    #expect(bench.endpoint.requests.all.isEmpty)
+    try await bench.keeper.syncBegins()
+    #expect(try await bench.keeper.current() == token)
+  }
+
+  @Test("T2: a static token whose own exp has passed is not sent")
+  func staticExpired() async throws {
+    let old = Secret(jwt(#"{"exp":1600000000}"#))
+    let bench = try Bench(.static, Credentials(accessToken: old))
+    try await bench.keeper.syncBegins()
+    let failure = await failure { try await bench.keeper.current() }
+    #expect(failure?.exit == .refused)
+    #expect(bench.status?.state == .expired)
+  }
+
+  @Test("A cancelled request leaves at once")
+  func cancelledWaiter() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    request.cancel()
+    await #expect(throws: CancellationError.self) { try await request.value }
+    #expect(bench.endpoint.requests.all.count == 1)
+  }
+}

@@ -1,0 +1,47 @@
+import FoundationEssentials
+import RosterAuth
+import RosterModel
+import Testing
+
+@testable import RosterDaemon
+
+@Suite("Section 3: credential files")
+struct CredentialsTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  @Test("Each file is read, one trailing newline dropped; one that is not there is nil")
+  func read() throws {
+    try workspace.write("rt\n", to: "refresh_token")
+    try workspace.write("at\n\n", to: "access_token")
+    try workspace.write(" id ", to: "client_id")
+    let expected = Credentials(refreshToken: Secret("rt"), accessToken: Secret("at\n"), clientID: Secret(" id "))
+    #expect(try Credentials(folder: workspace.folder) == expected)
+    try workspace.write("s\r\n", to: "client_secret")
+    #expect(try Credentials(folder: workspace.folder).clientSecret == Secret("s"))
+    #expect(try Credentials(folder: workspace.path("nowhere")) == Credentials())
+    #expect(try Credentials(folder: "") == Credentials())
+  }
+
+  @Test("78: a file that is there and cannot be used is named, with its reason and without its text")
+  func unusable() throws {
+    let path = try workspace.write("\n", to: "client_id")
+    #expect(throws: failure(path, "it is empty", "write the credential into it, or remove it")) {
+      try Credentials(folder: workspace.folder)
+    }
+    try workspace.write(bytes: [0xFF, 0xFE], to: "client_id")
+    #expect(throws: failure(path, "it is not text", "write the credential into it as it is")) {
+      try Credentials(folder: workspace.folder)
+    }
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    #expect(throws: failure(path, "Is a directory", "see whether rosterd's user may read it")) {
+      try Credentials(folder: workspace.folder)
+    }
+  }
+
+  private func failure(_ path: String, _ cause: String, _ hint: String) -> Failure {
+    Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint)
+  }
+}

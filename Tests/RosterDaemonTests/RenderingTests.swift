@@ -1,0 +1,130 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterDaemon
+
+@Suite("Section 2: what check prints, and what a reload changes")
+struct RenderingTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  private func everything() throws -> String {
+    let pin = "sha256/" + Data(repeating: 7, count: 32).base64EncodedString()
+    let certificate = try workspace.write("-----BEGIN CERTIFICATE-----", to: "ca \"1\".pem")
+    return """
+      [upstream]
+      base_url = "http://localhost:1/a%20b"
+      headers = { Accept = "text/plain", X-Quote = "a\\"b\\\\c\\td é" }
+      timeout = "1.5s"
+      tls = { ca_file = '\(certificate)', pins = ["\(pin)"] }
+      [sync]
+      interval = "90s"
+      jitter = "0s"
+      retry_interval = "36h"
+      concurrency = 1
+      max_removal = 0
+      [retry]
+      max_retries = 20
+      base_delay = "1ms"
+      max_delay = "2ms"
+      jitter = "3ms"
+      max_retry_after = "4d"
+      [auth]
+      flow = "static"
+      token_url = "token"
+      scope = "a b"
+      early_refresh = "0s"
+      logout_status = [400, 599]
+      credentials_dir = "/c"
+      token_store = "/t"
+      [cache]
+      path = "/p"
+      history = "1d"
+      [status]
+      socket = "/s"
+      socket_mode = "0007"
+      [log]
+      level = "critical"
+      format = "journald"
+      """
+  }
+
+  @Test("check's output is TOML that check takes again, with the same meaning, whatever the values")
+  func roundTrip() throws {
+    let first = try workspace.load(everything())
+    #expect(try workspace.load(first.rendered()) == first)
+    #expect(try workspace.load(first.rendered()).rendered() == first.rendered())
+    for key in ConfigurationKey.all { #expect(!key.isSame(first, Configuration()), "\(key.name) has its default here") }
+  }
+
+  @Test("check shows the defaults filled in, every key in its table")
+  func defaults() throws {
+    let text = try workspace.load("").rendered()
+    #expect(
+      text.hasPrefix(
+        "[upstream]\nbase_url = \"https://rickandmortyapi.com/api\"\nheaders = {}\ntimeout = \"30s\"\n\n[upstream.tls]\n"
+      ))
+    #expect(text.contains("[cache]\npath = \"/var/lib/rosterd/roster.db\"\nhistory = \"90d\"\n"))
+    #expect(text.contains("token_store = \"/var/lib/rosterd/token.json\""))
+    #expect(text.contains("socket_mode = \"0660\""))
+  }
+
+  @Test("T9: check masks what looks like a secret, and so does a printed configuration")
+  func masks() throws {
+    let text =
+      "[upstream.headers]\nAuthorization = \"Bearer geheim\"\nX-API-Key = \"geheim\"\nCookie = \"geheim\"\nX-Tenant = \"blue\""
+    let configuration = try workspace.load(text)
+    #expect(!"\(configuration)".contains("geheim"))
+    #expect(configuration.rendered().contains("\"X-API-Key\" = \"***\", \"X-Tenant\" = \"blue\""))
+    #expect(try workspace.faults(configuration.rendered()).isEmpty)
+  }
+
+  @Test("A reload tells what it applies from what needs a restart, and sees through the mask")
+  func changes() throws {
+    let old = try workspace.load("upstream.headers = { X-Key = 'a' }")
+    let new = try workspace.load(
+      """
+      upstream = { base_url = "http://h", headers = { X-Key = "b" } }
+      sync.interval = "1m"
+      cache.path = "/c"
+      status.socket = "/s"
+      auth.token_store = "/t"
+      """)
+    let changes = new.changes(from: old)
+    #expect(changes.applied == ["upstream.headers", "sync.interval"])
+    #expect(changes.needRestart == ["upstream.base_url", "auth.token_store", "cache.path", "status.socket"])
+    #expect(new.changes(from: new) == ([], []))
+    let next = try new.replacing(old)
+    #expect(next.cache.path == old.cache.path)
+    #expect(next.upstream.baseURL == old.upstream.baseURL)
+    #expect(next.sync.interval == .seconds(60))
+    #expect(next.changes(from: new).applied.isEmpty)
+  }
+
+  @Test("T8: a reload is refused where an https base_url that stays would meet an http token_url")
+  func mixture() throws {
+    let old = try workspace.load("")
+    let new = try workspace.load("upstream.base_url = 'http://h'\nauth.token_url = 'http://h/token'")
+    #expect {
+      try new.replacing(old)
+    } throws: {
+      ($0 as? ConfigurationFaults)?.faults.first?.problem
+        == "an http token_url does not go with an https base_url until a restart"
+    }
+  }
+
+  @Test("The sample file has every key, each with its default")
+  func sample() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../config/rosterd.toml").path
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let lines = try TOMLDocument(text).lines()
+    let sample = try workspace.load(text)
+    let defaults = try workspace.load("")
+    for key in ConfigurationKey.all {
+      #expect(lines[key.path] != nil, "\(key.name) is missing")
+      #expect(key.isSame(sample, defaults), "\(key.name) is not the default")
+    }
+  }
+}
