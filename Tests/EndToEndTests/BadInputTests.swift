@@ -32,11 +32,11 @@ import Testing
         #expect(lines.count == 5)
         for (place, key, allowed) in [
           ("\(file):2", "upstream.base_url", "http"), ("\(file):3", "upstream.timeouts", ""),
-          ("\(file):6", "sync.concurrency", "1 to 64"), ("\(file):7", "sync.interval", "at least 100ms"),
-          ("ROSTERD_CACHE_HISTORY", "cache.history", "at least 1d"),
+          ("\(file):6", "sync.concurrency", "1 to 64"), ("\(file):7", "sync.interval", "100ms to"),
+          ("ROSTERD_CACHE_HISTORY", "", "1d to"),
         ] {
           #expect(
-            lines.contains { $0.contains(place) && $0.contains(key) && $0.contains(allowed) },
+            lines.contains { $0.contains("\(place): \(key)") && $0.contains(allowed) },
             "\(place) \(key): \(outcome.error)")
         }
       }
