@@ -3,9 +3,9 @@
 PACKAGES := libsqlite3-dev libsystemd-dev
 # Changing a -Xswiftc flag rebuilds everything, so each kind of build has one set.
 CHECKS   := --explicit-target-dependency-import-check error
-RELEASE  := -c release --static-swift-stdlib -Xlinker -s
+RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic
 
-.PHONY: demo build test lint packages clean
+.PHONY: demo build test test-oauth soak tsan lint packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -17,6 +17,20 @@ build: packages
 test: packages
 	swift build --build-tests $(CHECKS)
 	swift test --skip-build $(CHECKS)
+
+# Against django-oauth-toolkit and nginx, which need python3-venv and nginx. Takes the programs that `make test` has built.
+test-oauth:
+	Tests/oauth/run .build/debug/rosterd
+
+# What takes minutes: all token walks, a thousand syncs that end badly.
+soak: packages
+	swift build --build-tests $(CHECKS)
+	ROSTER_WALKS=100000 ROSTER_SOAK=1000 swift test --skip-build $(CHECKS) --filter 'TokenWalkTests|SoakTests'
+
+# A build of its own, because the flag changes every file.
+tsan: packages
+	swift test --sanitize=thread --scratch-path .build-tsan $(CHECKS) \
+	  --filter 'RosterAuthTests|RosterFetchTests|RosterSyncTests'
 
 lint:
 	swift format lint --strict -r Sources Tests Package.swift

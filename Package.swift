@@ -63,7 +63,7 @@ let package = Package(
     library(
       "RosterFetch",
       [
-        "RosterModel", "RosterAuth", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+        "RosterModel", "RosterAuth", log, crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -99,7 +99,7 @@ let package = Package(
     tests(of: "RosterModel"),
     tests(of: "RosterAuth", [log]),
     tests(of: "RosterDecode"),
-    tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator"]),
+    tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterCache"),
     tests(of: "RosterSync"),
     tests(of: "RosterStatus", [nio("NIOCore"), nio("NIOPosix")]),
@@ -110,7 +110,9 @@ let package = Package(
     tests(of: "RosterTerminal"),
     tests(
       of: "RosterDaemon",
-      ["RosterAuth", "RosterFetch", "RosterCache", "RosterStatus", "RosterSystemd", "RosterSimulator", log]),
+      [
+        "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterStatus", "RosterSystemd", "RosterSimulator", log,
+      ]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

@@ -3,7 +3,7 @@ internal import Logging
 /// The file of what was pulled and is not yet published, attached beside the cache as `staging`. It can be lost at any time at
 /// no more cost than a full pull: whatever does not fit the cache is dropped with the file.
 extension Cache {
-  private static let stagingVersion = 1
+  private static let stagingVersion = 2
 
   /// `roster.db` → `roster.staging.db`
   nonisolated var stagingPath: String {
@@ -59,7 +59,7 @@ extension Cache {
     if version == 0 { try database.transaction("BEGIN") { try database.execute(tables) } }
     try database.run(
       """
-      INSERT OR IGNORE INTO staging.info SELECT 1, feed, snapshot, published_at, ?1, NULL, NULL FROM main.cache_info
+      INSERT OR IGNORE INTO staging.info SELECT 1, feed, snapshot, published_at, ?1, NULL, NULL, NULL FROM main.cache_info
       """, .text(upstream))
     try database.execute("CREATE TEMP TABLE IF NOT EXISTS seen(id INTEGER PRIMARY KEY)")
     try database.execute("CREATE TEMP TABLE IF NOT EXISTS missing(id INTEGER PRIMARY KEY)")
@@ -105,7 +105,7 @@ extension Cache {
     """
     CREATE TABLE staging.info(
       one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, snapshot INTEGER, published_at TEXT,
-      upstream TEXT NOT NULL, pending INTEGER, pending_pages INTEGER
+      upstream TEXT NOT NULL, pending INTEGER, pending_pages INTEGER, held_until REAL
     );
     -- page 0: the answers to questions by id. fresh: how many of its ids no other page had brought.
     CREATE TABLE staging.pages(

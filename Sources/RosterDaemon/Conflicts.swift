@@ -1,5 +1,6 @@
 import Glibc
 import RosterAuth
+import RosterFetch
 import RosterModel
 
 /// Values that are good each by itself, and not together or not on this machine.
@@ -53,15 +54,19 @@ extension Configuration {
   private var caFileUnusable: Conflict? {
     let path = upstream.tls.caFile
     guard !path.isEmpty else { return nil }
-    let problem: String
     do {
-      let text = String(decoding: try contents(of: path, limit: Self.mostBytesOfCertificates), as: UTF8.self)
-      guard !text.contains("-----BEGIN ") else { return nil }
-      problem = "\(quoted(path)) holds no PEM"
+      _ = try contents(of: path, limit: Self.mostBytesOfCertificates)
+      do { _ = try CABundle(path: path) } catch {
+        return caFileConflict("\(quoted(path)) cannot be used: \(error.cause)")
+      }
+      return nil
     } catch {
-      problem = "\(quoted(path)) cannot be read: \(error.text)"
+      return caFileConflict("\(quoted(path)) cannot be read: \(error.text)")
     }
-    return Conflict(keys: ["upstream.tls.ca_file"], problem: problem, allowed: "a readable PEM bundle")
+  }
+
+  private func caFileConflict(_ problem: String) -> Conflict {
+    Conflict(keys: ["upstream.tls.ca_file"], problem: problem, allowed: "a readable PEM bundle")
   }
 
   private var socketTooLong: Conflict? {

@@ -18,23 +18,24 @@ struct Instance: Sendable {
   let logger: Logger
 
   private let locks: [Ownership]
-  private let hold = Hold()
+  private let hold: Hold
 
   var board: StatusBoard { reporter.board }
   /// Upstream wants no request before.
   var heldUntil: Date? { hold.time }
 
-  /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is missing.
+  /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is missing or a bad ca_file.
   static func open(
     _ configuration: Configuration, clock: WallClock, logger: Logger, watching: @escaping Report = { _ in }
   ) async throws -> Instance {
+    let settings = try HTTPTransport.Settings(configuration)
     // Before its lock file is made: that one tells a damaged cache of ours from a file of somebody else.
     let standing = try CacheFile.inspect(configuration.cache.path)
     let locks = try lock(configuration)
     let cache = try await Cache.open(
       path: configuration.cache.path, upstream: configuration.upstream.baseURL, standing: standing, now: clock.now(),
       logger: logger)
-    let live = Live(configuration)
+    let live = Live(configuration, settings)
     do {
       let board = board(configuration, clock, try await cache.facts())
       let reporter = Reporter(board: board, logger: logger, watching: watching)
@@ -43,8 +44,14 @@ struct Instance: Sendable {
         send: { try await live.transport.send($0) }, clock: clock, report: reporter.report, onStatus: board.token,
         logger: logger)
       try await keeper.open()
+      let hold = Hold(until: try await cache.heldUntil()) { time in
+        do { try await cache.hold(until: time) } catch {
+          logger.warning("Retry-After will not outlive this process: \(error)")
+        }
+      }
       return Instance(
-        live: live, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger, locks: locks)
+        live: live, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger, locks: locks,
+        hold: hold)
     } catch {
       try await live.close()
       await cache.close()
@@ -143,7 +150,8 @@ extension Instance {
       },
       pull: { announced, report, tally in
         let pages = Pull.Announced(count: announced.count, pages: announced.pages)
-        switch try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally) {
+        let pull = self.pull(upstream, tally)
+        switch try await upstream.transport.beside({ try await pull.run(pages, sync: report.id, tally: tally) }) {
         case .complete: return nil
         case .drifted(let why): return why
         }

@@ -7,6 +7,7 @@ import Synchronization
 final class Live: Sendable {
   private struct State {
     var configuration: Configuration
+    var settings: HTTPTransport.Settings
     var transport: HTTPTransport
     /// Replaced, and perhaps still in use by the sync that runs.
     var retired: [HTTPTransport] = []
@@ -14,19 +15,19 @@ final class Live: Sendable {
 
   private let state: Mutex<State>
 
-  init(_ configuration: Configuration) {
-    state = Mutex(State(configuration: configuration, transport: HTTPTransport(.init(configuration))))
+  init(_ configuration: Configuration, _ settings: HTTPTransport.Settings) {
+    state = Mutex(State(configuration: configuration, settings: settings, transport: HTTPTransport(settings)))
   }
 
   var configuration: Configuration { state.withLock { $0.configuration } }
   var transport: HTTPTransport { state.withLock { $0.transport } }
 
-  func replace(_ configuration: Configuration) {
+  func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) {
     state.withLock { state in
-      let settings = HTTPTransport.Settings(configuration)
-      if settings != HTTPTransport.Settings(state.configuration) {
+      if settings != state.settings {
         state.retired.append(state.transport)
         state.transport = HTTPTransport(settings)
+        state.settings = settings
       }
       state.configuration = configuration
     }

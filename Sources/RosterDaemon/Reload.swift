@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterAuth
+import RosterFetch
 import RosterModel
 import RosterStatus
 import RosterSync
@@ -25,8 +26,9 @@ extension Daemon {
       for warning in warnings { instance.logger.warning("\(warning)") }
       let running = instance.live.configuration
       let next = try read.replacing(running)
+      let settings = try HTTPTransport.Settings(next)
       try await instance.keeper.reload(TokenSettings(next))
-      await apply(next, instead: running)
+      await apply(next, settings, instead: running)
       let kept = read.changes(from: running).needRestart
       let note = kept.isEmpty ? nil : "a restart is needed for \(kept.joined(separator: ", "))"
       instance.reporter.report(Event(.configReloaded, reason: note))
@@ -37,8 +39,10 @@ extension Daemon {
     }
   }
 
-  private func apply(_ next: Configuration, instead running: Configuration) async {
-    instance.live.replace(next)
+  private func apply(
+    _ next: Configuration, _ settings: HTTPTransport.Settings, instead running: Configuration
+  ) async {
+    instance.live.replace(next, settings)
     level.current = next.log.level
     if next.status.socketMode != running.status.socketMode { chmod(next.status.socket, mode_t(next.status.socketMode)) }
     guard Schedule.Settings(next) != Schedule.Settings(running), let due = schedule.replace(.init(next)) else { return }

@@ -15,11 +15,12 @@ extension Configuration {
 }
 
 extension HTTPTransport.Settings {
-  init(_ configuration: Configuration) {
+  /// Throws a Failure (78) for a ca_file that became bad since it was checked.
+  init(_ configuration: Configuration) throws(Failure) {
     let upstream = configuration.upstream
     self.init(
       timeout: upstream.timeout, connections: configuration.sync.concurrency,
-      caFile: upstream.tls.caFile.isEmpty ? nil : upstream.tls.caFile)
+      roots: upstream.tls.caFile.isEmpty ? nil : try CABundle(path: upstream.tls.caFile), pins: upstream.tls.pins)
   }
 }
 

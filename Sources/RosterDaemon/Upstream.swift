@@ -35,9 +35,9 @@ struct Upstream: Sendable {
     try await hold.wait(clock)
   }
 
-  /// Inward: what every request carries, redirects, the token, and at the end what is logged and counted of each exchange.
+  /// Inward: one call for identical requests, what every request carries, redirects, the token, and at the end what is logged and counted of each exchange.
   private func chain(_ tally: Tally) -> Send {
-    var links = [Interceptor.headers(configuration.upstream.headers), .redirects]
+    var links = [Interceptor.shareIdentical(), .headers(configuration.upstream.headers), .redirects]
     links.append(
       .authorize(keeper, baseURL: configuration.upstream.baseURL, logout: Set(configuration.auth.logoutStatus)))
     links.append(.log(to: logger, clock: clock))

@@ -10,7 +10,7 @@ extension Interceptor {
     let home = Origin(url: baseURL)
     return Interceptor { request, next in
       guard request.url.hasPrefix(below) || Origin(url: request.url) == home else { return try await next(request) }
-      var token = try await keeper.current()
+      var token = try await final { try await keeper.current() }
       var isFresh = false
       while true {
         let response = try await next(request.authorized(by: token))
@@ -22,9 +22,17 @@ extension Interceptor {
           return response
         }
         if isFresh { throw await keeper.refusedAgain(token?.generation) }
-        (token, isFresh) = try await keeper.rejected(token?.generation)
+        (token, isFresh) = try await final { [token] in try await keeper.rejected(token?.generation) }
       }
     }
+  }
+}
+
+/// The keeper has tried as often as `retry` says (T5): no request's own retry begins that anew.
+private func final<Value: Sendable>(_ ask: () async throws -> Value) async throws -> Value {
+  do { return try await ask() } catch var failure as Failure {
+    failure.reason = nil
+    throw failure
   }
 }
 

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
@@ -12,13 +13,18 @@ package final class HTTPTransport: Sendable {
     /// Of one attempt, from connect to last byte.
     package var timeout: Duration
     package var connections: Int
-    /// PEM bundle used instead of the system's roots.
-    package var caFile: String?
+    /// nil: the system's.
+    package var roots: CABundle?
+    /// "sha256/BASE64" of the server's SubjectPublicKeyInfo; none: any key that the chain vouches for.
+    package var pins: [String]
 
-    package init(timeout: Duration = .seconds(30), connections: Int = 8, caFile: String? = nil) {
+    package init(
+      timeout: Duration = .seconds(30), connections: Int = 8, roots: CABundle? = nil, pins: [String] = []
+    ) {
       self.timeout = timeout
       self.connections = connections
-      self.caFile = caFile
+      self.roots = roots
+      self.pins = pins
     }
   }
 
@@ -28,10 +34,12 @@ package final class HTTPTransport: Sendable {
   private let client: HTTPClient
   private let group: MultiThreadedEventLoopGroup
   private let timeout: TimeAmount
+  private let executor: LoopExecutor
 
   package init(_ settings: Settings) {
     // One loop: a second one gained nothing, and costs a thread.
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    executor = LoopExecutor(group.next())
     timeout = .nanoseconds(Int64(settings.timeout.seconds * 1e9))
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.httpVersion = .http1Only
@@ -41,12 +49,13 @@ package final class HTTPTransport: Sendable {
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.connections + 1
     // Errors of a connection arrive at once and as they are; P11 decides what follows.
     configuration.connectionPool.retryConnectionEstablishment = false
+    let pins = Pins(settings.pins)
     configuration.http1_1ConnectionDebugInitializer = { channel in
-      channel.eventLoop.submit { try Self.watchEnd(of: channel) }
+      pins.check(channel).flatMapThrowing { try Self.watchEnd(of: channel) }
     }
-    if let caFile = settings.caFile {
+    if let roots = settings.roots {
       var tls = TLSConfiguration.makeClientConfiguration()
-      tls.trustRoots = .file(caFile)
+      tls.trustRoots = .certificates(roots.certificates)
       configuration.tlsConfiguration = tls
     }
     client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
@@ -57,19 +66,29 @@ package final class HTTPTransport: Sendable {
     try await group.shutdownGracefully()
   }
 
+  /// Runs what sends many requests where their answers arrive. It must not block.
+  package func beside<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
+    try await withTaskExecutorPreference(executor) { try await work() }
+  }
+
   /// Throws a Failure whose `reason` is what P11's table asks for, or CancellationError.
   package func send(_ request: Request) async throws -> Response {
     do {
-      return try await sendOnce(request)
-    } catch is KeptConnectionEnded where request.method == .get {
-      return try await mapped(request) { try await self.sendOnce(request) }
+      do { return try await sendOnce(request) } catch is KeptConnectionEnded where request.method == .get {
+        return try await sendOnce(request)
+      }
+    } catch NIOSSLError.handshakeFailed {
+      throw failure(await refusedCertificate(request) ?? TLSBrokenOff(), of: request)
     } catch {
       throw failure(error, of: request)
     }
   }
 
-  private func mapped(_ request: Request, _ work: () async throws -> Response) async throws -> Response {
-    do { return try await work() } catch { throw failure(error, of: request) }
+  /// nil: the handshake did not fail because of the server's certificate.
+  private func refusedCertificate(_ request: Request) async -> CertificateFault? {
+    guard let origin = Origin(url: request.url) else { return nil }
+    let chain = try? await SecondHandshake.chain(of: origin, timeout: timeout, on: group.next())
+    return chain.map { CertificateFault($0, now: Date()) }
   }
 
   private func sendOnce(_ request: Request) async throws -> Response {
@@ -138,6 +157,9 @@ package final class HTTPTransport: Sendable {
 
 /// The connection ended in the middle of an answer.
 struct BodyCutOff: Error {}
+
+/// The handshake failed, and not because of the server's certificate.
+struct TLSBrokenOff: Error {}
 
 extension HTTPClientRequest {
   fileprivate init(_ request: Request) {

@@ -2,9 +2,9 @@ package import RosterModel
 
 /// One link between a caller and the network: it may change the request, send it, send it again, or answer itself.
 package struct Interceptor: Sendable {
-  private let intercept: @Sendable (Request, Send) async throws -> Response
+  private let intercept: @Sendable (Request, @escaping Send) async throws -> Response
 
-  package init(_ intercept: @escaping @Sendable (Request, Send) async throws -> Response) {
+  package init(_ intercept: @escaping @Sendable (Request, @escaping Send) async throws -> Response) {
     self.intercept = intercept
   }
 

@@ -86,6 +86,8 @@ package struct PageFetcher: Sendable {
         return try read(response)
       }
     } catch var failure as Failure {
+      // A token request that failed is told as what it is.
+      guard failure.subject.isEmpty || failure.subject == request.url else { throw failure }
       failure.step = step
       failure.subject = request.url
       throw failure

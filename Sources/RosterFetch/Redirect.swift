@@ -5,8 +5,8 @@ extension Interceptor {
   /// Follows up to five redirects within one origin (P11); a token never goes along to another (T8).
   package static let redirects = Interceptor { request, next in
     var request = request
-    for _ in 0...mostRedirects {
-      let response = try await next(request)
+    for hop in 0...mostRedirects {
+      let response = try await Cause.$hop.withValue(hop) { try await next(request) }
       guard let location = response.redirect else { return response }
       request.url = try target(of: location, from: request)
     }
@@ -19,10 +19,16 @@ extension Interceptor {
     guard let base = URL(string: request.url), let url = URL(string: location, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
     else { throw refused(request, "upstream redirects to what is no URL") }
-    guard origin == Origin(url: request.url) else {
-      throw refused(request, "upstream redirects to another origin, \(origin)")
+    let home = Origin(url: request.url)
+    guard origin == home else {
+      throw refused(request, "upstream redirects to \(other(origin, than: home))")
     }
     return url.absoluteString
+  }
+
+  /// A host's name is upstream's text, and may repeat a secret (T9).
+  private static func other(_ origin: Origin, than home: Origin?) -> String {
+    origin.host == home?.host ? "another origin, \(origin)" : "another host"
   }
 
   private static func refused(_ request: Request, _ cause: String) -> Failure {

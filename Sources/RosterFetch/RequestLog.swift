@@ -3,12 +3,13 @@ package import Logging
 package import RosterModel
 
 extension Interceptor {
-  /// A line an exchange at `debug`. Neither headers nor bodies are logged: that is where secrets are (T9).
+  /// A line an exchange at `debug`. Neither headers nor bodies are logged, nor where a redirect leads: that is where secrets are (T9).
   package static func log(to logger: Logger, clock: WallClock) -> Interceptor {
     Interceptor { request, next in
       guard logger.logLevel <= .debug else { return try await next(request) }
       let started = clock.now()
-      var metadata: Logger.Metadata = ["method": "\(request.method.rawValue)", "url": "\(request.url)"]
+      var metadata: Logger.Metadata = ["method": "\(request.method.rawValue)"]
+      metadata[Cause.hop == 0 ? "url" : "hop"] = Cause.hop == 0 ? "\(request.url)" : "\(Cause.hop)"
       if let page = Cause.page { metadata["page"] = "\(page)" }
       do {
         let response = try await next(request)
@@ -17,7 +18,7 @@ extension Interceptor {
         logger.debug("answered", metadata: metadata)
         return response
       } catch {
-        logger.debug("not answered: \(error)", metadata: metadata)
+        logger.debug("not answered: \((error as? Failure)?.cause ?? "cancelled")", metadata: metadata)
         throw error
       }
     }

@@ -31,7 +31,7 @@ package struct Retry: Sendable {
         return try await attempt()
       } catch let failure as Failure {
         if failure.reason == .malformed || failure.reason == .tooLarge { malformed += 1 }
-        noteHold(failure)
+        await noteHold(failure)
         guard case .again(let delay) = table.decide(failure, attempt: attempts, malformed: malformed, random: random())
         else { throw failure.after(attempts) }
         retried(failure, attempts, delay)
@@ -40,9 +40,9 @@ package struct Retry: Sendable {
     }
   }
 
-  private func noteHold(_ failure: Failure) {
+  private func noteHold(_ failure: Failure) async {
     guard let wait = failure.retryAfter, failure.reason == .status(429) || wait > table.maxRetryAfter else { return }
-    hold.extend(to: clock.now() + wait.seconds)
+    await hold.extend(to: clock.now() + wait.seconds)
   }
 }
 

@@ -18,7 +18,7 @@ func failure(_ error: any Error, of request: Request) -> any Error {
 private enum TransportCause {
   case passing(Failure.Reason, String)
   case noNetwork(String)
-  case untrusted(String)
+  case untrusted(String, hint: String)
 
   func failure(of request: Request) -> Failure {
     func failure(_ cause: String, _ hint: String, _ reason: Failure.Reason? = nil) -> Failure {
@@ -29,8 +29,7 @@ private enum TransportCause {
     case .passing(let reason, let cause):
       return failure(cause, "see whether the server is up and base_url is right", reason)
     case .noNetwork(let cause): return failure(cause, "see whether this machine is online")
-    case .untrusted(let cause):
-      return failure(cause, "check the server's certificate, upstream.tls.ca_file and the clock")
+    case .untrusted(let cause, let hint): return failure(cause, hint)
     }
   }
 
@@ -41,16 +40,23 @@ private enum TransportCause {
     case let error as IOError: self = Self.system(error.errnoCode)
     case is KeptConnectionEnded: self = .passing(.connection, "the server closed the connection")
     case is BodyCutOff: self = .passing(.truncated, "the answer was cut off")
-    case let error as NIOSSLError: self = Self.tls(error)
-    case is NIOSSLExtraError: self = .untrusted("the server's certificate is for another host")
-    case is BoringSSLError: self = .passing(.tls, "TLS was broken off")
+    case let error as CertificateFault: self = .untrusted(error.cause, hint: error.hint)
+    case let error as PinMismatch:
+      self = .untrusted(
+        "the server's key is none of upstream.tls.pins, but \(error.found)",
+        hint: "pin that key only if you know from elsewhere that it is the server's new one")
+    case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+      self = .untrusted(
+        "the server's certificate is for another host", hint: "use a name in upstream.base_url that the certificate has")
+    case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError, is TLSBrokenOff:
+      self = .passing(.tls, "TLS was broken off")
     case is NIOTooManyBytesError: self = Self.tooLarge
     case NIOHTTPDecompression.DecompressionError.limit: self = Self.tooLarge
     case is NIOHTTPDecompression.DecompressionError: self = .passing(.malformed, "the answer's compression is broken")
     case is HTTPParserError: self = .passing(.malformed, "the answer is not HTTP")
     case ChannelError.connectTimeout: self = .passing(.timeout, "no connection in time")
     case is ChannelError: self = .passing(.connection, "the server closed the connection")
-    default: self = .passing(.connection, "the connection failed (\(error))")
+    default: self = .passing(.connection, "the connection failed (\(type(of: error)))")
     }
   }
 
@@ -74,20 +80,6 @@ private enum TransportCause {
     }
     if let cause = causes.first { return TransportCause(cause) }
     return .passing(.dns, "the name \(error.host) cannot be resolved")
-  }
-
-  private static func tls(_ error: NIOSSLError) -> TransportCause {
-    switch error {
-    case .handshakeFailed(.sslError(let stack)) where stack.contains(where: isVerification):
-      .untrusted("the server's certificate is not trusted")
-    case .unableToValidateCertificate: .untrusted("the server's certificate is not trusted")
-    default: .passing(.tls, "TLS was broken off")
-    }
-  }
-
-  /// NIOSSL gives BoringSSL's error queue as text only; this is the name that OpenSSL's API documents for it.
-  private static func isVerification(_ error: BoringSSLInternalError) -> Bool {
-    error.description.contains("CERTIFICATE_VERIFY_FAILED")
   }
 
   private static func system(_ code: CInt) -> TransportCause {

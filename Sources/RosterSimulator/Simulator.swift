@@ -22,6 +22,9 @@ package final class Simulator: Sendable {
   /// Closes the socket and every connection.
   package func stop() async { await server.stop() }
 
+  /// Closes every connection, and goes on listening.
+  package func disconnect() async { await server.disconnect() }
+
   package var origin: String { "http://127.0.0.1:\(server.port)" }
   /// For `upstream.base_url`.
   package var baseURL: String { "\(origin)/api" }

@@ -2,19 +2,23 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 internal import RosterModel
+import Synchronization
 
 /// The sockets of the simulator: one event loop, HTTP/1.1, keep-alive.
 struct SimulatorServer: Sendable {
   private let group: MultiThreadedEventLoopGroup
+  private let open: OpenChannels
   let port: Int
 
   static func start(_ backend: Backend) async throws -> SimulatorServer {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let open = OpenChannels()
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { channel in
         backend.with { upstream, _ in upstream.counts.connections += 1 }
+        open.add(channel)
         return channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.configureHTTPServerPipeline()
           try channel.pipeline.syncOperations.addHandler(Connection(backend))
@@ -22,16 +26,33 @@ struct SimulatorServer: Sendable {
       }
     do {
       let channel = try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
-      return SimulatorServer(group: group, port: channel.localAddress?.port ?? 0)
+      return SimulatorServer(group: group, open: open, port: channel.localAddress?.port ?? 0)
     } catch {
       try? await group.shutdownGracefully()
       throw error
     }
   }
 
+  func disconnect() async {
+    // A connection that is gone already is what is asked for.
+    for channel in open.all { try? await channel.close() }
+  }
+
   func stop() async {
     // It fails only where it was shut down before, which is what is asked for.
     try? await group.shutdownGracefully()
+  }
+}
+
+private final class OpenChannels: Sendable {
+  private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+
+  var all: [any Channel] { channels.withLock { Array($0.values) } }
+
+  func add(_ channel: any Channel) {
+    let id = ObjectIdentifier(channel)
+    channels.withLock { $0[id] = channel }
+    channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } }
   }
 }
 

@@ -6,6 +6,7 @@ import Testing
 @testable import RosterAuth
 
 /// T5, T6: what a token request that brings no token means.
+@Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperFailureTests {
   private func refuse(_ bench: Bench, _ status: Int = 400, _ body: String = #"{"error":"invalid_grant"}"#) async
     -> Failure?

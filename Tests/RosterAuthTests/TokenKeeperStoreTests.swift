@@ -8,6 +8,7 @@ import Testing
 @testable import RosterAuth
 
 /// T4, T7, T9, T10: what outlives a request, a sync, the process.
+@Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperStoreTests {
   private func body(_ bench: Bench, _ index: Int) -> String {
     String(decoding: bench.endpoint.requests.all[index].body, as: UTF8.self)
@@ -231,6 +232,7 @@ struct TokenKeeperStoreTests {
     await bench.clock.sleepers(1)
     bench.setCredentials(Credentials(refreshToken: Secret("r9")))
     try await bench.keeper.reload(bench.settings)
+    #expect(bench.clock.pending.isEmpty)
     bench.endpoint.grant("a9")
     let token = try await request.value
     #expect(token?.access == Secret("a9"))

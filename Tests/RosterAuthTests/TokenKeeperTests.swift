@@ -6,6 +6,7 @@ import Testing
 @testable import RosterAuth
 
 /// T1, T2, T3: which requests cause a refresh, and which share or avoid one.
+@Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperTests {
   private static let withFirst = Credentials(refreshToken: Secret("r0"), accessToken: Secret("a0"))
 

@@ -202,4 +202,34 @@ struct TokenMachineTests {
     #expect(!world.isSending && world.machine.session.ending != nil)
     #expect(world.sent == 3)
   }
+
+  @Test("T3: a 401 to a fresh token that has not worked yet bars the sync; once it worked, it is refreshed")
+  func unproven() {
+    var world = TokenWorld()
+    _ = world.wanted()
+    world.granted()
+    world.wrote()
+    var proven = world
+    #expect(world.rejected(world.machine.generation).1 == .failed(.freshTokenRefused(.sample(.oauth2Refresh))))
+    #expect(world.sent == 1)
+    proven.machine.accepted(proven.machine.generation)
+    #expect(proven.rejected(proven.machine.generation).1 == .waits)
+    #expect(proven.sent == 2)
+  }
+
+  @Test(
+    "T10: a credential that changes during a refresh or its storing wins over the answer", arguments: [false, true])
+  func changedMeanwhile(storing: Bool) {
+    var world = TokenWorld()
+    let (waiter, _) = world.wanted()
+    if storing { world.granted() }
+    let files = Credentials(refreshToken: Secret("r9"), accessToken: Secret("a9"))
+    world.filesAccess = files.accessToken
+    world.cutShort { $0.credentialChanged(Session(.sample(.oauth2Refresh), files), now: Self.now) }
+    #expect(world.released.isEmpty)
+    if storing { world.wrote() } else { world.granted() }
+    #expect(world.released[waiter] == .token(world.machine.token))
+    #expect(world.machine.token?.access == Secret("a9"))
+    #expect(world.machine.session.refreshToken == Secret("r9"))
+  }
 }

@@ -3,6 +3,7 @@ import Testing
 
 @testable import RosterAuth
 
+@Suite(.timeLimit(.minutes(1)))
 struct WaitersTests {
   @Test("A value that comes before the wait begins is not lost, and is given once")
   func early() async throws {

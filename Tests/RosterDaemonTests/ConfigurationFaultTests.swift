@@ -197,7 +197,7 @@ struct ConfigurationFaultTests {
       ),
       (
         "[upstream.tls]\nca_file = \"/dev/null\"",
-        "rosterd.toml:2: upstream.tls.ca_file: \"/dev/null\" holds no PEM; allowed: a readable PEM bundle"
+        "rosterd.toml:2: upstream.tls.ca_file: \"/dev/null\" cannot be used: it holds no certificate that can be read; allowed: a readable PEM bundle"
       ),
       (
         "[upstream.headers]\nX-Ok = \"1\"\n\"X Bad\" = \"2\"",

@@ -10,9 +10,23 @@ struct RenderingTests {
 
   init() throws { workspace = try Workspace() }
 
+  /// A self-signed one of P-256, good until 2126.
+  private static let certificate = """
+    -----BEGIN CERTIFICATE-----
+    MIIBcjCCARegAwIBAgIUfaBYLnPl3JhCiQFyPTIgUez6EY0wCgYIKoZIzj0EAwIw
+    DTELMAkGA1UEAwwCY2EwIBcNMjYxMTIxMDUyODQ3WhgPMjEyNjEwMjgwNTI4NDda
+    MA0xCzAJBgNVBAMMAmNhMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAErzJHHwMn
+    WRgB6pGu9Chf45q2DZEr3iHdmYPNPYX3r4Cn0dcJ2f5J/q5bYKabI7ZEg+kYbvtb
+    o36E910Xb4QR1aNTMFEwHQYDVR0OBBYEFMSaADn5UlxM/Tl+CKaPui/IdoLZMB8G
+    A1UdIwQYMBaAFMSaADn5UlxM/Tl+CKaPui/IdoLZMA8GA1UdEwEB/wQFMAMBAf8w
+    CgYIKoZIzj0EAwIDSQAwRgIhANHUcMjHHGXmmvTBVYZF2Hi3kfA9iEhLnos54dI/
+    u3+PAiEAqRZKX7i4rRs9FliRgp9HwELfiga9gHgt1SIK6IRLvlk=
+    -----END CERTIFICATE-----
+    """
+
   private func everything() throws -> String {
     let pin = "sha256/" + Data(repeating: 7, count: 32).base64EncodedString()
-    let certificate = try workspace.write("-----BEGIN CERTIFICATE-----", to: "ca \"1\".pem")
+    let certificate = try workspace.write(Self.certificate, to: "ca \"1\".pem")
     return """
       [upstream]
       base_url = "http://localhost:1/a%20b"

@@ -1,0 +1,76 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+
+/// Shakes hands once more without verification, sends nothing, and hangs up: what the first handshake refused can be looked at.
+enum SecondHandshake {
+  /// The chain as the server sent it, its own certificate first. Throws where the handshake fails this time too: then it was not
+  /// the certificate that was refused.
+  static func chain(of origin: Origin, timeout: TimeAmount, on loop: any EventLoop) async throws -> [NIOSSLCertificate] {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.trustRoots = .certificates([])
+    configuration.certificateVerification = .noHostnameVerification
+    let context = try NIOSSLContext(configuration: configuration)
+    let answer = loop.makePromise(of: [NIOSSLCertificate].self)
+    let connect = ClientBootstrap(group: loop).connectTimeout(timeout).channelInitializer { channel in
+      channel.eventLoop.makeCompletedFuture {
+        try add(to: channel, context, name: origin.serverName, answer)
+        // The answer or its failure follows from the end of the channel.
+        let alarm = channel.eventLoop.scheduleTask(in: timeout) { channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in alarm.cancel() }
+      }
+    }.connect(host: origin.host, port: origin.port)
+    connect.whenFailure(answer.fail)
+    return try await withTaskCancellationHandler {
+      try await answer.futureResult.get()
+    } onCancel: {
+      connect.whenSuccess { $0.close(promise: nil) }
+    }
+  }
+
+  private static func add(
+    to channel: any Channel, _ context: NIOSSLContext, name: String?, _ answer: EventLoopPromise<[NIOSSLCertificate]>
+  ) throws {
+    let watch = HandshakeWatch(answer)
+    let tls = try NIOSSLClientHandler(context: context, serverHostname: name) { chain, verdict in
+      watch.chain = chain
+      // Nothing is sent over this connection, so there is nothing to protect.
+      verdict.succeed(.certificateVerified)
+    }
+    try channel.pipeline.syncOperations.addHandlers([tls, watch])
+  }
+}
+
+private final class HandshakeWatch: ChannelInboundHandler {
+  typealias InboundIn = Never
+
+  var chain: [NIOSSLCertificate] = []
+  private let answer: EventLoopPromise<[NIOSSLCertificate]>
+
+  init(_ answer: EventLoopPromise<[NIOSSLCertificate]>) {
+    self.answer = answer
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    guard case TLSUserEvent.handshakeCompleted = event else { return }
+    answer.succeed(chain)
+    context.close(promise: nil)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    answer.fail(error)
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    answer.fail(ChannelError.eof)
+  }
+}
+
+extension Origin {
+  /// For SNI, which knows no addresses (RFC 6066 §3).
+  fileprivate var serverName: String? {
+    (try? SocketAddress(ipAddress: host, port: port)) == nil ? host : nil
+  }
+}

@@ -1,0 +1,258 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterStatus
+import Testing
+
+/// T9 against an upstream and a token server that repeat every secret wherever they can.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SecretEchoTests {
+  @Test(
+    "T9: no token, secret or Authorization value shows in any output or file, whatever fails and whoever repeats them",
+    arguments: ["text", "json"])
+  func nothingShows(format: String) async throws {
+    let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"
+    let settings = [
+      "ROSTERD_LOG_LEVEL": "trace", "ROSTERD_LOG_FORMAT": format, "ROSTERD_UPSTREAM_TIMEOUT": "300ms",
+      "ROSTERD_RETRY_MAX_RETRIES": "1", "ROSTERD_SYNC_CONCURRENCY": "2", "ROSTERD_RETRY_MAX_RETRY_AFTER": "0s",
+      "ROSTERD_UPSTREAM_HEADERS": "{\"X-Api-Key\" = \"\(key)\"}",
+    ]
+    try await withSite(.pages(3, tokens: .init(flow: .oauth2Refresh)), settings) { site in
+      var shown = Shown()
+      shown.add("check", try await site.rosterd("check"))
+      try await site.withDaemon { daemon, _ in
+        let events = try Program(
+          try Program.built("rosterctl"), ["events", "--json"], environment: ["ROSTERD_STATUS_SOCKET": site.socket])
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        for failure in Failing.all { try await provoke(failure, site, &shown) }
+        shown.add("syncs", try await site.curl("/v1/syncs?limit=1000").body)
+        shown.add("history", try await site.rosterctl("history", "--json"))
+        shown.addFiles(of: site, "while it runs")
+
+        site.upstream.configure { $0.rules = [] }
+        site.upstream.killAccessTokens()
+        site.upstream.hold(.anyToken)
+        _ = try await site.rosterctl("sync", "--retry-session")
+        try await site.upstream.waitFor { $0.held == 1 }
+        daemon.signal(SIGTERM)
+        let ended = try await daemon.end()
+        shown.add("rosterd", ended)
+        let told = try await events.end()
+        #expect(told.output.contains("token.failed") && told.output.contains("page.retried"))
+        #expect(ended.error.utf8.count > 10_000, "the log is at trace")
+        shown.add("events", told)
+      }
+      shown.addFiles(of: site, "after its end")
+      try search(shown, for: site, key)
+    }
+  }
+
+  /// One sync of a new session that meets the failure.
+  private func provoke(_ failure: Failing, _ site: Site, _ shown: inout Shown) async throws {
+    site.upstream.configure { $0.rules = [] }
+    let started = site.upstream.newSession()
+    try site.write(started.files)
+    if failure.match == .anyToken { site.upstream.killAccessTokens() }
+    let echo = Echo(started)
+    site.upstream.configure { $0.rules = [.on(failure.match, failure.fault(echo))] }
+    let before = site.upstream.counts
+    let outcome = try await site.rosterctl("sync", "--wait", "--json", "--retry-session")
+    #expect(failure.succeeds || outcome.exit != 0, "\(failure.name)")
+    let after = site.upstream.counts
+    #expect(after.pageRequests.count > before.pageRequests.count, "\(failure.name)")
+    shown.add(failure.name, outcome)
+    shown.add(
+      "status after \(failure.name)", try await StatusClient(socket: site.socket).send("GET", "/v1/status").body)
+    shown.add("metrics after \(failure.name)", try await StatusClient(socket: site.socket).send("GET", "/metrics").body)
+  }
+
+  private func search(_ shown: Shown, for site: Site, _ key: String) throws {
+    let made = site.upstream.secrets.map { String($0.split(separator: "-").last ?? "") }
+    let client = try #require(site.upstream.credentials.clientID)
+    let needles = (made + [key, client]).flatMap { Needle.forms(of: $0) }
+    // Each secret, in each form, would be found: the echo holds them all.
+    let echo = Array(Echo(site.upstream.credentials).everything.utf8)
+    let last = site.upstream.credentials.files.values.map { String($0.split(separator: "-").last ?? "") }
+    for needle in last.flatMap({ Needle.forms(of: $0) }) { #expect(needle.isIn(echo), "\(needle.text)") }
+    #expect(made.count > Failing.all.count)
+    for (place, bytes) in shown.places {
+      for needle in needles where needle.isIn(bytes) {
+        Issue.record("\(place) holds \(needle.text): …\(needle.surroundings(in: bytes))…")
+      }
+    }
+  }
+}
+
+/// Everything that anybody can read.
+private struct Shown {
+  private(set) var places: [(String, [UInt8])] = []
+
+  mutating func add(_ place: String, _ bytes: [UInt8]) { places.append((place, bytes)) }
+
+  mutating func add(_ place: String, _ text: String) { add(place, Array(text.utf8)) }
+
+  mutating func add(_ place: String, _ outcome: Program.Outcome) {
+    add("stdout of \(place)", outcome.output)
+    add("stderr of \(place)", outcome.error)
+  }
+
+  /// The state folder, but for the token store, which holds tokens and is nobody's to read.
+  mutating func addFiles(of site: Site, _ when: String) {
+    let folder = "\(site.folder)/state"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    #expect(names.contains("roster.db") && names.contains("roster.db-wal") && names.contains("roster.staging.db"))
+    for name in names where !name.hasPrefix("token.json") {
+      add("\(name) \(when)", Array(FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data()))
+    }
+  }
+}
+
+/// One form in which a secret could show.
+private struct Needle {
+  var text: String
+
+  static func forms(of secret: String) -> [Needle] {
+    let bytes = Array(secret.utf8)
+    let percent = bytes.map { "%" + String($0, radix: 16) }.joined()
+    return [secret, percent].map(Needle.init) + (0..<3).flatMap { base64(bytes, offset: $0) }
+  }
+
+  /// What is the same wherever the secret stands in the text that was encoded: the digits that its bytes alone decide.
+  private static func base64(_ bytes: [UInt8], offset: Int) -> [Needle] {
+    let digits = Array(Data([UInt8](repeating: 0, count: offset) + bytes).base64EncodedString())
+    let first = (offset * 8 + 5) / 6
+    let end = (offset + bytes.count) * 8 / 6
+    let standard = String(digits[first..<end])
+    let url = standard.replacing("+", with: "-").replacing("/", with: "_")
+    return (standard == url ? [standard] : [standard, url]).map(Needle.init)
+  }
+
+  func isIn(_ bytes: [UInt8]) -> Bool { position(in: bytes) != nil }
+
+  func surroundings(in bytes: [UInt8]) -> String {
+    let start = position(in: bytes) ?? 0
+    return String(decoding: bytes[max(0, start - 100)..<min(bytes.count, start + 40)], as: UTF8.self)
+  }
+
+  private func position(in bytes: [UInt8]) -> Int? {
+    let needle = Array(text.utf8)
+    return bytes.withUnsafeBytes { hay in
+      guard let base = hay.baseAddress else { return nil }
+      var start = 0
+      while start + needle.count <= hay.count {
+        let left = hay.count - needle.count - start + 1
+        guard let found = memchr(base + start, CInt(needle[0]), left) else { return nil }
+        if memcmp(found, needle, needle.count) == 0 { return UnsafeRawPointer(found) - base }
+        start = UnsafeRawPointer(found) - base + 1
+      }
+      return nil
+    }
+  }
+}
+
+/// The secrets of a session in every form: as they are, percent-encoded, and in base64 at each alignment.
+private struct Echo: Sendable {
+  let everything: String
+  let access: String
+  /// For a URL.
+  let query: String
+
+  init(_ credentials: RosterSimulator.Credentials) {
+    let secrets = credentials.files.values.sorted()
+    func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
+    func percent(_ text: String) -> String { text.utf8.map { "%" + String($0, radix: 16) }.joined() }
+    func url(_ text: String) -> String { text.replacing("+", with: "-").replacing("/", with: "_") }
+    let pair = "\(credentials.clientID ?? ""):\(credentials.clientSecret ?? "")"
+    let encoded = (secrets + [pair]).flatMap { secret in
+      [base64(secret), base64(" " + secret), base64("  " + secret)].flatMap { [$0, url($0)] }
+    }
+    everything = (secrets + secrets.map(percent) + encoded).joined(separator: " ")
+    access = credentials.accessToken ?? ""
+    query = (secrets.map(percent) + secrets.map { url(base64($0)) }).joined(separator: "&a=")
+  }
+
+  /// Not where a page is sent: its validators are kept as upstream's own data, to be sent back to it alone.
+  var headers: [Request.Header] {
+    ["WWW-Authenticate", "X-Request", "Set-Cookie", "Server", "ETag", "Last-Modified", "Retry-After"].map {
+      Request.Header($0, everything)
+    }
+  }
+
+  func answer(_ status: Int, _ body: String) -> Fault { .answer(status: status, headers: headers, body: body) }
+
+  func redirect(_ status: Int, to location: String) -> Fault {
+    .answer(status: status, headers: headers + [Request.Header("Location", location)], body: everything)
+  }
+}
+
+/// A failure of the page's or the token's way, as upstream tells it.
+private struct Failing: Sendable {
+  var name: String
+  var match: Match
+  /// The sync ends well in spite of it.
+  var succeeds = false
+  var fault: @Sendable (Echo) -> Fault
+
+  static let all = pages(.page(1)) + pages(.page(2)) + tokens + broken(.page(2)) + broken(.anyToken)
+
+  private static func pages(_ match: Match) -> [Failing] {
+    answers(match, statuses: [400, 401, 403, 405, 408, 410, 418, 429, 500, 503]) + redirects(match) + [
+      Failing(name: "another page at \(match)", match: match) { echo in
+        .answer(
+          status: 200,
+          body: #"{"info":{"count":9,"pages":3,"next":"http://a/?\#(echo.query)","prev":null},"results":[]}"#)
+      },
+      Failing(name: "a list at \(match)", match: match) { $0.answer(200, #"["\#($0.everything)"]"#) },
+      Failing(name: "a wrong type at \(match)", match: match) {
+        $0.answer(200, #"{"info":"\#($0.everything)","results":"\#($0.everything)"}"#)
+      },
+    ]
+  }
+
+  private static let tokens =
+    answers(.anyToken, statuses: [400, 401, 403, 404, 408, 418, 429, 500, 503]) + redirects(.anyToken)
+    + [
+      Failing(name: "an OAuth error", match: .anyToken) {
+        $0.answer(
+          400,
+          #"{"error":"\#($0.access)","error_description":"\#($0.everything)","error_uri":"http://a/?\#($0.query)"}"#)
+      },
+      Failing(name: "incomplete", match: .anyToken) { $0.answer(200, #"{"token":"\#($0.everything)"}"#) },
+      Failing(name: "a token that no header may carry", match: .anyToken) {
+        $0.answer(200, #"{"access_token":"\#($0.everything)\n","refresh_token":"\#($0.access)"}"#)
+      },
+      Failing(name: "a token that is refused", match: .anyToken) {
+        $0.answer(200, #"{"access_token":"\#($0.access)","refresh_token":"\#($0.access)"}"#)
+      },
+    ]
+
+  private static func answers(_ match: Match, statuses: [Int]) -> [Failing] {
+    statuses.map { status in
+      Failing(name: "\(status) at \(match)", match: match) { $0.answer(status, $0.everything) }
+    } + [
+      Failing(name: "HTML at \(match)", match: match) { $0.answer(200, "<p>\($0.everything)") },
+      Failing(name: "broken JSON at \(match)", match: match) { $0.answer(200, #"{"\#($0.everything)"#) },
+    ]
+  }
+
+  private static func redirects(_ match: Match) -> [Failing] {
+    [
+      Failing(name: "a redirect to itself at \(match)", match: match) {
+        $0.redirect(302, to: "/api/character?page=2&t=\($0.access)&a=\($0.query)")
+      },
+      Failing(name: "a redirect to nowhere at \(match)", match: match) {
+        $0.redirect(307, to: "/\($0.access)/?\($0.query)")
+      },
+      Failing(name: "a redirect elsewhere at \(match)", match: match) {
+        $0.redirect(301, to: "http://\($0.access).example/?\($0.query)")
+      },
+      Failing(name: "a redirect to no URL at \(match)", match: match) { $0.redirect(308, to: "::\($0.everything)") },
+    ]
+  }
+
+  private static func broken(_ match: Match) -> [Failing] {
+    [Fault.drop, .cut(after: .nothing, .close), .cut(after: .half, .reset), .cut(after: .head, .stall)].map { fault in
+      Failing(name: "\(fault) at \(match)", match: match) { _ in fault }
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// How a session ends and comes back, through the real programs; what was asked for is counted on the simulator's side.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct SessionTests {
+  /// The first access token serves page 1, the refresh is refused once, by a fault of upstream's.
+  private static let refusedOnce = Scenario.pages(
+    2, tokens: .init(flow: .authenticateForm, uses: [1]), rules: [.on(.anyToken, times: 1, .status(401))])
+
+  @Test(
+    "T6: an ended session asks for nothing, restarts included, until `rosterctl sync --retry-session` tries it once more"
+  )
+  func retrySession() async throws {
+    try await withSite(Self.refusedOnce) { site in
+      _ = try await site.sync(exit: 77)
+      let asked = Asked(site)
+      _ = try await site.sync(exit: 77)
+      try await site.withDaemon { daemon, _ in
+        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
+        #expect(try await site.status().state == .unauthorized)
+        #expect(Asked(site) == asked)
+
+        let retried = try await site.rosterctl("sync", "--wait", "--json", "--retry-session")
+        #expect(retried.exit == 0, "\(retried.error)")
+        let report = try JSONDecoder().decode(SyncReport.self, from: Data(retried.output.utf8))
+        #expect(report.outcome == .published && report.refreshes == 1)
+        #expect(try await site.status().state == .idle)
+        daemon.signal(SIGTERM)
+        #expect(try await daemon.end().exit == 0)
+      }
+      #expect(site.upstream.counts.tokenRequests.count == 2 && site.upstream.counts.reuses == 0)
+      #expect(try await site.sync().refreshes == 0)
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test("T6: a retry that is refused ends the session again, after one request")
+  func retriedInVain() async throws {
+    try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
+      site.upstream.endSession()
+      _ = try await site.sync(exit: 77)
+      try await site.withDaemon { _, _ in
+        let retried = try await site.rosterctl("sync", "--wait", "--retry-session")
+        #expect(retried.exit == 77)
+        let asked = Asked(site)
+        #expect(asked.tokens == 2)
+        let later = try await site.rosterctl("sync", "--wait")
+        #expect(later.exit == 77)
+        #expect(Asked(site) == asked)
+      }
+    }
+  }
+
+  @Test("T6, T10: the daemon looks at the credential files before each sync; new bytes start again, equal ones do not")
+  func changedFile() async throws {
+    try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
+      site.upstream.endSession()
+      try await site.withDaemon { _, _ in
+        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
+        let asked = Asked(site)
+        try site.write(try site.credentials())
+        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
+        #expect(Asked(site) == asked)
+        try site.write(site.upstream.newSession().files)
+        let started = try await site.rosterctl("sync", "--wait")
+        #expect(started.exit == 0, "\(started.error)")
+      }
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test("T10: a changed credential wins over a stored session that is good, and its tokens are used no more")
+  func newSessionWins() async throws {
+    try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
+      #expect(try await site.sync().refreshes == 1)
+      try site.write(site.upstream.newSession().files)
+      let before = site.upstream.counts
+      let report = try await site.sync()
+      #expect(report.refreshes == 1 && report.exit == 0)
+      let pages = site.upstream.counts.pageRequests.dropFirst(before.pageRequests.count)
+      // The file's token first, then the one that its refresh token got.
+      #expect(pages.allSatisfy { $0.generation != nil } && site.upstream.counts.reuses == 0)
+      #expect(pages.first?.generation == 0)
+    }
+  }
+
+  @Test("T6: another auth.scope or auth.token_url is a reason to try again", arguments: ["SCOPE", "TOKEN_URL"])
+  func otherSettings(name: String) async throws {
+    try await withSite(Self.refusedOnce) { site in
+      _ = try await site.sync(exit: 77)
+      let asked = Asked(site)
+      let value = name == "SCOPE" ? "read" : "\(site.upstream.origin)/token"
+      if name == "SCOPE" {
+        #expect(try await site.sync(with: ["ROSTERD_AUTH_SCOPE": value]).exit == 0)
+      } else {
+        // The same place, written otherwise: nothing has changed.
+        _ = try await site.sync(exit: 77, with: ["ROSTERD_AUTH_TOKEN_URL": value])
+        #expect(Asked(site) == asked)
+        #expect(try await site.sync(with: ["ROSTERD_AUTH_TOKEN_URL": "token"]).exit == 0)
+      }
+    }
+  }
+
+  @Test("T6: with oauth2_client_credentials a refused refresh token is followed by one new grant")
+  func clientCredentials() async throws {
+    var tokens = Scenario.Tokens(flow: .oauth2ClientCredentials)
+    tokens.grantRefreshToken = true
+    try await withSite(.pages(2, tokens: tokens)) { site in
+      #expect(try await site.sync().refreshes == 1)
+      site.upstream.endSession()
+      let report = try await site.sync()
+      #expect(report.refreshes == 1 && report.exit == 0)
+      let kinds = site.upstream.counts.tokenRequests.map { String(decoding: $0.request.body.prefix(24), as: UTF8.self) }
+      #expect(
+        kinds
+          == ["grant_type=client_credent", "grant_type=refresh_token", "grant_type=client_credent"].map {
+            String($0.prefix(24))
+          })
+      #expect(try await site.sync().refreshes == 0)
+    }
+  }
+
+  @Test("T6: where the grant is refused too, the session ends: 77, then 77 without a request, until the secret changes")
+  func clientRefused() async throws {
+    try await withSite(.pages(2, tokens: .init(flow: .oauth2ClientCredentials))) { site in
+      let secret = try site.credentials()["client_secret"]
+      try site.write(["client_secret": "wrong"])
+      let report = try await site.sync(exit: 77)
+      #expect(report.error?.contains("client_secret") == true)
+      let asked = Asked(site)
+      #expect(asked.tokens == 1)
+      _ = try await site.sync(exit: 77)
+      #expect(Asked(site) == asked)
+      try site.write(["client_secret": try #require(secret)])
+      #expect(try await site.sync().refreshes == 1)
+    }
+  }
+}
+
+/// How much upstream was asked for.
+private struct Asked: Equatable {
+  var pages: Int
+  var tokens: Int
+
+  init(_ site: Site) {
+    let counts = site.upstream.counts
+    pages = counts.pageRequests.count
+    tokens = counts.tokenRequests.count
+  }
+}
+
+extension Site {
+  func write(_ credentials: [String: String]) throws {
+    for (name, text) in credentials { try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)")) }
+  }
+
+  func credentials() throws -> [String: String] {
+    var files: [String: String] = [:]
+    for name in upstream.credentials.files.keys {
+      files[name] = try String(contentsOf: URL(filePath: "\(folder)/\(name)"), encoding: .utf8)
+    }
+    return files
+  }
+}

@@ -1,0 +1,110 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterSync
+import Testing
+
+@testable import RosterDaemon
+
+/// What happens to the cache behind rosterd's back while upstream's validators live on.
+@Suite struct InstanceCacheTests {
+  private static let parts = ["", "-wal", "-shm"]
+
+  private func remove(_ path: String) {
+    for part in Self.parts { unlink(path + part) }
+  }
+
+  /// A sync that must get everything whole, since it has nothing.
+  private func expectAnew(_ bench: Bench, _ sentence: Comment) async throws {
+    let before = bench.upstream.counts.pageRequests.count
+    let report = try await bench.sync()
+    let asked = bench.requests(after: before)
+    #expect(report.outcome == .published && report.notModified == 0 && report.resumed == 0, sentence)
+    #expect(asked.compactMap(\.page) == Array(1...7) && asked.allSatisfy { $0.status == 200 }, sentence)
+    #expect(try bench.cached() == bench.expected, sentence)
+  }
+
+  @Test("P6: no validator outlives the cache that was removed")
+  func removed() async throws {
+    try await withBench { bench in
+      try await bench.sync()
+      remove(bench.cachePath)
+      try await expectAnew(bench, "removed")
+    }
+  }
+
+  @Test("P6: no validator outlives the cache that was damaged: it is moved aside, and everything is pulled anew")
+  func damaged() async throws {
+    try await withBench { bench in
+      try await bench.sync()
+      remove(bench.cachePath)
+      try Data(repeating: 0x5A, count: 100_000).write(to: URL(filePath: bench.cachePath))
+      try await expectAnew(bench, "damaged")
+      let names = try FileManager.default.contentsOfDirectory(atPath: bench.workspace.path("state"))
+      #expect(names.contains { $0.hasPrefix("roster.db.damaged-") })
+    }
+  }
+
+  @Test("P6: a cache restored from an old copy gets what it lacks", arguments: [true, false])
+  func restored(brokenOffAfter: Bool) async throws {
+    try await withBench { bench in
+      try await bench.sync()
+      let copy = bench.workspace.path("copy.db")
+      try FileManager.default.copyItem(atPath: bench.cachePath, toPath: copy)
+      if FileManager.default.fileExists(atPath: bench.cachePath + "-wal") {
+        try FileManager.default.copyItem(atPath: bench.cachePath + "-wal", toPath: copy + "-wal")
+      }
+      bench.upstream.update { for index in $0.indices { $0[index] = $0[index].marked(2) } }
+      try await bench.sync()
+      #expect(try bench.cached() == bench.expected)
+      if brokenOffAfter {
+        bench.upstream.update { for index in $0.indices { $0[index] = $0[index].marked(3) } }
+        bench.upstream.configure { $0.rules = [.on(.page(4), times: 1, .status(400))] }
+        try await bench.sync()
+      }
+      remove(bench.cachePath)
+      for part in ["", "-wal"] where FileManager.default.fileExists(atPath: copy + part) {
+        try FileManager.default.moveItem(atPath: copy + part, toPath: bench.cachePath + part)
+      }
+      #expect(try bench.cached() != bench.expected)
+      try await expectAnew(bench, "restored")
+      #expect(try await bench.sync().outcome == .unchanged)
+    }
+  }
+
+  @Test("P6: staged pages that were lost or damaged cost a pull, nothing else", arguments: [true, false])
+  func stagingLost(isDamaged: Bool) async throws {
+    try await withBench { bench in
+      try await bench.sync()
+      let staging = bench.workspace.path("state/roster.staging.db")
+      remove(staging)
+      if isDamaged { try Data(repeating: 0x5A, count: 50_000).write(to: URL(filePath: staging)) }
+      let report = try await bench.sync()
+      #expect(report.outcome == .unchanged && report.notModified == 0 && report.exit == 0)
+      #expect(try await bench.sync().notModified == 7)
+    }
+  }
+
+  @Test("damage that a statement of a running rosterd meets: the sync fails with 73, the next one pulls anew")
+  func damagedWhileRunning() async throws {
+    try await withBench { bench in
+      try await bench.sync()
+      try await bench.with { instance in
+        // All but the header's page, so that what is open still looks like a database.
+        let file = open(bench.cachePath, O_WRONLY)
+        let garbage = [UInt8](repeating: 0x5A, count: 200_000)
+        #expect(pwrite(file, garbage, garbage.count, 4096) == garbage.count)
+        close(file)
+        bench.upstream.update { $0[0] = $0[0].marked(2) }
+        let met = await instance.syncer(SyncWish()).run()
+        #expect(met.outcome == .failed && met.exit == 73)
+        let after = await instance.syncer(SyncWish()).run()
+        #expect(after.outcome == .published && after.notModified == 0)
+      }
+      #expect(try bench.cached() == bench.expected)
+      let names = try FileManager.default.contentsOfDirectory(atPath: bench.workspace.path("state"))
+      #expect(names.contains { $0.hasPrefix("roster.db.damaged-") })
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import RosterModel
+import RosterSimulator
+import Testing
+
+@testable import RosterDaemon
+
+/// Upstream changes while its pages are pulled (P7), one page at a time, so that each test knows what was read before.
+@Suite struct InstanceDriftTests {
+  struct Change: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var edit: @Sendable (inout [RosterModel.Character]) -> Void
+  }
+
+  private static func newcomer(_ id: Int) -> RosterModel.Character {
+    var character = sevenPages[0]
+    character.id = Int64(id)
+    character.name = "Newcomer \(id)"
+    return character
+  }
+
+  static let changes = [
+    Change(testDescription: "inserted at the front") { $0.insert(newcomer(1001), at: 0) },
+    Change(testDescription: "inserted at the end") { $0.append(newcomer(1001)) },
+    Change(testDescription: "a whole page inserted") { $0.insert(contentsOf: (1001...1020).map(newcomer), at: 30) },
+    Change(testDescription: "removed from a page that was read") { $0.remove(at: 3) },
+    Change(testDescription: "removed from a page to come") { $0.remove(at: 130) },
+    Change(testDescription: "the last page removed") { $0.removeLast(20) },
+    Change(testDescription: "moved from the front to the end") { $0.append($0.remove(at: 0)) },
+    Change(testDescription: "moved from the end to the front") { $0.insert($0.removeLast(), at: 0) },
+    Change(testDescription: "two change places") { $0.swapAt(2, 120) },
+    Change(testDescription: "turned round") { $0.reverse() },
+  ]
+
+  @Test(
+    "P7: whatever moves while it is pulled, none is lost or counted twice", arguments: changes,
+    InstanceResumeTests.validators)
+  func once(change: Change, validators: Scenario.Validators) async throws {
+    var scenario = Scenario(characters: sevenPages, rules: [.on(.page(4), times: 1, .drift(change.edit))])
+    scenario.validators = validators
+    try await withBench(scenario) { bench in
+      let report = try await bench.sync()
+      #expect(report.outcome == .published && report.exit == 0)
+      #expect(try bench.cached() == bench.expected)
+      #expect(report.characters == bench.upstream.characters.count)
+    }
+  }
+
+  @Test("P7: the same with a snapshot and living validators: nobody who is upstream is removed", arguments: changes)
+  func withSnapshot(change: Change) async throws {
+    try await withBench { bench in
+      try await bench.sync()
+      bench.upstream.configure { $0.rules = [.on(.page(4), times: 1, .drift(change.edit))] }
+      let report = try await bench.sync()
+      #expect(report.exit == 0)
+      #expect(try bench.cached() == bench.expected)
+    }
+  }
+
+  @Test("P7, P8: one goes and one comes while it is pulled, and the count stays: nobody who is upstream is lost")
+  func balanced() async throws {
+    try await withBench { bench in
+      try await bench.sync()
+      bench.upstream.configure {
+        $0.rules = [
+          .on(
+            .page(4), times: 1,
+            .drift {
+              $0.remove(at: 3)
+              $0.append(Self.newcomer(1001))
+            })
+        ]
+      }
+      #expect(try await bench.sync().exit == 0)
+      let ids = Set(try bench.cached().map(\.id))
+      #expect(ids.isSuperset(of: bench.expected.map(\.id)))
+      try await bench.sync()
+      #expect(try bench.cached() == bench.expected)
+    }
+  }
+
+  @Test("P7: pages that never fit together are pulled three times, then the sync fails with 65, and no validator stays")
+  func forever() async throws {
+    try await withBench { bench in
+      try await bench.sync()
+      let snapshot = try bench.cached()
+      bench.upstream.configure { $0.rules = [.on(.page(4), .drift { $0.append($0.remove(at: 0)) })] }
+      let before = bench.upstream.counts.pageRequests.count
+      let report = try await bench.sync()
+      #expect(report.outcome == .failed && report.exit == 65)
+      #expect(try bench.cached() == snapshot)
+      let asked = bench.requests(after: before)
+      #expect(asked.count { $0.page == 1 } == 3)
+      // The first pull asks with what was published, the repeats do not.
+      #expect(asked.drop { $0["If-None-Match"] != nil }.allSatisfy { $0["If-None-Match"] == nil })
+
+      bench.upstream.configure { $0.rules = [] }
+      let start = bench.upstream.counts.pageRequests.count
+      let mended = try await bench.sync()
+      #expect(mended.exit == 0 && mended.notModified == 0 && mended.resumed == 0)
+      #expect(bench.requests(after: start).allSatisfy { $0["If-None-Match"] == nil })
+      #expect(try bench.cached() == bench.expected)
+    }
+  }
+
+  struct Disagreement: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var match: Match
+    var fault: RosterSimulator.Fault
+
+    init(_ testDescription: String, _ match: Match, _ fault: RosterSimulator.Fault) {
+      self.testDescription = testDescription
+      self.match = match
+      self.fault = fault
+    }
+  }
+
+  static let disagreements = [
+    Disagreement("a page that vanishes", .page(5), .vanished),
+    Disagreement("the last page vanishes", .page(7), .vanished),
+    Disagreement("a page tells of more", .page(3), .info(count: 141)),
+    Disagreement("a page tells of fewer", .page(7), .info(count: 139)),
+    Disagreement("a page tells of more pages", .page(2), .info(pages: 8)),
+    Disagreement("page 1 tells of more", .page(1), .info(count: 141)),
+    Disagreement("page 1 tells of more pages", .page(1), .info(pages: 8)),
+    Disagreement("page 1 tells of fewer pages", .page(1), .info(pages: 6)),
+    Disagreement("all tell of more", .anyPage, .info(count: 141)),
+  ]
+
+  @Test(
+    "P7: counts that disagree and pages that vanish: once is pulled again, for ever fails with 65",
+    arguments: disagreements)
+  func disagree(_ what: Disagreement) async throws {
+    try await withBench(
+      Scenario(characters: sevenPages, rules: [.on(what.match, times: what.match == .anyPage ? 7 : 1, what.fault)])
+    ) { bench in
+      let report = try await bench.sync()
+      #expect(report.outcome == .published && report.exit == 0)
+      #expect(try bench.cached() == bench.expected)
+      #expect(bench.upstream.counts.requests(ofPage: 1).count == 2)
+    }
+    try await withBench(Scenario(characters: sevenPages, rules: [.on(what.match, what.fault)])) { bench in
+      let report = try await bench.sync()
+      #expect(report.outcome == .failed && report.exit == 65)
+      #expect(bench.upstream.counts.requests(ofPage: 1).count == 3)
+      #expect(try bench.cached().isEmpty)
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import RosterCache
+import RosterModel
+import RosterSimulator
+import RosterSync
+import Synchronization
+import Testing
+
+@testable import RosterDaemon
+
+/// In a process of its own, whose descriptors and memory nobody else uses.
+@Suite struct SoakTests {
+  @Test("broken, cancelled and timed-out syncs in one rosterd leave no descriptor, connection, task or memory behind")
+  func nothingIsLeft() async {
+    await #expect(processExitsWith: .success) {
+      try await Soak.run()
+    }
+  }
+}
+
+/// One rosterd with so many syncs that end badly (`make soak`: 1,000).
+private struct Soak {
+  private static let rounds = ProcessInfo.processInfo.environment["ROSTER_SOAK"].flatMap(Int.init) ?? 100
+  /// Until what is kept on purpose is there: the latest 1,024 events, SQLite's pages, malloc's arenas.
+  private static let warmUp = 100
+  private static let mostGrowth = 2 << 20
+
+  let bench: Bench
+  let instance: Instance
+  let sleepers: Sleepers
+
+  private var upstream: Simulator { bench.upstream }
+
+  static func run() async throws {
+    var scenario = Scenario(characters: sevenPages, tokens: .init(flow: .authenticateForm))
+    scenario.validators = .none
+    let environment = ["ROSTERD_UPSTREAM_TIMEOUT": "200ms", "ROSTERD_RETRY_MAX_RETRIES": "1"]
+    try await withBench(scenario, concurrency: 8, environment: environment) { bench in
+      let sleepers = Sleepers()
+      weak var cache: Cache?
+      do {
+        let instance = try await Instance.open(
+          bench.configuration, clock: sleepers.clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        cache = instance.cache
+        try await Soak(bench: bench, instance: instance, sleepers: sleepers).measure()
+        await instance.close()
+      }
+      // A task that were still there would hold what it works with.
+      #expect(cache == nil)
+    }
+  }
+
+  private func measure() async throws {
+    try await rounds(Self.warmUp)
+    let before = try await rest()
+    try await rounds(Self.rounds)
+    let after = try await rest()
+    #expect(after.descriptors == before.descriptors)
+    #expect(after.connections == before.connections)
+    #expect(after.threads == before.threads)
+    #expect(sleepers.now == 0)
+    #expect(after.memory - before.memory <= Self.mostGrowth, "\(before.memory) bytes before, \(after.memory) after")
+    let last = await sync()
+    #expect(last.exit == 0, "\(last.error ?? "")")
+  }
+
+  private func rounds(_ count: Int) async throws {
+    for number in 0..<count {
+      try await Self.endings[number % Self.endings.count](self)
+      upstream.release()
+      upstream.configure { $0.rules = [] }
+    }
+  }
+
+  private func sync() async -> SyncReport {
+    await instance.syncer(SyncWish(retrySession: true)).run()
+  }
+
+  // MARK: How syncs end badly
+
+  private typealias Ending = @Sendable (Soak) async throws -> Void
+
+  private static let endings: [Ending] = pageFaults + tokenFaults + cancellations
+
+  private static let pageFaults: [Ending] = [
+    failing(.page(4), .status(400)), failing(.page(5), .status(503)), failing(.page(1), .drop),
+    failing(.page(6), .drop), failing(.page(3), .cut(after: .half, .reset)),
+    failing(.page(3), .cut(after: .head, .close)), failing(.page(7), .html()),
+    failing(.page(4), .cut(after: .half, .stall)), failing(.page(1), .cut(after: .nothing, .stall)),
+    failing(.page(5), .vanished), failing(.page(2), .redirect(to: "http://127.0.0.1:1/")),
+    failing(.page(3), .status(401)),
+  ]
+
+  private static let tokenFaults: [Ending] = [
+    failing(.anyToken, .status(503)), failing(.anyToken, .status(400)), failing(.anyToken, .drop),
+    failing(.anyToken, .html()), failing(.anyToken, .cut(after: .half, .close)),
+    failing(.anyToken, .cut(after: .nothing, .stall)), failing(.anyToken, .answer(status: 200, body: "{}")),
+  ]
+
+  private static let cancellations: [Ending] = [.page(1), .page(6), .anyToken].map { match in
+    { try await $0.cancelled(at: match) }
+  }
+
+  private static func failing(_ match: Match, _ fault: RosterSimulator.Fault) -> Ending {
+    { try await $0.fails(at: match, fault) }
+  }
+
+  private func fails(at match: Match, _ fault: RosterSimulator.Fault) async throws {
+    if match == .anyToken { upstream.killAccessTokens() }
+    upstream.configure { $0.rules = [.on(match, fault)] }
+    let report = await sync()
+    #expect(report.outcome == .failed)
+    // A token request without an answer may have spent the refresh token.
+    if match == .anyToken { try bench.write(upstream.newSession()) }
+  }
+
+  private func cancelled(at match: Match) async throws {
+    if match == .anyToken { upstream.killAccessTokens() }
+    upstream.hold(match)
+    try await withThrowingTaskGroup(of: SyncReport.self) { group in
+      group.addTask { await self.sync() }
+      try await upstream.waitFor { $0.held > 0 }
+      group.cancelAll()
+      let report = try await group.next()
+      #expect(report?.outcome == .cancelled)
+    }
+  }
+
+  // MARK: What is there
+
+  private struct Rest {
+    var descriptors: Int
+    var connections: Int
+    var threads: Int
+    var memory: Int
+  }
+
+  /// After every connection was closed and one request was made on a new one.
+  private func rest() async throws -> Rest {
+    upstream.release()
+    await upstream.disconnect()
+    upstream.configure { $0.rules = [.on(.page(1), .status(400))] }
+    _ = await sync()
+    upstream.configure { $0.rules = [] }
+    let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+    let targets = files.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+    return Rest(
+      descriptors: targets.count, connections: targets.count { $0.hasPrefix("socket:") }, threads: threads,
+      memory: try resident())
+  }
+
+  /// proc_pid_statm(5): the second number is in pages.
+  private func resident() throws -> Int {
+    let text = try String(contentsOf: URL(filePath: "/proc/self/statm"), encoding: .utf8)
+    let numbers = text.split(separator: " ").compactMap { Int($0) }
+    return try #require(numbers.dropFirst().first) * sysconf(Int32(_SC_PAGESIZE))
+  }
+}
+
+/// The system's clock, and how many tasks sleep by it.
+private final class Sleepers: Sendable {
+  private let count = Mutex(0)
+
+  var now: Int { count.withLock { $0 } }
+
+  var clock: WallClock {
+    WallClock(
+      now: { Date() },
+      sleep: { duration in
+        self.count.withLock { $0 += 1 }
+        defer { self.count.withLock { $0 -= 1 } }
+        try await Task.sleep(for: duration)
+      })
+  }
+}

@@ -1,0 +1,203 @@
+import FoundationEssentials
+import RosterFetch
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// Certificates made with the `openssl` tool, in a folder of their own, and servers that use them.
+private struct Authority {
+  let folder: String
+
+  static func with(_ body: (Authority) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UInt64.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await Command.finish("cd '\(folder.path)' && \(make)")
+    try await body(Authority(folder: folder.path))
+  }
+
+  func file(_ name: String) -> String { "\(folder)/\(name)" }
+
+  func pin(of certificate: String) throws -> String {
+    try String(contentsOfFile: file("\(certificate).pin"), encoding: .utf8).split(separator: "\n").joined()
+  }
+
+  /// - Parameter mode: `-HTTP` answers with files that hold whole responses; without it nothing is answered, and what was
+  ///   received is printed.
+  func serve(_ certificate: String, mode: String = "-HTTP", _ body: (Command, Int) async throws -> Void) async throws {
+    let options = "-accept 127.0.0.1:0 -cert \(certificate).pem -key \(certificate).key \(mode)"
+    try await Command.run("cd '\(folder)' && exec openssl s_server \(options)") { server in
+      let greeting = try await server.said("ACCEPT 127.0.0.1:")
+      let port = greeting.split(separator: "ACCEPT 127.0.0.1:").last.flatMap { Int($0.prefix { $0.isNumber }) }
+      try await body(server, try #require(port))
+    }
+  }
+
+  private static let make = #"""
+    set -e
+    key='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'
+    openssl req -x509 $key -keyout ca.key -out ca.pem -days 2 -subj '/CN=An authority'
+    openssl req -x509 $key -keyout self.key -out self.pem -days 2 -subj /CN=self -addext subjectAltName=IP:127.0.0.1
+    signed() {
+      openssl req $key -keyout $1.key -out $1.csr -subj /CN=$1
+      echo "subjectAltName=$2" > $1.ext
+      openssl x509 -req -in $1.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days $3 -extfile $1.ext -out $1.pem
+      openssl x509 -in $1.pem -pubkey -noout | openssl pkey -pubin -outform der \
+        | openssl dgst -sha256 -binary | openssl base64 | sed s,^,sha256/, > $1.pin
+    }
+    signed good IP:127.0.0.1,DNS:localhost 2
+    signed expired IP:127.0.0.1 -1
+    signed elsewhere DNS:elsewhere.example 2
+    printf 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}' > page
+    """#
+}
+
+private func withTLS(
+  _ settings: HTTPTransport.Settings, _ body: (HTTPTransport) async throws -> Void
+) async throws {
+  let transport = HTTPTransport(settings)
+  do { try await body(transport) } catch {
+    try await transport.shutdown()
+    throw error
+  }
+  try await transport.shutdown()
+}
+
+private func failure(_ transport: HTTPTransport, _ request: Request) async -> Failure? {
+  do {
+    _ = try await transport.send(request)
+    return nil
+  } catch { return error as? Failure }
+}
+
+private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Method = .get) -> Request {
+  Request(method, "https://\(host):\(port)/page", body: method == .post ? Array("refreshToken=r1".utf8) : [])
+}
+
+@Suite struct TLSTests {
+  @Test("ca_file is used instead of the system's roots", arguments: ["127.0.0.1", "localhost"])
+  func ownAuthority(host: String) async throws {
+    try await Authority.with { authority in
+      try await authority.serve("good") { _, port in
+        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+          let response = try await transport.send(page(port, host: host))
+          #expect(response.body == Array("{}".utf8))
+        }
+        try await withTLS(.init()) { transport in
+          #expect(await failure(transport, page(port))?.cause.contains("an authority that is not trusted") == true)
+        }
+      }
+    }
+  }
+
+  @Test(
+    "P11: a certificate that is not trusted is not retried, and each reason has a sentence of its own",
+    arguments: [
+      ("expired", "ca.pem", "expired at 20"), ("self", "ca.pem", "is self-signed"),
+      ("good", "self.pem", "signed by an authority that is not trusted here"), ("elsewhere", "ca.pem", "for another host"),
+    ])
+  func untrusted(certificate: String, caFile: String, sentence: String) async throws {
+    try await Authority.with { authority in
+      try await authority.serve(certificate) { _, port in
+        try await withTLS(.init(roots: try CABundle(path: authority.file(caFile)))) { transport in
+          let failure = try #require(await failure(transport, page(port)))
+          #expect(failure.cause.contains(sentence), "\(failure)")
+          #expect(failure.exit == .unreachable && failure.reason == nil && failure.hint != nil)
+        }
+      }
+    }
+  }
+
+  @Test("a self-signed certificate in ca_file is trusted")
+  func selfSigned() async throws {
+    try await Authority.with { authority in
+      try await authority.serve("self") { _, port in
+        try await withTLS(.init(roots: try CABundle(path: authority.file("self.pem")))) { transport in
+          let response = try await transport.send(page(port))
+          #expect(response.status == 200)
+        }
+      }
+    }
+  }
+
+  @Test("a server whose key is pinned is used, one with another key is not, and its sentence names that key")
+  func pins() async throws {
+    try await Authority.with { authority in
+      let (pinned, other) = (try authority.pin(of: "good"), try authority.pin(of: "elsewhere"))
+      try await authority.serve("good") { _, port in
+        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [other, pinned])) { transport in
+          let response = try await transport.send(page(port))
+          #expect(response.status == 200)
+        }
+        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [other])) { transport in
+          let failure = try #require(await failure(transport, page(port)))
+          #expect(failure.cause == "the server's key is none of upstream.tls.pins, but \(pinned)")
+          #expect(failure.exit == .unreachable && failure.reason == nil)
+        }
+      }
+    }
+  }
+
+  @Test("not a byte of a request, of a token request neither, goes to a server whose key is not pinned", arguments: [
+    Request.Method.get, .post,
+  ])
+  func pinBeforeRequest(method: Request.Method) async throws {
+    try await Authority.with { authority in
+      try await authority.serve("good", mode: "-naccept 1") { server, port in
+        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [try authority.pin(of: "elsewhere")])) { transport in
+          #expect(await failure(transport, page(port, method))?.cause.contains("upstream.tls.pins") == true)
+        }
+        let received = try await server.everything()
+        #expect(!received.contains("/page"))
+      }
+      // The same with the right pin, so that the check above can fail.
+      try await authority.serve("good", mode: "-naccept 1") { server, port in
+        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [try authority.pin(of: "good")])) { transport in
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try? await transport.send(page(port, method)) }
+            _ = try await server.said("/page HTTP/1.1")
+            group.cancelAll()
+          }
+        }
+      }
+    }
+  }
+
+  @Test("P11: a handshake that is broken off, or is none, says nothing of certificates and is retried", arguments: [
+    RawServer.Answer(), .init([], .reset), .init("HTTP/1.1 400 Bad Request\r\n\r\n"), .init([21, 3, 3, 0, 2, 2, 40]),
+  ])
+  func brokenOff(answer: RawServer.Answer) async throws {
+    try await RawServer.run(answer) { server in
+      try await withTLS(.init()) { transport in
+        let failure = await failure(transport, page(server.port))
+        #expect(failure?.reason == .tls, "\(String(describing: failure))")
+      }
+    }
+  }
+
+  @Test("T8, P11: a redirect from https to http is not followed")
+  func downgrade() async throws {
+    let upstream = try await Simulator.start()
+    try await Authority.with { authority in
+      let response = "HTTP/1.1 302 Found\r\nLocation: \(upstream.baseURL)/character?page=1\r\nContent-Length: 0\r\n\r\n"
+      try Data(response.utf8).write(to: URL(filePath: authority.file("page")))
+      try await authority.serve("good") { _, port in
+        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+          let send = Interceptor.chain([.redirects], to: transport.send)
+          await #expect(throws: Failure.self) { try await send(page(port)) }
+          #expect(upstream.counts.pageRequests.isEmpty)
+        }
+      }
+    }
+    await upstream.stop()
+  }
+
+  @Test("a ca_file without a certificate is bad configuration at once", arguments: ["", "# none\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
+  func badFile(text: String) throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UInt64.random(in: 0 ... .max)).pem")
+    try Data(text.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let failure = #expect(throws: Failure.self) { _ = try CABundle(path: file.path) }
+    #expect(failure?.exit == .configuration)
+  }
+}

@@ -1,0 +1,126 @@
+"""django-oauth-toolkit as it comes, with rotation and reuse protection, behind nginx's auth_request.
+
+Settings, the two views that nginx asks, and a threaded WSGI server in one file. Driven by `run`.
+"""
+
+import os
+import socketserver
+import sys
+import threading
+import time
+from pathlib import Path
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import django
+from django.conf import settings
+from django.core.management import call_command
+from django.core.wsgi import get_wsgi_application
+from django.http import HttpResponse
+from django.urls import include, path
+
+FOLDER = Path(os.environ["OAUTH_FOLDER"])
+
+settings.configure(
+    ALLOWED_HOSTS=["127.0.0.1"],
+    DATABASES={
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": FOLDER / "oauth.db",
+            # Eight checks at once write nothing; the refresh and the script do.
+            "OPTIONS": {"timeout": 20, "transaction_mode": "IMMEDIATE"},
+        }
+    },
+    INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "oauth2_provider"],
+    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
+    # The resource owner's password is the script's own: no need for a slow hash.
+    PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+    OAUTH2_PROVIDER={
+        "ROTATE_REFRESH_TOKEN": True,
+        "REFRESH_TOKEN_REUSE_PROTECTION": True,
+        "REFRESH_TOKEN_GRACE_PERIOD_SECONDS": 0,
+        "ACCESS_TOKEN_EXPIRE_SECONDS": int(os.environ["OAUTH_LIFETIME"]),
+        "SCOPES": {"read": "the roster"},
+        "PKCE_REQUIRED": False,
+    },
+    ROOT_URLCONF=__name__,
+    SECRET_KEY="only for this test",
+    USE_TZ=True,
+)
+django.setup()
+
+from django.contrib.auth import get_user_model  # noqa: E402
+from django.utils import timezone  # noqa: E402
+from oauth2_provider.models import get_access_token_model, get_application_model  # noqa: E402
+from oauth2_provider.oauth2_backends import get_oauthlib_core  # noqa: E402
+
+
+class Checks:
+    """How many page requests were let pass, and after how many all access tokens expire."""
+
+    lock = threading.Lock()
+    passed = 0
+    expire_at = None
+    delay = 0.0
+
+
+def check(request):
+    """What nginx's auth_request asks for each page: 204 or 401, as the toolkit judges the token."""
+    time.sleep(Checks.delay)
+    with Checks.lock:
+        if Checks.expire_at is not None and Checks.passed >= Checks.expire_at:
+            Checks.expire_at = None
+            get_access_token_model().objects.update(expires=timezone.now() - timezone.timedelta(seconds=1))
+        valid, _ = get_oauthlib_core().verify_request(request, scopes=["read"])
+        if not valid:
+            return HttpResponse(status=401, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
+        Checks.passed += 1
+        return HttpResponse(status=204)
+
+
+def control(request):
+    """For the script alone: nginx does not pass this on."""
+    with Checks.lock:
+        Checks.passed = 0
+        after = request.GET.get("expire_after", "")
+        Checks.expire_at = int(after) if after else None
+        Checks.delay = float(request.GET.get("delay", "0"))
+    return HttpResponse(status=204)
+
+
+urlpatterns = [
+    path("o/", include("oauth2_provider.urls", namespace="oauth2_provider")),
+    path("check", check),
+    path("control", control),
+]
+
+
+class Server(socketserver.ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def main():
+    call_command("migrate", verbosity=0)
+    user = get_user_model().objects.create_user("operator", password="operator")
+    application = get_application_model()
+    application.objects.create(
+        name="rosterd",
+        user=user,
+        client_id=os.environ["OAUTH_CLIENT_ID"],
+        client_secret=os.environ["OAUTH_CLIENT_SECRET"],
+        client_type=application.CLIENT_CONFIDENTIAL,
+        authorization_grant_type=application.GRANT_PASSWORD,
+    )
+    server = make_server("127.0.0.1", 0, get_wsgi_application(), Server, Quiet)
+    print(server.server_port, flush=True)
+    # Its parent holds the other end of stdin: it never outlives the script.
+    threading.Thread(target=lambda: (sys.stdin.read(), server.shutdown()), daemon=True).start()
+    server.serve_forever(poll_interval=0.1)
+
+
+main()
