@@ -50,7 +50,7 @@ import Testing
       (Fault.html(), Int32(65)), (.status(500), 69), (.status(501), 65), (.status(404), 65), (.drop, 69),
       (.cut(after: .half, .close), 69), (.cut(after: .half, .reset), 69),
       (.answer(status: 200, body: "{\"info\":{\"count\":1,"), 65), (.redirect(to: "http://elsewhere.example/"), 65),
-      (.status(401), 77), (.status(429, retryAfter: "3600"), 69),
+      (.status(401), 77),
     ])
   func upstream(fault: Fault, exit: Int32) async throws {
     try await withSite(.pages(3)) { site in
@@ -63,6 +63,16 @@ import Testing
       site.upstream.configure { $0.rules = [] }
       #expect(try await site.sync().changed == 60)
       try await site.expectUpstream()
+    }
+  }
+
+  @Test("P11: a Retry-After beyond max_retry_after is 69, and so is the next sync, without a request, restarts included")
+  func retryAfter() async throws {
+    try await withSite(.pages(2, rules: [.on(.page(2), .status(429, retryAfter: "3600"))])) { site in
+      try await expectFailure(69, site)
+      let requests = site.upstream.counts.pageRequests.count
+      try await expectFailure(69, site)
+      #expect(site.upstream.counts.pageRequests.count == requests)
     }
   }
 
