@@ -111,7 +111,8 @@ let package = Package(
     tests(
       of: "RosterDaemon",
       [
-        "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterStatus", "RosterSystemd", "RosterSimulator", log,
+        "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterStatus", "RosterSystemd", "RosterSimulator",
+        log,
       ]),
     .testTarget(
       name: "EndToEndTests",

@@ -101,6 +101,7 @@ struct Instance: Sendable {
     }
     do { try await live.close() } catch { logger.warning("closing connections: \(error)") }
     await cache.close()
+    for lock in locks { lock.release() }
   }
 
   /// One sync, ready to run. `begun` and `ended` tell whoever watches it.
@@ -150,8 +151,7 @@ extension Instance {
       },
       pull: { announced, report, tally in
         let pages = Pull.Announced(count: announced.count, pages: announced.pages)
-        let pull = self.pull(upstream, tally)
-        switch try await upstream.transport.beside({ try await pull.run(pages, sync: report.id, tally: tally) }) {
+        switch try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally) {
         case .complete: return nil
         case .drifted(let why): return why
         }

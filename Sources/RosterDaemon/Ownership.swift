@@ -30,6 +30,9 @@ package final class Ownership: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Gives it up while the value still lives.
+  package func release() { flock(descriptor, LOCK_UN) }
+
   private static let mode: mode_t = 0o600
 
   /// "4711 rosterd run", as its holder wrote it; nil where it has not yet.

@@ -13,9 +13,13 @@ enum CertificateFault: Error, Equatable {
   init(_ chain: [NIOSSLCertificate], now: Date) {
     if let end = chain.map({ Date(timeIntervalSince1970: Double($0.notValidAfter)) }).first(where: { $0 < now }) {
       self = .expired(end)
-    } else if let start = chain.map({ Date(timeIntervalSince1970: Double($0.notValidBefore)) }).first(where: { $0 > now }) {
+    } else if let start = chain.map({ Date(timeIntervalSince1970: Double($0.notValidBefore)) }).first(where: {
+      $0 > now
+    }) {
       self = .notYetValid(start)
-    } else if let own = chain.first, let names = try? CertificateNames(der: own.toDERBytes()), names.issuer == names.subject {
+    } else if let own = chain.first, let names = try? CertificateNames(der: own.toDERBytes()),
+      names.issuer == names.subject
+    {
       self = .selfSigned
     } else {
       self = .unknownAuthority
@@ -61,7 +65,8 @@ private struct CertificateNames {
   private static let versionTag: UInt8 = 0xA0
 
   /// One element of definite length (ITU-T X.690 §8.1) of low tag number.
-  private static func next(in bytes: ArraySlice<UInt8>) throws -> (content: ArraySlice<UInt8>, rest: ArraySlice<UInt8>) {
+  private static func next(in bytes: ArraySlice<UInt8>) throws -> (content: ArraySlice<UInt8>, rest: ArraySlice<UInt8>)
+  {
     var rest = bytes.dropFirst()
     guard let first = rest.popFirst() else { throw Malformed() }
     var length = Int(first)

@@ -34,12 +34,10 @@ package final class HTTPTransport: Sendable {
   private let client: HTTPClient
   private let group: MultiThreadedEventLoopGroup
   private let timeout: TimeAmount
-  private let executor: LoopExecutor
 
   package init(_ settings: Settings) {
     // One loop: a second one gained nothing, and costs a thread.
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    executor = LoopExecutor(group.next())
     timeout = .nanoseconds(Int64(settings.timeout.seconds * 1e9))
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.httpVersion = .http1Only
@@ -64,11 +62,6 @@ package final class HTTPTransport: Sendable {
   package func shutdown() async throws {
     try await client.shutdown()
     try await group.shutdownGracefully()
-  }
-
-  /// Runs what sends many requests where their answers arrive. It must not block.
-  package func beside<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
-    try await withTaskExecutorPreference(executor) { try await work() }
   }
 
   /// Throws a Failure whose `reason` is what P11's table asks for, or CancellationError.

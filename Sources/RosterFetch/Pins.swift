@@ -23,7 +23,8 @@ struct Pins: Sendable {
   }
 
   private func verify(_ channel: any Channel) throws {
-    guard !digests.isEmpty, let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self) else {
+    guard !digests.isEmpty, let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
+    else {
       return
     }
     guard let key = try tls.peerCertificate?.extractPublicKey().toSPKIBytes() else { throw PinMismatch(found: "none") }

@@ -3,25 +3,37 @@ import RosterModel
 
 extension Interceptor {
   /// Follows up to five redirects within one origin (P11); a token never goes along to another (T8).
-  package static let redirects = Interceptor { request, next in
-    var request = request
+  package static let redirects = Interceptor { asked, next in
+    var request = asked
     for hop in 0...mostRedirects {
-      let response = try await Cause.$hop.withValue(hop) { try await next(request) }
+      let response = try await naming(asked, for: request) {
+        try await Cause.$hop.withValue(hop) { try await next(request) }
+      }
       guard let location = response.redirect else { return response }
-      request.url = try target(of: location, from: request)
+      request.url = try target(of: location, from: request, asked)
     }
-    throw refused(request, "upstream redirects more than \(mostRedirects) times")
+    throw refused(asked, "upstream redirects more than \(mostRedirects) times")
+  }
+
+  /// A failure names what was asked for: where a redirect leads is upstream's text, and may repeat a secret (T9).
+  private static func naming(
+    _ asked: Request, for request: Request, _ send: () async throws -> Response
+  ) async throws -> Response {
+    do { return try await send() } catch var failure as Failure {
+      if failure.subject == request.url { failure.subject = asked.url }
+      throw failure
+    }
   }
 
   private static let mostRedirects = 5
 
-  private static func target(of location: String, from request: Request) throws -> String {
+  private static func target(of location: String, from request: Request, _ asked: Request) throws -> String {
     guard let base = URL(string: request.url), let url = URL(string: location, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
-    else { throw refused(request, "upstream redirects to what is no URL") }
+    else { throw refused(asked, "upstream redirects to what is no URL") }
     let home = Origin(url: request.url)
     guard origin == home else {
-      throw refused(request, "upstream redirects to \(other(origin, than: home))")
+      throw refused(asked, "upstream redirects to \(other(origin, than: home))")
     }
     return url.absoluteString
   }

@@ -7,7 +7,8 @@ import NIOTLS
 enum SecondHandshake {
   /// The chain as the server sent it, its own certificate first. Throws where the handshake fails this time too: then it was not
   /// the certificate that was refused.
-  static func chain(of origin: Origin, timeout: TimeAmount, on loop: any EventLoop) async throws -> [NIOSSLCertificate] {
+  static func chain(of origin: Origin, timeout: TimeAmount, on loop: any EventLoop) async throws -> [NIOSSLCertificate]
+  {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.trustRoots = .certificates([])
     configuration.certificateVerification = .noHostnameVerification

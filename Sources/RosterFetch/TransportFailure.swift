@@ -47,7 +47,8 @@ private enum TransportCause {
         hint: "pin that key only if you know from elsewhere that it is the server's new one")
     case let error as NIOSSLExtraError where error == .failedToValidateHostname:
       self = .untrusted(
-        "the server's certificate is for another host", hint: "use a name in upstream.base_url that the certificate has")
+        "the server's certificate is for another host", hint: "use a name in upstream.base_url that the certificate has"
+      )
     case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError, is TLSBrokenOff:
       self = .passing(.tls, "TLS was broken off")
     case is NIOTooManyBytesError: self = Self.tooLarge

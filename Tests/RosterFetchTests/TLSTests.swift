@@ -94,7 +94,8 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     "P11: a certificate that is not trusted is not retried, and each reason has a sentence of its own",
     arguments: [
       ("expired", "ca.pem", "expired at 20"), ("self", "ca.pem", "is self-signed"),
-      ("good", "self.pem", "signed by an authority that is not trusted here"), ("elsewhere", "ca.pem", "for another host"),
+      ("good", "self.pem", "signed by an authority that is not trusted here"),
+      ("elsewhere", "ca.pem", "for another host"),
     ])
   func untrusted(certificate: String, caFile: String, sentence: String) async throws {
     try await Authority.with { authority in
@@ -125,7 +126,8 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     try await Authority.with { authority in
       let (pinned, other) = (try authority.pin(of: "good"), try authority.pin(of: "elsewhere"))
       try await authority.serve("good") { _, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [other, pinned])) { transport in
+        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [other, pinned])) {
+          transport in
           let response = try await transport.send(page(port))
           #expect(response.status == 200)
         }
@@ -138,13 +140,17 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     }
   }
 
-  @Test("not a byte of a request, of a token request neither, goes to a server whose key is not pinned", arguments: [
-    Request.Method.get, .post,
-  ])
+  @Test(
+    "not a byte of a request, of a token request neither, goes to a server whose key is not pinned",
+    arguments: [
+      Request.Method.get, .post,
+    ])
   func pinBeforeRequest(method: Request.Method) async throws {
     try await Authority.with { authority in
       try await authority.serve("good", mode: "-naccept 1") { server, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [try authority.pin(of: "elsewhere")])) { transport in
+        try await withTLS(
+          .init(roots: try CABundle(path: authority.file("ca.pem")), pins: [try authority.pin(of: "elsewhere")])
+        ) { transport in
           #expect(await failure(transport, page(port, method))?.cause.contains("upstream.tls.pins") == true)
         }
         let received = try await server.everything()
@@ -152,7 +158,9 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
       }
       // The same with the right pin, so that the check above can fail.
       try await authority.serve("good", mode: "-naccept 1") { server, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [try authority.pin(of: "good")])) { transport in
+        try await withTLS(
+          .init(roots: try CABundle(path: authority.file("ca.pem")), pins: [try authority.pin(of: "good")])
+        ) { transport in
           try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { _ = try? await transport.send(page(port, method)) }
             _ = try await server.said("/page HTTP/1.1")
@@ -163,9 +171,11 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     }
   }
 
-  @Test("P11: a handshake that is broken off, or is none, says nothing of certificates and is retried", arguments: [
-    RawServer.Answer(), .init([], .reset), .init("HTTP/1.1 400 Bad Request\r\n\r\n"), .init([21, 3, 3, 0, 2, 2, 40]),
-  ])
+  @Test(
+    "P11: a handshake that is broken off, or is none, says nothing of certificates and is retried",
+    arguments: [
+      RawServer.Answer(), .init([], .reset), .init("HTTP/1.1 400 Bad Request\r\n\r\n"), .init([21, 3, 3, 0, 2, 2, 40]),
+    ])
   func brokenOff(answer: RawServer.Answer) async throws {
     try await RawServer.run(answer) { server in
       try await withTLS(.init()) { transport in
@@ -192,7 +202,9 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     await upstream.stop()
   }
 
-  @Test("a ca_file without a certificate is bad configuration at once", arguments: ["", "# none\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
+  @Test(
+    "a ca_file without a certificate is bad configuration at once",
+    arguments: ["", "# none\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
   func badFile(text: String) throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UInt64.random(in: 0 ... .max)).pem")
     try Data(text.utf8).write(to: file)
