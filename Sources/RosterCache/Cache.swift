@@ -151,8 +151,9 @@ package actor Cache {
 
   /// 64 MiB: about 0.2 s of writing on a plain disk.
   private static let longestLogAtClose: Int64 = 64 << 20
-  /// Another writer can only be a person with a shell: wait a little, then say so.
-  static let lockTimeout: Int32 = 5_000
+  /// Another writer can only be a person with a shell: wait a little, then say so. A stop may wait twice, for the publish and for
+  /// the sync's row, and P13 gives it 5 s.
+  static let lockTimeout: Int32 = 2_000
   /// KiB for each file: memory that a sync of any length may use.
   private static let pageCache = 4_000
   /// Bytes that a log may keep after a checkpoint.

@@ -83,6 +83,15 @@ package struct Daemon: Service {
   }
 
   package func run() async throws {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.endInTime() }
+      await self.work()
+      await self.stop()
+      group.cancelAll()
+    }
+  }
+
+  private func work() async {
     let board = instance.board
     // Before READY: from there on a SIGHUP may come.
     let hangups = await UnixSignalsSequence(trapping: .sighup)
@@ -101,21 +110,22 @@ package struct Daemon: Service {
       }
       group.cancelAll()
     }
-    await stop()
   }
 
-  /// In the order in which the parts depend on each other; whatever hangs ends with the process.
+  /// In the order in which the parts depend on each other.
   private func stop() async {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask {
-        guard (try? await instance.clock.sleep(Self.longestStop)) != nil else { return }
-        instance.logger.critical("the stop takes too long; what is not stored is pulled again")
-        _exit(0)
-      }
-      await server.stop()
-      await instance.close()
-      group.cancelAll()
-    }
+    await server.stop()
+    await instance.close(waitingForToken: Self.longestDrain)
+  }
+
+  /// P13: counted from the signal, whatever hangs ends with the process.
+  private func endInTime() async {
+    do {
+      try await gracefulShutdown()
+      try await instance.clock.sleep(Self.longestStop)
+    } catch { return }
+    instance.logger.critical("the stop takes too long; what is not stored is pulled again")
+    _exit(0)
   }
 }
 

@@ -91,9 +91,14 @@ struct Instance: Sendable {
     }
   }
 
-  /// The caller bounds it (P13).
-  func close() async {
-    await keeper.drain()
+  /// - Parameter limit: for the answer to a token request that was sent (T7); nil: the request's own.
+  func close(waitingForToken limit: Duration? = nil) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await keeper.drain() }
+      if let limit { group.addTask { try? await clock.sleep(limit) } }
+      await group.next()
+      group.cancelAll()
+    }
     do { try await live.close() } catch { logger.warning("closing connections: \(error)") }
     await cache.close()
     for lock in locks { lock.release() }

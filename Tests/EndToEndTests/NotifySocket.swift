@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Synchronization
 import Testing
 
 /// The service manager's end of NOTIFY_SOCKET (sd_notify(3)).
@@ -7,6 +8,12 @@ final class NotifySocket: Sendable {
   /// Every datagram, until `close`.
   let messages: AsyncStream<String>
   private let descriptor: CInt
+  private let open = Open()
+
+  /// The number may be another file's once it is closed.
+  private final class Open: Sendable {
+    let isOpen = Mutex(true)
+  }
 
   init(path: String) throws {
     let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)  // SOCK_CLOEXEC has that value
@@ -22,18 +29,25 @@ final class NotifySocket: Sendable {
       }
     }
     try #require(bound == 0, "bind \(path): errno \(errno)")
-    DispatchQueue(label: "notify").async {
+    DispatchQueue(label: "notify").async { [open] in
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 {
         came.yield(String(decoding: buffer.prefix(count), as: UTF8.self))
       }
       came.finish()
-      Glibc.close(descriptor)
+      open.isOpen.withLock { isOpen in
+        isOpen = false
+        Glibc.close(descriptor)
+      }
     }
   }
 
   /// Wakes the reader, which closes the socket once it has read what was sent.
-  func close() { shutdown(descriptor, CInt(SHUT_RDWR)) }
+  func close() {
+    open.isOpen.withLock { isOpen in
+      if isOpen { shutdown(descriptor, CInt(SHUT_RDWR)) }
+    }
+  }
 
   /// The next datagram of which that holds; nil: the sender has ended without one.
   func first(_ holds: (String) -> Bool) async -> String? {

@@ -2,6 +2,7 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import RosterTestSupport
+import Synchronization
 
 /// A program that a test starts, in a process group of its own, with an environment of its own. Its output goes to files, so that no pipe can fill up.
 final class Program: Sendable {
@@ -16,6 +17,11 @@ final class Program: Sendable {
   let pid: pid_t
   private let folder: URL
   private let exits: AsyncStream<Int32>
+  private let state = State()
+
+  private final class State: Sendable {
+    let hasEnded = Mutex(false)
+  }
 
   /// - Parameter ended: called when it has ended, from any thread.
   init(
@@ -30,9 +36,15 @@ final class Program: Sendable {
     let (exits, exited) = AsyncStream<Int32>.makeStream()
     self.exits = exits
     // A queue of its own: blocked threads of the global one would hold up every task of this process.
-    DispatchQueue(label: "waitpid").async {
+    DispatchQueue(label: "waitpid").async { [state] in
       var status: Int32 = 0
-      while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+      var about = siginfo_t()
+      // It stays a zombie, and its pid its own, until `hasEnded` says so.
+      while waitid(P_PID, id_t(pid), &about, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
+      state.hasEnded.withLock { hasEnded in
+        waitpid(pid, &status, 0)
+        hasEnded = true
+      }
       ended()
       exited.yield(status)
       exited.finish()
@@ -40,7 +52,7 @@ final class Program: Sendable {
   }
 
   deinit {
-    kill(-pid, SIGKILL)
+    signal(SIGKILL)
     try? FileManager.default.removeItem(at: folder)
   }
 
@@ -51,7 +63,14 @@ final class Program: Sendable {
     try await Program(path, arguments, environment: environment, input: input).end()
   }
 
-  func signal(_ number: Int32) { kill(pid, number) }
+  /// Once it has ended, its pid may be another's.
+  func signal(_ number: Int32) {
+    state.hasEnded.withLock { hasEnded in
+      if !hasEnded { kill(pid, number) }
+    }
+  }
+
+  var isRunning: Bool { !state.hasEnded.withLock { $0 } }
 
   /// Whether anything that it started still runs.
   var leavesProcesses: Bool { kill(-pid, 0) == 0 || errno != ESRCH }
@@ -84,7 +103,11 @@ final class Program: Sendable {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+    // The threads of this process block signals, and a child would inherit that.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
     var pid: pid_t = 0
     let words = ([path] + arguments).map { strdup($0) } + [nil]
     let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]

@@ -1,0 +1,150 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// What people and upstreams get wrong: the contract's exit code, and one sentence that says what to do.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct BadInputTests {
+  @Test("78: every fault of the configuration at once, with file, line, key and what is allowed")
+  func configuration() async throws {
+    try await withSite { site in
+      let file = "\(site.folder)/bad.toml"
+      try Data(
+        """
+        [upstream]
+        base_url = "ftp://example"
+        timeouts = "30s"
+
+        [sync]
+        concurrency = 65
+        interval = 15
+        """.utf8
+      ).write(to: URL(filePath: file))
+      var settings = site.settings
+      settings["ROSTERD_CACHE_HISTORY"] = "1h"
+      for name in ["ROSTERD_UPSTREAM_BASE_URL", "ROSTERD_SYNC_INTERVAL"] { settings[name] = nil }
+      for command in ["run", "sync", "check"] {
+        let outcome = try await Program.run(
+          try Program.built("rosterd"), [command, "--config", file], environment: settings)
+        #expect(outcome.exit == 78 && outcome.output.isEmpty)
+        let lines = outcome.error.split(separator: "\n")
+        #expect(lines.count == 5)
+        for (place, key, allowed) in [
+          ("\(file):2", "upstream.base_url", "http"), ("\(file):3", "upstream.timeouts", ""),
+          ("\(file):6", "sync.concurrency", "1 to 64"), ("\(file):7", "sync.interval", "100ms to"),
+          ("ROSTERD_CACHE_HISTORY", "", "1d to"),
+        ] {
+          #expect(
+            lines.contains { $0.contains("\(place): \(key)") && $0.contains(allowed) },
+            "\(place) \(key): \(outcome.error)")
+        }
+      }
+      #expect(!FileManager.default.fileExists(atPath: "\(site.folder)/state"))
+    }
+  }
+
+  @Test(
+    "What upstream may answer instead of a page: exit code, one sentence, the snapshot as it was (P3)",
+    arguments: [
+      (Fault.html(), Int32(65)), (.status(500), 69), (.status(501), 65), (.status(404), 65), (.drop, 69),
+      (.cut(after: .half, .close), 69), (.cut(after: .half, .reset), 69),
+      (.answer(status: 200, body: "{\"info\":{\"count\":1,"), 65), (.redirect(to: "http://elsewhere.example/"), 65),
+      (.status(401), 77),
+    ])
+  func upstream(fault: Fault, exit: Int32) async throws {
+    try await withSite(.pages(3)) { site in
+      _ = try await site.sync()
+      let before = try await site.snapshot()
+      site.upstream.update { characters in characters = characters.map { $0.marked(2) } }
+      site.upstream.configure { $0.rules = [.on(.page(1), fault)] }
+      try await expectFailure(exit, site)
+      #expect(try await site.snapshot() == before)
+      site.upstream.configure { $0.rules = [] }
+      #expect(try await site.sync().changed == 60)
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test("P11: a Retry-After beyond max_retry_after is 69, and so is the next sync, without a request, restarts included")
+  func retryAfter() async throws {
+    try await withSite(.pages(2, rules: [.on(.page(2), .status(429, retryAfter: "3600"))])) { site in
+      try await expectFailure(69, site)
+      let requests = site.upstream.counts.pageRequests.count
+      try await expectFailure(69, site)
+      #expect(site.upstream.counts.pageRequests.count == requests)
+    }
+  }
+
+  @Test("Nothing answers: 69, one sentence, the snapshot as it was (P3)")
+  func nothing() async throws {
+    try await withSite(.pages(2)) { site in
+      _ = try await site.sync()
+      let before = try await site.snapshot()
+      await site.upstream.stop()
+      try await expectFailure(69, site)
+      #expect(try await site.snapshot() == before)
+    }
+  }
+
+  private func expectFailure(_ exit: Int32, _ site: Site) async throws {
+    let outcome = try await site.rosterd("sync")
+    #expect(outcome.exit == exit, "\(outcome.error)")
+    let lines = outcome.error.split(separator: "\n")
+    #expect(lines.count == 1 && lines[0].contains("cannot ") && lines[0].contains("; "), "\(outcome.error)")
+  }
+
+  @Test("73: a cache that cannot be written", arguments: ["/dev/null/roster.db", "/proc/roster.db", "/tmp"])
+  func unwritable(path: String) async throws {
+    try await withSite(.pages(1)) { site in
+      for command in ["run", "sync"] {
+        let outcome = try await site.rosterd(command, with: ["ROSTERD_CACHE_PATH": path])
+        #expect(outcome.exit == 73)
+        #expect(outcome.error.split(separator: "\n").count == 1 && outcome.error.contains(path), "\(outcome.error)")
+      }
+      #expect(site.upstream.counts.pageRequests.isEmpty)
+    }
+  }
+
+  @Test("73: a file that rosterd did not make is left as it is, down to its mode, however often it is tried")
+  func foreign() async throws {
+    try await withSite(.pages(1)) { site in
+      let path = "\(site.folder)/letter.db"
+      let letter = Data("Dear Rick, this is no database.".utf8)
+      try letter.write(to: URL(filePath: path))
+      chmod(path, 0o604)
+      for _ in 1...2 {
+        let outcome = try await site.rosterd("sync", with: ["ROSTERD_CACHE_PATH": path])
+        #expect(outcome.exit == 73, "\(outcome.error)")
+      }
+      #expect(FileManager.default.contents(atPath: path) == letter)
+      var about = stat()
+      #expect(stat(path, &about) == 0 && about.st_mode & 0o777 == 0o604)
+    }
+  }
+
+  @Test(
+    "64: a bad command line", arguments: [["synk"], ["sync", "--jsn"], ["run", "x"], ["check", "--config"]])
+  func usage(arguments: [String]) async throws {
+    let outcome = try await Program.run(try Program.built("rosterd"), arguments)
+    #expect(outcome.exit == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
+  }
+
+  @Test("78: a flow whose credential is nowhere")
+  func noCredential() async throws {
+    try await withSite(
+      .pages(1), ["ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"]
+    ) { site in
+      let outcome = try await site.rosterd("sync")
+      #expect(outcome.exit == 78 && outcome.error.contains("refresh_token"), "\(outcome.error)")
+    }
+  }
+
+  @Test("77: upstream wants credentials and the flow is none")
+  func refused() async throws {
+    try await withSite(.pages(1, tokens: .init(flow: .fixed)), ["ROSTERD_AUTH_FLOW": "none"]) { site in
+      try await expectFailure(77, site)
+      #expect(site.upstream.counts.pageRequests.count == 1)
+    }
+  }
+}

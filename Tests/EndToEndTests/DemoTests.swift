@@ -1,0 +1,60 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import Testing
+
+/// `rosterd demo`, the real program.
+@Suite(.timeLimit(.minutes(1))) struct DemoTests {
+  private struct Summary: Decodable {
+    var cache: String
+    var refreshes: Int
+    var sync: SyncReport
+    var status: DaemonStatus
+  }
+
+  @Test("The demo: exit 0, one refresh, a cache with every character; nothing keeps running")
+  func json() async throws {
+    try await withFolder { folder in
+      let start = ContinuousClock.now
+      let demo = try Program(try Program.built("rosterd"), ["demo", "--json"], environment: ["TMPDIR": folder])
+      let outcome = try await demo.end()
+      #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
+      #expect(ContinuousClock.now - start < .seconds(5))
+      #expect(!demo.leavesProcesses)
+      let summary = try JSONDecoder().decode(Summary.self, from: Data(outcome.output.utf8))
+      #expect(summary.refreshes == 1 && summary.sync.refreshes == 1 && summary.status.token.refreshes == 1)
+      #expect(summary.cache.hasPrefix(folder) && summary.cache.hasSuffix(".db"))
+      #expect(summary.sync.outcome == .published && summary.status.state == .idle)
+      #expect(try await count(summary.cache) == "826\n")
+    }
+  }
+
+  @Test("The demo for people: the token's story, the status, and queries that work as they stand")
+  func story() async throws {
+    try await withFolder { folder in
+      let outcome = try await Program.run(try Program.built("rosterd"), ["demo"], environment: ["TMPDIR": folder])
+      #expect(outcome.exit == 0 && outcome.output.contains("\nrefreshes: 1\n"))
+      #expect(outcome.output.contains("826 characters"))
+      let queries = outcome.output.split(separator: "\n").filter { $0.hasPrefix("  sqlite3 ") }
+      #expect(queries.count == 3)
+      _ = try Program.tool("sqlite3")
+      for query in queries {
+        let result = try await Program.run("/bin/sh", ["-c", String(query)])
+        #expect(result.exit == 0 && !result.output.isEmpty, "\(result.error)")
+      }
+    }
+  }
+
+  private func count(_ cache: String) async throws -> String {
+    try await Program.run(
+      try Program.tool("sqlite3"), ["-readonly", cache, "SELECT count(*) FROM characters"]
+    ).output
+  }
+
+  private func withFolder(_ body: (String) async throws -> Void) async throws {
+    var template = Array("\(FileManager.default.temporaryDirectory.path)/demo-XXXXXX".utf8CString)
+    let folder = String(cString: try #require(mkdtemp(&template)))
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await body(folder)
+  }
+}

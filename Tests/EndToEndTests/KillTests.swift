@@ -1,0 +1,141 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// What SIGKILL leaves behind.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct KillTests {
+  private static let pages = 12
+
+  @Test("P3: killed at fifteen moments, while it pulls and while it publishes, the cache holds one whole version")
+  func anyMoment() async throws {
+    var dice = SeededDice(seed: 3)
+    try await withSite(.pages(Self.pages)) { site in
+      site.upstream.update { characters in characters = characters.map { $0.marked(0) } }
+      _ = try await site.sync()
+      var published = 0
+      for version in 1...15 {
+        site.upstream.update { characters in characters = characters.map { $0.marked(version) } }
+        let sync = try site.start("sync")
+        try await Moment(&dice, pages: Self.pages).wait(for: sync, site, before: site.upstream.counts)
+        sync.signal(SIGKILL)
+        _ = try await sync.end()
+        let found = try await wholeVersion(site)
+        #expect(found == published || found == version, "version \(version)")
+        published = found
+      }
+      #expect(try await site.sync().exit == 0)
+      try await site.expectUpstream()
+      // A program that always ended before it was killed would prove nothing.
+      let killed = try await site.rows("SELECT count(*) FROM syncs WHERE outcome = 'interrupted'")
+      #expect(Int(killed[0][0]) ?? 0 >= 3)
+      #expect(try await site.rows("SELECT count(*) FROM syncs WHERE outcome = 'running'") == [["0"]])
+    }
+  }
+
+  /// When to kill: after so many page requests, or when so much of the publish is in the log.
+  private enum Moment {
+    case requested(Int)
+    case written(Int64)
+
+    init(_ dice: inout SeededDice, pages: Int) {
+      self =
+        Bool.random(using: &dice)
+        ? .requested(.random(in: 1...pages, using: &dice)) : .written(.random(in: 1...400_000, using: &dice))
+    }
+
+    func wait(for program: Program, _ site: Site, before: Counts) async throws {
+      switch self {
+      case .requested(let count):
+        let target = before.pageRequests.count + count
+        try await site.upstream.waitFor { $0.pageRequests.count >= target }
+      case .written(let bytes):
+        let target = before.pageRequests.count + KillTests.pages
+        try await site.upstream.waitFor { $0.pageRequests.count >= target }
+        let log = "\(site.cache)-wal"
+        // The publish takes milliseconds: only a close look meets it.
+        while program.isRunning, size(log) < bytes { await Task.yield() }
+      }
+    }
+
+    private func size(_ path: String) -> Int64 {
+      var about = stat()
+      return stat(path, &about) == 0 ? Int64(about.st_size) : 0
+    }
+  }
+
+  /// The one that every row and the index are of.
+  private func wholeVersion(_ site: Site) async throws -> Int {
+    #expect(try await site.rows("PRAGMA integrity_check") == [["ok"]])
+    let versions = try await site.rows(
+      """
+      SELECT substr(name, instr(name, '·v') + 2) FROM characters UNION SELECT substr(created, instr(created, '·v') + 2) FROM characters
+      UNION SELECT substr(url, instr(url, '·v') + 2) FROM character_episodes
+      UNION SELECT substr(after ->> 'name', instr(after ->> 'name', '·v') + 2) FROM changes
+        WHERE sync_id = (SELECT snapshot FROM cache_info)
+      """)
+    #expect(versions.count == 1)
+    let version = try #require(Int(versions.first?.first ?? ""))
+    let indexed = try await site.rows("SELECT count(*) FROM characters_fts WHERE characters_fts MATCH 'v\(version)'")
+    #expect(indexed == [["\(Self.pages * 20)"]])
+    #expect(try await site.rows("SELECT characters FROM cache_info") == [["\(Self.pages * 20)"]])
+    return version
+  }
+
+  @Test("P4: pages that a killed sync had staged are asked for conditionally", arguments: [true, false])
+  func resumed(asDaemon: Bool) async throws {
+    try await withSite(.pages(Self.pages)) { site in
+      site.upstream.hold(.pages(8...Self.pages))
+      let staged =
+        asDaemon ? try await killDaemon(site) : try await kill(site, try site.start("sync"))
+      let before = site.upstream.counts.pageRequests.count
+      site.upstream.release()
+      let report = try await site.sync()
+      #expect(report.outcome == .published && report.resumed >= staged && report.notModified >= staged)
+      let again = site.upstream.counts.pageRequests.dropFirst(before)
+      #expect(again.count == Self.pages)
+      #expect(again.filter { $0.status == 304 }.count == report.notModified)
+      #expect(again.filter { $0["If-None-Match"] != nil }.allSatisfy { $0.status == 304 })
+      try await site.expectUpstream()
+    }
+  }
+
+  private func killDaemon(_ site: Site) async throws -> Int {
+    var staged = 0
+    try await site.withDaemon { daemon, _ in staged = try await kill(site, daemon) }
+    return staged
+  }
+
+  /// When seven pages are staged; they were received, and that is all.
+  private func kill(_ site: Site, _ program: Program) async throws -> Int {
+    try await site.upstream.waitFor { $0.held == Self.pages - 7 }
+    // Another process looks at what is staged, again and again: nothing tells of it.
+    while try await staged(site) < 7 {}
+    program.signal(SIGKILL)
+    _ = try await program.end()
+    return try await staged(site)
+  }
+
+  private func staged(_ site: Site) async throws -> Int {
+    let path = "\(site.folder)/state/roster.staging.db"
+    return try await Int(site.rows("SELECT count(*) FROM pages", of: path)[0][0]) ?? 0
+  }
+
+  @Test("P4: pages without a validator are taken over as they are")
+  func takenOver() async throws {
+    var scenario = Scenario.pages(Self.pages)
+    scenario.validators = .none
+    try await withSite(scenario) { site in
+      site.upstream.hold(.pages(8...Self.pages))
+      let staged = try await kill(site, try site.start("sync"))
+      let before = site.upstream.counts.pageRequests.count
+      site.upstream.release()
+      let report = try await site.sync()
+      // Page 1 is always asked for.
+      #expect(report.resumed == staged - 1 && report.requests == Self.pages - staged + 1)
+      #expect(site.upstream.counts.pageRequests.count - before == report.requests)
+      try await site.expectUpstream()
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterTestSupport
+import Testing
+
+/// The release binaries as `make build` leaves them.
+@Suite struct ReleaseTests {
+  @Test("The release has no ICU in it, which full Foundation would bring along, and is under 35 MB")
+  func size() async throws {
+    let path = Program.productFolder + "/../release/rosterd"
+    guard let binary = FileManager.default.contents(atPath: path) else {
+      try skip("the release is not built (make build)")
+    }
+    guard isStripped(binary) else { try skip("the release is not as make build leaves it: it is not stripped") }
+    let search = try await Program.run(try Program.tool("grep"), ["-q", "icudt", path])
+    #expect(search.exit == 1)  // grep(1): not found
+    #expect(binary.count < 35_000_000)
+  }
+
+  /// Whether no section is a symbol table (elf(5)).
+  private func isStripped(_ binary: Data) -> Bool {
+    binary.withUnsafeBytes { bytes in
+      let header = bytes.loadUnaligned(as: Elf64_Ehdr.self)
+      return !(0..<Int(header.e_shnum)).contains { index in
+        let offset = Int(header.e_shoff) + index * Int(header.e_shentsize)
+        return bytes.loadUnaligned(fromByteOffset: offset, as: Elf64_Shdr.self).sh_type == SHT_SYMTAB
+      }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterStatus
+import Synchronization
+import Testing
+
+/// `rosterd run`, the real program, as systemd, curl and rosterctl see it.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct RunTests {
+  @Test("S4, S3: READY comes once the socket answers; STATUS tells what happens; STOPPING, and it ends with 0")
+  func notify() async throws {
+    try await withSite { site in
+      site.upstream.hold(.page(1))
+      try await site.withDaemon { daemon, notify in
+        let status = try await site.curl("/v1/status")
+        #expect(status.status == "200")
+        #expect(try JSONDecoder().decode(DaemonStatus.self, from: Data(status.body.utf8)).pid == daemon.pid)
+        #expect(try await site.curl("/healthz").status == "200")
+        #expect(try await site.curl("/readyz").status == "503")
+        site.upstream.release()
+        #expect(await notify.first { $0.contains("STATUS=idle: 826 characters") } != nil)
+        #expect(try await site.curl("/readyz").status == "200")
+        #expect(try await site.curl("/readyz?max_age=1h").status == "200")
+        daemon.signal(SIGTERM)
+        #expect(await notify.first { $0.contains("STOPPING=1") } != nil)
+        #expect(try await daemon.end().exit == 0)
+        #expect(access(site.socket, F_OK) != 0)
+      }
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test("S4: a start that fails tells the service manager why")
+  func failedStart() async throws {
+    try await withSite { site in
+      let path = "\(site.folder)/notify"
+      let notify = try NotifySocket(path: path)
+      let outcome = try await site.rosterd(
+        "run", with: ["NOTIFY_SOCKET": path, "ROSTERD_CACHE_PATH": "/dev/null/x.db"])
+      notify.close()
+      #expect(outcome.exit == 73)
+      #expect(await notify.first { $0.contains("EXIT_STATUS=73") } != nil)
+    }
+  }
+
+  @Test("The status tells of the sync while it runs and after it ended; rosterctl shows the same")
+  func status() async throws {
+    try await withSite { site in
+      site.upstream.hold(.pages(20...42))
+      try await site.withDaemon { _, _ in
+        try await site.upstream.waitFor { $0.held == 8 }
+        let during = try await site.status()
+        #expect(during.state == .syncing && during.sync.current?.phase == .pulling)
+        #expect(during.sync.current?.pagesTotal == 42 && during.sync.current?.inFlight == 8)
+        #expect(during.sync.current?.pagesDone == 19 && during.cache.snapshot == nil)
+        site.upstream.release()
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        let after = try await site.status()
+        #expect(after.sync.last?.outcome == .published && after.cache.characters == 826 && after.cache.snapshot == 1)
+        let people = try await site.rosterctl("status")
+        #expect(people.exit == 0 && people.output.contains("826 characters"))
+        let history = try await site.rosterctl("history", "--json")
+        #expect(history.exit == 0 && history.output.contains("\"outcome\":\"published\""))
+      }
+    }
+  }
+
+  @Test("rosterctl sync --wait runs a sync now and exits as it ended")
+  func syncNow() async throws {
+    try await withSite { site in
+      try await site.withDaemon { _, _ in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        site.upstream.update { characters in characters[0].name = "Renamed" }
+        let good = try await site.rosterctl("sync", "--wait", "--json")
+        let report = try JSONDecoder().decode(SyncReport.self, from: Data(good.output.utf8))
+        #expect(good.exit == 0 && report.outcome == .published && report.changed == 1)
+        try await site.expectUpstream()
+        site.upstream.configure { scenario in scenario.rules = [.on(.page(3), .status(403))] }
+        let bad = try await site.rosterctl("sync", "--wait")
+        #expect(bad.exit == 65 && bad.output.contains("403"))
+        #expect(try await site.status().state == .degraded)
+      }
+    }
+  }
+
+  @Test("P12: who asks while a sync runs joins it")
+  func joined() async throws {
+    try await withSite { site in
+      site.upstream.hold(.page(7))
+      try await site.withDaemon { _, _ in
+        try await site.upstream.waitFor { $0.held == 1 }
+        let answer = try await site.rosterctl("sync", "--json")
+        #expect(answer.output.contains(#""joined":true"#) && answer.output.contains(#""sync":1"#))
+        site.upstream.release()
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      }
+    }
+  }
+
+  @Test("The next sync starts an interval after the end of the last")
+  func interval() async throws {
+    let times = Arrivals()
+    let scenario = Scenario.pages(3, rules: [.on(.anyPage, .drift { _ in times.note() })])
+    try await withSite(scenario, ["ROSTERD_SYNC_INTERVAL": "150ms"]) { site in
+      try await site.withDaemon { _, _ in
+        try await site.upstream.waitFor { $0.requests(ofPage: 1).count == 4 }
+      }
+    }
+    // Three requests a sync, page 1 first.
+    #expect((1...3).allSatisfy { times.gap(before: 3 * $0) >= .milliseconds(150) })
+  }
+
+  @Test("After a failed sync the next one starts after retry_interval, which doubles up to the interval")
+  func retryInterval() async throws {
+    let times = Arrivals()
+    let scenario = Scenario.pages(1, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.anyPage, .status(403))])
+    let settings = ["ROSTERD_SYNC_INTERVAL": "400ms", "ROSTERD_SYNC_RETRY_INTERVAL": "100ms"]
+    try await withSite(scenario, settings) { site in
+      try await site.withDaemon { _, _ in
+        try await site.upstream.waitFor { $0.pageRequests.count == 5 }
+      }
+    }
+    for (index, least) in [100, 200, 400, 400].enumerated() {
+      #expect(times.gap(before: index + 1) >= .milliseconds(least))
+    }
+  }
+
+  @Test("P14: a second rosterd ends with 75 and names the first one's pid", arguments: ["run", "sync"])
+  func owned(command: String) async throws {
+    try await withSite { site in
+      try await site.withDaemon { daemon, _ in
+        let second = try await site.rosterd(command)
+        #expect(second.exit == 75)
+        #expect(second.error.contains("\(daemon.pid)") && second.error.contains("rosterctl sync"))
+        #expect(try await site.curl("/healthz").status == "200")
+      }
+    }
+  }
+}
+
+/// When requests reached the upstream.
+private final class Arrivals: Sendable {
+  private let times = Mutex<[ContinuousClock.Instant]>([])
+
+  func note() { times.withLock { $0.append(.now) } }
+
+  func gap(before index: Int) -> Duration {
+    times.withLock { $0.indices.contains(index) ? $0[index] - $0[index - 1] : .zero }
+  }
+}

@@ -1,0 +1,114 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// P13: SIGTERM ends the daemon within 5 s, whatever it is doing, with exit code 0 and nothing lost.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct ShutdownTests {
+  private static let limit = Duration.seconds(5)
+
+  enum Phase: CaseIterable {
+    case discovering, pulling, stalled, retrying
+  }
+
+  @Test("P13: a sync in any phase is cancelled, and the next one takes over what it had", arguments: Phase.allCases)
+  func phase(phase: Phase) async throws {
+    try await withSite(.pages(12), ["ROSTERD_RETRY_BASE_DELAY": "1m", "ROSTERD_RETRY_MAX_DELAY": "1m"]) { site in
+      switch phase {
+      case .discovering: site.upstream.hold(.page(1))
+      case .pulling: site.upstream.hold(.page(9))
+      case .stalled: site.upstream.configure { $0.rules = [.on(.page(9), times: 1, .cut(after: .half, .stall))] }
+      case .retrying: site.upstream.configure { $0.rules = [.on(.page(9), times: 1, .status(503))] }
+      }
+      try await site.withDaemon { daemon, _ in
+        try await site.upstream.waitFor { $0.held == 1 || $0.pages(answered: 503) == 1 }
+        try await stop(daemon, SIGTERM)
+      }
+      #expect(try await site.rows("SELECT id, outcome, exit FROM syncs") == [["1", "cancelled", "1"]])
+      site.upstream.release()
+      #expect(try await site.sync().outcome == .published)
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test("P13: between syncs", arguments: [SIGTERM, SIGINT])
+  func idle(signal: Int32) async throws {
+    try await withSite(.pages(1)) { site in
+      try await site.withDaemon { daemon, _ in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        try await stop(daemon, signal)
+      }
+    }
+  }
+
+  @Test("P13, T7: a token request that was sent is waited for; its answer is stored")
+  func token() async throws {
+    try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
+      site.upstream.hold(.anyToken)
+      try await site.withDaemon { daemon, notify in
+        try await site.upstream.waitFor { $0.held == 1 }
+        daemon.signal(SIGTERM)
+        _ = await notify.first { $0.contains("STOPPING=1") }
+        site.upstream.release()
+        #expect(try await daemon.end().exit == 0)
+      }
+      #expect(try await site.sync().refreshes == 0)
+      #expect(site.upstream.counts.tokenRequests.count == 1 && site.upstream.counts.reuses == 0)
+    }
+  }
+
+  @Test("P13, T7: a token request without an answer does not hold up the stop; the log says what that may mean")
+  func silentToken() async throws {
+    try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
+      site.upstream.hold(.anyToken)
+      try await site.withDaemon { daemon, _ in
+        try await site.upstream.waitFor { $0.held == 1 }
+        let log = try await stop(daemon, SIGTERM)
+        #expect(log.contains("token"), "\(log)")
+      }
+    }
+  }
+
+  @Test("P13: a publish that waits for another writer is broken off; what was pulled stays")
+  func publish() async throws {
+    try await withSite(.pages(3)) { site in
+      let python = try Program.tool("python3")
+      site.upstream.hold(.page(3))
+      try await site.withDaemon { daemon, notify in
+        try await site.upstream.waitFor { $0.held == 1 }
+        let locked = try NotifySocket(path: "\(site.folder)/locked")
+        let other = try Program(python, ["-c", Self.lock, site.cache, "\(site.folder)/locked"], ended: locked.close)
+        try #require(await locked.first { $0 == "locked" } != nil)
+        site.upstream.release()
+        #expect(await notify.first { $0.contains("STATUS=syncing: publishing") } != nil)
+        try await stop(daemon, SIGTERM)
+        other.signal(SIGKILL)
+        _ = try await other.end()
+      }
+      let report = try await site.sync()
+      #expect(report.outcome == .published && report.notModified == 3 && report.resumed == 3)
+      try await site.expectUpstream()
+    }
+  }
+
+  /// Holds the right to write until it is killed.
+  private static let lock = """
+    import signal, socket, sqlite3, sys
+    db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=5)
+    db.execute('begin immediate')
+    socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'locked', sys.argv[2])
+    signal.pause()
+    """
+
+  /// Returns its log.
+  @discardableResult
+  private func stop(_ daemon: Program, _ signal: Int32) async throws -> String {
+    let start = ContinuousClock.now
+    daemon.signal(signal)
+    let outcome = try await daemon.end()
+    #expect(outcome.exit == 0, "\(outcome.error)")
+    #expect(ContinuousClock.now - start < Self.limit)
+    return outcome.error
+  }
+}
