@@ -100,6 +100,7 @@ final class Program: Sendable {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, folder.appending(path: "in").path, O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, folder.appending(path: "out").path, writing, 0o600)
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, folder.appending(path: "err").path, writing, 0o600)
+    closeInherited(&actions)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RosterTestSupport
 import Testing
 
 @testable import RosterCache
@@ -39,7 +40,7 @@ final class Reader {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-    posix_spawn_file_actions_addclose(&actions, ends[0])
+    closeInherited(&actions)
     let words: [String] = ["env", "python3", "-c", script, path, stop]
     let variables: [String] = ["PATH=" + (ProcessInfo.processInfo.environment["PATH"] ?? "")]
     let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import NIOCore
 import NIOPosix
+import RosterTestSupport
 import Synchronization
 
 /// A shell command beside the test, whose output is read as it comes.
@@ -77,6 +78,7 @@ final class Command: Sendable {
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+    closeInherited(&actions)
     var pid: pid_t = 0
     let words = ["/bin/sh", "-c", script].map { (word: String) in strdup(word) } + [nil]
     defer { for word in words { free(word) } }

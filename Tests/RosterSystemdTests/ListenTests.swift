@@ -3,6 +3,11 @@ import RosterModel
 import RosterSystemd
 import Testing
 
+/// systemd leaves no gap between 3 and the last that it passes.
+private func fillDescriptors(below last: CInt) {
+  while open("/dev/null", O_RDONLY) < last {}
+}
+
 /// Each runs in a process of its own, because libsystemd reads the environment and takes descriptors from 3 on.
 @Suite struct ListenTests {
   @Test("S3: a passed listening Unix socket is found, made close-on-exec, and not found again")
@@ -13,7 +18,7 @@ import Testing
       let path = folder.path + "/status.sock"
       let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
       try #require(withUnixAddress(path) { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0)
-      // The lowest free number, so all from 3 up to it are open, as systemd leaves them.
+      fillDescriptors(below: listener)
       setenv("LISTEN_FDS", "\(listener - 2)", 1)
       setenv("LISTEN_PID", "\(getpid())", 1)
       #expect(try Listen.passedSocket() == listener)
@@ -40,6 +45,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let other = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
       try #require(listen(other, 8) == 0)
+      fillDescriptors(below: other)
       setenv("LISTEN_FDS", "\(other - 2)", 1)
       setenv("LISTEN_PID", "\(getpid())", 1)
       let failure = #expect(throws: Failure.self) { try Listen.passedSocket() }
