@@ -6,9 +6,8 @@ extension Interceptor {
   ///
   /// The outermost link: in front of the token, so that those who wait for a refresh are shared too, and inside the retry, because
   /// an attempt is what is in flight; who shares a failed one counts it as his own.
-  /// - Parameter executor: where the call runs; it inherits none from those who wait.
-  package static func shareIdentical(on executor: (any TaskExecutor)? = nil) -> Interceptor {
-    let calls = SharedCalls(executor)
+  package static func shareIdentical() -> Interceptor {
+    let calls = SharedCalls()
     return Interceptor { request, next in
       guard request.method == .get else { return try await next(request) }
       return try await calls.answer(request, next)
@@ -36,11 +35,6 @@ private final class SharedCalls: Sendable {
   }
 
   private let state = Mutex(State())
-  private let executor: (any TaskExecutor)?
-
-  init(_ executor: (any TaskExecutor)?) {
-    self.executor = executor
-  }
 
   func answer(_ request: Request, _ next: @escaping Send) async throws -> Response {
     let number = state.withLock { $0.number() }
@@ -62,7 +56,7 @@ private final class SharedCalls: Sendable {
         return
       }
       // Owned by its waiters: the last one to leave cancels it.
-      let task = Task(executorPreference: executor) {
+      let task = Task {
         do {
           let response = try await next(request)
           self.end(request, number, .success(response))

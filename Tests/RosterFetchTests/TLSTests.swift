@@ -174,7 +174,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   @Test(
     "P11: a handshake that is broken off, or is none, says nothing of certificates and is retried",
     arguments: [
-      RawServer.Answer(), .init([], .reset), .init("HTTP/1.1 400 Bad Request\r\n\r\n"), .init([21, 3, 3, 0, 2, 2, 40]),
+      RawServer.Answer(), .init("HTTP/1.1 400 Bad Request\r\n\r\n"), .init([21, 3, 3, 0, 2, 2, 40]),
     ])
   func brokenOff(answer: RawServer.Answer) async throws {
     try await RawServer.run(answer) { server in

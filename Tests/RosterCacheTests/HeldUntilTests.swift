@@ -1,0 +1,24 @@
+import FoundationEssentials
+import Testing
+
+@testable import RosterCache
+
+struct HeldUntilTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  @Test("P11: the time that upstream asked for is there after a restart, and belongs to that upstream")
+  func survives() async throws {
+    let cache = try await folder.open()
+    #expect(try await cache.heldUntil() == nil)
+    try await cache.hold(until: noon)
+    try await cache.discard(validators: true)
+    await cache.close()
+    let next = try await folder.open()
+    #expect(try await next.heldUntil() == noon)
+    await next.close()
+    let other = try await folder.open(upstream: "http://other")
+    #expect(try await other.heldUntil() == nil)
+    await other.close()
+  }
+}

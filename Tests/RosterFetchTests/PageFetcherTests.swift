@@ -1,0 +1,379 @@
+import FoundationEssentials
+import Glibc
+import RosterDecode
+import RosterFetch
+import RosterModel
+import RosterSimulator
+import RosterTestSupport
+import Synchronization
+import Testing
+
+/// A clock whose sleeps are over at once, and remembered.
+private final class Naps: Sendable {
+  private let state = Mutex((now: Date(), delays: [Double]()))
+
+  var delays: [Double] { state.withLock { $0.delays } }
+  var now: Date { state.withLock { $0.now } }
+
+  var clock: WallClock {
+    WallClock(
+      now: { self.now },
+      sleep: { delay in
+        self.state.withLock { state in
+          state.now += delay.seconds
+          state.delays.append(delay.seconds)
+        }
+      })
+  }
+}
+
+/// P11 over real connections: the fetcher with its retry, and the links that have a part in the table.
+private struct Bench: Sendable {
+  let naps = Naps()
+  let hold: Hold
+  let tally = Tally()
+  let fetcher: PageFetcher
+
+  init(_ baseURL: String, _ transport: HTTPTransport, clock: WallClock? = nil, hold: Hold = Hold()) {
+    let clock = clock ?? naps.clock
+    self.hold = hold
+    let table = RetryTable(RetryDelays(jitter: .zero))
+    let links = [Interceptor.headers([]), .redirects, .measure(tally, clock: clock) { _, _, _ in }]
+    fetcher = PageFetcher(
+      baseURL: baseURL, send: Interceptor.chain(links, to: transport.send),
+      retry: Retry(table: table, hold: hold, clock: clock),
+      decoders: .init(page: PageDecoder.page, characters: PageDecoder.characters), clock: clock, report: { _ in })
+  }
+
+  func fetch(_ page: Int = 1, held: Validator? = nil) async throws -> PageFetcher.Answer {
+    try await fetcher.fetch(page: page, held: held, sync: 1, tally: tally)
+  }
+
+  func failure(_ page: Int = 1) async -> Failure? {
+    do {
+      _ = try await fetch(page)
+      return nil
+    } catch { return error as? Failure }
+  }
+}
+
+private func withBench(
+  _ rules: [Rule] = [], timeout: Duration = .seconds(30), _ body: (Simulator, Bench) async throws -> Void
+) async throws {
+  try await withTransport(Scenario(rules: rules), .init(timeout: timeout)) { upstream, transport in
+    try await body(upstream, Bench(upstream.baseURL, transport))
+  }
+}
+
+/// A bench whose upstream is wherever the test says.
+private func withBench(
+  at baseURL: String, timeout: Duration = .seconds(30), _ body: (Bench) async throws -> Void
+) async throws {
+  let transport = HTTPTransport(.init(timeout: timeout))
+  do { try await body(Bench(baseURL, transport)) } catch {
+    try await transport.shutdown()
+    throw error
+  }
+  try await transport.shutdown()
+}
+
+/// What three retries wait, without jitter.
+private let backoff = [1.0, 2.0, 4.0]
+private let short = Duration.milliseconds(100)
+
+private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []) -> RawServer.Answer {
+  .init("HTTP/1.1 \(status)\r\n\(headers)\r\n", body: body)
+}
+
+@Suite struct PageFetcherTests {
+  // MARK: The connection
+
+  @Test("P11: a refused connection is retried with backoff")
+  func refused() async throws {
+    let upstream = try await Simulator.start()
+    await upstream.stop()
+    try await withBench(at: upstream.baseURL) { bench in
+      let failure = await bench.failure()
+      #expect(failure?.reason == .connection && failure?.exit == .unreachable)
+      #expect(bench.naps.delays == backoff)
+    }
+  }
+
+  @Test(
+    "P11: what breaks off on the way is retried with backoff, and survived",
+    arguments: [
+      (.drop, .connection), (.cut(after: .nothing, .close), .connection), (.cut(after: .half, .reset), .truncated),
+      (.cut(after: .half, .close), .truncated),
+    ] as [(Fault, Failure.Reason)])
+  func brokenOff(fault: Fault, reason: Failure.Reason) async throws {
+    try await withBench([.on(.page(1), fault)]) { upstream, bench in
+      #expect(await bench.failure()?.reason == reason)
+      #expect(bench.naps.delays == backoff)
+      #expect(upstream.counts.pageRequests.count == 4)
+      #expect(bench.tally.now.retries == 3)
+    }
+    try await withBench([.on(.page(1), times: 3, fault)]) { _, bench in
+      guard case .page = try await bench.fetch() else { throw NoPage() }
+    }
+  }
+
+  @Test(
+    "P11: an answer whose first or next byte does not come in time is retried with backoff",
+    arguments: [Fault.Cut.nothing, .head, .half])
+  func stalled(cut: Fault.Cut) async throws {
+    try await withBench([.on(.page(1), .cut(after: cut, .stall))], timeout: short) { _, bench in
+      #expect(await bench.failure()?.reason == .timeout)
+      #expect(bench.naps.delays == backoff)
+    }
+  }
+
+  @Test("P11: a chunked body without its end is truncated")
+  func chunked() async throws {
+    try await RawServer.run(headed("200 OK", "Transfer-Encoding: chunked\r\n", body: Array("5\r\n{\"inf\r\n".utf8))) {
+      server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
+        #expect(await bench.failure()?.reason == .truncated)
+        #expect(server.requests == 4)
+      }
+    }
+  }
+
+  @Test("P11: a connection that is not made in time is retried with backoff")
+  func connectTimeout() async throws {
+    let (full, port) = try fullListener()
+    defer { for descriptor in full { close(descriptor) } }
+    try await withBench(at: "http://127.0.0.1:\(port)", timeout: short) { bench in
+      #expect(await bench.failure()?.reason == .timeout)
+      #expect(bench.naps.delays == backoff)
+    }
+  }
+
+  @Test("P11: a name that cannot be resolved is retried with backoff")
+  func dns() async throws {
+    // RFC 1035 §2.3.4: no label is longer than 63, so that no resolver asks anybody for this one.
+    try await withBench(at: "http://\(String(repeating: "a", count: 64)).invalid") { bench in
+      #expect(await bench.failure()?.reason == .dns)
+      #expect(bench.naps.delays == backoff)
+    }
+  }
+
+  @Test("P11: TLS that is broken off is retried with backoff")
+  func tls() async throws {
+    try await RawServer.run(.init()) { server in
+      try await withBench(at: "https://127.0.0.1:\(server.port)") { bench in
+        #expect(await bench.failure()?.reason == .tls)
+        #expect(bench.naps.delays == backoff)
+      }
+    }
+  }
+
+  @Test(
+    "P11: a GET on a kept connection that ends before the first byte is sent once more at once, uncounted; then it counts"
+  )
+  func keptConnection() async throws {
+    try await withBench([.on(.request(2), .cut(after: .nothing, .close))]) { upstream, bench in
+      _ = try await bench.fetch(1)
+      _ = try await bench.fetch(2)
+      #expect(upstream.counts.pageRequests.count == 3)
+      #expect(bench.naps.delays.isEmpty && bench.tally.now.retries == 0)
+    }
+    try await withBench([.on(.page(2), .cut(after: .nothing, .close))]) { upstream, bench in
+      _ = try await bench.fetch(1)
+      #expect(await bench.failure(2)?.reason == .connection)
+      #expect(upstream.counts.requests(ofPage: 2).count == 5)
+      #expect(bench.naps.delays == backoff)
+    }
+  }
+
+  @Test("P11: without a network nothing is retried")
+  func offline() async throws {
+    // TCP to a multicast address is ENETUNREACH on every Linux (tcp_v4_connect), network or not.
+    try await withBench(at: "http://224.0.0.1") { bench in
+      let failure = await bench.failure()
+      #expect(failure?.cause.contains("there is no network") == true, "\(String(describing: failure))")
+      #expect(failure?.exit == .unreachable && failure?.reason == nil)
+      #expect(bench.naps.delays.isEmpty)
+    }
+  }
+
+  // MARK: The status
+
+  @Test("P11: 408, 500, 502, 503 and 504 are retried with backoff", arguments: [408, 500, 502, 503, 504])
+  func passing(status: Int) async throws {
+    try await withBench([.on(.page(1), .status(status))]) { upstream, bench in
+      let failure = await bench.failure()
+      #expect(failure?.exit == .unreachable)
+      #expect(failure?.cause == "upstream answered \(status) (4 attempts)")
+      #expect(upstream.counts.pageRequests.count == 4)
+      #expect(bench.naps.delays == backoff)
+    }
+  }
+
+  @Test("P11: other statuses are not", arguments: [400, 403, 404, 410, 418, 501, 505])
+  func final(status: Int) async throws {
+    try await withBench([.on(.page(1), .status(status))]) { upstream, bench in
+      #expect(await bench.failure()?.exit == .badAnswer)
+      #expect(upstream.counts.pageRequests.count == 1)
+    }
+  }
+
+  @Test("P11: Retry-After of a 503 is the least delay, in seconds and as a date")
+  func retryAfter() async throws {
+    try await withBench([.on(.page(1), times: 1, .status(503, retryAfter: "7"))]) { _, bench in
+      _ = try await bench.fetch()
+      #expect(bench.naps.delays == [7])
+    }
+    let dates = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:50:07 GMT\r\n"
+    try await RawServer.run(headed("503 Later", dates + "Content-Length: 0\r\n"), headed("404 Gone")) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
+        _ = await bench.failure()
+        #expect(bench.naps.delays == [30])
+      }
+    }
+  }
+
+  @Test("P11: after a 429 no page is asked for before Retry-After is over, and the time is stored")
+  func tooManyRequests() async throws {
+    let clock = ManualClock()
+    let stored = Mutex<[Date]>([])
+    let rules = [Rule.on(.page(1), times: 1, .status(429, retryAfter: "30"))]
+    try await withTransport(Scenario(rules: rules)) { upstream, transport in
+      let hold = Hold { time in stored.withLock { $0.append(time) } }
+      let bench = Bench(upstream.baseURL, transport, clock: clock.wallClock, hold: hold)
+      let started = clock.now
+      async let first = bench.fetch(1)
+      await clock.sleepers(1)
+      async let second = bench.fetch(2)
+      await clock.sleepers(2)
+      #expect(clock.pending == [.seconds(30), .seconds(30)])
+      #expect(upstream.counts.pageRequests.count == 1)
+      clock.advance(by: .seconds(30))
+      _ = try await (first, second)
+      #expect(upstream.counts.pageRequests.count == 3)
+      #expect(stored.withLock { $0 } == [started + 30])
+    }
+  }
+
+  @Test("P11: a Retry-After beyond max_retry_after ends it with 69 at once, and is stored", arguments: [429, 503])
+  func tooLong(status: Int) async throws {
+    try await withBench([.on(.page(1), .status(status, retryAfter: "121"))]) { upstream, bench in
+      #expect(await bench.failure()?.exit == .unreachable)
+      #expect(upstream.counts.pageRequests.count == 1)
+      #expect(bench.hold.time == bench.naps.now + 121)
+    }
+  }
+
+  @Test("P11: a 429 without Retry-After is retried with backoff")
+  func bareTooManyRequests() async throws {
+    try await withBench([.on(.page(1), .status(429))]) { _, bench in
+      #expect(await bench.failure()?.exit == .unreachable)
+      #expect(bench.naps.delays == backoff)
+      #expect(bench.hold.time == nil)
+    }
+  }
+
+  // MARK: Redirects
+
+  @Test(
+    "P11: five redirects within the origin are followed, relative ones too; six are not",
+    arguments: [
+      "/api/character?page=2", "character?page=2", "?page=2",
+    ])
+  func redirects(location: String) async throws {
+    try await withBench([.on(.anyPage, times: 5, .redirect(to: location))]) { upstream, bench in
+      _ = try await bench.fetch()
+      #expect(upstream.counts.requests(ofPage: 2).count == 5)
+      #expect(bench.tally.now.requests == 6)
+    }
+    try await withBench([.on(.anyPage, times: 6, .redirect(to: location))]) { upstream, bench in
+      #expect(await bench.failure()?.exit == .badAnswer)
+      #expect(upstream.counts.pageRequests.count == 6)
+      #expect(bench.naps.delays.isEmpty)
+    }
+  }
+
+  @Test("T8, P11: a redirect to another origin is not followed")
+  func otherOrigin() async throws {
+    let other = try await Simulator.start()
+    try await withBench([.on(.page(1), .redirect(to: "\(other.baseURL)/character?page=1"))]) { upstream, bench in
+      let failure = await bench.failure()
+      #expect(failure?.exit == .badAnswer)
+      #expect(failure?.cause.contains("another origin, \(other.origin)") == true)
+      #expect(upstream.counts.pageRequests.count == 1)
+    }
+    #expect(other.counts.pageRequests.isEmpty)
+    await other.stop()
+  }
+
+  // MARK: The body
+
+  @Test("P11: a body that is not a page is asked for once more")
+  func malformed() async throws {
+    try await withBench([.on(.page(1), .html())]) { upstream, bench in
+      let failure = await bench.failure()
+      #expect(failure?.exit == .badAnswer && failure?.reason == .malformed)
+      #expect(upstream.counts.pageRequests.count == 2)
+      #expect(bench.naps.delays == [1])
+    }
+  }
+
+  @Test("P11: more than 8 MiB, announced, chunked or behind gzip, is asked for once more")
+  func tooLarge() async throws {
+    let size = HTTPTransport.mostBytes + 1
+    let bomb = try await Command.finish("head -c \(size) /dev/zero | gzip -c")
+    #expect(bomb.count < 16384)
+    let zeros = [UInt8](repeating: 0x20, count: size)
+    let chunk = Array("\(String(size, radix: 16))\r\n".utf8) + zeros + Array("\r\n0\r\n\r\n".utf8)
+    let answers = [
+      headed("200 OK", "Content-Length: \(size)\r\n", body: zeros),
+      headed("200 OK", "Transfer-Encoding: chunked\r\n", body: chunk),
+      headed("200 OK", "Content-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n", body: bomb),
+    ]
+    for answer in answers {
+      try await RawServer.run(answer) { server in
+        try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
+          let failure = await bench.failure()
+          #expect(failure?.exit == .badAnswer && failure?.reason == .tooLarge, "\(String(describing: failure))")
+          #expect(server.requests == 2)
+        }
+      }
+    }
+  }
+
+  @Test("P6: a page behind gzip is read, its bytes counted as received; 304 with Content-Encoding is a 304")
+  func gzip() async throws {
+    let json = #"{"info":{"count":0,"pages":1,"next":null,"prev":null},"results":[]}"#
+    let packed = try await Command.finish("printf '%s' '\(json)' | gzip -c")
+    let encoded = "Content-Encoding: gzip\r\nContent-Length: \(packed.count)\r\n"
+    try await RawServer.run(headed("200 OK", encoded, body: packed), headed("304 Not Modified", encoded)) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
+        guard case .page = try await bench.fetch() else { throw NoPage() }
+        #expect(bench.tally.now.bytes == packed.count)
+        let again = try await bench.fetch(held: Validator(etag: "\"a\""))
+        #expect(again == .notModified)
+      }
+    }
+  }
+
+  private struct NoPage: Error {}
+}
+
+/// Listens, accepts nobody, and has no place left: the next connection's SYN is dropped (listen(2)).
+private func fullListener() throws -> (descriptors: [CInt], port: UInt16) {
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = inet_addr("127.0.0.1")
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  func call(_ body: (UnsafeMutablePointer<sockaddr>) -> CInt) -> CInt {
+    withUnsafeMutablePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
+  }
+  func make() -> CInt {
+    socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  }
+  let listener = make()
+  try #require(call { bind(listener, $0, length) } == 0 && listen(listener, 0) == 0)
+  try #require(call { getsockname(listener, $0, &length) } == 0)
+  let fillers = (1...4).map { _ in make() }
+  for filler in fillers { _ = call { connect(filler, $0, length) } }
+  return ([listener] + fillers, UInt16(bigEndian: address.sin_port))
+}
