@@ -66,8 +66,7 @@ import Testing
     }
   }
 
-  @Test(
-    "P11: a Retry-After beyond max_retry_after is 69, and so is the next sync, without a request, restarts included")
+  @Test("P11: a Retry-After beyond max_retry_after is 69; so is the next sync, without a request, restarts included")
   func retryAfter() async throws {
     try await withSite(.pages(2, rules: [.on(.page(2), .status(429, retryAfter: "3600"))])) { site in
       try await expectFailure(69, site)
