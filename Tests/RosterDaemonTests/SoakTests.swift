@@ -59,7 +59,6 @@ private struct Soak {
     let after = try await rest()
     #expect(after.descriptors == before.descriptors)
     #expect(after.connections == before.connections)
-    #expect(after.threads == before.threads)
     #expect(sleepers.now == 0)
     #expect(after.memory - before.memory <= Self.mostGrowth, "\(before.memory) bytes before, \(after.memory) after")
     let last = await sync()
@@ -73,6 +72,7 @@ private struct Soak {
       try await Self.endings[number % Self.endings.count](self)
       upstream.release()
       upstream.configure { $0.rules = [] }
+      upstream.forgetRequests()
     }
   }
 
@@ -135,7 +135,6 @@ private struct Soak {
   private struct Rest {
     var descriptors: Int
     var connections: Int
-    var threads: Int
     var memory: Int
   }
 
@@ -148,9 +147,8 @@ private struct Soak {
     upstream.configure { $0.rules = [] }
     let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
     let targets = files.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
-    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
     return Rest(
-      descriptors: targets.count, connections: targets.count { $0.hasPrefix("socket:") }, threads: threads,
+      descriptors: targets.count, connections: targets.count { $0.hasPrefix("socket:") },
       memory: try resident())
   }
 
