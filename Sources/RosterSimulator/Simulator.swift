@@ -22,6 +22,15 @@ package final class Simulator: Sendable {
   /// Closes the socket and every connection.
   package func stop() async { await server.stop() }
 
+  /// Forgets the requests that it has seen, for a test of thousands; the numbers stay.
+  package func forgetRequests() {
+    backend.with { upstream, _ in
+      upstream.counts.pageRequests = []
+      upstream.counts.byIDRequests = []
+      upstream.counts.tokenRequests = []
+    }
+  }
+
   /// Closes every connection, and goes on listening.
   package func disconnect() async { await server.disconnect() }
 

@@ -72,6 +72,7 @@ private struct Soak {
       try await Self.endings[number % Self.endings.count](self)
       upstream.release()
       upstream.configure { $0.rules = [] }
+      upstream.forgetRequests()
     }
   }
 
