@@ -23,8 +23,6 @@ package struct Daemon: Service {
 
   /// P13 leaves 5 s; systemd's own limit is longer.
   private static let longestStop = Duration.milliseconds(4800)
-  /// T7: how long a refresh that was sent is waited for.
-  private static let longestDrain = Duration.seconds(4)
 
   /// Reads the configuration again, with its warnings; throws ConfigurationFaults.
   package typealias Reread = @Sendable () throws -> (configuration: Configuration, warnings: [String])
@@ -115,7 +113,7 @@ package struct Daemon: Service {
   /// In the order in which the parts depend on each other.
   private func stop() async {
     await server.stop()
-    await instance.close(waitingForToken: Self.longestDrain)
+    await instance.close(waitingForToken: Instance.longestDrain)
   }
 
   /// P13: counted from the signal, whatever hangs ends with the process.

@@ -91,6 +91,9 @@ struct Instance: Sendable {
     }
   }
 
+  /// T7: how long a shutdown waits for a refresh that was sent; P13 leaves 5 s for all.
+  static let longestDrain = Duration.seconds(4)
+
   /// - Parameter limit: for the answer to a token request that was sent (T7); nil: the request's own.
   func close(waitingForToken limit: Duration? = nil) async {
     await withTaskGroup(of: Void.self) { group in
