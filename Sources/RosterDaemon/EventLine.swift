@@ -38,7 +38,7 @@ extension Event {
     case .syncUnchanged: ending("nothing new")
     case .syncFailed: "sync failed: \(error ?? "")"
     case .syncCancelled: "sync cancelled"
-    case .configReloaded: "configuration reloaded\(error.map { "; \($0)" } ?? "")"
+    case .configReloaded: "configuration reloaded\(reason.map { "; \($0)" } ?? "")"
     case .configRefused: "the new configuration is refused, the old one stays: \(error ?? "")"
     case .daemonStopping: "stopping"
     case .eventsLost: "events were lost"

@@ -13,7 +13,7 @@ struct Rosterctl: AsyncParsableCommand {
   /// One place turns what went wrong into a sentence and an exit code.
   static func main() async {
     do {
-      let command = try parseAsRoot()
+      let command = try parseAsRoot(Self.commandFirst(CommandLine.arguments.dropFirst()))
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -26,5 +26,18 @@ struct Rosterctl: AsyncParsableCommand {
     } catch {
       exit(withError: error)
     }
+  }
+
+  /// `rosterctl --socket PATH status` means `rosterctl status --socket PATH`: the options belong to the commands, people write them first.
+  static func commandFirst(_ arguments: ArraySlice<String>) -> [String] {
+    let shared = ["--socket", "--cache"]
+    var rest = arguments
+    var options: [String] = []
+    while let first = rest.first, shared.contains(where: { first == $0 || first.hasPrefix("\($0)=") }) {
+      let words = rest.prefix(shared.contains(first) ? 2 : 1)
+      options += words
+      rest = rest.dropFirst(words.count)
+    }
+    return rest.prefix(1) + options + rest.dropFirst(1)
   }
 }

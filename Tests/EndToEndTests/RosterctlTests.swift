@@ -67,6 +67,14 @@ import Testing
     #expect(outcome.exit == 64 && !outcome.error.isEmpty)
   }
 
+  @Test("rosterctl: --socket stands before the command or behind it", arguments: [true, false])
+  func optionFirst(first: Bool) async throws {
+    let socket = ["--socket", "/nonexistent/status.sock"]
+    let arguments = first ? socket + ["status"] : ["status"] + socket
+    let result = try await Program.run(try Program.built("rosterctl"), arguments)
+    #expect(result.exit == 3)
+  }
+
   @Test("rosterctl --version names the version")
   func version() async throws {
     let outcome = try await Program.run(try Program.built("rosterctl"), ["--version"])
