@@ -14,6 +14,21 @@ enum Schema {
     }
   }
 
+  /// One that is not there is damage by another's hand.
+  static func look(_ database: Database) throws {
+    for table in tables {
+      do { try database.run("SELECT * FROM main.\(table) LIMIT 0") } catch let error as SQLiteError
+        where error.kind == .other
+      {
+        throw SQLiteError.damaged(error.message)
+      }
+    }
+  }
+
+  private static let tables = [
+    "characters", "character_episodes", "characters_fts", "syncs", "changes", "rejects", "cache_identity", "cache_info",
+  ]
+
   private static let steps = [version1]
 
   private static let version1 = """
