@@ -45,6 +45,8 @@ package actor Cache {
   /// Those that were opened, to be told from others of their names.
   var files = FileIdentity.Parts()
   var metDamage = false
+  /// Of the syncs of this process.
+  var latestID: Int64 = 0
   /// The end of a sync that could not be written.
   var unwritten: SyncReport?
   private var opening = Opening()
@@ -139,9 +141,10 @@ package actor Cache {
       return try body(connection)
     } catch let error as SQLiteError {
       if error.kind == .interrupted || error.kind == .locked && interruption.isWanted { throw CancellationError() }
+      let cause = diagnosis(of: error)
       // A statement that a sound cache would have run: what the matter is, `recover` finds out.
-      if error.kind == .damaged || error.kind == .other { metDamage = true }
-      throw error.failure(step, path)
+      if cause.kind == .damaged || cause.kind == .other { metDamage = true }
+      throw cause.failure(step, path)
     }
   }
 
@@ -192,9 +195,12 @@ package actor Cache {
     do {
       try prepare(opened)
     } catch {
-      opened.checkpointOnClose(false)
-      opened.close()
-      throw error
+      defer {
+        opened.checkpointOnClose(false)
+        opened.close()
+      }
+      guard let error = error as? SQLiteError, error.kind == .damaged else { throw error }
+      throw try Self.damage(error, in: opened)
     }
     database = opened
     files = FileIdentity.Parts(path, staging: stagingPath)
@@ -217,14 +223,6 @@ package actor Cache {
     try database.run("UPDATE syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
     try CacheFile.setModes(path)
     try attachStaging(database)
-  }
-
-  /// Every page, every index against its table, and the index of words against the characters.
-  static func verify(_ database: Database) throws {
-    try Schema.look(database)
-    let found = try database.first("PRAGMA main.integrity_check(1)") { $0.text(0) }
-    guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
-    try database.execute("INSERT INTO characters_fts(characters_fts, rank) VALUES ('integrity-check', 1)")
   }
 }
 

@@ -14,19 +14,16 @@ enum Schema {
     }
   }
 
-  /// One that is not there is damage by another's hand.
+  /// Throws what a cache without one of its tables is: damaged, by another's hand.
   static func look(_ database: Database) throws {
-    for table in tables {
-      do { try database.run("SELECT * FROM main.\(table) LIMIT 0") } catch let error as SQLiteError
-        where error.kind == .other
-      {
-        throw SQLiteError.damaged(error.message)
-      }
-    }
+    let found = try database.rows("SELECT name FROM main.sqlite_schema") { $0.text(0) }
+    for name in names where !found.contains(name) { throw SQLiteError.damaged("\(name) is missing") }
   }
 
-  private static let tables = [
-    "characters", "character_episodes", "characters_fts", "syncs", "changes", "rejects", "cache_identity", "cache_info",
+  private static let names = [
+    "characters", "character_episodes", "characters_fts", "characters_fts_data", "characters_fts_idx",
+    "characters_fts_docsize", "characters_fts_config", "syncs", "syncs_by_outcome", "changes", "changes_by_character",
+    "rejects", "cache_identity", "cache_info",
   ]
 
   private static let steps = [version1]

@@ -82,8 +82,10 @@ extension Cache {
       try forgetAnswers(database)
       let report = try database.transaction {
         if let unwritten { try SyncRow.write(unwritten, database) }
-        let id = try database.first("SELECT coalesce(max(id), 0) + 1 FROM syncs") { $0.integer(0) }
-        let report = SyncReport(id: id ?? 1, startedAt: date.rfc3339)
+        // Also in a cache that was made anew or restored: whoever waits for a sync of this process knows it by its id.
+        let last = try database.first("SELECT coalesce(max(id), 0) FROM syncs") { $0.integer(0) }
+        latestID = max(latestID, last ?? 0) + 1
+        let report = SyncReport(id: latestID, startedAt: date.rfc3339)
         try SyncRow.write(report, database)
         return report
       }
@@ -120,7 +122,10 @@ extension Cache {
   /// Writes the log back into the file once it is long enough; a reader in the way costs space only.
   package func shortenLog(above limit: Int64 = longLog) {
     let wal = sizes().wal
-    guard wal > 0 else { return isLogHeld = false }
+    guard wal > 0 else {
+      isLogHeld = false
+      return
+    }
     guard wal > limit || isLogHeld, let database else { return }
     database.arm(interruption)
     defer { try? interruption.disarm() }

@@ -94,4 +94,34 @@ extension Cache {
     compared = nil
     try start(CacheFile.inspect(path), at: date)
   }
+
+  /// The same, unless a disk that does not read is behind it, or a table that is missing.
+  func diagnosis(of error: SQLiteError) -> SQLiteError {
+    guard let database else { return error }
+    do {
+      if error.kind == .damaged { try database.readThrough() }
+      if error.kind == .other { try Schema.look(database) }
+    } catch let cause as SQLiteError where cause.kind == .damaged || cause.kind == .disk {
+      return cause
+    } catch {}
+    return error
+  }
+
+  /// Every page, every index against its table, and the index of words against the characters.
+  static func verify(_ database: Database) throws {
+    do {
+      try Schema.look(database)
+      let found = try database.first("PRAGMA main.integrity_check(1)") { $0.text(0) }
+      guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
+      try database.execute("INSERT INTO characters_fts(characters_fts, rank) VALUES ('integrity-check', 1)")
+    } catch let error as SQLiteError where error.kind == .damaged || error.kind == .other {
+      throw try damage(error, in: database)
+    }
+  }
+
+  /// The checks and the index of words tell a page that the disk did not give as a damaged one: then this throws what the disk says.
+  static func damage(_ error: SQLiteError, in database: Database) throws -> SQLiteError {
+    try database.readThrough()
+    return .damaged(error.message)
+  }
 }

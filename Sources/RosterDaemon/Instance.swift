@@ -108,16 +108,16 @@ struct Instance: Sendable {
 
   /// Until it is cancelled: writes the log back once the reader that was in the way has let go.
   func shortenLog() async {
-    var wasHeld = false
+    var isTold = false
     while (try? await clock.sleep(Self.logLook)) != nil {
-      if await cache.isLogHeld { await cache.shortenLog() }
-      let isHeld = await cache.isLogHeld
-      guard isHeld != wasHeld else { continue }
-      wasHeld = isHeld
-      if isHeld {
+      guard await cache.isLogHeld else {
+        isTold = false
+        continue
+      }
+      await cache.shortenLog()
+      if await cache.isLogHeld, !isTold {
+        isTold = true
         logger.warning("a reader keeps a transaction open: the cache's -wal cannot shrink until it ends")
-      } else {
-        logger.notice("the cache's -wal is written back")
       }
       if let facts = try? await cache.facts() { board.cache(.init(facts)) }
     }

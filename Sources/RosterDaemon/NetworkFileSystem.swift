@@ -35,8 +35,10 @@ enum NetworkFileSystem {
   /// `fuse` may be anything; what is known to be a disk of this machine is not meant.
   static func isNetwork(_ type: String) -> Bool {
     if type.hasPrefix("fuse.") { return true }
-    return ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse", "glusterfs", "lustre", "ncpfs", "virtiofs"]
-      .contains(type)
+    return [
+      "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse", "glusterfs", "lustre", "ncpfs", "virtiofs",
+    ]
+    .contains(type)
   }
 
   private static func folder(of path: String) -> String {

@@ -45,6 +45,8 @@ package final class Ownership: Sendable {
     let lock = "\(path).lock"
     let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
     guard descriptor >= 0 else { throw cannotLock(lock, .last) }
+    // Whatever the umask took; a lock that another user made may stay as it is.
+    _ = fchmod(descriptor, mode)
     do throws(Failure) {
       try fill(descriptor, lock, path, program)
       return descriptor
