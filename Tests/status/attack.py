@@ -11,7 +11,7 @@ GET = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 STATUS = b"GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n"
 CONNECTIONS = 256
 MIB = 1 << 20
-# The first few HTTP answers, a thread's stack and the allocator's arenas are not the attacker's.
+# 256 KiB may wait for each of the readers that do not read, and the allocator keeps what it has had.
 ALLOWED = 24 * MIB
 
 
@@ -34,9 +34,15 @@ def run(lines, program, folder, long):
             warm(site)
             # While no sync runs: what one needs is not the client's.
             base = daemon.resident()
-            for attack in [idle, half_heads, huge_heads, byte_by_byte, big_bodies, pipelines, unread_syncs, garbage, upgraded, half_closed,
-                           storm, stuck_readers, slow_reader]:
+            attacks = [idle, half_heads, huge_heads, byte_by_byte, big_bodies, pipelines, unread_syncs, garbage, upgraded, half_closed,
+                           storm, stuck_readers, slow_reader]
+            for attack in attacks:
                 lines.check("S2: " + attack.__doc__, lambda attack=attack: one(site, attack))
+            if long:
+                # What the first round has left is no leak if the second one finds it enough.
+                base = daemon.resident()
+                for attack in attacks:
+                    lines.check("S2: again, " + attack.__doc__, lambda attack=attack: one(site, attack))
             lines.check("S2: after all of it the memory is what it was, but for a little", lambda: memory(site, base))
             lines.check("S2: the syncs went on", lambda: went_on(site))
     finally:
@@ -67,7 +73,7 @@ def one(site, attack):
     ended = len(site.syncs()) - syncs
     wait_until(lambda: quiet_descriptors(daemon) <= before, f"{daemon.descriptors()} descriptors, {before} before", 20)
     grown = (peak[0] - memory) / MIB
-    assert peak[0] - memory < ALLOWED * 2, f"{grown:.0f} MiB more at its peak"
+    assert peak[0] - memory < 2 * ALLOWED, f"{grown:.0f} MiB more at its peak"
     return f"{note + ', ' if note else ''}at most {grown:.1f} MiB more, {ended} syncs in {took:.1f} s"
 
 
@@ -344,7 +350,7 @@ def writable(client):
 def memory(site, base):
     time.sleep(1)
     grown = site.daemon.resident() - base
-    assert grown < ALLOWED, f"{grown / MIB:.1f} MiB more"
+    assert grown < (ALLOWED / 2 if site.long else ALLOWED), f"{grown / MIB:.1f} MiB more"
     return f"{grown / MIB:.1f} MiB more than the {base / MIB:.1f} before"
 
 

@@ -32,6 +32,8 @@ class Upstream:
         self.reject = False
         self.token_status = 200
         self.counts = {}
+        # Of the bodies of pages.
+        self.bytes = 0
         self.lock = threading.Lock()
         upstream = self
 
@@ -77,6 +79,7 @@ class Upstream:
     def send(self, handler, status, body, kind="page"):
         with self.lock:
             self.counts[kind, status] = self.counts.get((kind, status), 0) + 1
+            self.bytes += len(body) if kind == "page" else 0
         handler.send_response(status)
         handler.send_header("Content-Type", "application/json")
         handler.send_header("Content-Length", str(len(body)))
@@ -249,8 +252,9 @@ class Client:
 
     def __init__(self, path, timeout=PATIENCE):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(timeout)
+        # With a timeout it would not wait for its turn, but fail (connect(2), EAGAIN).
         self.socket.connect(path)
+        self.socket.settimeout(timeout)
         self.bytes = b""
 
     def __enter__(self):
