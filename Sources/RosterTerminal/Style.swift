@@ -22,14 +22,14 @@ extension String {
   }
 
   func padded(left width: Int) -> String {
-    String(repeating: " ", count: Swift.max(0, width - count)) + self
+    String(repeating: " ", count: Swift.max(0, width - cells)) + self
   }
 
-  /// Lines of at most `width` characters, broken at spaces; a longer word stands alone on its line, whole, so that it can be copied.
+  /// Lines of at most `width` cells, broken at spaces; a longer word stands alone on its line, whole, so that it can be copied.
   func wrapped(_ width: Int) -> [String] {
     var lines: [String] = []
     for word in split(separator: " ", omittingEmptySubsequences: false) {
-      if let line = lines.last, line.count + 1 + word.count <= width {
+      if let line = lines.last, line.cells + 1 + String(word).cells <= width {
         lines[lines.count - 1] = line + " " + word
       } else {
         lines.append(String(word))

@@ -17,6 +17,11 @@ enum Words {
     return "\(whole) s"
   }
 
+  /// What something took: as `span`, and `12 ms` where that would be nothing.
+  static func took(_ seconds: Double) -> String {
+    seconds < 0.1 ? "\(Int((max(0, seconds) * 1000).rounded())) ms" : span(seconds)
+  }
+
   /// `0 B`, `4.0 KiB`, `1.2 MiB`.
   static func bytes(_ bytes: Int64) -> String {
     var value = Double(bytes)

@@ -30,8 +30,7 @@ import Testing
   func idle() {
     #expect(
       StatusText(status, width: 80).text == """
-        ● idle: 826 characters, verified at 2026-01-01T11:59:56.800Z; next sync at
-          2026-01-01T12:14:57.000Z
+        ● idle: 826 characters, verified 3.2 s ago; next sync in 14 min 57 s
                data  826 characters in 42 pages, verified 3.2 s ago, published 1 h ago
               token  valid (oauth2_refresh), expires in 58 min; 1 refresh, the last 2
                      min ago; 7 joined; 1 avoided

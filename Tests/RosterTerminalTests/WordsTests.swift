@@ -10,6 +10,7 @@ import Testing
       (7500, "2 h 5 min"), (273_600, "3 d 4 h"), (-1, "0.0 s"),
     ]
     for (seconds, text) in spans { #expect(Words.span(seconds) == text) }
+    #expect(Words.took(0.0124) == "12 ms" && Words.took(0.43) == "0.4 s" && Words.took(-1) == "0 ms")
   }
 
   @Test("Ranges gather neighbours, in order and once")
