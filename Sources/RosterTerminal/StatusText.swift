@@ -74,7 +74,9 @@ package struct StatusText: Sendable {
   }
 
   private var last: String? {
-    guard let last = status.sync.last else { return nil }
+    guard var last = status.sync.last else { return nil }
+    // What stands at the top already is not told again.
+    if let error = last.error, status.message.contains(error) { last.error = nil }
     return SyncText.line(last, ago: ago(last.finishedAt))
   }
 

@@ -49,6 +49,11 @@ enum Words {
     }.joined(separator: ", ")
   }
 
+  /// Whether a word stands behind a number, in these texts.
+  static func isUnit(_ word: some StringProtocol) -> Bool {
+    ["ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB"].contains { $0 == word }
+  }
+
   private static let minute = 60
   private static let hour = 60 * minute
   private static let day = 24 * hour

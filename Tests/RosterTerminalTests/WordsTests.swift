@@ -29,6 +29,7 @@ import Testing
   @Test("Lines break at spaces; a long word stays whole")
   func wraps() {
     #expect("one two three".wrapped(7) == ["one two", "three"])
+    #expect("since 11 min 55 s, or so".wrapped(8) == ["since", "11 min", "55 s, or", "so"])
     #expect("see /var/lib/rosterd/roster.db now".wrapped(8) == ["see", "/var/lib/rosterd/roster.db", "now"])
   }
 }
