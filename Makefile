@@ -5,7 +5,7 @@ PACKAGES := libsqlite3-dev libsystemd-dev
 CHECKS   := --explicit-target-dependency-import-check error
 RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic
 
-.PHONY: demo build test test-oauth test-status test-attack soak tsan lint packages clean
+.PHONY: demo build test test-oauth test-readers test-status test-attack soak tsan lint packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -21,6 +21,10 @@ test: packages
 # Against django-oauth-toolkit and nginx, which need python3-venv and nginx. Takes the programs that `make test` has built.
 test-oauth:
 	Tests/oauth/run .build/debug/rosterd
+
+# What README.md says about reading, and Datasette and Litestream beside a rosterd that publishes; needs python3-venv and sqlite3.
+test-readers:
+	Tests/readers/run .build/debug/rosterd
 
 # The status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
 test-status:
