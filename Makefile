@@ -26,10 +26,11 @@ test-oauth:
 test-readers:
 	Tests/readers/run .build/debug/rosterd
 
-# What takes minutes: all token walks, a thousand syncs that end badly.
+# What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills between.
 soak: packages
 	swift build --build-tests $(CHECKS)
-	ROSTER_WALKS=100000 ROSTER_SOAK=1000 swift test --skip-build $(CHECKS) --filter 'TokenWalkTests|SoakTests'
+	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 swift test --skip-build $(CHECKS) \
+	  --filter 'TokenWalkTests|SoakTests|HammerTests'
 
 # A build of its own, because the flag changes every file.
 tsan: packages

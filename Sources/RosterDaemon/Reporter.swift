@@ -36,7 +36,8 @@ final class Reporter: Sendable {
   }
 
   /// Called once readers can see what the sync published (P2).
-  func ended(_ report: SyncReport, cache: CacheFacts, next: Date?) {
+  /// - Parameter cache: nil where it could not be asked.
+  func ended(_ report: SyncReport, cache: CacheFacts?, next: Date?) {
     current.withLock { $0 = nil }
     board.syncEnded(report, cache: cache)
     board.nextSync(at: next)

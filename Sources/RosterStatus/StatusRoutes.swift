@@ -125,7 +125,8 @@ extension StatusRoutes {
     do {
       return .json(status, try await body())
     } catch {
-      return .problem((error as? Failure)?.exit == .defect ? 500 : 503, "\(error)")
+      let exit = (error as? Failure)?.exit
+      return .problem(exit == .defect ? 500 : 503, "\(error)", exit: exit?.rawValue)
     }
   }
 }

@@ -43,11 +43,13 @@ extension Response {
   /// The answer's body, where the status is a good one; otherwise what the daemon says against it, as a `Failure`.
   func body(of step: String) throws -> [UInt8] {
     if (200..<300).contains(status) { return body }
-    struct Problem: Decodable { var detail: String }
-    let detail = try? JSONDecoder().decode(Problem.self, from: Data(body)).detail
-    throw Failure(
-      status == 403 ? .refused : .badAnswer, step: step, subject: "the daemon", cause: detail ?? "it answered \(status)"
-    )
+    struct Problem: Decodable {
+      var detail: String
+      var exit: Int32?
+    }
+    let problem = try? JSONDecoder().decode(Problem.self, from: Data(body))
+    let exit = problem?.exit.flatMap(Failure.Exit.init) ?? (status == 403 ? .refused : .badAnswer)
+    throw Failure(exit, step: step, subject: "the daemon", cause: problem?.detail ?? "it answered \(status)")
   }
 
   func decoded<Value: Decodable>(_ type: Value.Type, of step: String) throws -> Value {
