@@ -11,9 +11,11 @@ struct ListCharacters: AsyncParsableCommand {
   @OptionGroup var daemon: DaemonOptions
   @Option(
     name: .customLong("search"), parsing: .unconditional,
-    help: "Words that each must occur, whole or as a beginning, in name, species, type, origin or location.")
+    help: ArgumentHelp(
+      "Words that each must occur, whole or as a beginning, in name, species, type, origin or location.",
+      valueName: "words"))
   var words = ""
-  @Option(help: "Which page, from 1.") var page = 1
+  @Option(help: ArgumentHelp("Which page, from 1.", valueName: "n")) var page = 1
   @Flag(help: "Print JSON.") var json = false
 
   func validate() throws {

@@ -10,7 +10,7 @@ import Testing
   /// `make soak`: 1,000.
   private static let rounds = ProcessInfo.processInfo.environment["ROSTER_SOAK"].flatMap(Int.init) ?? 60
   /// Until what is kept on purpose is there: the latest 1,024 events, SQLite's pages, malloc's arenas.
-  private static let warmUp = 60
+  private static let warmUp = max(60, rounds / 3)
   private static let mostGrowth = 2 << 20
 
   private static let faults: [Fault] = [
@@ -29,7 +29,7 @@ import Testing
         let before = try await rest(site, daemon)
         try await fail(site, times: Self.rounds)
         let after = try await rest(site, daemon)
-        #expect(after.descriptors == before.descriptors)
+        #expect(after.descriptors <= before.descriptors)
         #expect(after.memory - before.memory <= Self.mostGrowth, "\(before.memory) bytes before, \(after.memory) after")
       }
     }
@@ -64,6 +64,8 @@ import Testing
     await site.upstream.disconnect()
     site.upstream.configure { $0.rules = [.on(.page(1), .status(400))] }
     _ = try await ending(site)
+    // The stream that told of it is closed before the daemon answers here.
+    _ = try await site.status()
     let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid)/fd")
     // proc_pid_statm(5): the second number is in pages.
     let numbers = try String(contentsOf: URL(filePath: "/proc/\(daemon.pid)/statm"), encoding: .utf8)

@@ -55,8 +55,7 @@ private struct Soak {
     let before = try await rest()
     try await rounds(Self.rounds)
     let after = try await rest()
-    #expect(after.descriptors == before.descriptors)
-    #expect(after.connections == before.connections)
+    #expect(after == before, "\(before) before, \(after) after")
     #expect(sleepers.now == 0)
     let last = await sync()
     #expect(last.exit == 0, "\(last.error ?? "")")
@@ -129,13 +128,8 @@ private struct Soak {
 
   // MARK: What is there
 
-  private struct Rest {
-    var descriptors: Int
-    var connections: Int
-  }
-
-  /// After every connection was closed and one request was made on a new one.
-  private func rest() async throws -> Rest {
+  /// The open descriptors by kind, after every connection was closed and one request was made on a new one; connections are `socket:[`.
+  private func rest() async throws -> [String: Int] {
     upstream.release()
     await upstream.disconnect()
     upstream.configure { $0.rules = [.on(.page(1), .status(400))] }
@@ -143,7 +137,8 @@ private struct Soak {
     upstream.configure { $0.rules = [] }
     let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
     let targets = files.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
-    return Rest(descriptors: targets.count, connections: targets.count { $0.hasPrefix("socket:") })
+    let kinds = targets.map { $0.hasPrefix("/") ? $0 : String($0.prefix { !$0.isNumber }) }
+    return Dictionary(kinds.map { ($0, 1) }, uniquingKeysWith: +)
   }
 }
 
