@@ -15,7 +15,7 @@ FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 EXAMPLES   ?= $(PREFIX)/share/doc/rosterd/examples
 PROGRAMS   := rosterd rosterctl
 
-.PHONY: demo build install uninstall deb test test-oauth test-systemd soak tsan lint packages clean
+.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack test-systemd soak tsan lint packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -71,14 +71,27 @@ test: packages
 test-oauth:
 	Tests/oauth/run .build/debug/rosterd
 
+# What README.md says about reading, and Datasette and Litestream beside a rosterd that publishes; needs python3-venv and sqlite3.
+test-readers:
+	Tests/readers/run .build/debug/rosterd
+
+# The status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
+test-status:
+	Tests/status/run .build/release/rosterd
+
+# The attacks in full, and how fast it answers meanwhile; minutes.
+test-attack:
+	Tests/status/run --long --only=latency --only=attack .build/release/rosterd
+
 # The package under a real systemd, in a throw-away Debian; needs root.
 test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 
-# What takes minutes: all token walks, a thousand syncs that end badly.
+# What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills between.
 soak: packages
 	swift build --build-tests $(CHECKS)
-	ROSTER_WALKS=100000 ROSTER_SOAK=1000 swift test --skip-build $(CHECKS) --filter 'TokenWalkTests|SoakTests'
+	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 swift test --skip-build $(CHECKS) \
+	  --filter 'TokenWalkTests|SoakTests|HammerTests'
 
 # A build of its own, because the flag changes every file.
 tsan: packages

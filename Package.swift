@@ -43,6 +43,7 @@ let package = Package(
   products: [
     .executable(name: "rosterd", targets: ["rosterd"]),
     .executable(name: "rosterctl", targets: ["rosterctl"]),
+    .library(name: "DiskFaults", type: .dynamic, targets: ["DiskFaults"]),
   ],
   // Exact, because Package.resolved is not committed: this is what makes a build repeatable.
   dependencies: [
@@ -96,6 +97,8 @@ let package = Package(
     .target(
       name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
       swiftSettings: settings),
+    // Loaded into the real program by tests: makes its file calls fail.
+    .target(name: "DiskFaults", path: "Tests/DiskFaults"),
     tests(of: "RosterModel"),
     tests(of: "RosterAuth", [log]),
     tests(of: "RosterDecode"),

@@ -131,6 +131,7 @@ struct TokenStore: Sendable {
   private func broken(_ step: String, _ subject: String) -> Failure {
     let code = errno
     return .store(
-      step, subject, cause: String(cString: strerror(code)), hint: "see that rosterd may write \(folder) and has space")
+      step, subject, cause: String(cString: strerror(code)),
+      hint: Failure.hint(for: code, else: "see that rosterd may write \(folder) and has space"))
   }
 }

@@ -15,6 +15,8 @@ package struct CacheFacts: Sendable, Equatable {
   package var pages: Int
   /// The last sync that has ended.
   package var last: SyncReport?
+  /// A reader's transaction keeps the log from being written back into the file.
+  package var isLogHeld = false
 }
 
 /// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a defect).
@@ -38,8 +40,16 @@ package actor Cache {
   var database: Database?
   /// The pages of which `comparison` was made; nil as soon as something is staged.
   var compared: Int?
+  /// A reader's transaction was in the way when the log was last to be written back.
+  package internal(set) var isLogHeld = false
+  /// Those that were opened, to be told from others of their names.
+  var files = FileIdentity.Parts()
+  var metDamage = false
+  /// Of the syncs of this process.
+  var latestID: Int64 = 0
+  /// The end of a sync that could not be written.
+  var unwritten: SyncReport?
   private var opening = Opening()
-  private var metDamage = false
   private let executor: SerialQueue
 
   private init(path: String, upstream: String, logger: Logger) {
@@ -77,7 +87,7 @@ package actor Cache {
         CacheFacts(
           feed: $0.text(0), snapshot: $0.optionalInteger(1), upstream: $0.optionalText(2),
           publishedAt: $0.optionalText(3), verifiedAt: $0.optionalText(4), characters: $0.int(5),
-          pages: $0.int(6), last: last)
+          pages: $0.int(6), last: last, isLogHeld: isLogHeld)
       }
       // The row is made with the file.
       guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
@@ -100,31 +110,18 @@ package actor Cache {
     }
   }
 
-  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was staged.
-  /// Returns where the damaged cache is now; nil where the cache itself is sound.
-  package func recover(at date: Date) throws -> String? {
-    guard metDamage else { return nil }
-    metDamage = false
-    compared = nil
-    do {
-      let database = try connection
-      try Self.verify(database)
-      try renewStaging(database, because: "it is damaged")
-      return nil
-    } catch let error as SQLiteError where error.kind == .damaged {
-      close()
-      return try replace(at: date)
-    } catch let error as SQLiteError {
-      throw error.failure("recover the cache", path)
-    }
-  }
-
   /// Breaks off a publish or a check that runs, from any thread, unless its COMMIT has begun.
   package nonisolated func interruptPublish() { interruption.interrupt() }
 
   /// Leaves `-wal` and `-shm` for readers. A long log is left to the next start: a stop has seconds.
   package func close() {
+    database?.wait(milliseconds: 0)
+    if let unwritten, let database, !metDamage { try? SyncRow.write(unwritten, database) }
     if sizes().wal > Self.longestLogAtClose { database?.checkpointOnClose(false) }
+    shut()
+  }
+
+  func shut() {
     database?.close()
     database = nil
   }
@@ -143,9 +140,11 @@ package actor Cache {
     do {
       return try body(connection)
     } catch let error as SQLiteError {
-      if error.kind == .interrupted { throw CancellationError() }
-      if error.kind == .damaged { metDamage = true }
-      throw error.failure(step, path)
+      if error.kind == .interrupted || error.kind == .locked && interruption.isWanted { throw CancellationError() }
+      let cause = diagnosis(of: error)
+      // A statement that a sound cache would have run: what the matter is, `recover` finds out.
+      if cause.kind == .damaged || cause.kind == .other { metDamage = true }
+      throw cause.failure(step, path)
     }
   }
 
@@ -159,14 +158,15 @@ package actor Cache {
   /// Bytes that a log may keep after a checkpoint.
   private static let logLimit = 4 << 20
 
-  private func start(_ standing: CacheFile.Standing, at date: Date) throws {
+  func start(_ standing: CacheFile.Standing, at date: Date) throws {
     do {
       switch standing {
       case .absent:
         try CacheFile.create(path)
         try connect()
       case .ours:
-        opening.wasUnclean = sizes().wal > 0
+        // A stop leaves an empty log. One that is gone was removed by somebody, with all that it held.
+        opening.wasUnclean = sizes().wal > 0 || CacheFile.status(path + "-wal") == nil
         try connect()
       case .damaged: opening.movedAside = try replace(at: date)
       }
@@ -178,7 +178,7 @@ package actor Cache {
     }
   }
 
-  private func replace(at date: Date) throws -> String {
+  func replace(at date: Date) throws -> String {
     do {
       let aside = try CacheFile.moveAside(path, at: date)
       logger.error("the cache was damaged: it was moved aside, and all is pulled anew", metadata: ["path": "\(aside)"])
@@ -195,16 +195,20 @@ package actor Cache {
     do {
       try prepare(opened)
     } catch {
-      opened.checkpointOnClose(false)
-      opened.close()
-      throw error
+      defer {
+        opened.checkpointOnClose(false)
+        opened.close()
+      }
+      guard let error = error as? SQLiteError, error.kind == .damaged else { throw error }
+      throw try Self.damage(error, in: opened)
     }
     database = opened
+    files = FileIdentity.Parts(path, staging: stagingPath)
   }
 
   private func prepare(_ database: Database) throws {
     try database.keepLog()
-    database.wait(milliseconds: Self.lockTimeout)
+    database.wait(milliseconds: Self.lockTimeout, unless: interruption)
     let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
     guard version <= Schema.version else { throw CacheFile.newer(path, version) }
     try CacheFile.setModes(path)
@@ -214,21 +218,11 @@ package actor Cache {
       PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.pageCache);
       """)
     try Schema.migrate(database)
-    do {
-      // The first transaction makes -wal and -shm, which a reader without write permission needs.
-      try database.run("UPDATE syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
-      try database.run("SELECT * FROM cache_info")
-    } catch let error as SQLiteError where error.kind == .other {
-      throw SQLiteError.damaged(error.message)  // a table is missing
-    }
+    try Schema.look(database)
+    // The first transaction makes -wal and -shm, which a reader without write permission needs.
+    try database.run("UPDATE syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
     try CacheFile.setModes(path)
     try attachStaging(database)
-  }
-
-  private static func verify(_ database: Database) throws {
-    let found = try database.first("PRAGMA main.quick_check(1)") { $0.text(0) }
-    guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
-    try database.execute("INSERT INTO characters_fts(characters_fts) VALUES ('integrity-check')")
   }
 }
 

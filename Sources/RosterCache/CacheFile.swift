@@ -16,12 +16,17 @@ package enum CacheFile {
   /// Tells whose file it is and changes nothing, not even times or modes. Call it before `<path>.lock` is made: that file
   /// proves that an unreadable cache was rosterd's. Throws a `Failure` (73) for any file that is not rosterd's, or of a newer version.
   package static func inspect(_ path: String) throws -> Standing {
-    guard let found = status(path) else { return .absent }
+    guard let found = status(path) else {
+      if errno == EACCES { throw refusal(path, reason(), "let this user search the folders above it") }
+      return .absent
+    }
     guard found.st_mode & S_IFMT == S_IFREG else {
       throw refusal(path, "it is not a file", "name another cache.path")
     }
     if found.st_size == 0 { return .absent }
     let header = try header(of: path)
+    // One that was cut off says nothing for certain.
+    if header.count < headerLength { return try orphan(path) }
     if number(header, at: applicationIDOffset) == Schema.applicationID {
       guard header.starts(with: magic) else { return .damaged }
       let version = number(header, at: userVersionOffset) ?? 0
@@ -31,10 +36,26 @@ package enum CacheFile {
     if header.starts(with: magic) {
       throw refusal(path, "it is the SQLite file of another program", "name another cache.path")
     }
+    return try orphan(path)
+  }
+
+  /// A file that does not say whose it is.
+  private static func orphan(_ path: String) throws -> Standing {
     guard status(path + ".lock") != nil else {
       throw refusal(path, "rosterd did not make this file", "move it away, or name another cache.path")
     }
     return .damaged
+  }
+
+  /// The file itself where the path is a link: SQLite follows it, and keeps `-wal` and `-shm` beside what it leads to.
+  package static func resolve(_ path: String) throws -> String {
+    var found = stat()
+    guard lstat(path, &found) == 0, found.st_mode & S_IFMT == S_IFLNK else { return path }
+    guard let real = realpath(path, nil) else {
+      throw refusal(path, "it is a link that leads nowhere", "name the file itself as cache.path, or remove the link")
+    }
+    defer { free(real) }
+    return String(cString: real)
   }
 
   /// Readers in rosterd's group need no more than to read.
@@ -53,15 +74,24 @@ package enum CacheFile {
   static func create(_ path: String) throws {
     let making = path + ".new"
     try remove(making)
-    try touch(making, mode)
-    let database = try Database(path: making, access: .writer)
-    try database.execute("PRAGMA application_id = \(Schema.applicationID); PRAGMA journal_mode = WAL")
-    try Schema.migrate(database)
-    database.close()
+    do { try make(making) } catch {
+      // Half a file would take the room that may be what is lacking.
+      try? remove(making)
+      throw error
+    }
     // A log that a lost cache left behind would be played into the new one.
     try remove(path)
     guard rename(making, path) == 0 else { throw refusal(path, reason()) }
     try flush(folder(of: path), path)
+  }
+
+  private static func make(_ path: String) throws {
+    try touch(path, mode)
+    let database = try Database(path: path, access: .writer)
+    defer { database.close() }
+    try database.execute("PRAGMA application_id = \(Schema.applicationID); PRAGMA journal_mode = WAL")
+    try Schema.migrate(database)
+    _ = try database.checkpoint(.truncate)
   }
 
   /// The new name. `-wal` and `-shm` go along.
@@ -128,10 +158,11 @@ package enum CacheFile {
     let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw refusal(path, reason(), "let this user read it") }
     defer { close(file) }
-    let bytes = [UInt8](unsafeUninitializedCapacity: headerLength) { buffer, count in
-      count = max(0, read(file, buffer.baseAddress, headerLength))
-    }
-    return bytes
+    var bytes = [UInt8](repeating: 0, count: headerLength)
+    let count = read(file, &bytes, headerLength)
+    // A disk that fails for a moment is no damaged file.
+    guard count >= 0 else { throw refusal(path, reason()) }
+    return Array(bytes.prefix(count))
   }
 
   private static func number(_ header: [UInt8], at offset: Int) -> UInt32? {
@@ -141,9 +172,8 @@ package enum CacheFile {
 
   private static func reason() -> String { String(cString: strerror(errno)) }
 
-  private static func refusal(
-    _ path: String, _ cause: String, _ hint: String = "see that the folder exists and rosterd's user may write to it"
-  ) -> Failure {
-    Failure(.cannotWrite, step: "open the cache", subject: path, cause: cause, hint: hint)
+  private static func refusal(_ path: String, _ cause: String, _ hint: String? = nil) -> Failure {
+    let usual = Failure.hint(for: errno, else: "see that the folder exists and rosterd's user may write to it")
+    return Failure(.cannotWrite, step: "open the cache", subject: path, cause: cause, hint: hint ?? usual)
   }
 }

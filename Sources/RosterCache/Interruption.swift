@@ -23,6 +23,8 @@ final class Interruption: Sendable {
     if wasWanted { throw CancellationError() }
   }
 
+  var isWanted: Bool { state.withLock { $0.isWanted } }
+
   /// The lock is held over the call, so that it cannot reach a COMMIT that has begun since.
   func interrupt() {
     state.withLock { state in

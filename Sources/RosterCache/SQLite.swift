@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// What SQLite answered: an extended result code (sqlite.org/rescode.html) and its words.
 struct SQLiteError: Error, Equatable {
@@ -6,9 +7,11 @@ struct SQLiteError: Error, Equatable {
 
   var code: Int32
   var message: String
+  /// errno of the call that failed; 0: none did.
+  var system: Int32 = 0
 
   var kind: Kind {
-    if code == Self.corruptFileSystem { return .damaged }
+    if system == ENOSPC || system == EDQUOT { return .full }
     return switch code & 0xff {
     case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
     case SQLITE_FULL: .full
@@ -20,9 +23,6 @@ struct SQLiteError: Error, Equatable {
     default: .other
     }
   }
-
-  /// SQLITE_IOERR_CORRUPTFS, a macro that Swift does not import.
-  private static let corruptFileSystem = SQLITE_IOERR | (33 << 8)
 }
 
 /// One connection and its prepared statements. Belongs to one thread at a time.
@@ -32,6 +32,7 @@ final class Database {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   private var isOpen = true
+  private var patience: Patience?
 
   /// Opens a file that is there: making one is the business of `CacheFile`.
   init(path: String, access: Access) throws {
@@ -42,8 +43,7 @@ final class Database {
     let code = sqlite3_open_v2(path, &opened, flags, nil)
     guard let opened else { throw SQLiteError(code: code, message: "out of memory") }
     guard code == SQLITE_OK else {
-      let error = SQLiteError(
-        code: sqlite3_extended_errcode(opened), message: String(cString: sqlite3_errmsg(opened)))
+      let error = SQLiteError(last: opened)
       sqlite3_close(opened)
       throw error
     }
@@ -117,8 +117,13 @@ final class Database {
 
   var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
 
-  /// How long a statement waits for a lock, in milliseconds.
-  func wait(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+  /// How long a statement waits for a lock, in milliseconds; `interruption` ends the wait.
+  func wait(milliseconds: Int32, unless interruption: Interruption? = nil) {
+    let patience = Patience(milliseconds, interruption)
+    // SQLite keeps the address: `self` keeps the object, until the connection is closed or another takes its place.
+    sqlite3_busy_handler(handle, Patience.handler, Unmanaged.passUnretained(patience).toOpaque())
+    self.patience = patience
+  }
 
   /// The `-wal` and `-shm` stay when the last connection closes (SQLITE_FCNTL_PERSIST_WAL).
   func keepLog() throws {
@@ -145,6 +150,30 @@ final class Database {
     return frames == done
   }
 
+  /// Reads every byte of the file and its log. Throws what the disk says against it: a statement that met EIO tells of a damaged
+  /// file (SQLITE_IOERR_CORRUPTFS). Through SQLite's own descriptors: closing another one would drop its locks
+  /// (sqlite.org/howtocorrupt.html, 2.2).
+  func readThrough() throws {
+    for kind in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
+      var found: UnsafeMutablePointer<sqlite3_file>?
+      try check(sqlite3_file_control(handle, "main", kind, &found))
+      guard let found, let read = found.pointee.pMethods?.pointee.xRead else { continue }
+      var block = [UInt8](repeating: 0, count: 1 << 16)
+      var code = SQLITE_OK
+      var offset: Int64 = 0
+      while code == SQLITE_OK {
+        code = read(found, &block, Int32(block.count), offset)
+        offset += Int64(block.count)
+      }
+      guard code == Self.shortRead else {
+        throw SQLiteError(code: code, message: String(cString: sqlite3_errstr(code)))
+      }
+    }
+  }
+
+  /// SQLITE_IOERR_SHORT_READ, a macro that Swift does not import: the end of the file.
+  private static let shortRead = SQLITE_IOERR | (2 << 8)
+
   /// Gives back the pages that it keeps in memory.
   func releaseMemory() { sqlite3_db_release_memory(handle) }
 
@@ -153,9 +182,43 @@ final class Database {
 
   private func check(_ code: Int32) throws {
     guard code == SQLITE_OK else {
-      throw SQLiteError(
-        code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+      throw SQLiteError(last: handle)
     }
+  }
+}
+
+extension SQLiteError {
+  /// What the last call on a connection ended with.
+  init(last handle: OpaquePointer?) {
+    code = sqlite3_extended_errcode(handle)
+    message = String(cString: sqlite3_errmsg(handle))
+    // SQLite leaves it as it was where a call failed without asking the system.
+    system = [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code & 0xff) ? sqlite3_system_errno(handle) : 0
+  }
+}
+
+/// How long a connection waits for another's lock. Its own instead of sqlite3_busy_timeout, which sqlite3_interrupt does not end.
+private final class Patience {
+  /// Milliseconds between two looks: a person's transaction is longer, a checkpoint's lock is met often enough.
+  private static let step: Int32 = 5
+
+  private let looks: Int32
+  private let interruption: Interruption?
+
+  init(_ milliseconds: Int32, _ interruption: Interruption?) {
+    looks = milliseconds / Self.step
+    self.interruption = interruption
+  }
+
+  private func goesOn(after looks: Int32) -> Bool {
+    guard looks < self.looks, interruption?.isWanted != true else { return false }
+    usleep(useconds_t(Self.step) * 1_000)
+    return true
+  }
+
+  static let handler: @convention(c) (UnsafeMutableRawPointer?, Int32) -> Int32 = { context, looks in
+    guard let context else { return 0 }
+    return Unmanaged<Patience>.fromOpaque(context).takeUnretainedValue().goesOn(after: looks) ? 1 : 0
   }
 }
 

@@ -14,6 +14,18 @@ enum Schema {
     }
   }
 
+  /// Throws what a cache without one of its tables is: damaged, by another's hand.
+  static func look(_ database: Database) throws {
+    let found = try database.rows("SELECT name FROM main.sqlite_schema") { $0.text(0) }
+    for name in names where !found.contains(name) { throw SQLiteError.damaged("\(name) is missing") }
+  }
+
+  private static let names = [
+    "characters", "character_episodes", "characters_fts", "characters_fts_data", "characters_fts_idx",
+    "characters_fts_docsize", "characters_fts_config", "syncs", "syncs_by_outcome", "changes", "changes_by_character",
+    "rejects", "cache_identity", "cache_info",
+  ]
+
   private static let steps = [version1]
 
   private static let version1 = """

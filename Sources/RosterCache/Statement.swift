@@ -82,10 +82,7 @@ final class Statement {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
-    default:
-      let database = sqlite3_db_handle(handle)
-      throw SQLiteError(
-        code: sqlite3_extended_errcode(database), message: String(cString: sqlite3_errmsg(database)))
+    default: throw SQLiteError(last: sqlite3_db_handle(handle))
     }
   }
 }

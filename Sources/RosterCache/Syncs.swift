@@ -66,29 +66,48 @@ enum SyncRow {
 }
 
 extension Cache {
-  /// Writes the row of a sync that starts now.
+  /// Writes the row of a sync that starts now, having put right what befell the files since the last one.
   package func begin(at date: Date) throws -> SyncReport {
-    try perform("begin a sync") { database in
-      try forgetAnswers(database)
-      return try database.transaction {
-        let id = try database.first("SELECT coalesce(max(id), 0) + 1 FROM syncs") { $0.integer(0) }
-        let report = SyncReport(id: id ?? 1, startedAt: date.rfc3339)
-        try SyncRow.write(report, database)
-        return report
-      }
+    do { try putRight(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
+    if metDamage { _ = try recover(at: date) }
+    do { return try beginRow(at: date) } catch let failure as Failure where metDamage {
+      logger.error("\(failure)")
+      _ = try recover(at: date)
+      return try beginRow(at: date)
     }
   }
 
-  /// Writes the row of a sync that failed or was cancelled, finished now, and deletes what `history` has ended.
+  private func beginRow(at date: Date) throws -> SyncReport {
+    try perform("begin a sync") { database in
+      try forgetAnswers(database)
+      let report = try database.transaction {
+        if let unwritten { try SyncRow.write(unwritten, database) }
+        // Also in a cache that was made anew or restored: whoever waits for a sync of this process knows it by its id.
+        let last = try database.first("SELECT coalesce(max(id), 0) FROM syncs") { $0.integer(0) }
+        latestID = max(latestID, last ?? 0) + 1
+        let report = SyncReport(id: latestID, startedAt: date.rfc3339)
+        try SyncRow.write(report, database)
+        return report
+      }
+      unwritten = nil
+      return report
+    }
+  }
+
+  /// Writes the row of a sync that failed or was cancelled, finished now, and deletes what `history` has ended. Recovers the cache
+  /// first, where it is damaged. A row that cannot be written is written with the next sync's, or on closing.
   package func end(_ report: SyncReport, at date: Date, history: Duration) throws {
-    try perform("end a sync") { database in
-      var report = report
-      report.finishedAt = date.rfc3339
+    var report = report
+    report.finishedAt = date.rfc3339
+    unwritten = report
+    _ = try recover(at: date)
+    try perform("end a sync") { [report] database in
       try database.transaction {
         try SyncRow.write(report, database)
         try SyncRow.prune(database, before: date.addingTimeInterval(-history.seconds))
       }
     }
+    unwritten = nil
     shortenLog()
   }
 
@@ -101,15 +120,21 @@ extension Cache {
   }
 
   /// Writes the log back into the file once it is long enough; a reader in the way costs space only.
-  func shortenLog(above limit: Int64 = longLog) {
-    guard sizes().wal > limit, let database else { return }
+  package func shortenLog(above limit: Int64 = longLog) {
+    let wal = sizes().wal
+    guard wal > 0 else {
+      isLogHeld = false
+      return
+    }
+    guard wal > limit || isLogHeld, let database else { return }
     database.arm(interruption)
     defer { try? interruption.disarm() }
     do {
-      guard try database.checkpoint(.passive) else { return }
+      isLogHeld = try !database.checkpoint(.passive)
+      if isLogHeld { return }
       // TRUNCATE waits for readers as long as the busy timeout: not at all.
       database.wait(milliseconds: 0)
-      defer { database.wait(milliseconds: Self.lockTimeout) }
+      defer { database.wait(milliseconds: Self.lockTimeout, unless: interruption) }
       _ = try database.checkpoint(.truncate)
     } catch {
       logger.warning("the cache's log could not be written back yet: \(error)")
@@ -117,5 +142,5 @@ extension Cache {
   }
 
   /// 1 MiB: a thousand syncs that found nothing.
-  static let longLog: Int64 = 1 << 20
+  package static let longLog: Int64 = 1 << 20
 }

@@ -98,7 +98,10 @@ package struct Daemon: Service {
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
       group.addTask { await self.reload(on: hangups) }
-      group.addTask { await self.instance.checkCache() }
+      group.addTask {
+        await self.instance.checkCache()
+        await self.instance.shortenLog()
+      }
       await withGracefulShutdownHandler {
         await cancelWhenGracefulShutdown { await self.loop.run() }
       } onGracefulShutdown: {

@@ -9,8 +9,9 @@ func makeFolder(of path: String, mode: mode_t) throws(Failure) {
   for part in parts {
     folder += "/\(part)"
     if mkdir(folder, mode) == 0 || errno == EEXIST || errno == EISDIR { continue }
+    let error = SystemError.last
     throw Failure(
-      .cannotWrite, step: "make the folder", subject: folder, cause: String(cString: strerror(errno)),
-      hint: "make it, or give the path of one that this user may write to")
+      .cannotWrite, step: "make the folder", subject: folder, cause: error.text,
+      hint: Failure.hint(for: error.code, else: "make it, or give the path of one that this user may write to"))
   }
 }

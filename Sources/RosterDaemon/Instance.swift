@@ -30,14 +30,16 @@ struct Instance: Sendable {
   ) async throws -> Instance {
     let settings = try HTTPTransport.Settings(configuration)
     // Before its lock file is made: that one tells a damaged cache of ours from a file of somebody else.
-    let standing = try CacheFile.inspect(configuration.cache.path)
-    let locks = try lock(configuration)
+    let path = try CacheFile.resolve(configuration.cache.path)
+    let standing = try CacheFile.inspect(path)
+    let locks = try lock(path, configuration)
+    warnOfNetwork(path, logger)
     let cache = try await Cache.open(
-      path: configuration.cache.path, upstream: configuration.upstream.baseURL, standing: standing, now: clock.now(),
+      path: path, upstream: configuration.upstream.baseURL, standing: standing, now: clock.now(),
       logger: logger)
     let live = Live(configuration, settings)
     do {
-      let board = board(configuration, clock, try await cache.facts())
+      let board = board(configuration, path, clock, try await cache.facts())
       let reporter = Reporter(board: board, logger: logger, watching: watching)
       let keeper = TokenKeeper(
         settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) },
@@ -59,9 +61,12 @@ struct Instance: Sendable {
     }
   }
 
-  private static func lock(_ configuration: Configuration) throws -> [Ownership] {
-    try makeFolder(of: configuration.cache.path, mode: 0o755)
-    var locks = [try Ownership(of: configuration.cache.path)]
+  /// Others need to pass through to read the cache (section 5).
+  private static let cacheFolderMode: mode_t = 0o755
+
+  private static func lock(_ path: String, _ configuration: Configuration) throws -> [Ownership] {
+    try makeFolder(of: path, mode: cacheFolderMode)
+    var locks = [try Ownership(of: path)]
     if configuration.auth.flow.refreshes {
       try makeFolder(of: configuration.auth.tokenStore, mode: 0o700)
       locks.append(try Ownership(of: configuration.auth.tokenStore))
@@ -69,12 +74,19 @@ struct Instance: Sendable {
     return locks
   }
 
+  private static func warnOfNetwork(_ path: String, _ logger: Logger) {
+    guard let type = NetworkFileSystem.type(of: path) else { return }
+    logger.warning(
+      "the cache is on a network file system (\(type)), where SQLite's log cannot be shared: a reader on another machine may see damage; name a cache.path on a local disk",
+      metadata: ["path": "\(path)"])
+  }
+
   private static func board(
-    _ configuration: Configuration, _ clock: WallClock, _ facts: RosterCache.CacheFacts
+    _ configuration: Configuration, _ path: String, _ clock: WallClock, _ facts: RosterCache.CacheFacts
   ) -> StatusBoard {
     StatusBoard(
       pid: getpid(), startedAt: clock.now(), baseURL: configuration.upstream.baseURL,
-      cachePath: configuration.cache.path,
+      cachePath: path,
       config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
       clock: clock, cache: .init(facts), last: facts.last)
   }
@@ -83,13 +95,36 @@ struct Instance: Sendable {
   func checkCache() async {
     guard await cache.opened.wasUnclean else { return }
     do {
-      if try await !cache.check() { _ = try await cache.recover(at: clock.now()) }
+      if try await !cache.check() {
+        _ = try await cache.recover(at: clock.now())
+        board.cache(.init(try await cache.facts()))
+      }
     } catch is CancellationError {
       return
     } catch {
       logger.error("the cache could not be checked: \(error)")
     }
   }
+
+  /// Until it is cancelled: writes the log back once the reader that was in the way has let go.
+  func shortenLog() async {
+    var isTold = false
+    while (try? await clock.sleep(Self.logLook)) != nil {
+      guard await cache.isLogHeld else {
+        isTold = false
+        continue
+      }
+      await cache.shortenLog()
+      if await cache.isLogHeld, !isTold {
+        isTold = true
+        logger.warning("a reader keeps a transaction open: the cache's -wal cannot shrink until it ends")
+      }
+      if let facts = try? await cache.facts() { board.cache(.init(facts)) }
+    }
+  }
+
+  /// Rare enough not to be felt, often enough for a person who looks at the file.
+  private static let logLook = Duration.seconds(5)
 
   /// T7: how long a shutdown waits for a refresh that was sent; P13 leaves 5 s for all.
   static let longestDrain = Duration.seconds(4)
@@ -134,10 +169,10 @@ extension Instance {
     let history = upstream.configuration.cache.history
     return Syncer.Steps(
       begin: { date in
-        do { return try await cache.begin(at: date) } catch {
-          guard try await cache.recover(at: date) != nil else { throw error }
-          return try await cache.begin(at: date)
-        }
+        // Somebody may have removed the folder: whoever makes it again must find the lock in it.
+        try makeFolder(of: cache.path, mode: Self.cacheFolderMode)
+        for lock in self.locks { try lock.renew() }
+        return try await cache.begin(at: date)
       },
       begun: { report, tally in
         self.reporter.began(report, tally)
@@ -154,7 +189,10 @@ extension Instance {
       },
       pull: { announced, report, tally in
         let pages = Pull.Announced(count: announced.count, pages: announced.pages)
-        switch try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally) {
+        let outcome = try await upstream.transport.run {
+          try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally)
+        }
+        switch outcome {
         case .complete: return nil
         case .drifted(let why): return why
         }
@@ -170,10 +208,7 @@ extension Instance {
           cache.interruptPublish()
         }
       },
-      end: { report in
-        _ = try await cache.recover(at: self.clock.now())
-        try await cache.end(report, at: self.clock.now(), history: history)
-      },
+      end: { try await cache.end($0, at: self.clock.now(), history: history) },
       ended: { report in
         await self.finish(report, next: await ended(report))
       })
@@ -191,15 +226,21 @@ extension Instance {
   private func askForMissing(_ upstream: Upstream, _ report: SyncReport, _ tally: Tally) async throws {
     let fetcher = upstream.fetcher(tally, report: reporter.report)
     var last: Int64 = 0
-    while true {
-      let ids = try await cache.missing(after: last, limit: Self.mostIDs)
-      guard let highest = ids.last else { return }
+    var unknown = 0
+    while case let ids = try await cache.missing(after: last, limit: Self.mostIDs), let highest = ids.last {
       last = highest
       let answer = try await fetcher.fetch(characters: ids, sync: report.id, tally: tally)
       let asked = Set(ids)
       try await cache.keep(
         answer.characters.filter { asked.contains($0.id) },
         rejects: answer.rejects.filter { $0.id.map(asked.contains) ?? true })
+      unknown += answer.rejects.count { $0.id == nil }
+    }
+    // P9: it may be any of them.
+    guard unknown == 0 else {
+      throw Failure(
+        .badAnswer, step: "ask for characters", subject: upstream.configuration.upstream.baseURL,
+        cause: "upstream's answer holds a record that does not say whose it is", hint: "see the table rejects")
     }
   }
 
@@ -207,7 +248,8 @@ extension Instance {
   private static let mostIDs = 50
 
   private func finish(_ report: SyncReport, next: Date?) async {
-    var facts = RosterStatus.CacheFacts()
+    // What cannot be read now is still there for whoever can: the status keeps what it knows.
+    var facts: RosterStatus.CacheFacts?
     do { facts = .init(try await cache.facts()) } catch { logger.error("cannot read the cache: \(error)") }
     do { try await live.closeRetired() } catch { logger.warning("closing connections: \(error)") }
     reporter.ended(report, cache: facts, next: next)

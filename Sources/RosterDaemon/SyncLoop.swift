@@ -78,8 +78,8 @@ actor SyncLoop {
   func ended(_ report: SyncReport, next: Date) {
     current = nil
     due = next
-    refuse(
-      with: Failure(.cannotWrite, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once"))
+    let exit = report.exit.flatMap(Failure.Exit.init) ?? .cannotWrite
+    refuse(with: Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once"))
   }
 
   /// A new schedule holds from the next sync on; this moves it.

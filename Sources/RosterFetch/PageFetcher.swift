@@ -67,7 +67,11 @@ package struct PageFetcher: Sendable {
       guard isList == (ids.count > 1) else {
         throw malformed(ids.count > 1 ? "expected a list" : "expected one object")
       }
-      return try decoded { try decoders.characters(response.body) }
+      let answer = try decoded { try decoders.characters(response.body) }
+      // An object of somebody else, or an error dressed as a character, tells nothing of the one that was asked for.
+      let found = answer.characters.map(\.id) + answer.rejects.compactMap(\.id)
+      if !isList, found != ids { throw malformed("expected character \(list)") }
+      return answer
     }
   }
 

@@ -9,15 +9,19 @@ package struct CacheFacts: Sendable, Equatable {
   package var verifiedAt: String?
   package var characters: Int
   package var pages: Int
+  /// A reader's transaction keeps `-wal` from being written back.
+  package var isLogHeld: Bool
 
   package init(
-    snapshot: Int64? = nil, publishedAt: String? = nil, verifiedAt: String? = nil, characters: Int = 0, pages: Int = 0
+    snapshot: Int64? = nil, publishedAt: String? = nil, verifiedAt: String? = nil, characters: Int = 0, pages: Int = 0,
+    isLogHeld: Bool = false
   ) {
     self.snapshot = snapshot
     self.publishedAt = publishedAt
     self.verifiedAt = verifiedAt
     self.characters = characters
     self.pages = pages
+    self.isLogHeld = isLogHeld
   }
 }
 

@@ -28,8 +28,11 @@ extension Response {
   }
 
   /// An error in the form of RFC 9457. `detail` is one sentence for whoever sent the request.
-  static func problem(_ status: Int, _ detail: String, headers: [Request.Header] = []) -> Response {
-    let problem = Problem(title: titles[status] ?? "Error", status: status, detail: detail)
+  /// - Parameter exit: what `rosterd sync` would have exited with, where a sync could not be started.
+  static func problem(
+    _ status: Int, _ detail: String, exit: Int32? = nil, headers: [Request.Header] = []
+  ) -> Response {
+    let problem = Problem(title: titles[status] ?? "Error", status: status, detail: detail, exit: exit)
     var response = json(status, problem, type: "application/problem+json")
     response.headers += headers
     return response
@@ -49,4 +52,6 @@ struct Problem: Codable, Equatable {
   var title: String
   var status: Int
   var detail: String
+  /// An extension member (§3.2).
+  var exit: Int32?
 }

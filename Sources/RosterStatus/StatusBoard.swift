@@ -78,12 +78,12 @@ package final class StatusBoard: Sendable {
     change { $0.current?.phase = phase }
   }
 
-  /// The sync that ran has ended; `cache` is what readers see now. Call it once they can see it (P2).
-  package func syncEnded(_ report: SyncReport, cache: CacheFacts) {
+  /// The sync that ran has ended; `cache` is what readers see now, nil where that is not known. Call it once they can see it (P2).
+  package func syncEnded(_ report: SyncReport, cache: CacheFacts?) {
     change { state in
       state.current = nil
       state.last = report
-      state.cache = cache
+      state.cache = cache ?? state.cache
     }
   }
 
@@ -127,7 +127,8 @@ extension StatusBoard {
     return DaemonStatus(
       version: version, pid: pid, startedAt: startedAt.rfc3339,
       uptimeSeconds: Self.seconds(from: startedAt, to: now), state: name,
-      message: DaemonStatus.message(state: name, cache: cache, sync: sync, token: state.token),
+      message: DaemonStatus.message(
+        state: name, cache: cache, isLogHeld: state.cache.isLogHeld, sync: sync, token: state.token),
       upstream: DaemonStatus.Upstream(baseURL: baseURL), cache: cache, sync: sync, token: state.token,
       config: state.config)
   }

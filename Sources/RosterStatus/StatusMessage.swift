@@ -13,8 +13,8 @@ extension DaemonStatus {
   }
 
   /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it long after it was sent.
-  static func message(state: State, cache: Cache, sync: Sync, token: TokenStatus) -> String {
-    let next = sync.nextAt.map { "; next sync at \($0)" } ?? ""
+  static func message(state: State, cache: Cache, isLogHeld: Bool = false, sync: Sync, token: TokenStatus) -> String {
+    let next = (sync.nextAt.map { "; next sync at \($0)" } ?? "") + (isLogHeld ? heldLog(cache) : "")
     switch state {
     case .stopping: return "stopping: what has begun is being finished"
     case .starting: return "starting: no sync has ended yet" + next
@@ -26,6 +26,13 @@ extension DaemonStatus {
       guard let verified = cache.verifiedAt else { return "idle: no snapshot yet" + next }
       return "idle: \(cache.characters) characters, verified at \(verified)" + next
     }
+  }
+
+  private static func heldLog(_ cache: Cache) -> String {
+    let kibibyte: Int64 = 1024
+    let size = (cache.walBytes + kibibyte - 1) / kibibyte
+    return
+      "; a reader keeps a transaction open, so that \(cache.path)-wal cannot shrink (\(size) KiB): end it, `fuser -v` on that file names the program"
   }
 
   private static func progress(_ current: Current) -> String {

@@ -149,7 +149,7 @@ package actor Syncer {
     do {
       try await steps.ask(report, tally)
       return machine.asked(failure: nil)
-    } catch let failure as Failure {
+    } catch let failure as Failure where ![.cannotWrite, .defect].contains(failure.exit) {
       return machine.asked(failure: failure)
     }
   }

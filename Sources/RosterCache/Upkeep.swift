@@ -1,0 +1,127 @@
+package import FoundationEssentials
+import Glibc
+internal import Logging
+internal import RosterModel
+
+/// A file by what it is, not by its name (stat(2)).
+struct FileIdentity: Equatable {
+  var device: dev_t
+  var inode: ino_t
+
+  /// nil: there is none.
+  init?(_ path: String) {
+    guard let found = CacheFile.status(path) else { return nil }
+    device = found.st_dev
+    inode = found.st_ino
+  }
+
+  /// The files that a writer has open.
+  struct Parts: Equatable {
+    var database: FileIdentity?
+    var log: FileIdentity?
+    var index: FileIdentity?
+    var staging: FileIdentity?
+
+    init() {}
+
+    init(_ path: String, staging: String) {
+      database = FileIdentity(path)
+      log = FileIdentity(path + "-wal")
+      index = FileIdentity(path + "-shm")
+      self.staging = FileIdentity(staging)
+    }
+  }
+}
+
+/// What a running rosterd does about files that were damaged, removed or replaced, and about a disk that was full.
+extension Cache {
+  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was staged.
+  /// Returns where the damaged cache is now; nil where the cache itself is sound.
+  package func recover(at date: Date) throws -> String? {
+    guard metDamage else { return nil }
+    metDamage = false
+    compared = nil
+    guard let database else { return nil }
+    do {
+      try Self.verify(database)
+      try renewStaging(database, because: "it is damaged")
+      files = FileIdentity.Parts(path, staging: stagingPath)
+      return nil
+    } catch let error as SQLiteError where error.kind == .damaged {
+      // It is kept as it was found.
+      database.checkpointOnClose(false)
+      shut()
+      return try replace(at: date)
+    } catch let error as SQLiteError {
+      throw error.failure("recover the cache", path)
+    }
+  }
+
+  /// Sees to it that what is written will be found under its name: a file that was removed or replaced since is open here and nowhere else.
+  func putRight(at date: Date) throws {
+    guard let database else { return try reopen(at: date) }
+    let found = FileIdentity.Parts(path, staging: stagingPath)
+    guard found != files else { return }
+    if found.database != files.database {
+      logger.error("the cache was removed or replaced under rosterd", metadata: ["path": "\(path)"])
+      try leave(database, found)
+    } else if found.log != files.log || found.index != files.index {
+      logger.error("the cache's -wal or -shm was removed under rosterd", metadata: ["path": "\(path)"])
+      // What they hold is nowhere else: where this fails, they stay open until it works.
+      guard try database.checkpoint(.truncate) else { return }
+      database.checkpointOnClose(false)
+    } else {
+      try renewStaging(database, because: "its file was removed or replaced")
+      files.staging = FileIdentity(stagingPath)
+      return
+    }
+    shut()
+    try reopen(at: date)
+  }
+
+  /// The file that went gets what is its own, wherever it is now; its log must not be played into the one that came.
+  private func leave(_ database: Database, _ found: FileIdentity.Parts) throws {
+    _ = try? database.checkpoint(.passive)
+    database.checkpointOnClose(false)
+    unwritten = nil
+    for (part, identity, own) in [("-wal", found.log, files.log), ("-shm", found.index, files.index)]
+    where identity != nil && identity == own {
+      unlink(path + part)
+    }
+  }
+
+  private func reopen(at date: Date) throws {
+    compared = nil
+    try start(CacheFile.inspect(path), at: date)
+  }
+
+  /// The same, unless a disk that does not read is behind it, or a table that is missing.
+  func diagnosis(of error: SQLiteError) -> SQLiteError {
+    guard let database else { return error }
+    do {
+      if error.kind == .damaged { try database.readThrough() }
+      if error.kind == .other { try Schema.look(database) }
+    } catch let cause as SQLiteError where cause.kind == .damaged || cause.kind == .disk {
+      return cause
+    } catch {}
+    return error
+  }
+
+  /// Every page, every index against its table, and the index of words against the characters.
+  static func verify(_ database: Database) throws {
+    do {
+      try Schema.look(database)
+      let found = try database.first("PRAGMA main.integrity_check(1)") { $0.text(0) }
+      guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
+      try database.execute("INSERT INTO characters_fts(characters_fts, rank) VALUES ('integrity-check', 1)")
+    } catch let error as SQLiteError where error.kind == .damaged || error.kind == .other {
+      throw try damage(error, in: database)
+    }
+  }
+
+  /// The checks and the index of words tell a page that the disk did not give as a damaged one: then this throws what the disk says.
+  static func damage(_ error: SQLiteError, in database: Database) throws -> SQLiteError {
+    try database.readThrough()
+    return .damaged(error.message)
+  }
+}

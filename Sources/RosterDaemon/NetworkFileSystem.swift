@@ -1,0 +1,48 @@
+import FoundationEssentials
+import Glibc
+
+/// Tells file systems of other machines, on which SQLite's write-ahead log does not work for all (sqlite.org/wal.html, 1: all
+/// processes must be on one host).
+enum NetworkFileSystem {
+  /// The type of the file system that holds the path, where it is one of the network; nil: it is not, or cannot be told.
+  static func type(of path: String) -> String? {
+    var found = stat()
+    guard stat(path, &found) == 0 || stat(folder(of: path), &found) == 0 else { return nil }
+    guard let bytes = FileManager.default.contents(atPath: "/proc/self/mountinfo") else { return nil }
+    return type(ofDevice: name(of: found.st_dev), in: String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// `major:minor`, as makedev(3) packs them; Swift does not import the macros (bits/sysmacros.h).
+  private static func name(of device: dev_t) -> String {
+    "\(device >> 8 & 0xFFF | device >> 32 & ~0xFFF):\(device & 0xFF | device >> 12 & ~0xFF)"
+  }
+
+  /// - Parameters:
+  ///   - device: `major:minor`.
+  ///   - mounts: proc_pid_mountinfo(5): the third field is the device, the type follows a lone hyphen.
+  static func type(ofDevice device: String, in mounts: String) -> String? {
+    for line in mounts.split(separator: "\n") {
+      let fields = line.split(separator: " ")
+      guard fields.count > 2, fields[2] == device, let hyphen = fields[3...].firstIndex(of: "-"),
+        hyphen + 1 < fields.count
+      else { continue }
+      let type = String(fields[hyphen + 1])
+      return isNetwork(type) ? type : nil
+    }
+    return nil
+  }
+
+  /// `fuse` may be anything; what is known to be a disk of this machine is not meant.
+  static func isNetwork(_ type: String) -> Bool {
+    if type.hasPrefix("fuse.") { return true }
+    return [
+      "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse", "glusterfs", "lustre", "ncpfs", "virtiofs",
+    ]
+    .contains(type)
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}

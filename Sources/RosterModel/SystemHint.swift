@@ -1,0 +1,13 @@
+import Glibc
+
+extension Failure {
+  /// What a user can do about a file that a call failed on with this errno (errno(3)).
+  package static func hint(for code: Int32, else hint: String) -> String {
+    switch code {
+    case ENOSPC, EDQUOT: "make room on the file system that holds it"
+    case EROFS: "its file system is read-only: mount it for writing, or name a place on another"
+    case EIO: "look at the disk and the kernel's log"
+    default: hint
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// Loaded into rosterd with LD_PRELOAD: makes file calls fail while a test wants it.
+//
+// ROSTER_FAULTS names a folder. A file `write`, `read`, `sync` or `open` in it makes calls of that kind fail with the errno (a
+// number) that the file holds; further words, where there are any, are the ends of the paths that it holds for.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+// Whole system calls, so that reading the orders is not itself ordered to fail.
+static int orders(const char *kind, char *text, size_t size) {
+  const char *folder = getenv("ROSTER_FAULTS");
+  char path[4096];
+  if (!folder || snprintf(path, sizeof path, "%s/%s", folder, kind) >= (int)sizeof path) return 0;
+  int file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  ssize_t count = syscall(SYS_read, file, text, size - 1);
+  syscall(SYS_close, file);
+  if (count <= 0) return 0;
+  text[count] = 0;
+  return 1;
+}
+
+static int ends_with(const char *path, const char *end) {
+  size_t whole = strlen(path), part = strlen(end);
+  return whole >= part && !strcmp(path + whole - part, end);
+}
+
+// The errno that a call of this kind on this path is to fail with; 0: none.
+static int fault(const char *kind, const char *path) {
+  char text[1024], *rest = text;
+  int before = errno;
+  int wanted = orders(kind, text, sizeof text);
+  errno = before;
+  if (!wanted) return 0;
+  int code = (int)strtol(text, &rest, 10);
+  char *end = strtok_r(rest, " \n", &rest);
+  if (!end) return code;
+  for (; end; end = strtok_r(NULL, " \n", &rest))
+    if (ends_with(path, end)) return code;
+  return 0;
+}
+
+static int fault_of(const char *kind, int file) {
+  char link[64], path[4096];
+  struct stat about;
+  if (!getenv("ROSTER_FAULTS") || fstat(file, &about) || !S_ISREG(about.st_mode)) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t count = readlink(link, path, sizeof path - 1);
+  if (count <= 0) return 0;
+  path[count] = 0;
+  return fault(kind, path);
+}
+
+#define FAIL_IF(kind, file) \
+  do { \
+    int code = fault_of(kind, file); \
+    if (code) { errno = code; return -1; } \
+  } while (0)
+
+ssize_t write(int file, const void *bytes, size_t count) {
+  FAIL_IF("write", file);
+  return REAL(write)(file, bytes, count);
+}
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) {
+  FAIL_IF("write", file);
+  return REAL(pwrite)(file, bytes, count, at);
+}
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) {
+  FAIL_IF("write", file);
+  return REAL(pwrite64)(file, bytes, count, at);
+}
+int ftruncate(int file, off_t length) {
+  FAIL_IF("write", file);
+  return REAL(ftruncate)(file, length);
+}
+int ftruncate64(int file, off64_t length) {
+  FAIL_IF("write", file);
+  return REAL(ftruncate64)(file, length);
+}
+ssize_t read(int file, void *bytes, size_t count) {
+  FAIL_IF("read", file);
+  return REAL(read)(file, bytes, count);
+}
+ssize_t pread(int file, void *bytes, size_t count, off_t at) {
+  FAIL_IF("read", file);
+  return REAL(pread)(file, bytes, count, at);
+}
+ssize_t pread64(int file, void *bytes, size_t count, off64_t at) {
+  FAIL_IF("read", file);
+  return REAL(pread64)(file, bytes, count, at);
+}
+int fsync(int file) {
+  FAIL_IF("sync", file);
+  return REAL(fsync)(file);
+}
+int fdatasync(int file) {
+  FAIL_IF("sync", file);
+  return REAL(fdatasync)(file);
+}
+
+// Only opening for writing fails: a read-only file system, or one without room for another file.
+static int open_fault(const char *path, int flags) {
+  return flags & (O_CREAT | O_WRONLY | O_RDWR) ? fault("open", path) : 0;
+}
+
+#define OPEN(name) \
+  int name(const char *path, int flags, ...) { \
+    va_list more; \
+    va_start(more, flags); \
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0; \
+    va_end(more); \
+    int code = open_fault(path, flags); \
+    if (code) { errno = code; return -1; } \
+    return REAL(name)(path, flags, mode); \
+  }
+
+OPEN(open)
+OPEN(open64)

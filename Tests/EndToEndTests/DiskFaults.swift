@@ -1,0 +1,88 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// Makes file calls of the real program fail, for as long as a test wants (Tests/DiskFaults).
+struct DiskFaults {
+  enum Call: String, CaseIterable { case open, read, write, sync }
+
+  private let folder: String
+  let settings: [String: String]
+
+  init(in site: Site) throws {
+    folder = "\(site.folder)/faults"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    settings = ["LD_PRELOAD": "\(Program.productFolder)/libDiskFaults.so", "ROSTER_FAULTS": folder]
+  }
+
+  /// - Parameters:
+  ///   - code: errno.
+  ///   - ends: of the paths that it holds for; none: all files.
+  func fail(_ call: Call, with code: Int32, on ends: String...) throws {
+    let orders = ([String(code)] + ends).joined(separator: " ")
+    // Renamed into its place: the program reads it at any time.
+    try Data(orders.utf8).write(to: URL(filePath: "\(folder)/\(call.rawValue)"), options: .atomic)
+  }
+
+  func end() {
+    for call in Call.allCases { unlink("\(folder)/\(call.rawValue)") }
+  }
+}
+
+/// A site whose rosterd meets the disk's faults.
+func withFaults(
+  _ scenario: Scenario = .pages(3), _ settings: [String: String] = [:], _ body: (Site, DiskFaults) async throws -> Void
+) async throws {
+  try await withSite(scenario, settings) { site in
+    var site = site
+    let faults = try DiskFaults(in: site)
+    site.settings.merge(faults.settings) { $1 }
+    try await body(site, faults)
+  }
+}
+
+extension Site {
+  /// Asks the daemon for a sync and follows it; what it says where it fails.
+  func ask(_ flags: [String] = [], exit: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation) async throws
+    -> String
+  {
+    let outcome = try await Program.run(
+      try Program.built("rosterctl"), ["sync", "--wait", "--json"] + flags,
+      environment: ["ROSTERD_STATUS_SOCKET": socket])
+    #expect(outcome.exit == exit, "\(outcome.output)\(outcome.error)", sourceLocation: sourceLocation)
+    return outcome.output + outcome.error
+  }
+
+  /// The cache is what upstream has, and sound.
+  func expectWell(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    try await expectUpstream(sourceLocation: sourceLocation)
+    #expect(try await rows("PRAGMA integrity_check") == [["ok"]], sourceLocation: sourceLocation)
+    #expect(
+      try await rows("SELECT count(*) FROM syncs WHERE outcome = 'running'") == [["0"]],
+      sourceLocation: sourceLocation)
+  }
+
+  /// Everybody changes.
+  func next(_ version: Int) { upstream.update { $0 = $0.map { $0.marked(version) } } }
+
+  /// Names in the cache's folder.
+  func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "\(folder)/state").sorted() }
+
+  /// Of the cache and of what is staged.
+  func expectModes(sourceLocation: SourceLocation = #_sourceLocation) throws {
+    for (name, wanted) in [
+      "roster.db": 0o640, "roster.db-wal": 0o640, "roster.db-shm": 0o640, "roster.staging.db": 0o600,
+    ] {
+      let found = try mode(name)
+      #expect(found == wanted, "\(name)", sourceLocation: sourceLocation)
+    }
+  }
+
+  func mode(_ name: String) throws -> mode_t {
+    var about = stat()
+    try #require(stat("\(folder)/state/\(name)", &about) == 0, "\(name)")
+    return about.st_mode & 0o7777
+  }
+}
