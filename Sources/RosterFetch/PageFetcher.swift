@@ -86,7 +86,7 @@ package struct PageFetcher: Sendable {
             .pageRetried, sync: sync, page: page, attempt: attempt, reason: failure.reason?.label,
             delaySeconds: delay.seconds, error: failure.cause))
       } _: {
-        let response = try await send(request)
+        let response = try await Cause.$sync.withValue(sync) { try await send(request) }
         return try read(response)
       }
     } catch var failure as Failure {

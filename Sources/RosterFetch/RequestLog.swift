@@ -10,6 +10,7 @@ extension Interceptor {
       let started = clock.now()
       var metadata: Logger.Metadata = ["method": "\(request.method.rawValue)"]
       metadata[Cause.hop == 0 ? "url" : "hop"] = Cause.hop == 0 ? "\(request.url)" : "\(Cause.hop)"
+      if let sync = Cause.sync { metadata["sync"] = "\(sync)" }
       if let page = Cause.page { metadata["page"] = "\(page)" }
       do {
         let response = try await next(request)

@@ -54,8 +54,9 @@ package struct Event: Sendable, Equatable {
 /// Takes an event at once, from any thread, without waiting for anything.
 package typealias Report = @Sendable (Event) -> Void
 
-/// The request on whose behalf something happens, so that the token's events can name the page they belong to.
+/// The request on whose behalf something happens, so that the token's events and the log can name the sync and page they belong to.
 package enum Cause {
+  @TaskLocal package static var sync: Int64?
   @TaskLocal package static var page: Int?
   /// Redirects that it followed: from the first on its URL is upstream's text, and may repeat a secret (T9).
   @TaskLocal package static var hop = 0

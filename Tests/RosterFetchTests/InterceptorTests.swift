@@ -69,6 +69,15 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(try await headers([.init("if-none-match", "\"b\"")], own: [conditional]) == [conditional, agent, accept])
   }
 
+  @Test("S5: an exchange's line names the sync and the page")
+  func sync() async throws {
+    let lines = Kept<String>()
+    let logger = Logger(label: "test") { _ in KeptLog(lines: lines) }
+    let answered = Interceptor.chain([.log(to: logger, clock: ManualClock().wallClock)]) { _ in Response(status: 200) }
+    try await Cause.$sync.withValue(17) { try await Cause.$page.withValue(3) { _ = try await answered(request) } }
+    #expect(lines.all.first?.contains("17") == true)
+  }
+
   @Test("T9: the log has method, URL and status, and neither headers nor bodies")
   func redaction() async throws {
     let lines = Kept<String>()
