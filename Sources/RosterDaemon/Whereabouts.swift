@@ -39,10 +39,11 @@ package struct Whereabouts: Sendable, Equatable {
     let mine = place(key, field, own)
     // A user without a daemon of their own asks the system's.
     let system = Defaults.system
-    guard own.configurationFile != system.configurationFile, !isThere(own.configurationFile), !isThere(mine.path)
+    guard own.configurationFile != system.configurationFile,
+      access(own.configurationFile, F_OK) != 0, access(mine.path, F_OK) != 0
     else { return mine }
     let theirs = place(key, field, system)
-    return isThere(theirs.path) || isThere(system.configurationFile) ? theirs : mine
+    return mayBeThere(theirs.path) || mayBeThere(system.configurationFile) ? theirs : mine
   }
 
   /// What the file says of this key alone: it need not be good in all others.
@@ -65,8 +66,9 @@ package struct Whereabouts: Sendable, Equatable {
     return configuration
   }
 
-  /// Also where it cannot be looked at.
-  private static func isThere(_ path: String) -> Bool {
+  /// Also where it cannot be looked at: the system's folders may be closed to this user, who then learns that. A home that is closed is another's,
+  /// left in the environment by `setpriv` or `su`.
+  private static func mayBeThere(_ path: String) -> Bool {
     access(path, F_OK) == 0 || errno == EACCES
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 
 /// Stands between the socket and the parser, and lets one request through at a time: what a client sends ahead waits here as bytes, and, when
@@ -110,7 +111,7 @@ final class Intake: ChannelDuplexHandler {
       held.clear()
       return nil
     case .lines:
-      return isEmpty ? nil : held.readSlice(length: blank.length(of: held.readableBytesView))
+      return isEmpty ? nil : held.readSlice(length: held.withUnsafeReadableBytes { blank.length(of: $0) })
     case .body(let left):
       // The end of a body without bytes came with its head.
       let length = min(left, held.readableBytes)
@@ -127,13 +128,19 @@ private struct BlankLine {
   static func isLineEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") }
 
   /// Up to and including the end of the first blank line; all, where there is none.
-  mutating func length(of bytes: ByteBufferView) -> Int {
-    for (index, byte) in bytes.enumerated() {
-      if byte == UInt8(ascii: "\n") {
-        if isLineStart { return index + 1 }
+  mutating func length(of bytes: UnsafeRawBufferPointer) -> Int {
+    guard let base = bytes.baseAddress else { return 0 }
+    var index = 0
+    while index < bytes.count {
+      if isLineStart {
+        let byte = bytes[index]
+        index += 1
+        if byte == UInt8(ascii: "\n") { return index }
+        isLineStart = byte == UInt8(ascii: "\r")
+      } else {
+        guard let end = memchr(base + index, Int32(UInt8(ascii: "\n")), bytes.count - index) else { break }
+        index = UnsafeRawPointer(end) - base + 1
         isLineStart = true
-      } else if byte != UInt8(ascii: "\r") {
-        isLineStart = false
       }
     }
     return bytes.count

@@ -192,12 +192,19 @@ extension StatusConnection {
   }
 
   private func wait(for answer: @escaping @Sendable () async -> Response, to request: StatusRequest) {
-    guard let context else { return }
+    connections.startWork { self.work(on: answer, to: request) }
+  }
+
+  private func work(on answer: @escaping @Sendable () async -> Response, to request: StatusRequest) {
+    guard let context else { return connections.workEnded() }
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
     // The connection owns it and cancels it when the client goes.
     work = Task {
       let response = await answer()
-      connection.eventLoop.execute { connection.value.write(response, to: request) }
+      connection.eventLoop.execute {
+        connection.value.write(response, to: request)
+        connection.value.connections.workEnded()
+      }
     }
   }
 
@@ -245,10 +252,17 @@ extension StatusConnection {
       context.eventLoop.assumeIsolated().scheduleTask(in: Self.linger) { self.close() }
     } else if !keepAlive {
       close()
+    } else if intake.isEmpty {
+      resume()
     } else {
-      intake.resume()
-      closeIfDone()
+      connections.goOn(self, on: context.eventLoop)
     }
+  }
+
+  /// Takes up the next request.
+  func resume() {
+    intake.resume()
+    closeIfDone()
   }
 
   private func responseHead(

@@ -5,8 +5,21 @@ final class StatusConnections {
   /// Bytes of answers that may wait for their readers, of all clients together: a few of the largest, so that clients who ask and do not read cost no more.
   private static let mostUnsent = 4 << 20
 
+  /// NIO looks at sockets only when no task is left: clients who send requests ahead would keep all others waiting for as long as theirs last.
+  /// So they are answered for this long at a time, and the sockets are looked at in between.
+  private static let slice = TimeAmount.milliseconds(1)
+  private static let pause = TimeAmount.microseconds(250)
+
+  /// Answers that are being made at a time from what the database gives: a thousand syncs are half a megabyte before they are text.
+  private static let mostWork = 4
+
   private let limit: Int
   private var unsent = 0
+  private var working = 0
+  private var work = Fifo<() -> Void>()
+  private var sliceEnd = NIODeadline.uptimeNanoseconds(0)
+  private var waiting = Fifo<StatusConnection>()
+  private var isTurnDue = false
   private var open: [ObjectIdentifier: StatusConnection] = [:]
   private var drained: EventLoopPromise<Void>?
 
@@ -34,9 +47,37 @@ final class StatusConnections {
     }
   }
 
+  /// Calls `start` when an answer may be made; `workEnded` must follow.
+  func startWork(_ start: @escaping () -> Void) {
+    if working == Self.mostWork { return work.append(start) }
+    working += 1
+    start()
+  }
+
+  func workEnded() {
+    if let next = work.popFirst() { next() } else { working -= 1 }
+  }
+
   /// So much of it left, or is given up.
   func sent(_ bytes: Int) {
     unsent -= bytes
+  }
+
+  /// `connection` has another request to answer; it is told when it may.
+  func goOn(_ connection: StatusConnection, on loop: any EventLoop) {
+    if NIODeadline.now() < sliceEnd { return connection.resume() }
+    waiting.append(connection)
+    if !isTurnDue { scheduleTurn(on: loop) }
+  }
+
+  private func scheduleTurn(on loop: any EventLoop) {
+    isTurnDue = true
+    loop.assumeIsolated().scheduleTask(in: Self.pause) {
+      self.sliceEnd = .now() + Self.slice
+      while NIODeadline.now() < self.sliceEnd, let next = self.waiting.popFirst() { next.resume() }
+      self.isTurnDue = false
+      if !self.waiting.isEmpty { self.scheduleTurn(on: loop) }
+    }
   }
 
   /// Lets each connection answer what it was asked, and closes what is left when the time is over.

@@ -1,0 +1,78 @@
+import RosterModel
+import Testing
+
+@testable import RosterStatus
+
+@Suite struct IntakeTests {
+  private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+  @Test("S2: half a request behind a whole one is timed out too; blank lines are no request")
+  func halfBehindWhole() async throws {
+    var limits = StatusServer.Limits()
+    limits.incomplete = .milliseconds(500)
+    try await withServer(limits: limits) { path, _ in
+      let patient = try RawClient(path)
+      defer { patient.close() }
+      try patient.send(get + "\r\n\n")
+      _ = await patient.read(until: "ok\n")
+      let half = try RawClient(path)
+      defer { half.close() }
+      try half.send(get + "GET /hea")
+      let text = await half.read()
+      #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("HTTP/1.1 408 "))
+      try patient.send(get)
+      #expect(await patient.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
+    }
+  }
+
+  @Test(
+    "HTTP: requests are parted where they end, with bodies and chunks between, in one piece or in bytes",
+    arguments: [1, 7, 100_000])
+  func parts(size: Int) async throws {
+    let body = "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nGET /\r\n\r\n"
+    let chunks =
+      "POST /nothing HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\n0\r\nX: y\r\n\r\n"
+    try await withServer { path, _ in
+      let client = try RawClient(path)
+      defer { client.close() }
+      var rest = Substring(get + body + get + "\r\n" + chunks + chunks + get)
+      async let text = client.read()
+      while !rest.isEmpty {
+        try client.send(String(rest.prefix(size)))
+        rest = rest.dropFirst(size)
+      }
+      client.endInput()
+      let codes = await text.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
+      #expect(codes == ["200", "404", "200", "404", "404", "200"])
+    }
+  }
+
+  @Test("S2: what is sent ahead is answered once the client reads, and nobody waits for it")
+  func ahead() async throws {
+    try await withServer { path, _ in
+      let client = try RawClient(path)
+      defer { client.close() }
+      let count = 2000
+      try client.send(String(repeating: get, count: count / 2))
+      let answer = try await status(path)
+      #expect(answer == 200)
+      async let text = client.read()
+      try client.send(String(repeating: get, count: count / 2))
+      client.endInput()
+      #expect(await text.split(separator: "HTTP/1.1 200 ").count == count)
+    }
+  }
+
+  @Test("S2: an upgrade is answered as if it had not been asked for, and the connection closed")
+  func upgrade() async throws {
+    try await withServer { path, _ in
+      let client = try RawClient(path)
+      defer { client.close() }
+      try client.send(
+        "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+          + String(repeating: "x", count: 9000))
+      let text = await client.read()
+      #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("Connection: close\r\n") && text.hasSuffix("ok\n"))
+    }
+  }
+}

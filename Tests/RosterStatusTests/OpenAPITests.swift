@@ -1,0 +1,39 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterStatus
+
+@Suite struct OpenAPITests {
+  private struct Document: Decodable {
+    struct Info: Decodable { var version: String }
+    /// By path, then method.
+    var paths: [String: [String: Operation]]
+    var openapi: String
+    var info: Info
+  }
+  private struct Operation: Decodable { var operationId: String }
+
+  @Test("OpenAPI: the document is JSON, names this version, and no operation twice")
+  func document() throws {
+    let document = try JSONDecoder().decode(Document.self, from: Data(OpenAPI.document.utf8))
+    #expect(document.openapi == "3.1.1" && document.info.version == rosterdVersion)
+    let names = document.paths.values.flatMap { $0.values.map(\.operationId) }
+    #expect(Set(names).count == names.count)
+  }
+
+  @Test("OpenAPI: its paths and methods are those that are answered")
+  func paths() throws {
+    let document = try JSONDecoder().decode(Document.self, from: Data(OpenAPI.document.utf8))
+    let routes = makeRoutes()
+    for (path, operations) in document.paths {
+      guard case .now(let refused) = routes.answer(StatusRequest("DELETE", path)) else {
+        Issue.record("\(path) takes DELETE")
+        continue
+      }
+      #expect(refused.status == 405, "\(path)")
+      let allowed = refused["allow"]?.split(separator: ", ").map { $0.lowercased() }
+      #expect(allowed?.sorted() == operations.keys.sorted(), "\(path)")
+    }
+  }
+}
