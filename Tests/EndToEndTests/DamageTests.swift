@@ -41,6 +41,30 @@ import Testing
     }
   }
 
+  @Test("5: after SIGKILL the cache is checked behind READY: damage that no statement meets is found too")
+  func unclean() async throws {
+    try await withSite(.pages(20)) { site in
+      try await site.withDaemon { daemon, _ in
+        _ = try await site.ask()
+        site.next(1)
+        _ = try await site.ask()
+        // A row in the log, so that the stop is seen to be unclean.
+        _ = try await site.ask()
+        daemon.signal(SIGKILL)
+        _ = try await daemon.end()
+      }
+      try await overwrite("changes_by_character", site)
+      try await site.withDaemon { daemon, _ in
+        // It may be found before, in, or after the first sync.
+        while !daemon.complaints.contains("moved aside") { _ = try await site.ask() }
+        _ = try await site.ask()
+        try await site.expectWell()
+        let names = try site.names()
+        #expect(names.contains { $0.hasPrefix("roster.db.damaged-") }, "\(names)")
+      }
+    }
+  }
+
   private func make(_ damage: Damage, _ site: Site) async throws {
     switch damage {
     case .everyPage: try overwrite(site.cache, from: 4096)
