@@ -189,7 +189,10 @@ extension Instance {
       },
       pull: { announced, report, tally in
         let pages = Pull.Announced(count: announced.count, pages: announced.pages)
-        switch try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally) {
+        let outcome = try await upstream.transport.run {
+          try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally)
+        }
+        switch outcome {
         case .complete: return nil
         case .drifted(let why): return why
         }

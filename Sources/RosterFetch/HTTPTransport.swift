@@ -34,10 +34,12 @@ package final class HTTPTransport: Sendable {
   private let client: HTTPClient
   private let group: MultiThreadedEventLoopGroup
   private let timeout: TimeAmount
+  private let executor: LoopExecutor
 
   package init(_ settings: Settings) {
     // One loop: a second one gained nothing, and costs a thread.
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    executor = LoopExecutor(group.next())
     timeout = .nanoseconds(Int64(settings.timeout.seconds * 1e9))
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.httpVersion = .http1Only
@@ -64,6 +66,11 @@ package final class HTTPTransport: Sendable {
     try await group.shutdownGracefully()
   }
 
+  /// Runs what mostly waits for this transport on its loop: between the two no thread has to be woken.
+  package func run<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
+    try await withTaskExecutorPreference(executor, operation: work)
+  }
+
   /// Throws a Failure whose `reason` is what P11's table asks for, or CancellationError.
   package func send(_ request: Request) async throws -> Response {
     do {
@@ -85,56 +92,15 @@ package final class HTTPTransport: Sendable {
   }
 
   private func sendOnce(_ request: Request) async throws -> Response {
-    let exchange = HTTPClientRequest(request)
-    return try await withThrowingTaskGroup(of: Response?.self) { group in
-      group.addTask { try await self.exchange(exchange) }
-      group.addTask {
-        try await self.wait(self.timeout)
-        return nil
-      }
-      defer { group.cancelAll() }
-      guard let first = try await group.next(), let response = first else { throw HTTPClientError.deadlineExceeded }
-      return response
-    }
-  }
-
-  private func exchange(_ request: HTTPClientRequest) async throws -> Response {
-    let answer = try await client.execute(request, deadline: .distantFuture)
-    let status = Int(answer.status.code)
-    let headers = answer.headers.map { Request.Header($0.name, $0.value) }
-    let encoded = answer.headers.contains(name: "Content-Encoding")
-    // A 304 has no body, but its Content-Encoding makes the decompressor look for one.
-    if status == 304, encoded { return Response(status: status, headers: headers) }
-    let length = answer.headers.first(name: "Content-Length").flatMap { Int($0) }
-    let body = try await Self.collect(answer.body, expected: length)
-    return Response(status: status, headers: headers, body: body, received: encoded ? length : nil)
-  }
-
-  private static func collect(_ parts: HTTPClientResponse.Body, expected: Int?) async throws -> [UInt8] {
-    var body: [UInt8] = []
-    body.reserveCapacity(min(expected ?? 0, mostBytes))
-    do {
-      for try await part in parts {
-        body.append(contentsOf: part.readableBytesView)
-        if body.count > mostBytes { throw NIOTooManyBytesError(maxBytes: mostBytes) }
-      }
-    } catch let error as HTTPClientError where error == .remoteConnectionClosed {
-      throw BodyCutOff()
-    } catch is IOError {
-      throw BodyCutOff()
-    } catch HTTPParserError.invalidEOFState {
-      throw BodyCutOff()
-    }
-    return body
-  }
-
-  /// On the loop, because a cancelled Task.sleep stays in Dispatch's heap until it is due: a pull would leave thousands there.
-  private func wait(_ time: TimeAmount) async throws {
-    let alarm = group.next().scheduleTask(in: time) {}
-    try await withTaskCancellationHandler {
-      try await alarm.futureResult.get()
+    let loop = group.next()
+    let collector = AnswerCollector(mostBytes: Self.mostBytes, on: loop)
+    let exchange = client.execute(
+      request: try HTTPClient.Request(request), delegate: collector, eventLoop: .delegate(on: loop),
+      deadline: .now() + timeout)
+    return try await withTaskCancellationHandler {
+      try await exchange.futureResult.flatMapErrorThrowing(collector.settle).get()
     } onCancel: {
-      alarm.cancel()
+      exchange.cancel()
     }
   }
 
@@ -148,18 +114,15 @@ package final class HTTPTransport: Sendable {
   }
 }
 
-/// The connection ended in the middle of an answer.
-struct BodyCutOff: Error {}
-
 /// The handshake failed, and not because of the server's certificate.
 struct TLSBrokenOff: Error {}
 
-extension HTTPClientRequest {
-  fileprivate init(_ request: Request) {
-    self.init(url: request.url)
-    method = request.method == .get ? .GET : .POST
-    for header in request.headers { headers.add(name: header.name, value: header.value) }
+extension HTTPClient.Request {
+  fileprivate init(_ request: Request) throws {
+    var headers = HTTPHeaders(request.headers.map { ($0.name, $0.value) })
     headers.add(name: "Accept-Encoding", value: "gzip")
-    if request.method == .post { body = .bytes(request.body) }
+    try self.init(
+      url: request.url, method: request.method == .get ? .GET : .POST, headers: headers,
+      body: request.method == .post ? .bytes(request.body) : nil)
   }
 }

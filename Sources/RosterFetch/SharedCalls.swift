@@ -2,7 +2,7 @@ import RosterModel
 import Synchronization
 
 extension Interceptor {
-  /// Identical GET requests in flight share one call, which lives as long as somebody waits for it.
+  /// Identical GET requests in flight share one call: the first makes it, the others wait for its answer.
   ///
   /// The outermost link: in front of the token, so that those who wait for a refresh are shared too, and inside the retry, because
   /// an attempt is what is in flight; who shares a failed one counts it as his own.
@@ -16,31 +16,62 @@ extension Interceptor {
 }
 
 private final class SharedCalls: Sendable {
-  private typealias Waiter = CheckedContinuation<Response, any Error>
-
-  private struct Call {
-    var number: Int
-    var task: Task<Void, Never>
-    var waiters: [Int: Waiter]
-  }
+  /// nil: who made the call was cancelled, one of the others makes it.
+  private typealias Shared = Result<Response, any Error>?
+  private typealias Waiter = CheckedContinuation<Shared, any Error>
 
   private struct State {
-    var calls: [Request: Call] = [:]
-    var lastNumber = 0
-
-    mutating func number() -> Int {
-      lastNumber += 1
-      return lastNumber
-    }
+    /// Of each call in flight, who waits for it.
+    var calls: [Request: [Int: Waiter]] = [:]
+    var lastWaiter = 0
   }
 
   private let state = Mutex(State())
 
-  func answer(_ request: Request, _ next: @escaping Send) async throws -> Response {
-    let number = state.withLock { $0.number() }
+  func answer(_ request: Request, _ next: Send) async throws -> Response {
+    while true {
+      if begin(request) { return try await call(request, next) }
+      if let shared = try await wait(for: request) { return try shared.get() }
+    }
+  }
+
+  private func begin(_ request: Request) -> Bool {
+    state.withLock { state in
+      if state.calls[request] != nil { return false }
+      state.calls[request] = [:]
+      return true
+    }
+  }
+
+  private func call(_ request: Request, _ next: Send) async throws -> Response {
+    do {
+      let response = try await next(request)
+      end(request, .success(response))
+      return response
+    } catch {
+      end(request, error is CancellationError ? nil : .failure(error))
+      throw error
+    }
+  }
+
+  private func end(_ request: Request, _ shared: Shared) {
+    let waiters = state.withLock { $0.calls.removeValue(forKey: request) } ?? [:]
+    for waiter in waiters.values { waiter.resume(returning: shared) }
+  }
+
+  private func wait(for request: Request) async throws -> Shared {
+    let number = state.withLock { state in
+      state.lastWaiter += 1
+      return state.lastWaiter
+    }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { waiter in
-        join(request, number, waiter, next)
+        let isInFlight = state.withLock { state in
+          guard state.calls[request] != nil else { return false }
+          state.calls[request]?[number] = waiter
+          return true
+        }
+        guard isInFlight else { return waiter.resume(returning: nil) }
         // A cancellation before that line found nobody to send away.
         if Task.isCancelled { leave(request, number) }
       }
@@ -49,38 +80,8 @@ private final class SharedCalls: Sendable {
     }
   }
 
-  private func join(_ request: Request, _ number: Int, _ waiter: Waiter, _ next: @escaping Send) {
-    state.withLock { state in
-      if state.calls[request] != nil {
-        state.calls[request]?.waiters[number] = waiter
-        return
-      }
-      // Owned by its waiters: the last one to leave cancels it.
-      let task = Task {
-        do {
-          let response = try await next(request)
-          self.end(request, number, .success(response))
-        } catch { self.end(request, number, .failure(error)) }
-      }
-      state.calls[request] = Call(number: number, task: task, waiters: [number: waiter])
-    }
-  }
-
   private func leave(_ request: Request, _ number: Int) {
-    let (waiter, abandoned) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
-      let waiter = state.calls[request]?.waiters.removeValue(forKey: number)
-      guard waiter != nil, state.calls[request]?.waiters.isEmpty == true else { return (waiter, nil) }
-      return (waiter, state.calls.removeValue(forKey: request)?.task)
-    }
-    abandoned?.cancel()
+    let waiter = state.withLock { $0.calls[request]?.removeValue(forKey: number) }
     waiter?.resume(throwing: CancellationError())
-  }
-
-  /// - Parameter number: of the call; one that was abandoned may have a successor.
-  private func end(_ request: Request, _ number: Int, _ result: Result<Response, any Error>) {
-    let waiters = state.withLock { state in
-      state.calls[request]?.number == number ? state.calls.removeValue(forKey: request)?.waiters : nil
-    }
-    for waiter in (waiters ?? [:]).values { waiter.resume(with: result) }
   }
 }

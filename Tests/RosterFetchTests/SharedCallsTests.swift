@@ -121,12 +121,28 @@ private func ask(_ send: @escaping Send, _ request: Request = one) -> Task<Respo
   func oneLeaves() async throws {
     let (first, second) = (ask(send), ask(send))
     await wire.wait(sent: 1)
-    first.cancel()
-    await #expect(throws: CancellationError.self) { try await first.value }
+    second.cancel()
+    await #expect(throws: CancellationError.self) { try await second.value }
     wire.answer(0, .success(Response(status: 200)))
-    let status = try await second.value.status
+    let status = try await first.value.status
     #expect(status == 200)
     #expect(wire.sent == 1)
+  }
+
+  @Test("where the one that made the call is cancelled, one of the others makes it, for all that are left")
+  func callerLeaves() async throws {
+    let (first, others) = (ask(send), [ask(send), ask(send)])
+    await wire.wait(sent: 1)
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    await wire.wait(sent: 1, cancelled: 1)
+    await wire.wait(sent: 2)
+    wire.answer(1, .success(Response(status: 200)))
+    for other in others {
+      let status = try await other.value.status
+      #expect(status == 200)
+    }
+    #expect(wire.sent == 2)
   }
 
   @Test("the call is cancelled when its last waiter leaves, and the next request begins another")

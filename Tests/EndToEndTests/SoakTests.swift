@@ -1,0 +1,73 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterStatus
+import Testing
+
+/// What a daemon keeps when syncs end badly, again and again.
+@Suite struct SoakTests {
+  /// `make soak`: 1,000.
+  private static let rounds = ProcessInfo.processInfo.environment["ROSTER_SOAK"].flatMap(Int.init) ?? 60
+  /// Until what is kept on purpose is there: the latest 1,024 events, SQLite's pages, malloc's arenas.
+  private static let warmUp = 60
+  private static let mostGrowth = 2 << 20
+
+  private static let faults: [Fault] = [
+    .status(503), .status(400), .status(401), .drop, .html(), .vanished, .cut(after: .half, .reset),
+    .cut(after: .head, .close), .cut(after: .nothing, .stall), .cut(after: .half, .stall),
+    .redirect(to: "http://127.0.0.1:1/"),
+  ]
+
+  @Test("broken and timed-out syncs in one daemon leave no descriptor, no connection and at most 2 MB")
+  func nothingIsLeft() async throws {
+    let settings = ["ROSTERD_UPSTREAM_TIMEOUT": "200ms", "ROSTERD_RETRY_MAX_RETRIES": "1"]
+    try await withSite(.pages(7), settings) { site in
+      try await site.withDaemon { daemon, _ in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        try await fail(site, times: Self.warmUp)
+        let before = try await rest(site, daemon)
+        try await fail(site, times: Self.rounds)
+        let after = try await rest(site, daemon)
+        #expect(after.descriptors == before.descriptors)
+        #expect(after.memory - before.memory <= Self.mostGrowth, "\(before.memory) bytes before, \(after.memory) after")
+      }
+    }
+  }
+
+  private func fail(_ site: Site, times: Int) async throws {
+    for round in 0..<times {
+      site.upstream.update { characters in characters = characters.map { $0.marked(round) } }
+      let fault = Self.faults[round % Self.faults.count]
+      site.upstream.configure { $0.rules = [.on(.page(round % 7 + 1), fault)] }
+      #expect(try await ending(site) == .syncFailed, "\(fault)")
+    }
+  }
+
+  /// How the sync that is asked for ends.
+  private func ending(_ site: Site) async throws -> Event.Name? {
+    let client = StatusClient(socket: site.socket)
+    var ending: String?
+    try await client.follow {
+      try await client.send("POST", "/v1/sync").status == 202
+    } each: { event in
+      ending = event.name
+      return !Self.endings.contains(event.name)
+    }
+    return ending.flatMap(Event.Name.init)
+  }
+
+  private static let endings = [Event.Name.syncFailed, .syncPublished, .syncUnchanged, .syncCancelled].map(\.rawValue)
+
+  /// After every connection to upstream was closed and one request was made on a new one.
+  private func rest(_ site: Site, _ daemon: Program) async throws -> (descriptors: Int, memory: Int) {
+    await site.upstream.disconnect()
+    site.upstream.configure { $0.rules = [.on(.page(1), .status(400))] }
+    _ = try await ending(site)
+    let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid)/fd")
+    // proc_pid_statm(5): the second number is in pages.
+    let numbers = try String(contentsOf: URL(filePath: "/proc/\(daemon.pid)/statm"), encoding: .utf8)
+      .split(separator: " ").compactMap { Int($0) }
+    return (files.count, try #require(numbers.dropFirst().first) * sysconf(Int32(_SC_PAGESIZE)))
+  }
+}
