@@ -5,7 +5,17 @@ PACKAGES := libsqlite3-dev libsystemd-dev
 CHECKS   := --explicit-target-dependency-import-check error
 RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic
 
-.PHONY: demo build test test-oauth soak tsan lint packages clean
+PREFIX     ?= /usr/local
+SYSCONFDIR ?= /etc
+# systemd looks in /usr/local/lib too.
+UNITDIR    ?= $(PREFIX)/lib/systemd/system
+BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
+EXAMPLES   ?= $(PREFIX)/share/doc/rosterd/examples
+PROGRAMS   := rosterd rosterctl
+
+.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack test-systemd soak tsan lint packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -14,6 +24,45 @@ build: packages
 	swift build $(RELEASE) $(CHECKS) --product rosterd
 	swift build $(RELEASE) $(CHECKS) --product rosterctl
 
+# What `make build` has left; builds nothing itself, so that it can run as root and without the compiler.
+install:
+	@for p in $(PROGRAMS); do test -x .build/release/$$p || { echo "make build first" >&2; exit 1; }; done
+	install -d $(addprefix $(DESTDIR),$(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR))
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS:%=.build/release/%)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/rosterctl.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 man/rosterd.toml.5
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 man/rosterd.8
+	for p in $(PROGRAMS); do program=.build/release/$$p; \
+	  $$program --generate-completion-script bash | sed '1{/^#!/d}' > $(DESTDIR)$(BASHDIR)/$$p && \
+	  $$program --generate-completion-script zsh > $(DESTDIR)$(ZSHDIR)/_$$p && \
+	  $$program --generate-completion-script fish > $(DESTDIR)$(FISHDIR)/$$p.fish || exit 1; \
+	done
+	for u in systemd/*.service systemd/*.socket; do \
+	  sed 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $$u > $(DESTDIR)$(UNITDIR)/$${u##*/} && \
+	  chmod 644 $(DESTDIR)$(UNITDIR)/$${u##*/} || exit 1; \
+	done
+	install -D -m 644 systemd/rosterd.sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/rosterd.conf
+	install -D -m 644 systemd/rosterd.tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/rosterd.conf
+	install -D -m 644 -t $(DESTDIR)$(EXAMPLES) systemd/encrypted-credentials.conf
+	test -e $(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml || \
+	  install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/rosterd config/rosterd.toml
+
+# What `make install` has put there; the configuration and the cache stay.
+uninstall:
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/share/man/man1/rosterctl.1 \
+	  $(DESTDIR)$(PREFIX)/share/man/man5/rosterd.toml.5 $(DESTDIR)$(PREFIX)/share/man/man8/rosterd.8 \
+	  $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%) \
+	  $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish) $(DESTDIR)$(PREFIX)/lib/*.d/rosterd.conf \
+	  $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service systemd/*.socket)) \
+	  $(DESTDIR)$(EXAMPLES)/encrypted-credentials.conf
+
+# A Debian package of what `make build` has left, in .build. Needs debhelper; asks nobody on the network.
+deb:
+	@for p in debhelper dpkg-dev; do dpkg -s $$p >/dev/null 2>&1 || { echo "apt-get install $$p" >&2; exit 1; }; done
+	DEB_RULES_REQUIRES_ROOT=no debian/rules binary
+	dh_clean
+	@ls .build/*.deb
+
 test: packages
 	swift build --build-tests $(CHECKS)
 	swift test --skip-build $(CHECKS)
@@ -21,6 +70,22 @@ test: packages
 # Against django-oauth-toolkit and nginx, which need python3-venv and nginx. Takes the programs that `make test` has built.
 test-oauth:
 	Tests/oauth/run .build/debug/rosterd
+
+# What README.md says about reading, and Datasette and Litestream beside a rosterd that publishes; needs python3-venv and sqlite3.
+test-readers:
+	Tests/readers/run .build/debug/rosterd
+
+# The status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
+test-status:
+	Tests/status/run .build/release/rosterd
+
+# The attacks in full, and how fast it answers meanwhile; minutes.
+test-attack:
+	Tests/status/run --long --only=latency --only=attack .build/release/rosterd
+
+# The package under a real systemd, in a throw-away Debian; needs root.
+test-systemd: deb
+	Tests/systemd/run .build/rosterd_*.deb
 
 # What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills between.
 soak: packages

@@ -64,7 +64,7 @@ extension TokenKeeper {
     status.lastRefreshAt = clock.now().rfc3339
     status.lastError = nil
     report(Event(.tokenRefreshed, page: Cause.page))
-    logger.info("got a new access token", metadata: ["expires": "\(session.access?.expiresAt?.rfc3339 ?? "unknown")"])
+    logger.debug("got a new access token", metadata: ["expires": "\(session.access?.expiresAt?.rfc3339 ?? "unknown")"])
     return machine.stored(now: clock.now())
   }
 
@@ -83,6 +83,5 @@ extension TokenKeeper {
       Event(
         .tokenFailed, page: Cause.page, attempt: attempt, reason: reason, delaySeconds: delay?.seconds,
         error: failure.description))
-    logger.log(level: delay == nil ? .error : .warning, "\(failure)")
   }
 }

@@ -16,7 +16,10 @@ package enum CacheFile {
   /// Tells whose file it is and changes nothing, not even times or modes. Call it before `<path>.lock` is made: that file
   /// proves that an unreadable cache was rosterd's. Throws a `Failure` (73) for any file that is not rosterd's, or of a newer version.
   package static func inspect(_ path: String) throws -> Standing {
-    guard let found = status(path) else { return .absent }
+    guard let found = status(path) else {
+      if errno == EACCES { throw refusal(path, reason(), "let this user search the folders above it") }
+      return .absent
+    }
     guard found.st_mode & S_IFMT == S_IFREG else {
       throw refusal(path, "it is not a file", "name another cache.path")
     }

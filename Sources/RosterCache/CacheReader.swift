@@ -12,6 +12,8 @@ package struct CacheReader {
     /// Characters on all pages.
     package var total: Int
     package var characters: [CachedCharacter]
+    /// Whether anything was published yet.
+    package var hasSnapshot: Bool
 
     /// The contract's JSON of `rosterctl characters`.
     package var json: String {
@@ -51,21 +53,26 @@ package struct CacheReader {
   private let database: Database
 
   package init(path: String) throws {
-    switch try CacheFile.inspect(path) {
+    self.path = path
+    switch try Self.inspect(path) {
     case .ours: break
     case .absent:
       throw Self.refusal(path, "there is no cache yet", "start rosterd, or name its cache with --cache")
     case .damaged:
       throw Self.refusal(path, "the file is damaged", "start rosterd, which moves it aside and pulls all anew")
     }
-    self.path = path
     do {
       database = try Database(path: path, access: .readOnly)
       database.wait(milliseconds: Self.lockTimeout)
       let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
-      guard version <= Schema.version else { throw CacheFile.newer(path, version) }
+      if version > Schema.version { throw Self.newer(path, version) }
+      if version < Schema.version {
+        throw Self.refusal(
+          path, "an older rosterd made it (version \(version))", "start rosterd, which brings it up to date")
+      }
+      try Self.findTables(database)
     } catch let error as SQLiteError {
-      throw error.failure("read the cache", path)
+      throw Self.failure(error, path)
     }
   }
 
@@ -83,7 +90,8 @@ package struct CacheReader {
         "\(CachedCharacter.select) WHERE c.id IN (\(ids)) ORDER BY c.id", Value(query),
         Value(Self.pageSize), Value((max(1, min(page, pages + 1)) - 1) * Self.pageSize),
         read: CachedCharacter.init(row:))
-      return Listing(page: page, pages: pages, total: total, characters: found)
+      return Listing(
+        page: page, pages: pages, total: total, characters: found, hasSnapshot: try snapshot() != nil)
     }
   }
 
@@ -97,6 +105,14 @@ package struct CacheReader {
     }
   }
 
+  /// When and by which sync a character went; nil: it is there, or never was as far as `history` goes back.
+  package func removal(of id: Int64) throws -> Change? {
+    try read { try changes(of: id).last.flatMap { $0.kind == .removed ? $0 : nil } }
+  }
+
+  /// Whether anything was published yet.
+  package func hasSnapshot() throws -> Bool { try read { try snapshot() != nil } }
+
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncReport] {
     try read {
@@ -107,6 +123,10 @@ package struct CacheReader {
 
   /// A checkpoint or a recovery by the writer may lock the file for a moment.
   private static let lockTimeout: Int32 = 5_000
+
+  private func snapshot() throws -> Int64? {
+    try database.first("SELECT snapshot FROM cache_info") { $0.optionalInteger(0) } ?? nil
+  }
 
   private func count(_ query: String?) throws -> Int {
     let sql =
@@ -135,12 +155,55 @@ package struct CacheReader {
     do {
       return try database.transaction("BEGIN", body)
     } catch let error as SQLiteError {
-      throw error.failure("read the cache", path)
+      throw Self.failure(error, path)
     }
   }
 
+  private static func findTables(_ database: Database) throws {
+    do {
+      for sql in [
+        CachedCharacter.select, "SELECT rowid FROM characters_fts", "SELECT snapshot FROM cache_info",
+        "SELECT after FROM changes", "\(SyncRow.select)",
+      ] {
+        _ = try database.statement(sql)
+      }
+    } catch let error as SQLiteError where error.kind == .other {
+      throw SQLiteError.damaged(error.message)
+    }
+  }
+
+  // MARK: What a reader is told
+
+  private static let step = "read the cache"
+
+  /// What is wrong with the file is the same for the daemon; what to do about it is not.
+  private static func inspect(_ path: String) throws -> CacheFile.Standing {
+    do { return try CacheFile.inspect(path) } catch var failure as Failure {
+      failure.step = step
+      failure.hint = "see whether --cache names a cache of this version of rosterd, and whether this user may read it"
+      throw failure
+    }
+  }
+
+  private static func failure(_ error: SQLiteError, _ path: String) -> Failure {
+    switch error.kind {
+    case .cannotOpen:
+      refusal(
+        path, "it cannot be opened (\(error.message))",
+        "start rosterd, which makes the -wal and -shm beside it, and see whether this user may read them")
+    case .readOnly:
+      // SQLITE_READONLY_CANTINIT, _RECOVERY: the -shm is missing or of no use, and only a writer makes it anew.
+      refusal(path, "only one who may write can open it now (\(error.message))", "start rosterd, which puts it right")
+    default: error.failure(step, path)
+    }
+  }
+
+  private static func newer(_ path: String, _ version: Int) -> Failure {
+    refusal(path, "a newer rosterd made it (version \(version))", "use the rosterctl of that rosterd")
+  }
+
   private static func refusal(_ path: String, _ cause: String, _ hint: String) -> Failure {
-    Failure(.cannotWrite, step: "read the cache", subject: path, cause: cause, hint: hint)
+    Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint)
   }
 }
 

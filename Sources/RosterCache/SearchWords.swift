@@ -7,7 +7,8 @@ enum SearchWords {
     let words = text.unicodeScalars.split { !isPartOfWord($0) }
       .filter { $0.contains { !isMark($0) } }
     guard !words.isEmpty else { return nil }
-    return words.map { "\"\(String($0))\"*" }.joined(separator: " ")
+    // Each once: a phrase costs a walk through the index.
+    return Set(words.map { "\"\(String($0))\"*" }).sorted().joined(separator: " ")
   }
 
   private static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {

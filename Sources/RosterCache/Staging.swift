@@ -14,6 +14,7 @@ extension Cache {
     do {
       try attach(database)
       guard let reason = try mismatch(database) else { return }
+      try renewFeedIfReplaced(database)
       try renewStaging(database, because: reason)
     } catch let error as SQLiteError where [.damaged, .other].contains(error.kind) {
       try renewStaging(database, because: "it cannot be read: \(error.message)")
@@ -94,6 +95,24 @@ extension Cache {
       """
     ) { $0.int(0) }
     return ofSnapshot == nil ? "it is of another snapshot" : nil
+  }
+
+  /// A backup was put back: ids of `changes` that somebody has followed already would be given out again, so that its feed
+  /// must be another one. The staging knows, since nothing that it counts as published can be newer than the cache.
+  private func renewFeedIfReplaced(_ database: Database) throws {
+    let version = try database.first("PRAGMA staging.user_version") { $0.int(0) }
+    guard version == Self.stagingVersion else { return }
+    let renewed = try database.run(
+      """
+      UPDATE main.cache_identity SET feed = lower(hex(randomblob(16))) WHERE EXISTS (
+        SELECT 1 FROM staging.info s, main.cache_info c
+        WHERE s.feed <> c.feed OR coalesce(s.snapshot, 0) > coalesce(c.snapshot, 0)
+          OR (s.snapshot = c.snapshot AND s.published_at IS NOT c.published_at))
+      """)
+    if renewed > 0 {
+      logger.notice(
+        "the cache is not the one that was written last: its feed is a new one", metadata: ["path": "\(path)"])
+    }
   }
 
   /// Frames of 4 KiB: 16 MiB of log, so that few pages are written back twice.

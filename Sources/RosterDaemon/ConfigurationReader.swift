@@ -46,6 +46,8 @@ struct ConfigurationReader {
   private var refused: Set<String> = []
 
   var mistakes: [Mistake] { misplaced.map(\.mistake) }
+  /// Whether there is a file, and it is TOML.
+  var isParsed: Bool { document != nil }
 
   // MARK: - The file
 

@@ -1,22 +1,31 @@
 import Logging
 import RosterModel
+import RosterStatus
 
 extension Logger {
   /// The log's line for an event: at `info` one or two a sync, the rest at `debug`.
-  func tell(_ event: Event) {
+  func tell(_ event: Event, _ telling: Recurrence.Telling?) {
     var metadata: Metadata = [:]
     if let sync = event.sync, sync != 0 { metadata["sync"] = "\(sync)" }
     if let page = event.page { metadata["page"] = "\(page)" }
     if let attempt = event.attempt { metadata["attempt"] = "\(attempt)" }
-    log(level: event.level, "\(event.line)", metadata: metadata)
+    if case .over(let times, let since) = telling {
+      notice("syncs end well again, after \(times) that did not since \(since.rfc3339)", metadata: metadata)
+    }
+    var line = event.line
+    if case .again(let times, let since) = telling { line += " (\(times) times since \(since.rfc3339))" }
+    log(level: event.level(telling), "\(line)", metadata: metadata)
   }
 }
 
 extension Event {
-  fileprivate var level: Logger.Level {
+  fileprivate func level(_ telling: Recurrence.Telling?) -> Logger.Level {
     switch name {
-    case .syncPublished, .syncUnchanged: report?.error == nil ? .info : .warning
-    case .syncFailed, .tokenFailed, .configRefused: .error
+    case .syncPublished, .syncUnchanged: report?.isDegraded == true && telling != .known ? .warning : .info
+    // One that is tried again is a step of the refresh, as `page.retried` is of a page.
+    case .tokenFailed: delaySeconds != nil || telling == .known ? .debug : .error
+    case .syncFailed: telling == .known ? .debug : .error
+    case .configRefused: .error
     case .syncCancelled, .tokenRefreshed, .configReloaded, .daemonStopping: .info
     case .pageRetried: .debug
     case .syncStarted, .tokenRefused, .tokenJoined, .tokenRefreshing: .debug
@@ -50,6 +59,7 @@ extension Event {
     let counts =
       "\(what): \(report.characters) characters on \(report.pages) pages"
       + " (\(report.added) added, \(report.changed) changed, \(report.removed) removed)"
-    return report.error.map { "\(counts); \($0)" } ?? counts
+    let rejected = report.rejected == 0 ? "" : "; \(report.rejected) rejected"
+    return counts + rejected + (report.error.map { "; \($0)" } ?? "")
   }
 }

@@ -11,6 +11,7 @@ final class Reporter: Sendable {
   private let watching: Report
   /// The sync that runs: what happens on its behalf is told with its id and counted in its tally.
   private let current = Mutex<(id: Int64, tally: Tally)?>(nil)
+  private let recurrences = Mutex(Recurrences())
 
   init(board: StatusBoard, logger: Logger, watching: @escaping Report) {
     self.board = board
@@ -25,7 +26,7 @@ final class Reporter: Sendable {
       if event.name == .tokenRefreshed { tally.update { $0.refreshes += 1 } }
     }
     board.report(event)
-    logger.tell(event)
+    logger.tell(event, recurrences.withLock { $0.telling(of: event, at: board.clock.now()) })
     watching(event)
   }
 

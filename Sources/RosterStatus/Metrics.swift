@@ -50,7 +50,7 @@ package final class Metrics: Sendable {
     var text = PrometheusText()
     text.counters("rosterd_syncs_total", "Syncs that ended, by outcome.", by: "outcome", counts.syncs)
     text.counters(
-      "rosterd_requests_total", "Requests to upstream by status code; error: no answer.", by: "code", counts.requests)
+      "rosterd_requests_total", "Requests for pages and characters by status code; error: no answer.", by: "code", counts.requests)
     text.counters("rosterd_retries_total", "Requests sent again, by reason.", by: "reason", counts.retries)
     text.counters(
       "rosterd_token_refreshes_total", "Token requests: refreshed, or the reason of the failure.", by: "outcome",

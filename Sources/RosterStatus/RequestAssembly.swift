@@ -45,14 +45,12 @@ struct RequestAssembly {
 
   /// `named` is whether it has the one Host field that HTTP/1.1 demands (RFC 9112 §3.2).
   mutating func head(_ request: StatusRequest, named: Bool) -> Action {
-    guard case .head = state else { return .wait }
-    if request.headBytes > limits.head {
-      return refuse(431, "the head of the request is longer than \(limits.head) bytes")
-    }
+    guard case .head(let count) = state else { return .wait }
+    if count > limits.head { return refuse(431, "the head of the request is longer than \(limits.head) bytes") }
     if !named { return refuse(400, "the request has not exactly one Host field (RFC 9112 section 3.2)") }
     if let length = request.header("content-length").flatMap({ Int($0) }), length > limits.body { return tooLarge() }
     state = .body(request)
-    return request.header("expect")?.lowercased() == "100-continue" ? .goOn : .wait
+    return request.isHTTP11 && request.header("expect")?.lowercased() == "100-continue" ? .goOn : .wait
   }
 
   mutating func body(_ bytes: some Collection<UInt8>) -> Action {
@@ -101,12 +99,5 @@ extension RequestAssembly.Action {
     case (.refuse(let a), .refuse(let b)): a.status == b.status && a.body == b.body
     default: false
     }
-  }
-}
-
-extension StatusRequest {
-  /// What its head took on the wire, the spaces aside.
-  fileprivate var headBytes: Int {
-    headers.reduce(method.utf8.count + target.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count }
   }
 }

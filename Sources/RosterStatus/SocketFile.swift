@@ -61,8 +61,9 @@ struct SocketFile {
   }
 
   private static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-  /// Connections that the kernel holds until they are accepted: as many as may be open.
-  private static let waiting: Int32 = 256
+  /// Connections that the kernel holds until they are accepted. Where they are too many a client that does not wait, such as curl, fails
+  /// at once (connect(2), EAGAIN); Linux takes no more than this by default (net.core.somaxconn).
+  private static let waiting: Int32 = 4096
 
   private func listen(mode: UInt16) throws(Failure) {
     unlink(temporary)  // of an earlier process with this id

@@ -8,12 +8,6 @@ final class StatusConnection: ChannelDuplexHandler {
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  private enum Item {
-    case request(StatusRequest)
-    /// The last word on this connection.
-    case refusal(Response)
-  }
-
   /// Bytes of events that are written at a time, and that may wait in the channel.
   private static let chunk = 32 * 1024
   /// How long a client that was refused may take to read why: a close with unread input would take the answer from it.
@@ -23,15 +17,16 @@ final class StatusConnection: ChannelDuplexHandler {
   private let limits: StatusServer.Limits
   private let peer: UInt32?
   private let connections: StatusConnections
+  private let intake = Intake()
   private var context: ChannelHandlerContext?
   private var assembly = RequestAssembly()
-  private var queue = Fifo<Item>()
-  /// An answer is under way; the next one waits, and so does reading, so that a client costs one answer's memory.
+  /// An answer is under way; the next request waits in the intake, so that a client costs one answer's memory.
   private var busy = false
-  /// Close once the queue is empty.
+  /// Bytes of the answer that have not left.
+  private(set) var unsent = 0
+  /// Close once what was asked is answered.
   private var finishing = false
   private var refused = false
-  private var readHeld = false
   private var timer: Scheduled<Void>?
   private var work: Task<Void, Never>?
   private var reader: EventLog.ReaderID?
@@ -54,7 +49,7 @@ final class StatusConnection: ChannelDuplexHandler {
     var encoding = HTTPResponseEncoder.Configuration()
     encoding.automaticallySetFramingHeaders = false  // it knows nothing of HEAD
     let pipeline = channel.pipeline.syncOperations
-    try pipeline.addHandler(ArrivalCounter())
+    try pipeline.addHandler(connection.intake)
     try pipeline.addHandler(HTTPResponseEncoder(configuration: encoding))
     try pipeline.addHandler(
       ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)))
@@ -66,14 +61,25 @@ final class StatusConnection: ChannelDuplexHandler {
     busy == other.busy ? active < other.active : !busy
   }
 
+  /// Whether this one rather than the other gives up its answer for those of others.
+  func isSlower(than other: StatusConnection) -> Bool {
+    (unsent > 0) == (other.unsent > 0) ? active < other.active : unsent > 0
+  }
+
   /// Answers what was asked, ends an event stream, then closes.
   func finish() {
     finishing = true
-    if reader != nil { endStream() } else { next() }
+    if reader != nil { endStream() } else { closeIfDone() }
   }
 
   func close() {
+    connections.sent(unsent)
+    unsent = 0
     context?.close(promise: nil)
+  }
+
+  private func closeIfDone() {
+    if finishing, !busy, intake.isEmpty { close() }
   }
 
   // MARK: What the channel tells
@@ -89,20 +95,22 @@ final class StatusConnection: ChannelDuplexHandler {
     work?.cancel()
     if let reader { routes.board.events.unsubscribe(reader) }
     reader = nil
+    connections.sent(unsent)
+    unsent = 0
     connections.remove(self)
     self.context = nil
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
-    case let arrival as ArrivalCounter.Arrived:
+    case let piece as Intake.Passing:
       active = .now()
-      assembly.arrived(arrival.bytes)
+      assembly.arrived(piece.bytes)
       if timer == nil, !refused { startTimer(context) }
-    case ChannelEvent.inputClosed where refused: context.close(promise: nil)
+    case ChannelEvent.inputClosed where refused: close()
     case ChannelEvent.inputClosed where reader == nil:
       finishing = true
-      next()
+      closeIfDone()
     default: context.fireUserInboundEventTriggered(event)
     }
   }
@@ -112,6 +120,8 @@ final class StatusConnection: ChannelDuplexHandler {
     case .head(let head):
       let request = StatusRequest(head, peer: peer)
       let hosts = head.headers["host"].count
+      let isChunked = head.headers.contains(name: "transfer-encoding")
+      intake.expectBody(isChunked ? nil : head.headers["content-length"].first.flatMap { Int($0) } ?? 0)
       perform(assembly.head(request, named: hosts == 1 || (hosts == 0 && !request.isHTTP11)))
     case .body(let bytes): perform(assembly.body(bytes.readableBytesView))
     case .end: perform(assembly.end())
@@ -127,12 +137,8 @@ final class StatusConnection: ChannelDuplexHandler {
     if let error = error as? HTTPParserError {
       perform(assembly.malformed(headTooLong: error == .headerOverflow))
     } else if !refused {
-      context.close(promise: nil)
+      close()
     }
-  }
-
-  func read(context: ChannelHandlerContext) {
-    if busy && !queue.isEmpty { readHeld = true } else { context.read() }
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -157,34 +163,31 @@ extension StatusConnection {
       context?.writeAndFlush(
         Self.wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
       return
-    case .answer(let request): queue.append(.request(request))
+    case .answer(let request):
+      began()
+      intake.pause()
+      answer(request)
     case .refuse(let response):
+      began()
       refused = true
-      queue.append(.refusal(response))
+      intake.discard()
+      write(response, keepAlive: false)
     }
-    timer?.cancel()
-    timer = nil
-    next()
   }
 
-  /// Takes up the next request, if the one before is answered.
-  private func next() {
-    guard !busy, let context else { return }
-    guard let item = queue.popFirst() else {
-      if finishing { context.close(promise: nil) }
-      return
-    }
+  private func began() {
+    timer?.cancel()
+    timer = nil
     busy = true
-    switch item {
-    case .refusal(let response): write(response, keepAlive: false)
-    case .request(let request):
-      switch routes.answer(request) {
-      case .now(let response): write(response, to: request)
-      case .later(let answer): wait(for: answer, to: request)
-      case .events where request.method == "HEAD":
-        write(Response(status: 200, headers: Self.streamHeaders), to: request)
-      case .events(let last): stream(after: last, to: request)
-      }
+  }
+
+  private func answer(_ request: StatusRequest) {
+    switch routes.answer(request) {
+    case .now(let response): write(response, to: request)
+    case .later(let answer): wait(for: answer, to: request)
+    case .events where request.method == "HEAD":
+      write(Response(status: 200, headers: Self.streamHeaders), to: request)
+    case .events(let last): stream(after: last, to: request)
     }
   }
 
@@ -199,19 +202,25 @@ extension StatusConnection {
   }
 
   private func write(_ response: Response, to request: StatusRequest) {
-    let last = finishing && queue.isEmpty
-    write(response, keepAlive: request.keepAlive && !last, bodyless: request.method == "HEAD")
+    let last = finishing && intake.isEmpty
+    write(
+      response, keepAlive: request.keepAlive && !last, isHTTP11: request.isHTTP11, bodyless: request.method == "HEAD")
   }
 
-  private func write(_ response: Response, keepAlive: Bool, bodyless: Bool = false) {
+  private func write(_ response: Response, keepAlive: Bool, isHTTP11: Bool = true, bodyless: Bool = false) {
     guard let context else { return }
     work = nil
     var head = responseHead(response.status, response.headers, keepAlive: keepAlive)
+    // What HTTP/1.0 does not take for granted (RFC 9112 §C.2.2).
+    if keepAlive, !isHTTP11 { head.headers.add(name: "Connection", value: "keep-alive") }
     let streamed = response.body.isEmpty && bodyless
     if !streamed { head.headers.add(name: "Content-Length", value: String(response.body.count)) }
     context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
     if !bodyless {
       context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
+      active = .now()
+      unsent = response.body.count
+      connections.sending(unsent)
     }
     end(context, keepAlive: keepAlive)
   }
@@ -229,17 +238,16 @@ extension StatusConnection {
     guard let context else { return }
     active = .now()
     busy = false
-    if refused && queue.isEmpty {
+    connections.sent(unsent)
+    unsent = 0
+    if refused {
       context.close(mode: .output, promise: nil)
       context.eventLoop.assumeIsolated().scheduleTask(in: Self.linger) { self.close() }
     } else if !keepAlive {
-      context.close(promise: nil)
+      close()
     } else {
-      next()
-    }
-    if readHeld, !busy || queue.isEmpty {
-      readHeld = false
-      context.read()
+      intake.resume()
+      closeIfDone()
     }
   }
 
@@ -279,7 +287,7 @@ extension StatusConnection {
       let room = context.channel.isWritable ? Self.chunk : 0
       switch routes.board.events.take(reader, bytes: room) {
       case .nothing: return
-      case .dropped: return context.close(promise: nil)
+      case .dropped: return close()
       case .events(let entries, let cost): write(entries, cost: cost, to: reader, context)
       }
     }
@@ -309,21 +317,8 @@ extension StatusRequest {
   fileprivate init(_ head: HTTPRequestHead, peer: UInt32?) {
     self.init(
       head.method.rawValue, head.uri, headers: head.headers.map { Request.Header($0.name, $0.value) }, peer: peer,
-      keepAlive: head.isKeepAlive)
+      // No protocol is changed here, but the parser stops where one could be (RFC 9110 §7.8, §9.3.6).
+      keepAlive: head.isKeepAlive && !head.headers.contains(name: "upgrade") && head.method != .CONNECT)
     isHTTP11 = head.version.minor >= 1
-  }
-}
-
-/// Tells how many bytes come in before the parser sees them: a head that never ends, and the time it takes, show nowhere else.
-final class ArrivalCounter: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-
-  struct Arrived: Sendable {
-    var bytes: Int
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    context.fireUserInboundEventTriggered(Arrived(bytes: Self.unwrapInboundIn(data).readableBytes))
-    context.fireChannelRead(data)
   }
 }

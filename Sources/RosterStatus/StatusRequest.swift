@@ -31,14 +31,14 @@ package struct StatusRequest: Sendable, Equatable {
     headers.first { $0.name.lowercased() == name }?.value
   }
 
-  /// The target's path.
-  var path: String { String(parts.path) }
+  /// The target's path, its percent escapes resolved.
+  var path: String { Self.unescape(parts.path) }
 
   /// The first value of a query parameter, its percent escapes resolved; nil where it is absent.
   func query(_ name: String) -> String? {
     for pair in parts.query.split(separator: "&") {
       let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      if halves[0] == name { return halves.count > 1 ? Self.unescape(halves[1]) : "" }
+      if Self.unescape(halves[0]) == name { return halves.count > 1 ? Self.unescape(halves[1]) : "" }
     }
     return nil
   }
@@ -50,8 +50,9 @@ package struct StatusRequest: Sendable, Equatable {
   }
 
   private static func withoutOrigin(_ target: Substring) -> Substring {
-    guard target.hasPrefix("http://") else { return target }
-    let rest = target.dropFirst("http://".count)
+    let scheme = "http://"
+    guard target.prefix(scheme.count).lowercased() == scheme else { return target }
+    let rest = target.dropFirst(scheme.count)
     return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
   }
 

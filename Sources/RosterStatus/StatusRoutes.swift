@@ -54,25 +54,27 @@ package struct StatusRoutes: Sendable {
   /// HEAD is answered as GET; whoever writes the answer leaves its body out (RFC 9110 §9.3.2).
   package func answer(_ request: StatusRequest) -> StatusAnswer {
     let reads = request.method == "GET" || request.method == "HEAD"
-    switch request.path {
+    let path = request.path
+    switch path {
     case "/v1/sync":
-      return request.method == "POST" ? startSync(request) : .now(Self.notAllowed(request, allow: "POST"))
+      return request.method == "POST" ? startSync(request) : .now(Self.notAllowed(path, allow: "POST"))
     case "/v1/status" where reads: return .now(.json(200, board.status()))
     case "/v1/syncs" where reads: return syncs(request)
     case "/v1/events" where reads: return events(request)
     case "/metrics" where reads: return .now(.text(200, board.metricsText(), type: Self.metricsType))
     case "/healthz" where reads: return .now(health())
     case "/readyz" where reads: return .now(readiness(request))
-    case "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz":
-      return .now(Self.notAllowed(request, allow: "GET, HEAD"))
-    default: return .now(.problem(404, "nothing is at \(request.path)"))
+    case "/openapi.json" where reads: return .now(.text(200, OpenAPI.document, type: Response.jsonType))
+    case "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json":
+      return .now(Self.notAllowed(path, allow: "GET, HEAD"))
+    default: return .now(.problem(404, "nothing is at \(path)"))
     }
   }
 
   private static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
-  private static func notAllowed(_ request: StatusRequest, allow: String) -> Response {
-    .problem(405, "\(request.path) takes \(allow)", headers: [Request.Header("Allow", allow)])
+  private static func notAllowed(_ path: String, allow: String) -> Response {
+    .problem(405, "\(path) takes \(allow)", headers: [Request.Header("Allow", allow)])
   }
 }
 
@@ -103,8 +105,8 @@ extension StatusRoutes {
 
   private func syncs(_ request: StatusRequest) -> StatusAnswer {
     let text = request.query("limit")
-    let limit = text.map { Int($0) ?? 0 } ?? Self.defaultLimit
-    guard Self.limits.contains(limit) else {
+    let limit = text.map { $0.utf8.first == UInt8(ascii: "+") ? nil : Int($0) } ?? Self.defaultLimit
+    guard let limit, Self.limits.contains(limit) else {
       return .now(.problem(400, "limit is \(text ?? ""); it must be a whole number from 1 to 1000"))
     }
     return .later { await Self.result(200) { Syncs(syncs: try await history(limit)) } }

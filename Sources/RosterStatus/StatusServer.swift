@@ -117,6 +117,8 @@ package final class StatusServer: Sendable {
     let bootstrap = ServerBootstrap(group: group)
       // A client that has shut its side down still gets its answer.
       .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelOption(.maxMessagesPerRead, value: 1)
+      .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Intake.chunk))
       .childChannelInitializer { channel in
         Self.peer(of: channel).flatMap { peer in
           channel.eventLoop.makeCompletedFuture {

@@ -21,11 +21,16 @@ package struct StatusText: Sendable {
       ("data", data), ("progress", progress), ("token", token), ("last sync", last), ("next sync", next),
       ("config", config), ("upstream", status.upstream.baseURL), ("cache", cache), ("daemon", daemon),
     ]
-    return head + rows.map { row($0.name, $0.value) }.joined()
+    let layout = Rows(width: width, colour: colour)
+    return head
+      + rows.map { name, value in
+        // The bar has its width already, and colours that no line break may part.
+        name == "progress" ? layout.row(name, lines: value.map { [$0] } ?? []) : layout.row(name, value)
+      }.joined()
   }
 
   private var head: String {
-    let lines = status.message.wrapped(width - 2)
+    let lines = message.printable.wrapped(width - 2)
     let marked = zip(lines, [tone.mark.toned(tone.tone, colour) + " "] + lines.dropFirst().map { _ in "  " })
     return marked.map { $1 + $0.toned($1 == "  " ? .plain : .strong, colour) + "\n" }.joined()
   }
@@ -40,18 +45,6 @@ package struct StatusText: Sendable {
     }
   }
 
-  private func row(_ name: String, _ value: String?) -> String {
-    guard let value else { return "" }
-    let label = name.padded(left: Self.labels).toned(.faint, colour) + "  "
-    let indent = String(repeating: " ", count: Self.labels + 2)
-    let bar = name == "progress"  // has its width already, and colours that no line break may part
-    let lines = bar ? [value] : value.wrapped(width - indent.count)
-    return lines.enumerated().map { ($0 == 0 ? label : indent) + $1 + "\n" }.joined()
-  }
-
-  /// As wide as `last sync`, and two spaces before it.
-  private static let labels = 11
-
   // MARK: Rows
 
   private var data: String {
@@ -63,7 +56,7 @@ package struct StatusText: Sendable {
 
   private var progress: String? {
     guard let current = status.sync.current else { return nil }
-    return ProgressBar(current).text(width: width - Self.labels - 2, colour: colour)
+    return ProgressBar(current).text(width: width - Rows.indent, colour: colour)
   }
 
   private var token: String? {
@@ -81,7 +74,9 @@ package struct StatusText: Sendable {
   }
 
   private var last: String? {
-    guard let last = status.sync.last else { return nil }
+    guard var last = status.sync.last else { return nil }
+    // What stands at the top already is not told again.
+    if let error = last.error, status.message.contains(error) { last.error = nil }
     return SyncText.line(last, ago: ago(last.finishedAt))
   }
 
@@ -102,6 +97,14 @@ package struct StatusText: Sendable {
   }
 
   // MARK: Times, by the daemon's own clock
+
+  /// The daemon's sentence, its times as people say them: `verified 3.2 s ago; next sync in 14 min`.
+  private var message: String {
+    status.message.replacing(/\ at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
+      let time = String(found.1)
+      return Date(rfc3339: time) == nil ? String(found.0) : ahead(time).map { " \($0)" } ?? String(found.0)
+    }
+  }
 
   private func ago(_ time: String?) -> String? {
     guard let now, let date = time.flatMap(Date.init(rfc3339:)) else { return nil }

@@ -22,19 +22,31 @@ extension String {
   }
 
   func padded(left width: Int) -> String {
-    String(repeating: " ", count: Swift.max(0, width - count)) + self
+    String(repeating: " ", count: Swift.max(0, width - cells)) + self
   }
 
-  /// Lines of at most `width` characters, broken at spaces; a longer word stands alone on its line, whole, so that it can be copied.
+  /// Lines of at most `width` cells, broken at spaces, though not between a number and its unit; a longer word stands alone on its line, whole, so that it can be copied.
   func wrapped(_ width: Int) -> [String] {
     var lines: [String] = []
-    for word in split(separator: " ", omittingEmptySubsequences: false) {
-      if let line = lines.last, line.count + 1 + word.count <= width {
+    for word in unbreakable {
+      if let line = lines.last, line.cells + 1 + word.cells <= width {
         lines[lines.count - 1] = line + " " + word
       } else {
-        lines.append(String(word))
+        lines.append(word)
       }
     }
     return lines
+  }
+
+  private var unbreakable: [String] {
+    var words: [String] = []
+    for word in split(separator: " ", omittingEmptySubsequences: false) {
+      if let last = words.last, last.last?.isNumber == true, Words.isUnit(word.prefix { $0.isLetter }) {
+        words[words.count - 1] = last + " " + word
+      } else {
+        words.append(String(word))
+      }
+    }
+    return words
   }
 }

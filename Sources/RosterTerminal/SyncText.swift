@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 package import RosterModel
 
 /// A sync in words.
@@ -6,7 +5,7 @@ package enum SyncText {
   /// `sync 17 published 3.0 s ago in 0.4 s: 42 pages, 826 characters, 2 added; 43 requests, 1 refresh`. `ago` says when.
   package static func line(_ report: SyncReport, ago: String? = nil) -> String {
     let head = "sync \(report.id) \(report.outcome.rawValue)" + (ago.map { " \($0)" } ?? "")
-    let took = seconds(report).map { " in \(Words.span($0))" } ?? ""
+    let took = report.seconds.map { " in \(Words.took($0))" } ?? ""
     if let error = report.error, report.outcome == .failed { return head + took + ": " + error }
     let error = report.error.map { "; \($0)" } ?? ""
     return head + took + ": " + contents(report).joined(separator: ", ") + "; "
@@ -28,12 +27,5 @@ package enum SyncText {
     if report.retries > 0 { parts.append(report.retries == 1 ? "1 retry" : "\(report.retries) retries") }
     if report.refreshes > 0 { parts.append(Words.count(report.refreshes, "refresh")) }
     return parts
-  }
-
-  private static func seconds(_ report: SyncReport) -> Double? {
-    guard let start = Date(rfc3339: report.startedAt), let end = report.finishedAt.flatMap(Date.init(rfc3339:)) else {
-      return nil
-    }
-    return end.timeIntervalSince(start)
   }
 }

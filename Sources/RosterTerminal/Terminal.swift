@@ -7,10 +7,16 @@ package struct Terminal: Sendable, Equatable {
   /// Characters a line.
   package var columns: Int
   package var colour: Bool
+  /// Lines a screen.
+  package var rows: Int
+  /// How wide a table may be; nil: nobody told, and who reads a pipe wants whole texts.
+  package var limit: Int?
 
-  package init(isInteractive: Bool, columns: Int, colour: Bool) {
+  package init(isInteractive: Bool, columns: Int, colour: Bool, rows: Int = usualRows, limit: Int? = nil) {
     self.isInteractive = isInteractive
     self.columns = columns
+    self.rows = rows
+    self.limit = limit
     self.colour = colour
   }
 
@@ -20,11 +26,15 @@ package struct Terminal: Sendable, Equatable {
     let plain = !environment["NO_COLOR", default: ""].isEmpty || environment["TERM"] == "dumb"
     var size = winsize()
     let known = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-    let columns = environment["COLUMNS"].flatMap { Int($0) } ?? (known ? Int(size.ws_col) : usualColumns)
-    return Terminal(isInteractive: interactive, columns: max(leastColumns, columns), colour: interactive && !plain)
+    let told = environment["COLUMNS"].flatMap { Int($0) } ?? (known ? Int(size.ws_col) : nil)
+    let columns = max(leastColumns, told ?? usualColumns)
+    return Terminal(
+      isInteractive: interactive, columns: columns, colour: interactive && !plain,
+      rows: known && size.ws_row > 0 ? Int(size.ws_row) : usualRows, limit: told == nil && !interactive ? nil : columns)
   }
 
-  /// Where nothing is known, the width of a VT100; below the least, no line of ours makes sense.
+  /// Where nothing is known, a VT100's; below the least, no line of ours makes sense.
   private static let usualColumns = 80
+  package static let usualRows = 24
   private static let leastColumns = 20
 }

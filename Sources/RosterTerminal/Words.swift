@@ -17,6 +17,11 @@ enum Words {
     return "\(whole) s"
   }
 
+  /// What something took: as `span`, and `12 ms` where that would be nothing.
+  static func took(_ seconds: Double) -> String {
+    seconds < 0.1 ? "\(Int((max(0, seconds) * 1000).rounded())) ms" : span(seconds)
+  }
+
   /// `0 B`, `4.0 KiB`, `1.2 MiB`.
   static func bytes(_ bytes: Int64) -> String {
     var value = Double(bytes)
@@ -42,6 +47,11 @@ enum Words {
       let separator = range.count == 2 ? ", " : "–"
       return range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound)\(separator)\(range.upperBound)"
     }.joined(separator: ", ")
+  }
+
+  /// Whether a word stands behind a number, in these texts.
+  static func isUnit(_ word: some StringProtocol) -> Bool {
+    ["ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB"].contains { $0 == word }
   }
 
   private static let minute = 60

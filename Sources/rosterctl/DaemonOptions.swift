@@ -1,6 +1,8 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import RosterCache
+import RosterDaemon
 import RosterModel
 import RosterStatus
 
@@ -12,20 +14,30 @@ struct DaemonOptions: ParsableArguments {
   @Option(help: "The cache, a file that ends in .db.", completion: .file())
   var cache: String?
 
-  var client: StatusClient { StatusClient(socket: socketPath(option: socket, environment: environment)) }
+  /// Says on stderr where the configuration file could not tell the place.
+  func client() -> StatusClient { StatusClient(socket: path(socket, Whereabouts.socket)) }
+
+  /// Likewise.
+  func reader() throws -> CacheReader { try CacheReader(path: path(cache, Whereabouts.cache)) }
+
+  private func path(_ option: String?, _ find: ([String: String], Bool) -> Whereabouts) -> String {
+    if let option, !option.isEmpty { return option }
+    let found = find(environment, geteuid() == 0)
+    if case .bad(let text) = found.doubt { Output.error.write("rosterctl: note: \(text)\n") }
+    return found.path
+  }
+
+  /// What may be behind a failure: the place was a guess.
+  static func doubt(about failure: Failure) -> String? {
+    [Whereabouts.socket(environment: environment), Whereabouts.cache(environment: environment)].lazy
+      .compactMap { found in
+        guard found.path == failure.subject, case .unreadable(let text) = found.doubt else { return nil }
+        return text
+      }.first
+  }
 }
 
 var environment: [String: String] { ProcessInfo.processInfo.environment }
-
-/// The option, else the environment, else the daemon's own default; of a user's daemon only where there is one, since a user may ask the system's too.
-func socketPath(option: String?, environment: [String: String]) -> String {
-  if let path = option ?? environment["ROSTERD_STATUS_SOCKET"], !path.isEmpty { return path }
-  // The configuration file's status.socket belongs here, before the defaults.
-  let system = "/run/rosterd/status.sock"
-  guard getuid() != 0, let folder = environment["XDG_RUNTIME_DIR"], !folder.isEmpty else { return system }
-  let own = folder + "/rosterd/status.sock"
-  return access(own, F_OK) == 0 ? own : system
-}
 
 extension Response {
   /// The answer's body, where the status is a good one; otherwise what the daemon says against it, as a `Failure`.

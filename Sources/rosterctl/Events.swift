@@ -12,7 +12,7 @@ struct Events: AsyncParsableCommand {
 
   func run() async throws {
     signal(SIGINT) { _ in _exit(0) }
-    try await daemon.client.follow { event in
+    try await daemon.client().follow { event in
       Output.standard.write((json ? Self.json(event) : EventText.line(name: event.name, data: event.data)) + "\n")
       return true
     }

@@ -6,8 +6,6 @@ import RosterTerminal
 struct History: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Lists the latest syncs, the newest first.")
 
-  private struct Syncs: Decodable { var syncs: [SyncReport] }
-
   @OptionGroup var daemon: DaemonOptions
   @Option(help: "How many, 1 to 1000.") var limit = 20
   @Flag(help: "Print /v1/syncs unchanged.") var json = false
@@ -17,10 +15,14 @@ struct History: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let answer = try await daemon.client.send("GET", "/v1/syncs?limit=\(limit)")
+    let answer = try await daemon.client().send("GET", "/v1/syncs?limit=\(limit)")
     if json { return Output.standard.write(try answer.body(of: "ask for the syncs")) }
-    for report in try answer.decoded(Syncs.self, of: "ask for the syncs").syncs {
-      Output.standard.write("\(report.startedAt)  \(SyncText.line(report))\n")
-    }
+    let syncs = try answer.decoded(SyncList.self, of: "ask for the syncs").syncs
+    if syncs.isEmpty { return Output.error.write("no sync has begun yet\n") }
+    let terminal = Output.standard.terminal
+    Output.standard.write(SyncTable(syncs).text(width: terminal.limit, colour: terminal.colour))
   }
 }
+
+/// `/v1/syncs`.
+struct SyncList: Decodable { var syncs: [SyncReport] }

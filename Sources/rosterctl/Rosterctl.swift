@@ -6,9 +6,11 @@ import RosterModel
 struct Rosterctl: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rosterctl",
-    abstract: "Asks a running rosterd how it is, and tells it what to do.",
+    abstract: "Asks a running rosterd how it is, tells it what to do, and reads its cache.",
     version: rosterdVersion,
-    subcommands: [Status.self, Wait.self, Sync.self, Events.self, History.self])
+    subcommands: [
+      Status.self, Watch.self, Wait.self, Sync.self, Events.self, History.self, ListCharacters.self, ShowCharacter.self,
+    ])
 
   /// One place turns what went wrong into a sentence and an exit code.
   static func main() async {
@@ -22,6 +24,7 @@ struct Rosterctl: AsyncParsableCommand {
       }
     } catch let failure as Failure {
       Output.error.write("rosterctl: \(failure)\n")
+      if let doubt = DaemonOptions.doubt(about: failure) { Output.error.write("rosterctl: note: \(doubt)\n") }
       Glibc.exit(failure.exit.rawValue)
     } catch {
       exit(withError: error)
@@ -38,6 +41,14 @@ struct Rosterctl: AsyncParsableCommand {
       options += words
       rest = rest.dropFirst(words.count)
     }
-    return rest.prefix(1) + options + rest.dropFirst(1)
+    return rest.prefix(1) + options + withWords(Array(rest.dropFirst(1)))
+  }
+
+  /// What is searched for is never an option, not even `--`.
+  private static func withWords(_ arguments: [String]) -> [String] {
+    guard let search = arguments.firstIndex(of: "--search"), search + 1 < arguments.count,
+      arguments[search + 1].hasPrefix("-")
+    else { return arguments }
+    return arguments[..<search] + ["--search=\(arguments[search + 1])"] + arguments[(search + 2)...]
   }
 }

@@ -10,7 +10,7 @@ struct Status: AsyncParsableCommand {
   @Flag(help: "Print /v1/status unchanged.") var json = false
 
   func run() async throws {
-    let answer = try await daemon.client.send("GET", "/v1/status")
+    let answer = try await daemon.client().send("GET", "/v1/status")
     if json { return Output.standard.write(try answer.body(of: "ask for the status")) }
     let status = try answer.decoded(DaemonStatus.self, of: "ask for the status")
     let terminal = Output.standard.terminal

@@ -29,7 +29,8 @@ struct Sync: AsyncParsableCommand {
 
   func run() async throws {
     let wanted = ["allow_removal": allowRemoval, "retry_session": retrySession]
-    let answer = try await daemon.client.send("POST", "/v1/sync", body: Array(try JSONEncoder().encode(wanted)))
+    let client = daemon.client()
+    let answer = try await client.send("POST", "/v1/sync", body: Array(try JSONEncoder().encode(wanted)))
     let accepted = try answer.decoded(StatusRoutes.Accepted.self, of: "ask for a sync")
     if !wait {
       return json
@@ -37,7 +38,7 @@ struct Sync: AsyncParsableCommand {
         : Output.standard.write("sync \(accepted.sync) " + (accepted.joined ? "runs already, joined\n" : "started\n"))
     }
     signal(SIGINT) { _ in _exit(Self.interrupted) }
-    let report = try await end(of: accepted.sync)
+    let report = try await end(of: accepted.sync, client)
     if json {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -48,13 +49,13 @@ struct Sync: AsyncParsableCommand {
     throw ExitCode(report.exit ?? Failure.Exit.cancelled.rawValue)
   }
 
-  private func end(of sync: Int64) async throws -> SyncReport {
+  private func end(of sync: Int64, _ client: StatusClient) async throws -> SyncReport {
     let drawing = Output.error.terminal
     var report: SyncReport?
-    try await daemon.client.follow(
+    try await client.follow(
       opened: {
         // It may have ended before the stream began.
-        let status = try await daemon.client.send("GET", "/v1/status").decoded(
+        let status = try await client.send("GET", "/v1/status").decoded(
           DaemonStatus.self, of: "ask for the status")
         if let last = status.sync.last, last.id == sync { report = last }
         return report == nil

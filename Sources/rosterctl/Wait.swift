@@ -22,7 +22,7 @@ struct Wait: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let client = daemon.client
+    let client = daemon.client()
     let target = "/readyz" + (maxAge.map { "?max_age=\($0)" } ?? "")
     let limit = timeout.flatMap { Duration(text: $0) }
     try await withThrowingTaskGroup(of: Void.self) { group in

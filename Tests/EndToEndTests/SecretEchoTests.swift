@@ -25,6 +25,9 @@ import Testing
           try Program.built("rosterctl"), ["events", "--json"], environment: ["ROSTERD_STATUS_SOCKET": site.socket])
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         for failure in Failing.all { try await provoke(failure, site, &shown) }
+        for path in ["/openapi.json", "/metrics", "/readyz", "/readyz?max_age=1ms", "/v1/sync", "/nowhere"] {
+          shown.add(path, try await site.curl(path).body)
+        }
         shown.add("syncs", try await site.curl("/v1/syncs?limit=1000").body)
         shown.add("history", try await site.rosterctl("history", "--json"))
         shown.addFiles(of: site, "while it runs")
@@ -64,6 +67,81 @@ import Testing
     shown.add(
       "status after \(failure.name)", try await StatusClient(socket: site.socket).send("GET", "/v1/status").body)
     shown.add("metrics after \(failure.name)", try await StatusClient(socket: site.socket).send("GET", "/metrics").body)
+  }
+
+  @Test(
+    "T9: a configuration that is refused, at start, by check or by SIGHUP, does not show the secrets that stand in it")
+  func configuration() async throws {
+    try await withSite(.pages(1)) { site in
+      let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"
+      let good =
+        "[upstream]\nheaders = {\"X-Api-Key\" = \"\(key)\", \"Cookie\" = \"session=\(key)\", \"Authorization\" = \"Bearer \(key)\"}\n"
+      let bad = [
+        "base_url = \"https://user:\(key)@example/api\"", "base_url = \"https://\(key)@example/api\"",
+        "base_url = \"https://example/api?key=\(key)\"", "base_url = \"https://example/api#\(key)\"",
+        "base_url = \"user:\(key)@example\"", "headers = {\"X-Api-Key\" = \"\(key)\\r\\n\"}",
+        "headers = {\"X-Api-Key\" = \"\(key)\"", "headers = {\"X-Api-Key\" = [\"\(key)\"]}",
+        "headers = \"X-Api-Key: \(key)\"",
+        "headers = {\"X-Api-Key\" = \(key)}", "headers = {\"X-Api-Key\" = \"\(key)}", "password = \"\(key)\"",
+        "headers = {\"Authorization\" = \"Bearer \(key)\"}\n[auth]\nflow = \"static\"",
+        "[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"https://user:\(key)@example/token\"",
+        "[auth]\nrefresh_token = \"\(key)\"", "\(key)", "[\(key)",
+      ].map { $0.hasPrefix("[") ? $0 : "[upstream]\n\($0)" }
+      let file = "\(site.folder)/rosterd.toml"
+      func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: file)) }
+      var shown = Shown()
+      var site = site
+      site.settings["ROSTERD_LOG_LEVEL"] = "trace"
+      // Of the environment, which would win, only where it is asked for.
+      var bare = site
+      bare.settings["ROSTERD_UPSTREAM_BASE_URL"] = nil
+      for text in bad {
+        try write(text)
+        for command in ["run", "check", "sync"] {
+          let outcome = try await bare.rosterd(command, "--config", file)
+          #expect(outcome.exit == 78, "\(text)")
+          shown.add("\(command) with \(text.prefix(30))", outcome)
+        }
+      }
+      for (name, value) in [
+        ("ROSTERD_UPSTREAM_HEADERS", "{\"X-Api-Key\" = \"\(key)\""), ("ROSTERD_UPSTREAM_HEADERS", key),
+        ("ROSTERD_UPSTREAM_BASE_URL", "https://user:\(key)@example"), ("ROSTERD_AUTH_REFRESH_TOKEN", key),
+      ] {
+        shown.add(name, try await site.rosterd("check", with: [name: value]))
+      }
+      try write(good)
+      let check = try await site.rosterd("check", "--config", file)
+      #expect(check.exit == 0 && check.output.contains("X-Api-Key"))
+      shown.add("check", check)
+      try await site.withDaemon(["run", "--config", file]) { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        for text in bad where !text.contains("base_url") {
+          try write(text)
+          daemon.signal(SIGHUP)
+          try #require(await notify.first { $0.contains("RELOADING=1") } != nil)
+          let told = try #require(await notify.first { $0.contains("READY=1") })
+          shown.add("STATUS", told)
+          shown.add("status", try await StatusClient(socket: site.socket).send("GET", "/v1/status").body)
+          #expect(try await site.status().config.lastError != nil, "\(text)")
+        }
+        var events: [UInt8] = []
+        var refused = 0
+        try await StatusClient(socket: site.socket).follow(after: "0") { event in
+          events += event.data.utf8
+          if event.name == "config.refused" { refused += 1 }
+          return refused < bad.count { !$0.contains("base_url") }
+        }
+        shown.add("events", events)
+        daemon.signal(SIGTERM)
+        shown.add("rosterd", try await daemon.end())
+      }
+      shown.addFiles(of: site, "at last")
+      for (place, bytes) in shown.places {
+        for needle in Needle.forms(of: String(key.dropFirst("configured-".count))) where needle.isIn(bytes) {
+          Issue.record("\(place) holds the secret: …\(needle.surroundings(in: bytes))…")
+        }
+      }
+    }
   }
 
   private func search(_ shown: Shown, for site: Site, _ key: String) throws {

@@ -64,12 +64,14 @@ struct Site: Sendable {
   }
 
   /// Runs the daemon from READY on; one that still runs at the end of `body` is killed.
-  func withDaemon(_ body: (Program, NotifySocket) async throws -> Void) async throws {
+  func withDaemon(
+    _ arguments: [String] = ["run"], _ body: (Program, NotifySocket) async throws -> Void
+  ) async throws {
     let path = "\(folder)/notify-\(UInt32.random(in: 0 ... .max))"
     let notify = try NotifySocket(path: path)
     defer { notify.close() }
     let daemon = try Program(
-      try Program.built("rosterd"), ["run"], environment: settings.merging(["NOTIFY_SOCKET": path]) { $1 },
+      try Program.built("rosterd"), arguments, environment: settings.merging(["NOTIFY_SOCKET": path]) { $1 },
       ended: notify.close)
     try #require(await notify.first { $0.contains("READY=1") } != nil, "\(daemon.complaints)")
     try await body(daemon, notify)

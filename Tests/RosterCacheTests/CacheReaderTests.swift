@@ -65,7 +65,8 @@ struct CacheReaderTests {
 
   @Test("Words are parted as the index parts them")
   func words() {
-    #expect(SearchWords.query("C-137, Ra\u{301}z") == "\"C\"* \"137\"* \"Ra\u{301}z\"*")
+    #expect(SearchWords.query("C-137, Ra\u{301}z") == "\"137\"* \"C\"* \"Ra\u{301}z\"*")
+    #expect(SearchWords.query("a A a") == "\"A\"* \"a\"*")
     #expect(SearchWords.query(" -\" \u{301} ") == nil)
   }
 
@@ -83,6 +84,37 @@ struct CacheReaderTests {
     #expect(found.json.contains(#""kind":"changed","at":""# + noon.rfc3339 + #"","before":{"id":1,"name":"Name 1","#))
     #expect(try reader.character(id: 2) == nil)
     #expect(try reader.recent(limit: 1).map(\.id) == [2])
+  }
+
+  @Test("Who is gone is told apart from who never was, an empty cache from a snapshot")
+  func absences() async throws {
+    let cache = try await folder.open()
+    let reader = try CacheReader(path: folder.cache)
+    #expect(try !reader.hasSnapshot() && !reader.characters().hasSnapshot)
+    _ = try await cache.sync(paged((1...10).map { character($0) }))
+    _ = try await cache.sync(paged((1...9).map { character($0) }))
+    #expect(try reader.hasSnapshot() && reader.characters().hasSnapshot)
+    #expect(try reader.removal(of: 10)?.sync == 2)
+    #expect(try reader.removal(of: 9) == nil && reader.removal(of: 11) == nil)
+    await cache.close()
+  }
+
+  @Test(
+    "A cache that lacks a table is damaged, one that was never finished is too old, one of another program is neither",
+    arguments: [
+      ("DROP TABLE changes", "damaged"), ("PRAGMA user_version = 0", "older"), ("PRAGMA user_version = 2", "newer"),
+      ("PRAGMA application_id = 1", "another program"),
+    ])
+  func unfit(sql: String, words: String) async throws {
+    let cache = try await folder.open()
+    await cache.close()
+    let writer = try Database(path: folder.cache, access: .writer)
+    try writer.execute(sql)
+    try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    writer.close()
+    let failure = #expect(throws: Failure.self) { _ = try CacheReader(path: folder.cache) }
+    #expect(failure?.exit == .cannotWrite && failure?.cause.contains(words) == true, "\(String(describing: failure))")
+    #expect(failure?.step == "read the cache" && failure?.hint != nil)
   }
 
   @Test("A cache that is not there is told with a hint")

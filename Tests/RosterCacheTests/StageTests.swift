@@ -31,6 +31,25 @@ struct StageTests {
     await next.close()
   }
 
+  @Test("5: a cache that was put back has another feed: ids of changes that were followed are not given out again")
+  func putBack() async throws {
+    let cache = try await folder.open()
+    _ = try await cache.sync(paged((1...4).map { character($0) }))
+    await cache.close()
+    let backup = try folder.bytes()
+    let feed = try folder.ask("SELECT feed FROM cache_info")
+    let second = try await folder.open()
+    _ = try await second.sync(paged((1...4).map { character($0, "!") }))
+    await second.close()
+    #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
+    try CacheFile.remove(folder.cache)
+    try folder.write(backup)
+    let third = try await folder.open()
+    #expect(try folder.ask("SELECT name FROM characters WHERE id = 1") == ["Name 1"])
+    #expect(try folder.ask("SELECT feed FROM cache_info") != feed)
+    await third.close()
+  }
+
   @Test("P6: discarded pages take their validators along; published ones keep theirs unless asked")
   func discard() async throws {
     let cache = try await folder.open()

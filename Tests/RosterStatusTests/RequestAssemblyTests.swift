@@ -24,11 +24,10 @@ import Testing
 
   @Test("S2: a head of 16 KiB is taken, a longer one is 431, whether it ends or not")
   func longHeads() {
-    let rest = "GET/".utf8.count + "x".utf8.count
     for (size, refused) in [(16 * 1024, nil), (16 * 1024 + 1, 431)] as [(Int, Int?)] {
       var assembly = RequestAssembly()
-      let field = Request.Header("x", String(repeating: "y", count: size - rest))
-      #expect(status(assembly.head(StatusRequest("GET", "/", headers: [field]), named: true)) == refused)
+      assembly.arrived(size)
+      #expect(status(assembly.head(StatusRequest("GET", "/"), named: true)) == refused)
 
       var endless = RequestAssembly()
       endless.arrived(size)

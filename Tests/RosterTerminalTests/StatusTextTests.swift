@@ -30,11 +30,10 @@ import Testing
   func idle() {
     #expect(
       StatusText(status, width: 80).text == """
-        ● idle: 826 characters, verified at 2026-01-01T11:59:56.800Z; next sync at
-          2026-01-01T12:14:57.000Z
+        ● idle: 826 characters, verified 3.2 s ago; next sync in 14 min 57 s
                data  826 characters in 42 pages, verified 3.2 s ago, published 1 h ago
-              token  valid (oauth2_refresh), expires in 58 min; 1 refresh, the last 2
-                     min ago; 7 joined; 1 avoided
+              token  valid (oauth2_refresh), expires in 58 min; 1 refresh, the last
+                     2 min ago; 7 joined; 1 avoided
           last sync  sync 17 unchanged 3.2 s ago in 0.4 s: 42 pages, 826 characters; 42
                      requests, 42 not modified
           next sync  in 14 min 57 s
@@ -59,6 +58,20 @@ import Testing
     #expect(lines[0] == "◐ syncing: 21 of 42 pages")
     #expect(lines[2] == "   progress  ━━━━━━━━━━━━━━━━━━━───────────────────  21/42 pages  420 characters")
     #expect(!lines.contains { $0.contains("next sync") })
+  }
+
+  @Test("rosterctl status: the reason of a failed sync stands at the top, once")
+  func degraded() {
+    var status = status
+    var last = SyncReport(id: 18, startedAt: "2026-01-01T11:59:56.400Z", outcome: .failed)
+    last.finishedAt = "2026-01-01T11:59:56.800Z"
+    last.error = "cannot pull page 3: upstream answered 403"
+    status.state = .degraded
+    status.message = "degraded: sync 18 failed: cannot pull page 3: upstream answered 403"
+    status.sync.last = last
+    let text = StatusText(status, width: 100).text
+    #expect(text.hasPrefix("▲ degraded: sync 18 failed: cannot pull page 3: upstream answered 403\n"))
+    #expect(text.contains("last sync  sync 18 failed 3.2 s ago in 0.4 s: 0 pages, 0 characters; 0 requests\n"))
   }
 
   @Test("rosterctl status: before the first snapshot it says so")

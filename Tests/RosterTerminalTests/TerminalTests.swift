@@ -19,8 +19,10 @@ import Testing
   @Test("A terminal is interactive, coloured, and as wide as it says")
   func terminal() throws {
     try withTerminal(columns: 132) { descriptor in
-      let plain = Terminal(isInteractive: true, columns: 132, colour: false)
-      #expect(Terminal.of(descriptor, environment: [:]) == Terminal(isInteractive: true, columns: 132, colour: true))
+      let plain = Terminal(isInteractive: true, columns: 132, colour: false, limit: 132)
+      #expect(
+        Terminal.of(descriptor, environment: [:])
+          == Terminal(isInteractive: true, columns: 132, colour: true, limit: 132))
       #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "1"]) == plain)
       #expect(Terminal.of(descriptor, environment: ["TERM": "dumb"]) == plain)
       #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "", "COLUMNS": "5"]).columns == 20)
@@ -33,5 +35,6 @@ import Testing
     #expect(Glibc.pipe(&ends) == 0)
     defer { for end in ends { close(end) } }
     #expect(Terminal.of(ends[1], environment: [:]) == Terminal(isInteractive: false, columns: 80, colour: false))
+    #expect(Terminal.of(ends[1], environment: ["COLUMNS": "60"]).limit == 60)
   }
 }

@@ -10,6 +10,7 @@ import Testing
       (7500, "2 h 5 min"), (273_600, "3 d 4 h"), (-1, "0.0 s"),
     ]
     for (seconds, text) in spans { #expect(Words.span(seconds) == text) }
+    #expect(Words.took(0.0124) == "12 ms" && Words.took(0.43) == "0.4 s" && Words.took(-1) == "0 ms")
   }
 
   @Test("Ranges gather neighbours, in order and once")
@@ -28,6 +29,7 @@ import Testing
   @Test("Lines break at spaces; a long word stays whole")
   func wraps() {
     #expect("one two three".wrapped(7) == ["one two", "three"])
+    #expect("since 11 min 55 s, or so".wrapped(8) == ["since", "11 min", "55 s, or", "so"])
     #expect("see /var/lib/rosterd/roster.db now".wrapped(8) == ["see", "/var/lib/rosterd/roster.db", "now"])
   }
 }

@@ -1,0 +1,72 @@
+import Glibc
+
+/// Where another program looks for the daemon's socket or its cache: what the environment says, the configuration file, the daemon's own defaults.
+package struct Whereabouts: Sendable, Equatable {
+  /// Why the configuration file had no say.
+  package enum Doubt: Sendable, Equatable {
+    /// Usual for one who may use the socket and not read the file: of interest where nothing is at the path.
+    case unreadable(String)
+    /// Somebody has to mend it: of interest always, since the daemon may be elsewhere.
+    case bad(String)
+
+    /// A clause.
+    package var text: String {
+      switch self {
+      case .unreadable(let text), .bad(let text): text
+      }
+    }
+  }
+
+  package var path: String
+  package var doubt: Doubt?
+
+  package static func socket(environment: [String: String], isRoot: Bool = geteuid() == 0) -> Self {
+    find("status.socket", \.status.socket, environment, isRoot)
+  }
+
+  package static func cache(environment: [String: String], isRoot: Bool = geteuid() == 0) -> Self {
+    find("cache.path", \.cache.path, environment, isRoot)
+  }
+
+  private static func find(
+    _ key: String, _ field: KeyPath<Configuration, String>, _ environment: [String: String], _ isRoot: Bool
+  ) -> Self {
+    let variable = ConfigurationKey.all.first { $0.name == key }?.variable ?? ""
+    let own = Defaults(environment: environment, isRoot: isRoot)
+    if let named = environment[variable] {
+      return Self(path: named.isEmpty ? filled(Configuration(), own)[keyPath: field] : named)
+    }
+    let mine = place(key, field, own)
+    // A user without a daemon of their own asks the system's.
+    let system = Defaults.system
+    guard own.configurationFile != system.configurationFile, !isThere(own.configurationFile), !isThere(mine.path)
+    else { return mine }
+    let theirs = place(key, field, system)
+    return isThere(theirs.path) || isThere(system.configurationFile) ? theirs : mine
+  }
+
+  /// What the file says of this key alone: it need not be good in all others.
+  private static func place(_ key: String, _ field: KeyPath<Configuration, String>, _ defaults: Defaults) -> Self {
+    let file = defaults.configurationFile
+    var reader = ConfigurationReader()
+    reader.readFile(file, mustExist: false)
+    let path = filled(reader.configuration, defaults)[keyPath: field]
+    if access(file, R_OK) != 0, errno != ENOENT, errno != ENOTDIR {
+      let cause = SystemError.last.text
+      return Self(path: path, doubt: .unreadable("\(file) cannot be read (\(cause)): \(key) was taken to be \(path)"))
+    }
+    let fault = reader.faults.first { $0.key == key || !reader.isParsed }
+    return Self(path: path, doubt: fault.map { .bad("\($0): \(key) was taken to be \(path)") })
+  }
+
+  private static func filled(_ configuration: Configuration, _ defaults: Defaults) -> Configuration {
+    var configuration = configuration
+    configuration.fillIn(defaults)
+    return configuration
+  }
+
+  /// Also where it cannot be looked at.
+  private static func isThere(_ path: String) -> Bool {
+    access(path, F_OK) == 0 || errno == EACCES
+  }
+}

@@ -1,0 +1,159 @@
+internal import RosterModel
+
+/// The document at `/openapi.json`. Text of the program, not a file beside it: what is installed cannot differ from what answers.
+enum OpenAPI {
+  /// OpenAPI 3.1.1 (spec.openapis.org/oas/v3.1.1), made when somebody asks, so that it costs no memory in between.
+  static var document: String {
+    """
+    {
+    "openapi": "3.1.1",
+    "info": {
+    "title": "rosterd",
+    "version": "\(rosterdVersion)",
+    "summary": "What a rosterd daemon does, and a way to ask it for a sync.",
+    "description": "\(introduction)",
+    "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+    },
+    "servers": [{"url": "http://localhost", "description": "The Unix socket of status.socket."}],
+    "paths": \(paths),
+    "components": {
+    "parameters": \(parameters),
+    "responses": \(responses),
+    "schemas": \(OpenAPISchemas.all)
+    }
+    }
+
+    """
+  }
+
+  private static let introduction: StaticString =
+    """
+    HTTP/1.1 on a Unix socket: curl --unix-socket /run/rosterd/status.sock http://localhost/v1/status. \
+    Whoever may open the socket may read. Errors are application/problem+json (RFC 9457). A path that is not \
+    listed is 404, another method than those listed is 405 with Allow. Objects gain fields in later versions; none is taken away.
+    """
+
+  private static let paths: StaticString = #"""
+    {
+    "/v1/status": {
+      "get": {"operationId": "getStatus", "summary": "State, message, cache, syncs, token, configuration. Never waits for the database or for upstream.",
+        "responses": {"200": {"$ref": "#/components/responses/Status"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
+      "head": {"operationId": "headStatus", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
+    "/v1/syncs": {
+      "get": {"operationId": "listSyncs", "summary": "The latest syncs, newest first; the one that runs too.",
+        "parameters": [{"$ref": "#/components/parameters/Limit"}],
+        "responses": {"200": {"$ref": "#/components/responses/Syncs"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}, "503": {"$ref": "#/components/responses/Unavailable"}}},
+      "head": {"operationId": "headSyncs", "summary": "The head of GET.", "parameters": [{"$ref": "#/components/parameters/Limit"}],
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
+    "/v1/events": {
+      "get": {"operationId": "followEvents", "summary": "Server-Sent Events, until the client or the daemon ends the stream.",
+        "description": "Each has id, event and data; data is one of #/components/schemas/Event. A reader for whom more than 256 KiB wait is dropped, and comes back with Last-Event-ID. A gap is told by a leading events.lost, which has no id.",
+        "parameters": [{"$ref": "#/components/parameters/LastEventID"}],
+        "responses": {"200": {"$ref": "#/components/responses/Events"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
+      "head": {"operationId": "headEvents", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
+    "/v1/sync": {
+      "post": {"operationId": "startSync", "summary": "Starts a sync, or joins the one that runs.",
+        "description": "For root and the daemon's own user, as the kernel tells (SO_PEERCRED).",
+        "requestBody": {"required": false, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/SyncRequest"}}}},
+        "responses": {"202": {"$ref": "#/components/responses/Accepted"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "403": {"$ref": "#/components/responses/Forbidden"},
+          "405": {"$ref": "#/components/responses/MethodNotAllowed"}, "408": {"$ref": "#/components/responses/RequestTimeout"},
+          "413": {"$ref": "#/components/responses/ContentTooLarge"}, "431": {"$ref": "#/components/responses/HeadTooLarge"},
+          "503": {"$ref": "#/components/responses/Unavailable"}}}
+    },
+    "/metrics": {
+      "get": {"operationId": "getMetrics", "summary": "Metrics in Prometheus' text format 0.0.4.",
+        "responses": {"200": {"$ref": "#/components/responses/Metrics"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
+      "head": {"operationId": "headMetrics", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
+    "/healthz": {
+      "get": {"operationId": "getHealth", "summary": "200 while the daemon's loop is alive.",
+        "responses": {"200": {"$ref": "#/components/responses/OK"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}, "503": {"$ref": "#/components/responses/Unavailable"}}},
+      "head": {"operationId": "headHealth", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
+    "/readyz": {
+      "get": {"operationId": "getReadiness", "summary": "200 once there is a snapshot, verified not longer than max_age ago.",
+        "parameters": [{"$ref": "#/components/parameters/MaxAge"}],
+        "responses": {"200": {"$ref": "#/components/responses/OK"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}, "503": {"$ref": "#/components/responses/Unavailable"}}},
+      "head": {"operationId": "headReadiness", "summary": "The head of GET.", "parameters": [{"$ref": "#/components/parameters/MaxAge"}],
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
+    "/openapi.json": {
+      "get": {"operationId": "getOpenAPI", "summary": "This document.",
+        "responses": {"200": {"$ref": "#/components/responses/OpenAPI"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
+      "head": {"operationId": "headOpenAPI", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    }
+    }
+    """#
+
+  private static let parameters: StaticString = #"""
+    {
+    "Limit": {"name": "limit", "in": "query", "description": "How many.",
+      "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20}},
+    "MaxAge": {"name": "max_age", "in": "query", "description": "How long ago the snapshot may have been verified at most; without it any will do.",
+      "schema": {"$ref": "#/components/schemas/Duration"}, "example": "1h"},
+    "LastEventID": {"name": "Last-Event-ID", "in": "header", "description": "Go on after this event; without it: from now on.",
+      "schema": {"type": "string"}}
+    }
+    """#
+
+  private static let responses: StaticString = #"""
+    {
+    "Status": {"description": "What the daemon does, or what is wrong and what to do.",
+      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}}},
+    "Syncs": {"description": "The latest syncs.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Syncs"}}}},
+    "Events": {"description": "The stream.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+    "Accepted": {"description": "The sync that runs from now on, or ran already.",
+      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Accepted"}}}},
+    "Metrics": {"description": "The metrics.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    "OpenAPI": {"description": "This document.", "content": {"application/json": {"schema": {"type": "object"}}}},
+    "OK": {"description": "Yes.", "content": {"text/plain": {"schema": {"const": "ok\n"}}}},
+    "BadRequest": {"description": "No HTTP, or a parameter or body that is not what it must be; detail says which.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    "Forbidden": {"description": "For root and the daemon's own user only.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    "MethodNotAllowed": {"description": "Another method than Allow names.",
+      "headers": {"Allow": {"required": true, "schema": {"type": "string"}}},
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    "RequestTimeout": {"description": "The request was not complete after 10 s.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    "ContentTooLarge": {"description": "A body over 64 KiB.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    "HeadTooLarge": {"description": "A head over 16 KiB.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    "Unavailable": {"description": "Not now; detail says why.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    "Problem": {"description": "Any other error: 404 for a path that is not here, 500 for a defect.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    }
+    """#
+}

@@ -1,0 +1,109 @@
+/// One character and its history, for people.
+package struct CharacterText: Sendable {
+  /// A row of `changes`.
+  package struct Change: Sendable {
+    package var sync: Int64
+    package var kind: String
+    package var at: String
+    /// JSON objects.
+    package var before: String?
+    package var after: String?
+
+    package init(sync: Int64, kind: String, at: String, before: String?, after: String?) {
+      self.sync = sync
+      self.kind = kind
+      self.at = at
+      self.before = before
+      self.after = after
+    }
+  }
+
+  private let character: String
+  private let columns: [String: String]
+  private let changes: [Change]
+  private let width: Int
+  private let colour: Bool
+
+  /// - Parameters:
+  ///   - character: the JSON of `rosterctl character`.
+  ///   - changes: oldest first.
+  ///   - width: nil: nobody's terminal, so no line is broken.
+  package init(_ character: String, changes: [Change], width: Int?, colour: Bool = false) {
+    self.character = character
+    columns = Dictionary(JSONMembers.of(character).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    self.changes = changes
+    self.width = width ?? .max / 2
+    self.colour = colour
+  }
+
+  package var text: String {
+    let rows = Rows(width: width, colour: colour)
+    let head = "\(value("name").printable) (\(columns["id"] ?? ""))".wrapped(width)
+    return head.map { $0.toned(.strong, colour) + "\n" }.joined()
+      + ["status", "species", "type", "gender"].map { rows.row($0, filled(value($0))) }.joined()
+      + rows.row("origin", place("origin")) + rows.row("location", place("location"))
+      + ["image", "url", "created"].map { rows.row($0, filled(value($0))) }.joined()
+      + rows.row("episodes", lines: episodes) + extra(rows)
+      + rows.row("first seen", "sync \(columns["first_sync"] ?? "")")
+      + rows.row("changed", "sync \(columns["changed_sync"] ?? "")") + history
+  }
+
+  private func value(_ column: String) -> String { columns[column].flatMap(JSONMembers.text) ?? "" }
+
+  private func filled(_ text: String) -> String? { text.isEmpty ? nil : text }
+
+  private func place(_ name: String) -> String? {
+    filled([value("\(name)_name"), value("\(name)_url")].filter { !$0.isEmpty }.joined(separator: "  "))
+  }
+
+  private var episodes: [String] {
+    let urls = CharacterDiff.episodes(of: character).map(\.printable)
+    if urls.isEmpty { return ["none"] }
+    guard let (folder, ranges) = Self.numbered(urls) else { return urls }
+    return "\(urls.count): \(folder)\(ranges)".wrapped(width - Rows.indent)
+  }
+
+  /// `https://…/episode/` and `1–3, 7`, where they are numbered upwards below one folder.
+  private static func numbered(_ urls: [String]) -> (folder: String, ranges: String)? {
+    let parts = urls.map { url in
+      let slash = url.lastIndex(of: "/").map(url.index(after:)) ?? url.startIndex
+      return (folder: url[..<slash], name: url[slash...])
+    }
+    let numbers = parts.compactMap { part in Int(part.name).flatMap { String($0) == part.name ? $0 : nil } }
+    guard numbers.count == urls.count, Set(parts.map(\.folder)).count == 1,
+      zip(numbers, numbers.dropFirst()).allSatisfy(<)
+    else { return nil }
+    return (String(parts[0].folder), Words.ranges(numbers))
+  }
+
+  private func extra(_ rows: Rows) -> String {
+    let fields = CharacterDiff.extra(columns["extra"] ?? "", below: "extra")
+    let lines = fields.flatMap { name, value in
+      "\(name.dropFirst("extra.".count)): \(value)".printable.wrapped(width - Rows.indent)
+    }
+    return lines.isEmpty ? "" : rows.row("extra", lines: lines)
+  }
+
+  // MARK: History
+
+  private var history: String {
+    if changes.isEmpty { return "\nNo change is recorded.\n" }
+    return "\nHistory, the latest change first\n" + changes.reversed().map(entry).joined()
+  }
+
+  private func entry(_ change: Change) -> String {
+    let tone: Tone = change.kind == "removed" ? .bad : change.kind == "added" ? .good : .busy
+    let head = "\(change.at)  " + change.kind.toned(tone, colour) + " by sync \(change.sync)\n"
+    guard let before = change.before, let after = change.after else { return head }
+    let diff = CharacterDiff(before: before, after: after)
+    let fields = diff.fields.map { "\($0.name): \($0.before ?? "(none)") → \($0.after ?? "(none)")" }
+    let episodes =
+      diff.addedEpisodes.map { "+ episode \($0)" } + diff.removedEpisodes.map { "− episode \($0)" }
+      + (diff.isReordered ? ["episodes: in another order"] : [])
+    return head + (fields + episodes).flatMap(indented).map { $0 + "\n" }.joined()
+  }
+
+  private func indented(_ text: String) -> [String] {
+    text.printable.wrapped(width - 4).enumerated().map { ($0 == 0 ? "  " : "    ") + $1 }
+  }
+}

@@ -1,0 +1,48 @@
+extension String {
+  /// Without what would steer a terminal: controls, line ends, and marks that turn the direction of what follows (UAX 9 §2).
+  var printable: String {
+    guard unicodeScalars.contains(where: Self.steers) else { return self }
+    return String(String.UnicodeScalarView(unicodeScalars.map { Self.steers($0) ? "\u{FFFD}" : $0 }))
+  }
+
+  /// The cells of a terminal that it takes.
+  var cells: Int { reduce(0) { $0 + Self.cells(of: $1) } }
+
+  /// At most so many cells, with `…` where something is missing.
+  func cut(to width: Int) -> String {
+    guard cells > width else { return self }
+    var room = width - 1
+    let kept = prefix { character in
+      room -= Self.cells(of: character)
+      return room >= 0
+    }
+    return kept + "…"
+  }
+
+  private static func steers(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: true
+    default: (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+    }
+  }
+
+  private static func cells(of character: Swift.Character) -> Int {
+    let scalars = character.unicodeScalars
+    if scalars.contains(where: { $0 == "\u{FE0F}" || $0.properties.isEmojiPresentation }) { return 2 }
+    return scalars.map { cells(of: $0) }.max() ?? 0
+  }
+
+  private static func cells(of scalar: Unicode.Scalar) -> Int {
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: 0
+    default: wide.contains { $0.contains(scalar.value) } ? 2 : 1
+    }
+  }
+
+  /// What is wide or full-width in every font (UAX 11, East_Asian_Width W and F), in blocks.
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
+    0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x17000...0x18CFF, 0x1B000...0x1B2FF,
+    0x20000...0x3FFFD,
+  ]
+}

@@ -1,0 +1,79 @@
+internal import FoundationEssentials
+package import RosterModel
+
+/// The latest syncs, for people: when, how they ended, how long they took, what they brought.
+package struct SyncTable: Sendable {
+  private let reports: [SyncReport]
+
+  /// - Parameter reports: the latest first.
+  package init(_ reports: [SyncReport]) {
+    self.reports = reports
+  }
+
+  /// Lines of at most `width` cells, each with its end; the reasons of syncs that were not all well stand below them. nil: nobody's terminal, so nothing is cut.
+  package func text(width: Int?, colour: Bool = false) -> String {
+    let lines = table.lines(width: width, colour: colour)
+    return zip(lines, [[]] + reports.map { Self.reason($0, width) })
+      .map { ([$0] + $1).map { $0 + "\n" }.joined() }.joined()
+  }
+
+  private static func reason(_ report: SyncReport, _ width: Int?) -> [String] {
+    guard let error = report.error else { return [] }
+    return error.printable.wrapped((width ?? .max / 2) - indent.count).map { indent + $0 }
+  }
+
+  private static let indent = "    "
+  private static let longestBar = 20
+
+  private var table: Table {
+    let longest = reports.compactMap(\.seconds).max() ?? 0
+    return Table(
+      columns: [
+        Table.Column(name: "SYNC", isNumber: true), Table.Column(name: "OUTCOME"),
+        Table.Column(name: "TOOK", isNumber: true), Table.Column(name: "STARTED (UTC)"),
+        Table.Column(name: "CHANGES"),
+        Table.Column(name: "CHARACTERS", isNumber: true), Table.Column(name: "REQUESTS", isNumber: true),
+        Table.Column(name: "DURATION"),
+      ],
+      rows: reports.map { Self.row($0, longest) })
+  }
+
+  private static func row(_ report: SyncReport, _ longest: Double) -> [Table.Cell] {
+    let share = longest > 0 ? (report.seconds ?? 0) / longest : 0
+    return [
+      Table.Cell(text: String(report.id)), Table.Cell(text: report.outcome.rawValue, tone: tone(report)),
+      Table.Cell(text: report.seconds.map(Words.took) ?? ""), Table.Cell(text: started(report)),
+      Table.Cell(text: changes(report)),
+      Table.Cell(text: String(report.characters)), Table.Cell(text: String(report.requests)),
+      Table.Cell(text: String(repeating: "▪", count: Int((share * Double(longestBar)).rounded(.up))), tone: .faint),
+    ]
+  }
+
+  /// `2026-01-01 12:00:00`.
+  private static func started(_ report: SyncReport) -> String {
+    String(report.startedAt.prefix(19)).split(separator: "T").joined(separator: " ")
+  }
+
+  private static func tone(_ report: SyncReport) -> Tone {
+    switch report.outcome {
+    case .published, .unchanged: report.error == nil ? .good : .busy
+    case .failed: .bad
+    case .running: .busy
+    case .cancelled, .interrupted: .plain
+    }
+  }
+
+  private static func changes(_ report: SyncReport) -> String {
+    [
+      ("+", report.added, ""), ("~", report.changed, ""), ("−", report.removed, ""), ("", report.rejected, " rejected"),
+    ].filter { $0.1 > 0 }.map { "\($0.0)\($0.1)\($0.2)" }.joined(separator: " ")
+  }
+}
+
+extension SyncReport {
+  /// nil while it runs.
+  var seconds: Double? {
+    guard let start = Date(rfc3339: startedAt), let end = finishedAt.flatMap(Date.init(rfc3339:)) else { return nil }
+    return max(0, end.timeIntervalSince(start))
+  }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import RosterCache
+import RosterModel
+import RosterTerminal
+
+struct ListCharacters: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "characters",
+    abstract: "Lists or searches the cache, 20 characters a page; needs no running daemon.")
+
+  @OptionGroup var daemon: DaemonOptions
+  @Option(
+    name: .customLong("search"), parsing: .unconditional,
+    help: "Words that each must occur, whole or as a beginning, in name, species, type, origin or location.")
+  var words = ""
+  @Option(help: "Which page, from 1.") var page = 1
+  @Flag(help: "Print JSON.") var json = false
+
+  func validate() throws {
+    guard page >= 1 else { throw ValidationError("--page must be 1 or more") }
+  }
+
+  func run() async throws {
+    let listing = try daemon.reader().characters(search: words, page: page)
+    if json { return Output.standard.write(listing.json + "\n") }
+    guard !listing.characters.isEmpty else { return Output.error.write(Self.nothing(listing, words) + "\n") }
+    let terminal = Output.standard.terminal
+    let table = CharacterTable(listing.characters.map(\.character))
+    Output.standard.write(table.text(width: terminal.limit, colour: terminal.colour))
+    let found = listing.total == 1 ? "1 character" : "\(listing.total) characters"
+    if listing.pages > 1 { Output.standard.write("page \(listing.page) of \(listing.pages), \(found)\n") }
+  }
+
+  private static func nothing(_ listing: CacheReader.Listing, _ words: String) -> String {
+    if listing.total > 0 {
+      return listing.pages == 1 ? "there is only one page" : "there are only \(listing.pages) pages"
+    }
+    if !listing.hasSnapshot { return "the cache holds no snapshot yet: no sync has been published" }
+    return words.isEmpty ? "upstream has no characters" : "no character has all these words"
+  }
+}

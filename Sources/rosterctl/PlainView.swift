@@ -1,0 +1,41 @@
+import FoundationEssentials
+import RosterModel
+import RosterStatus
+import RosterTerminal
+
+/// `rosterctl watch` for a pipe or a file: lines, each of what has just happened.
+struct PlainView {
+  let feed: WatchFeed
+
+  /// Enough to see how long a sync usually takes.
+  private static let latest = 5
+
+  func run() async throws {
+    for report in try await feed.syncs(Self.latest).reversed() where report.finishedAt != nil {
+      print(WatchLine.line(report))
+    }
+    print(try await feed.status())
+    var line = WatchLine()
+    var isGone = false
+    let start = ContinuousClock.now
+    try await feed.follow(
+      opened: {
+        if isGone { print(try await feed.status()) }
+        isGone = false
+      },
+      gone: { failure in
+        if !isGone { print("\(Date().rfc3339)  the daemon is gone, waiting for it: \(failure.cause)") }
+        isGone = true
+      },
+      each: { event in
+        let text = line.line(name: event.name, data: event.data, seconds: (ContinuousClock.now - start).seconds)
+        if let text { print(text) }
+      })
+  }
+
+  private func print(_ status: DaemonStatus) {
+    print("\(Date().rfc3339)  rosterd \(status.version), pid \(status.pid): \(status.message)")
+  }
+
+  private func print(_ line: String) { Output.standard.write(line + "\n") }
+}

@@ -1,0 +1,189 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterTestSupport
+import Testing
+
+/// `rosterctl characters` and `rosterctl character`, which read the cache that the real rosterd has written.
+@Suite(.timeLimit(.minutes(1))) struct CharacterTests {
+  private struct Listing: Decodable {
+    struct Entry: Decodable {
+      var id: Int64
+      var name: String
+      var episodes: [String]
+    }
+    var page: Int
+    var pages: Int
+    var total: Int
+    var characters: [Entry]
+  }
+
+  private struct Detail: Decodable {
+    struct Change: Decodable {
+      struct State: Decodable { var name: String }
+      var kind: String
+      var before: State?
+      var after: State?
+    }
+    var character: Listing.Entry
+    var changes: [Change]
+  }
+
+  private func rosterctl(_ site: Site, _ arguments: String..., columns: Int? = nil) async throws -> Program.Outcome {
+    var environment = ["ROSTERD_CACHE_PATH": site.cache]
+    if let columns { environment["COLUMNS"] = "\(columns)" }
+    return try await Program.run(try Program.built("rosterctl"), arguments, environment: environment)
+  }
+
+  private func list(_ site: Site, _ words: String) async throws -> Listing {
+    let outcome = try await rosterctl(site, "characters", "--search", words, "--json")
+    try #require(outcome.exit == 0 && outcome.error.isEmpty, "\(words): \(outcome.error)")
+    return try JSONDecoder().decode(Listing.self, from: Data(outcome.output.utf8))
+  }
+
+  @Test(
+    "rosterctl characters: 20 a page, beside a daemon that publishes, after it was killed, by a reader without write permission"
+  )
+  func pages() async throws {
+    try await withSite { site in
+      try await site.withDaemon { daemon, _ in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        let third = try await rosterctl(site, "characters", "--page", "42", "--json")
+        let listing = try JSONDecoder().decode(Listing.self, from: Data(third.output.utf8))
+        #expect(listing.page == 42 && listing.pages == 42 && listing.total == 826)
+        #expect(listing.characters.map(\.id) == Array(821...826))
+        #expect(listing.characters[0].episodes == site.upstream.characters[820].episodes)
+        daemon.signal(SIGKILL)
+        #expect(try await daemon.end().exit == -SIGKILL)
+        #expect(try await list(site, "").total == 826)
+      }
+      guard getuid() == 0 else { try skip("only root can become a stranger") }
+      let program = site.folder + "/rosterctl"
+      try FileManager.default.copyItem(atPath: try Program.built("rosterctl"), toPath: program)
+      for folder in [site.folder, site.folder + "/state"] { chmod(folder, 0o755) }
+      let reader = ["--reuid=65534", "--regid=\(getgid())", "--clear-groups", program, "--cache", site.cache]
+      let outcome = try await Program.run(try Program.tool("setpriv"), reader + ["characters", "--json"])
+      #expect(outcome.exit == 0 && outcome.output.contains(#""total":826"#), "\(outcome.error)")
+      let stranger = ["--reuid=65534", "--regid=65534", "--clear-groups", program, "--cache", site.cache, "characters"]
+      let refused = try await Program.run(try Program.tool("setpriv"), stranger)
+      #expect(refused.exit == 73 && refused.error.contains("Permission denied"))
+    }
+  }
+
+  @Test("rosterctl characters: WORDS are words, whatever they look like")
+  func search() async throws {
+    var characters = Characters.made(40)
+    characters[0].name = "Rick Sánchez"
+    characters[1].name = "Abradolf \"OR\" NEAR( Lincler"
+    characters[2].species = "日本語 キャラクター"
+    try await withSite(Scenario(characters: characters)) { site in
+      _ = try await site.sync()
+      for (words, ids) in [
+        ("rick SANCHEZ", [1]), ("sánch", [1]), ("\"or\" near(", [2]), ("lincler-abradolf", [2]), ("日本", [3]),
+        ("zebra", []), ("rick zebra", []), ("name:rick", []), ("rick NOT sanchez", []),
+      ] {
+        #expect(try await list(site, words).characters.map(\.id) == ids.map(Int64.init), "\(words)")
+      }
+      for words in ["", "*", "--", "--json", "^ : ( ) -", "🚀", "'; DROP TABLE characters; --", "\n\t"] {
+        _ = try await list(site, words)
+      }
+      let long = String(repeating: "a ", count: 60_000)
+      #expect(try await list(site, long).pages >= 0)
+      #expect(try await list(site, "*").total == 40)
+    }
+  }
+
+  @Test("rosterctl characters: a table as wide as the terminal; clear words where there is nothing to show")
+  func table() async throws {
+    try await withSite(.pages(2)) { site in
+      let none = try await rosterctl(site, "characters")
+      #expect(none.exit == 73 && none.error.contains("there is no cache yet") && none.output.isEmpty)
+      _ = try await site.sync()
+      for columns in [20, 40, 80] {
+        let lines = try await rosterctl(site, "characters", columns: columns).output.split(separator: "\n")
+        #expect(lines.count == 22 && lines[0].hasPrefix("ID  NAME"))
+        #expect(lines.dropLast().allSatisfy { $0.count <= columns })
+        #expect(lines.last == "page 1 of 2, 40 characters")
+      }
+      let beyond = try await rosterctl(site, "characters", "--page", "3")
+      #expect(beyond.exit == 0 && beyond.error == "there are only 2 pages\n" && beyond.output.isEmpty)
+      let nobody = try await rosterctl(site, "characters", "--search", "zebra")
+      #expect(nobody.exit == 0 && nobody.error == "no character has all these words\n")
+    }
+  }
+
+  @Test("rosterctl character: its history as it was, numbers as they were written; who is gone, who never was")
+  func detail() async throws {
+    try await withSite(.pages(1)) { site in
+      _ = try await site.sync()
+      site.upstream.update { characters in
+        characters[6].name = "Renamed"
+        characters[6].extra = #"{"rating":1.10,"big":123456789012345678901234567890}"#
+        characters[6].episodes.append("https://localhost/episode/new")
+      }
+      _ = try await site.sync()
+      let json = try await rosterctl(site, "character", "7", "--json")
+      let found = try JSONDecoder().decode(Detail.self, from: Data(json.output.utf8))
+      #expect(found.character.id == 7 && found.changes.map(\.kind) == ["changed"])
+      #expect(found.changes.first?.after?.name == "Renamed" && found.changes.first?.before?.name != "Renamed")
+      #expect(json.output.contains(#""extra":{"big":123456789012345678901234567890,"rating":1.10}"#))
+      let people = try await rosterctl(site, "character", "7", columns: 60)
+      for line in [
+        "Renamed (7)\n", "  extra.rating: (none) → 1.10\n", "  + episode https://localhost/episode/new\n",
+        " → Renamed\n",
+      ] { #expect(people.output.contains(line), "\(people.output)") }
+
+      site.upstream.update { $0.removeLast() }
+      _ = try await site.sync()
+      let gone = try await rosterctl(site, "character", "20", "--json")
+      #expect(gone.exit == 1 && gone.output.isEmpty && gone.error.contains("it was removed by sync 3"))
+      for id in ["99999", "0", "\(Int64.max)"] { #expect(try await rosterctl(site, "character", id).exit == 1) }
+    }
+  }
+
+  @Test(
+    "rosterctl: what is no page and no number is a bad command line",
+    arguments: [
+      ["characters", "--page", "0"], ["characters", "--page=-1"], ["characters", "--page", "9223372036854775808"],
+      ["character", "abc"], ["character", "1.5"], ["character", "9223372036854775808"], ["character"],
+    ])
+  func usage(arguments: [String]) async throws {
+    let outcome = try await Program.run(try Program.built("rosterctl"), arguments)
+    #expect(outcome.exit == 64 && !outcome.error.isEmpty)
+  }
+}
+
+/// How rosterctl finds the cache and the socket.
+@Suite struct WhereaboutsOfRosterctlTests {
+  @Test("rosterctl takes the configuration file's word; one it cannot read or parse is told where it matters")
+  func file() async throws {
+    guard getuid() == 0 else { try skip("only root can become another user") }
+    var template = Array("/tmp/rosterctl-XXXXXX".utf8CString)
+    let home = String(cString: try #require(mkdtemp(&template)))
+    defer { try? FileManager.default.removeItem(atPath: home) }
+    chmod(home, 0o755)
+    let program = home + "/rosterctl"
+    try FileManager.default.copyItem(atPath: try Program.built("rosterctl"), toPath: program)
+    try FileManager.default.createDirectory(atPath: home + "/.config/rosterd", withIntermediateDirectories: true)
+    let file = home + "/.config/rosterd/rosterd.toml"
+    let setpriv = try Program.tool("setpriv")
+    func ask(_ text: String, mode: mode_t = 0o644, _ arguments: String...) async throws -> Program.Outcome {
+      try Data(text.utf8).write(to: URL(filePath: file))
+      chmod(file, mode)
+      return try await Program.run(
+        setpriv, ["--reuid=65534", "--clear-groups", program] + arguments,
+        environment: ["HOME": home, "ROSTERD_NO_SUCH_KEY": "1"])
+    }
+    let named = try await ask("[status]\nsocket = \"/nowhere/s.sock\"\n[cache]\npath = \"/nowhere/r.db\"\n", "status")
+    #expect(named.exit == 3 && named.error.contains("(/nowhere/s.sock)") && !named.error.contains("NO_SUCH_KEY"))
+    let cache = try await ask("[cache]\npath = \"/nowhere/r.db\"\n", "characters")
+    #expect(cache.exit == 73 && cache.error.contains("(/nowhere/r.db)") && !cache.error.contains("note"))
+    let bad = try await ask("[cache\n", "characters")
+    #expect(bad.exit == 73 && bad.error.contains("rosterctl: note: \(file):1: "), "\(bad.error)")
+    let secret = try await ask("", mode: 0o600, "status")
+    #expect(secret.exit == 3 && secret.error.contains("note: \(file) cannot be read (Permission denied)"))
+    let option = try await ask("[cache\n", "characters", "--cache", "/nowhere/o.db")
+    #expect(option.exit == 73 && option.error.contains("(/nowhere/o.db)") && !option.error.contains("note"))
+  }
+}

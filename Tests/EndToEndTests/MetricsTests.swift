@@ -1,0 +1,64 @@
+import FoundationEssentials
+import RosterModel
+import RosterSimulator
+import RosterStatus
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(1))) struct MetricsTests {
+  @Test("Metrics: requests, retries and refreshes agree with what upstream counted, with a fault of each kind")
+  func agree() async throws {
+    let tokens = Scenario.Tokens(flow: .oauth2Refresh, uses: [5])
+    let faults: [Rule] = [
+      .on(.page(2), times: 1, .status(500)), .on(.page(3), times: 2, .status(503)),
+      .on(.page(4), times: 1, .status(429)),
+      .on(.page(5), times: 1, .cut(after: .half, .close)), .on(.page(6), times: 1, .cut(after: .head, .stall)),
+      .on(.page(7), times: 1, .html()), .on(.anyToken, times: 1, .status(502)),
+    ]
+    // One request at a time: which of them meets the dead token is no matter of luck.
+    let settings = ["ROSTERD_SYNC_CONCURRENCY": "1", "ROSTERD_UPSTREAM_TIMEOUT": "1s"]
+    try await withSite(.pages(9, tokens: tokens, rules: faults), settings) { site in
+      try await site.withDaemon { _, _ in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        site.upstream.release()
+        site.upstream.endSession()
+        site.upstream.killAccessTokens()
+        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
+
+        let counts = site.upstream.counts
+        let metrics = try await site.metrics()
+        // What broke off had a status when it left upstream.
+        for (status, brokenOff) in [(200, 2), (401, 0), (429, 0), (500, 0), (503, 0)] {
+          #expect(
+            metrics[#"rosterd_requests_total{code="\#(status)"}"#] == counts.pages(answered: status) - brokenOff,
+            "\(status)")
+        }
+        #expect(metrics[#"rosterd_requests_total{code="error"}"#] == 2)
+        #expect(metrics["rosterd_request_duration_seconds_count"] == counts.pageRequests.count)
+        for (reason, count) in [
+          ("status_500", 1), ("status_503", 2), ("status_429", 1), ("truncated", 1), ("timeout", 1), ("malformed", 1),
+        ] {
+          #expect(metrics[#"rosterd_retries_total{reason="\#(reason)"}"#] == count, "\(reason)")
+        }
+        #expect(metrics.keys.count { $0.hasPrefix("rosterd_retries_total") } == 6)
+        #expect(metrics[#"rosterd_token_refreshes_total{outcome="refreshed"}"#] == counts.tokensGranted)
+        #expect(metrics[#"rosterd_token_refreshes_total{outcome="passing"}"#] == 1)
+        #expect(metrics[#"rosterd_token_refreshes_total{outcome="refused"}"#] == 1)
+        #expect(metrics[#"rosterd_syncs_total{outcome="published"}"#] == 1)
+        #expect(metrics[#"rosterd_syncs_total{outcome="failed"}"#] == 1)
+      }
+    }
+  }
+}
+
+extension Site {
+  /// Whole numbers by their name and labels.
+  fileprivate func metrics() async throws -> [String: Int] {
+    let answer = try await StatusClient(socket: socket).send("GET", "/metrics")
+    let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+    return Dictionary(
+      uniqueKeysWithValues: lines.compactMap { line in
+        let parts = line.split(separator: " ")
+        return Int(parts[1]).map { (String(parts[0]), $0) }
+      })
+  }
+}

@@ -1,0 +1,235 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterStatus
+import Testing
+
+/// SIGHUP to the real program, whose configuration is a file.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ReloadTests {
+  @Test("SIGHUP: interval, concurrency, headers and log level are applied at once, without a restart")
+  func applies() async throws {
+    try await withSite(.pages(12)) { site in
+      try await site.withFile("[sync]\nconcurrency = 2\n") { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        #expect(site.upstream.counts.peakInFlight <= 2)
+        let before = try await site.status()
+        let debug = daemon.complaints.contains(" debug ")
+        #expect(!debug)
+
+        try await site.reload(
+          """
+          [sync]
+          interval = "200ms"
+          concurrency = 6
+          [upstream]
+          headers = {"X-Team" = "citadel"}
+          [log]
+          level = "debug"
+          """, daemon, notify)
+        let after = try await site.status()
+        #expect(after.pid == before.pid && after.startedAt == before.startedAt)
+        #expect(after.config.loadedAt > before.config.loadedAt && after.config.lastError == nil)
+
+        // The interval counts from the end of the last sync: the next one starts at once.
+        let first = site.upstream.counts.pageRequests.count
+        site.upstream.hold(.pages(2...12))
+        try await site.upstream.waitFor { $0.held == 6 }
+        let asked = site.upstream.counts.pageRequests.dropFirst(first)
+        #expect(asked.allSatisfy { $0["X-Team"] == "citadel" })
+        site.upstream.release()
+        #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
+        #expect(daemon.complaints.contains(" debug "))
+      }
+    }
+  }
+
+  @Test("SIGHUP in the middle of a sync: it goes on as it began, and the next one has the new settings")
+  func inMidSync() async throws {
+    try await withSite(.pages(12)) { site in
+      site.upstream.hold(.pages(5...12))
+      try await site.withFile("[sync]\nconcurrency = 4\n") { daemon, notify in
+        try await site.upstream.waitFor { $0.held == 4 }
+        try await site.reload(
+          """
+          [sync]
+          concurrency = 7
+          [upstream]
+          timeout = "20s"
+          headers = {"X-Team" = "citadel"}
+          """, daemon, notify)
+        let during = try await site.status()
+        #expect(during.state == .syncing && during.sync.current?.id == 1 && during.sync.current?.pagesDone == 4)
+        site.upstream.release()
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        let ended = try await site.status()
+        #expect(ended.sync.last?.id == 1 && ended.sync.last?.outcome == .published && ended.sync.last?.requests == 12)
+        #expect(ended.sync.last?.retries == 0)
+        #expect(site.upstream.counts.pageRequests.allSatisfy { $0["X-Team"] == nil })
+        #expect(site.upstream.counts.peakInFlight == 4)
+        try await site.expectUpstream()
+
+        let first = site.upstream.counts.pageRequests.count
+        site.upstream.hold(.pages(2...12))
+        _ = try await site.rosterctl("sync")
+        try await site.upstream.waitFor { $0.held == 7 }
+        #expect(site.upstream.counts.pageRequests.dropFirst(first).allSatisfy { $0["X-Team"] == "citadel" })
+        site.upstream.release()
+      }
+    }
+  }
+
+  @Test(
+    "SIGHUP: a bad file changes nothing, in the middle of a sync too, and is told by log, status and event",
+    arguments: [
+      ("[sync\n", "rosterd.toml:1"), ("[sync]\nconcurrency = 100\n", "sync.concurrency"),
+      ("[sync]\nconcurency = 3\n", "concurency"), ("[auth]\nflow = \"oauth2_refresh\"\n", "token_url"),
+      ("[upstream.tls]\nca_file = \"/nowhere/ca.pem\"\n", "ca_file"),
+    ])
+  func refused(text: String, named: String) async throws {
+    try await withSite(.pages(12)) { site in
+      site.upstream.hold(.pages(5...12))
+      try await site.withFile("[sync]\nconcurrency = 4\ninterval = \"30m\"\n") { daemon, notify in
+        try await site.upstream.waitFor { $0.held == 4 }
+        let before = try await site.status()
+        try await site.reload(text, daemon, notify)
+        let after = try await site.status()
+        #expect(after.config.lastError?.contains(named) == true, "\(after.config.lastError ?? "nothing")")
+        #expect(after.config.loadedAt == before.config.loadedAt && after.state == .syncing)
+        #expect(daemon.complaints.contains("the new configuration is refused") && daemon.complaints.contains(named))
+
+        // What it lacked is mended: the error is gone, nothing else has changed.
+        try await site.reload("[sync]\nconcurrency = 4\ninterval = \"30m\"\n", daemon, notify)
+        #expect(try await site.status().config.lastError == nil)
+        site.upstream.release()
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        #expect(site.upstream.counts.peakInFlight == 4 && site.upstream.counts.pageRequests.count == 12)
+        let told = try await site.events(through: "config.reloaded")
+        #expect(told.contains { $0.name == "config.refused" && $0.data.contains(named) })
+      }
+    }
+  }
+
+  @Test("SIGHUP: keys that need a restart keep their value, and log and event name them; the others are applied")
+  func needRestart() async throws {
+    try await withSite(.pages(3)) { site in
+      try await site.withFile("") { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        try await site.reload(
+          """
+          [cache]
+          path = "\(site.folder)/other.db"
+          [status]
+          socket = "\(site.folder)/other.sock"
+          [auth]
+          token_store = "\(site.folder)/other.json"
+          [log]
+          level = "debug"
+          """, daemon, notify)
+        let log = daemon.complaints
+        for key in ["cache.path", "status.socket", "auth.token_store"] {
+          #expect(log.split(separator: "\n").contains { $0.contains("reloaded") && $0.contains(key) }, "\(key)")
+        }
+        let after = try await site.status()
+        #expect(after.cache.path == site.cache && after.config.lastError == nil)
+        #expect(access("\(site.folder)/other.sock", F_OK) != 0 && access("\(site.folder)/other.db", F_OK) != 0)
+        _ = try await site.rosterctl("sync", "--wait")
+        #expect(daemon.complaints.contains(" debug "))
+        let told = try await site.events(through: "config.reloaded").last?.data
+        #expect(told?.contains("cache.path") == true && told?.contains("auth.token_store") == true)
+      }
+    }
+  }
+
+  @Test("SIGHUP: a flow without its credential is refused whole: nothing of the file takes effect")
+  func flowWithoutCredential() async throws {
+    try await withSite(.pages(3)) { site in
+      try await site.withFile("") { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        try await site.reload(
+          """
+          [auth]
+          flow = "oauth2_refresh"
+          token_url = "/token"
+          [upstream]
+          headers = {"X-Team" = "citadel"}
+          """, daemon, notify)
+        let after = try await site.status()
+        #expect(after.config.lastError?.contains("refresh_token") == true && after.token.flow == "none")
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        #expect(site.upstream.counts.pageRequests.allSatisfy { $0["X-Team"] == nil && $0["Authorization"] == nil })
+      }
+    }
+  }
+
+  @Test("T6, T10: SIGHUP looks at the credential files: an ended session goes on with new ones")
+  func newCredentials() async throws {
+    try await withSite(.pages(3, tokens: .init(flow: .oauth2Refresh))) { site in
+      try await site.withFile("[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n") { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        site.upstream.endSession()
+        site.upstream.killAccessTokens()
+        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
+        #expect(try await site.status().state == .unauthorized)
+        let requests = site.upstream.counts.pageRequests.count + site.upstream.counts.tokenRequests.count
+        // The same bytes: nothing has changed.
+        daemon.signal(SIGHUP)
+        try await reloaded(notify)
+        #expect(try await site.status().token.state == .unauthorized)
+        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
+        #expect(site.upstream.counts.pageRequests.count + site.upstream.counts.tokenRequests.count == requests)
+
+        try site.write(site.upstream.newSession().files)
+        daemon.signal(SIGHUP)
+        try await reloaded(notify)
+        #expect(try await site.status().token.state != .unauthorized)
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        #expect(try await site.status().state == .idle)
+      }
+    }
+  }
+}
+
+/// S4: RELOADING=1 with the time of the monotonic clock, then READY=1.
+private func reloaded(_ notify: NotifySocket) async throws {
+  let reloading = try #require(await notify.first { $0.contains("RELOADING=1") })
+  let field = reloading.split(separator: "\n").first { $0.hasPrefix("MONOTONIC_USEC=") }
+  let sent = try #require(field.flatMap { Int64($0.dropFirst("MONOTONIC_USEC=".count)) })
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  let now = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+  #expect(sent > 0 && sent <= now && now - sent < 30_000_000)
+  #expect(await notify.first { $0.contains("READY=1") } != nil)
+}
+
+extension Site {
+  private var file: String { "\(folder)/rosterd.toml" }
+
+  private func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: file)) }
+
+  /// Runs the daemon on a configuration file; the environment, which would win, has only what the file leaves out.
+  fileprivate func withFile(
+    _ text: String, _ body: (Program, NotifySocket) async throws -> Void
+  ) async throws {
+    try write(text)
+    var site = self
+    for name in ["ROSTERD_SYNC_INTERVAL", "ROSTERD_AUTH_FLOW", "ROSTERD_AUTH_TOKEN_URL"] { site.settings[name] = nil }
+    try await site.withDaemon(["run", "--config", file], body)
+  }
+
+  /// What is kept, up to the first of that name.
+  fileprivate func events(through name: String) async throws -> [StreamedEvent] {
+    var events: [StreamedEvent] = []
+    try await StatusClient(socket: socket).follow(after: "0") { event in
+      events.append(event)
+      return event.name != name
+    }
+    return events
+  }
+
+  fileprivate func reload(_ text: String, _ daemon: Program, _ notify: NotifySocket) async throws {
+    try write(text)
+    daemon.signal(SIGHUP)
+    try await reloaded(notify)
+  }
+}

@@ -1,0 +1,129 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// `rosterctl watch` beside the real daemon, over a restart of it.
+@Suite(.timeLimit(.minutes(1))) struct WatchTests {
+  private struct Seen: Decodable {
+    /// Of rosterctl.
+    var exit: Int32
+    /// All that it wrote.
+    var output: String
+  }
+
+  /// Pages that take so long that a bar can be seen to move.
+  private var scenario: Scenario {
+    var scenario = Scenario()
+    scenario.latency = .milliseconds(150)
+    return scenario
+  }
+
+  private func watch(_ site: Site, terminal: Bool, columns: Int = 80, noColour: Bool = false) async throws -> Seen {
+    var environment = site.settings
+    environment["ROSTERD_STATUS_SOCKET"] = site.socket
+    environment["TERM"] = "xterm-256color"
+    if noColour { environment["NO_COLOR"] = "1" }
+    let outcome = try await Program.run(
+      try Program.tool("python3"),
+      ["-c", Self.script, try Program.built("rosterd"), try Program.built("rosterctl"), terminal ? "\(columns)" : "0"],
+      environment: environment)
+    try #require(outcome.exit == 0, "\(outcome.error)")
+    return try JSONDecoder().decode(Seen.self, from: Data(outcome.output.utf8))
+  }
+
+  @Test(
+    "rosterctl watch on a terminal: bars, durations, a daemon that goes and comes back, Ctrl-C", arguments: [40, 100])
+  func live(columns: Int) async throws {
+    try await withSite(scenario) { site in
+      let seen = try await watch(site, terminal: true, columns: columns)
+      #expect(seen.exit == 0)
+      #expect(seen.output.hasPrefix("\u{1b}[?1049h\u{1b}[?25l") && seen.output.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
+      #expect(seen.output.contains("\u{1b}[32m━") && seen.output.contains("OUTCOME"))
+      let frames = seen.output.replacing("\u{1b}[H", with: "\n").replacing(/\u{1b}\[[?0-9;]*[A-Za-z]|\r/, with: "")
+      // A path stays whole; the terminal does not show its end.
+      let wide = frames.split(separator: "\n").filter { $0.count >= columns && !$0.contains(site.folder) }
+      #expect(wide.isEmpty)
+    }
+  }
+
+  @Test("rosterctl watch: NO_COLOR takes the colour, not the bars")
+  func noColour() async throws {
+    try await withSite(scenario) { site in
+      let seen = try await watch(site, terminal: true, noColour: true)
+      #expect(seen.exit == 0 && seen.output.contains("━") && !seen.output.contains("\u{1b}[32m"))
+    }
+  }
+
+  @Test("rosterctl watch in a pipe: plain lines")
+  func plain() async throws {
+    try await withSite(scenario) { site in
+      let seen = try await watch(site, terminal: false)
+      #expect(seen.exit == 0 && !seen.output.contains("\u{1b}") && !seen.output.contains("\r"))
+      let lines = seen.output.split(separator: "\n")
+      #expect(lines.first?.contains("sync 1 published in ") == true)
+      #expect(lines.contains { $0.contains(": idle: 826 characters") })
+      #expect(lines.contains { $0.contains("the daemon is gone, waiting for it") })
+      #expect(lines.last?.contains("sync 2 unchanged in ") == true)
+    }
+  }
+
+  @Test("rosterctl watch: where no daemon answers at the start, it ends with 3")
+  func absent() async throws {
+    let outcome = try await Program.run(
+      try Program.built("rosterctl"), ["watch", "--socket", "/nonexistent/status.sock"])
+    #expect(outcome.exit == 3 && outcome.output.isEmpty && outcome.error.contains("no daemon answers"))
+  }
+
+  /// Runs the daemon and watch, in a terminal of so many columns or (0) a pipe; restarts the daemon; presses Ctrl-C.
+  private static let script = #"""
+    import fcntl, json, os, pty, select, signal, struct, subprocess, sys, termios, time
+    rosterd, rosterctl, columns = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    def daemon():
+        return subprocess.Popen([rosterd, "run"], stderr=subprocess.DEVNULL)
+    def wait():
+        subprocess.run([rosterctl, "wait", "--timeout", "20s"], check=True)
+    running = daemon()
+    try:
+        wait()
+        if columns:
+            pid, end = pty.fork()
+            if pid == 0:
+                fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+                os.execv(rosterctl, [rosterctl, "watch"])
+        else:
+            end, other = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.dup2(other, 1)
+                os.execv(rosterctl, [rosterctl, "watch"])
+            os.close(other)
+        seen = b""
+        def read(seconds):
+            global seen
+            if not select.select([end], [], [], seconds)[0]: raise TimeoutError(seen.decode(errors="replace"))
+            try: more = os.read(end, 65536)
+            except OSError: more = b""
+            seen += more
+            return more
+        def expect(text):
+            start = len(seen)
+            while text.encode() not in seen[start:]:
+                if not read(20): raise EOFError(seen.decode(errors="replace"))
+        expect("idle: 826 characters")
+        running.terminate()
+        running.wait(10)
+        expect("the daemon is gone")
+        running = daemon()
+        if columns: expect("of 42 pages")
+        expect("sync 2 unchanged")
+        if columns: os.write(end, b"\x03")
+        else: os.kill(pid, signal.SIGINT)
+        while read(10): pass
+        print(json.dumps({"exit": os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), "output": seen.decode()}))
+    finally:
+        running.terminate()
+        running.wait(10)
+    """#
+}

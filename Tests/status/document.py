@@ -1,0 +1,180 @@
+"""The OpenAPI document, and answers in every state against it."""
+
+import json
+import signal
+import subprocess
+import threading
+
+from support import Daemon, Upstream
+
+GETS = ["/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json"]
+
+
+class Schemas:
+    def __init__(self, document):
+        from jsonschema import Draft202012Validator, FormatChecker
+        from referencing import Registry, Resource
+        from referencing.jsonschema import DRAFT202012
+
+        resource = Resource.from_contents(document, default_specification=DRAFT202012)
+        registry = Registry().with_resource("", resource)
+        self.validator = lambda name: Draft202012Validator(
+            {"$ref": f"#/components/schemas/{name}", "components": document["components"]}, registry=registry,
+            format_checker=FormatChecker())
+
+    def check(self, name, value):
+        errors = [f"{error.json_path}: {error.message}" for error in self.validator(name).iter_errors(value)]
+        assert not errors, f"{name}: {errors}\n{json.dumps(value)}"
+
+    def refuses(self, name, value):
+        assert list(self.validator(name).iter_errors(value)), f"{name} takes {json.dumps(value)}"
+
+
+def run(lines, program, folder):
+    upstream = Upstream(pages=40)
+    upstream.gate.clear()
+    with Daemon(
+        program, folder / "document", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh", ROSTERD_AUTH_TOKEN_URL="/token",
+        ROSTERD_RETRY_MAX_RETRIES="1", ROSTERD_SYNC_MAX_REMOVAL="100", **credential(folder / "document"),
+    ) as daemon:
+        document = daemon.json("/openapi.json")
+        schemas = Schemas(document)
+        lines.check("OpenAPI: openapi-spec-validator accepts the document", lambda: accepted(document))
+        lines.check("OpenAPI: it names every path, its methods, and rosterd's version", lambda: paths(daemon, document, program))
+        lines.check("OpenAPI: the schemas are closed: a field more, a field less or another type is refused",
+                    lambda: closed(schemas, daemon))
+        lines.check("OpenAPI: answers in all states agree with it, and so do events", lambda: states(daemon, upstream, schemas))
+    upstream.stop()
+
+
+def credential(folder):
+    folder.mkdir(exist_ok=True)
+    (folder / "refresh_token").write_text("first")
+    return {}
+
+
+def accepted(document):
+    from openapi_spec_validator import OpenAPIV31SpecValidator
+
+    OpenAPIV31SpecValidator(document).validate()
+
+
+def paths(daemon, document, program):
+    assert document["openapi"].startswith("3.1"), document["openapi"]
+    assert sorted(document["paths"]) == sorted([*GETS, "/v1/sync"]), sorted(document["paths"])
+    version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split()[-1]
+    assert document["info"]["version"] == version == daemon.status()["version"], version
+    for path, item in document["paths"].items():
+        methods = sorted(method.upper() for method in item)
+        answer = daemon.ask("DELETE", path)
+        answer.problem(405)
+        assert sorted(answer.headers["allow"].split(", ")) == methods, (path, answer)
+        for method, operation in item.items():
+            codes = set(operation["responses"])
+            if method != "head":
+                assert {"400", "405", "408", "413", "431", "default"} <= codes, (path, method, codes)
+    assert {"403", "503"} <= set(document["paths"]["/v1/sync"]["post"]["responses"])
+
+
+def closed(schemas, daemon):
+    status = daemon.status()
+    schemas.check("Status", status)
+    schemas.refuses("Status", status | {"more": 1})
+    schemas.refuses("Status", {key: value for key, value in status.items() if key != "token"})
+    schemas.refuses("Status", status | {"state": "odd"})
+    schemas.refuses("Status", status | {"cache": status["cache"] | {"path": None}})
+    schemas.refuses("Sync", {"id": 1})
+
+
+def states(daemon, upstream, schemas):
+    seen, events = set(), []
+    reader = threading.Thread(target=follow, args=(daemon, events), daemon=True)
+    reader.start()
+
+    def look(status):
+        schemas.check("Status", status)
+        seen.add(status["state"])
+        schemas.check("Syncs", daemon.json("/v1/syncs?limit=1000"))
+
+    def sync(expected, **wish):
+        status = daemon.sync(**wish)
+        assert status["state"] == expected, status
+        look(status)
+        return status
+
+    # The first sync waits at page 1.
+    status = daemon.until(lambda status: (status["sync"]["current"] or {}).get("in_flight"))
+    assert status["state"] == "syncing" and status["sync"]["current"]["phase"] == "discovering", status
+    assert status["cache"]["snapshot"] is None
+    look(status)
+    schemas.check("Problem", json.loads(daemon.ask("GET", "/readyz").body))
+    joined = daemon.ask("POST", "/v1/sync")
+    schemas.check("Accepted", json.loads(joined.body))
+    upstream.gate.set()
+    look(daemon.until(lambda status: status["state"] == "idle"))
+    assert daemon.ask("GET", "/readyz").body == b"ok\n"
+
+    upstream.status = 500
+    sync("degraded")
+    upstream.status = 403
+    sync("degraded")
+    upstream.status, upstream.reject = None, True
+    status = sync("degraded")
+    assert status["sync"]["last"]["rejected"] == 1, status
+    upstream.reject = False
+    sync("idle")
+
+    # In the middle of the pages.
+    upstream.latency = 0.05
+    daemon.ask("POST", "/v1/sync")
+    look(daemon.until(lambda status: (status["sync"]["current"] or {}).get("pages_done", 0) > 3))
+    daemon.until(lambda status: status["state"] == "idle")
+    upstream.latency = 0
+
+    upstream.status, upstream.token_status = 401, 400
+    status = sync("unauthorized")
+    assert status["token"]["state"] == "unauthorized" and status["token"]["last_error"], status
+    upstream.status, upstream.token_status = None, 200
+    sync("idle", retry_session=True)
+
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_for(events, "config.reloaded")
+    # Held by the gate, the sync is there to be stopped.
+    upstream.gate.clear()
+    daemon.ask("POST", "/v1/sync")
+    daemon.until(lambda status: (status["sync"]["current"] or {}).get("in_flight"))
+    assert daemon.stop() == 0
+    upstream.gate.set()
+    reader.join(10)
+
+    names = set()
+    for name, data in events:
+        schemas.check("EventName", name)
+        schemas.check("Event", data)
+        ends = name in ["sync.published", "sync.unchanged", "sync.failed", "sync.cancelled"]
+        schemas.check("SyncEnd" if ends else "Happening", data)
+        names.add(name)
+    assert {"sync.published", "sync.unchanged", "sync.failed", "token.failed", "token.refreshed", "page.retried", "page.fetched",
+            "config.reloaded", "daemon.stopping"} <= names, names
+    assert seen == {"idle", "syncing", "degraded", "unauthorized"}, seen
+    return f"{len(events)} events of {len(names)} kinds; starting and stopping pass too quickly to be caught here"
+
+
+def follow(daemon, events):
+    with daemon.connect() as client:
+        client.send("GET /v1/events HTTP/1.0\r\n\r\n")
+        client.read_to(b"\r\n\r\n")
+        client.bytes = client.bytes.partition(b"\r\n\r\n")[2]
+        try:
+            while True:
+                block, _, client.bytes = client.read_to(b"\n\n").partition(b"\n\n")
+                fields = dict(line.split(": ", 1) for line in block.decode().split("\n"))
+                events.append((fields["event"], json.loads(fields["data"])))
+        except EOFError:
+            return
+
+
+def wait_for(events, name):
+    from support import wait_until
+
+    wait_until(lambda: any(event == name for event, _ in list(events)), name)

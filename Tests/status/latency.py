@@ -1,0 +1,121 @@
+"""S1: how fast it answers while a sync runs, and that it waits for nobody."""
+
+import sqlite3
+import threading
+import time
+
+from support import Daemon, Nginx, Upstream
+
+TARGETS = ["/v1/status", "/healthz", "/readyz", "/metrics"]
+
+
+def run(lines, program, folder, long):
+    lines.check("S1: it answers while the database is locked and upstream is silent", lambda: stuck(program, folder / "stuck"))
+    if long:
+        lines.check("S1: p99 of each path within 10 ms while a sync runs at full speed", lambda: figures(program, folder / "fast"))
+
+
+def stuck(program, folder):
+    """Nothing is measured in milliseconds: on a loaded machine only waiting itself can be told."""
+    locked = 3.0
+    upstream = Upstream(pages=3)
+    with Daemon(program, folder, upstream.base) as daemon:
+        daemon.until(lambda status: status["state"] == "idle")
+        database = sqlite3.connect(folder / "state/roster.db", isolation_level=None)
+        try:
+            database.execute("BEGIN IMMEDIATE")
+            with daemon.connect() as asking:
+                # Its row cannot be written, so this one has to wait, or is told why not.
+                asking.send("POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+                answered = ask_for(daemon, locked)
+                database.execute("ROLLBACK")
+                assert asking.read().status in (202, 503)
+        finally:
+            database.close()
+        daemon.until(lambda status: status["state"] == "idle")
+        upstream.gate.clear()
+        daemon.ask("POST", "/v1/sync")
+        daemon.until(lambda status: (status["sync"]["current"] or {}).get("in_flight"))
+        answered += ask_for(daemon, 0.5)
+        upstream.gate.set()
+        daemon.until(lambda status: status["state"] == "idle")
+    upstream.stop()
+    worst = max(answered)
+    assert worst < locked / 2, f"an answer took {worst:.3f} s"
+    return f"{len(answered)} answers meanwhile, the slowest after {worst * 1000:.1f} ms"
+
+
+def ask_for(daemon, seconds):
+    times = []
+    end = time.monotonic() + seconds
+    with daemon.connect() as client:
+        while time.monotonic() < end:
+            for target in TARGETS:
+                start = time.perf_counter()
+                assert client.ask("GET", target).status == 200
+                times.append(time.perf_counter() - start)
+            time.sleep(0.01)
+    return times
+
+
+def figures(program, folder):
+    folder.mkdir()
+    nginx = Nginx(folder / "pages", 3000)
+    stop = threading.Event()
+    try:
+        with Daemon(program, folder / "rosterd", nginx.base, ROSTERD_SYNC_INTERVAL="100ms") as daemon:
+            daemon.until(lambda status: status["cache"]["snapshot"])
+
+            def change():
+                which = "b"
+                while not stop.wait(1.5):
+                    nginx.serve(which)
+                    which = "ab"[which == "a"]
+
+            changing = threading.Thread(target=change)
+            changing.start()
+            try:
+                return "\n" + "\n".join(
+                    [measure(daemon, target, kept) for target in TARGETS for kept in [True, False]] + [tell(daemon)])
+            finally:
+                stop.set()
+                changing.join()
+    finally:
+        nginx.stop()
+
+
+def measure(daemon, target, kept):
+    times = []
+    running = 0
+    client = daemon.connect()
+    while running < 2000:
+        before = daemon_runs(daemon) if len(times) % 50 == 0 else True
+        if not before:
+            time.sleep(0.01)
+            continue
+        start = time.perf_counter()
+        if not kept:
+            client.socket.close()
+            client = daemon.connect()
+        assert client.ask("GET", target).status == 200
+        times.append(time.perf_counter() - start)
+        running += 1
+        time.sleep(0.001)
+    client.socket.close()
+    times.sort()
+    p50, p99 = times[len(times) // 2] * 1000, times[len(times) * 99 // 100] * 1000
+    line = (f"        {target:12} {'kept connection' if kept else 'one each':16} p50 {p50:.2f} ms, p99 {p99:.2f} ms, "
+            f"longest {times[-1] * 1000:.1f} ms")
+    print(line, flush=True)
+    assert p99 < 10, line
+    return line
+
+
+def daemon_runs(daemon):
+    return daemon.status()["sync"]["current"] is not None
+
+
+def tell(daemon):
+    syncs = [sync for sync in daemon.json("/v1/syncs?limit=1000")["syncs"] if sync["exit"] is not None]
+    outcomes = [sync["outcome"] for sync in syncs]
+    return f"        {len(syncs)} syncs of 3,000 pages meanwhile: {outcomes.count('published')} published, {outcomes.count('failed')} failed"

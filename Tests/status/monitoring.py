@@ -1,0 +1,113 @@
+"""What Prometheus and Grafana are given: metrics, the dashboard, the alerts."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+from support import Daemon, Upstream, tool
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
+
+
+def run(lines, program, folder):
+    upstream = Upstream(pages=8)
+    with Daemon(
+        program, folder / "monitoring", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh", ROSTERD_AUTH_TOKEN_URL="/token",
+        ROSTERD_RETRY_MAX_RETRIES="1", **credential(folder / "monitoring"),
+    ) as daemon:
+        lines.check("Metrics: they agree with what upstream counted", lambda: agree(daemon, upstream))
+        lines.check("Metrics: promtool finds nothing to say about a daemon that has met everything", lambda: clean(daemon))
+        lines.check("Grafana: the dashboard is over exactly our metrics", lambda: dashboard(daemon))
+    upstream.stop()
+    lines.check("Prometheus: promtool takes the alerts, which name metrics that are there", alerts)
+
+
+def credential(folder):
+    folder.mkdir(exist_ok=True)
+    (folder / "refresh_token").write_text("first")
+    return {}
+
+
+def samples(daemon):
+    found = {}
+    for line in daemon.ask("GET", "/metrics").body.decode().splitlines():
+        if not line.startswith("#"):
+            name, labels, value = SAMPLE.match(line).groups()
+            found[name, labels] = float(value)
+    return found
+
+
+def agree(daemon, upstream):
+    daemon.until(lambda status: status["state"] == "idle")
+    for status, only in [(500, 3), (503, None), (429, None), (403, None), (418, 1), (None, None)]:
+        upstream.status, upstream.only = status, only
+        daemon.sync()
+    upstream.status, upstream.only, upstream.token_status = 401, None, 503
+    daemon.sync()
+    upstream.token_status = 400
+    daemon.sync()
+    upstream.status, upstream.token_status = None, 200
+    assert daemon.sync(retry_session=True)["state"] == "idle"
+
+    now, syncs = samples(daemon), daemon.json("/v1/syncs?limit=1000")["syncs"]
+    told = {labels: value for (name, labels), value in now.items() if name == "rosterd_requests_total"}
+    counted = {f'code="{code}"': count for (kind, code), count in upstream.counts.items() if kind == "page"}
+    assert told == counted, (told, counted)
+    assert now["rosterd_received_bytes_total", None] == upstream.bytes == sum(sync["bytes"] for sync in syncs), upstream.bytes
+    assert now["rosterd_request_duration_seconds_count", None] == sum(counted.values())
+    assert sum(sync["requests"] for sync in syncs) == sum(counted.values())
+    refreshes = {labels: value for (name, labels), value in now.items() if name == "rosterd_token_refreshes_total"}
+    tokens = {code: count for (kind, code), count in upstream.counts.items() if kind == "token"}
+    assert refreshes == {'outcome="refreshed"': tokens[200], 'outcome="passing"': tokens[503], 'outcome="refused"': tokens[400]}, (refreshes, tokens)
+    retries = {labels: value for (name, labels), value in now.items() if name == "rosterd_retries_total"}
+    assert sum(retries.values()) == sum(sync["retries"] for sync in syncs), retries
+    assert set(retries) == {'reason="status_500"', 'reason="status_503"', 'reason="status_429"'}, retries
+    for outcome in ["published", "unchanged", "failed", "cancelled"]:
+        assert now["rosterd_syncs_total", f'outcome="{outcome}"'] == sum(sync["outcome"] == outcome for sync in syncs), outcome
+    assert now["rosterd_sync_duration_seconds_count", None] == len(syncs)
+    assert now["rosterd_characters", None] == 160 and now["rosterd_sync_pages", None] == 0
+    assert now["process_open_fds", None] >= daemon.descriptors() - 3
+    return f"{int(sum(counted.values()))} requests, {len(syncs)} syncs, {upstream.bytes} bytes"
+
+
+def clean(daemon):
+    text = daemon.ask("GET", "/metrics").body
+    done = subprocess.run([tool("promtool"), "check", "metrics"], input=text, capture_output=True, timeout=30)
+    assert done.returncode == 0 and not done.stdout and not done.stderr, done
+
+
+def families(daemon):
+    text = daemon.ask("GET", "/metrics").body.decode()
+    return set(re.findall(r"^# TYPE (\S+)", text, re.M))
+
+
+def named(text):
+    return {re.sub(r"_(bucket|sum|count)$", "", name) for name in re.findall(r"\b(?:rosterd|process)_[a-z_]+", text)}
+
+
+def dashboard(daemon):
+    document = json.loads((CONFIG / "grafana-dashboard.json").read_text())
+    queries = [target["expr"] for panel in document["panels"] for target in panel["targets"]]
+    queries += [variable["definition"] for variable in document["templating"]["list"] if "definition" in variable]
+    names = set().union(*map(named, queries))
+    assert names == families(daemon), names ^ families(daemon)
+    # promtool parses PromQL only where it stands in a rule; Grafana puts its variables in first.
+    plain = [query.replace("$__rate_interval", "5m").replace("$instance", ".*").replace("$job", ".*") for query in queries[:-2]]
+    rules = [{"record": f"panel:{number}", "expr": query} for number, query in enumerate(plain)]
+    path = daemon.folder / "dashboard-rules.json"
+    path.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    done = subprocess.run([tool("promtool"), "check", "rules", path], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done
+    ids = [panel["id"] for panel in document["panels"]]
+    assert len(set(ids)) == len(ids), ids
+
+
+def alerts():
+    path = CONFIG / "prometheus-rules.yml"
+    done = subprocess.run([tool("promtool"), "check", "rules", path], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done
+    known = named((CONFIG / "grafana-dashboard.json").read_text())
+    used = named(re.sub(r"#.*", "", path.read_text()))
+    assert used <= known, used - known

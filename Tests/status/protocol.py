@@ -1,0 +1,262 @@
+"""HTTP as clients speak it, well and badly, on every path."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from support import Daemon, Upstream
+
+GETS = ["/v1/status", "/v1/syncs", "/metrics", "/healthz", "/readyz", "/openapi.json"]
+TYPES = {
+    "/v1/status": "application/json", "/v1/syncs": "application/json", "/openapi.json": "application/json",
+    "/metrics": "text/plain; version=0.0.4; charset=utf-8", "/healthz": "text/plain; charset=utf-8",
+    "/readyz": "text/plain; charset=utf-8",
+}
+GET = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def run(lines, program, folder):
+    upstream = Upstream(pages=3)
+    with Daemon(program, folder / "protocol", upstream.base, ROSTERD_SYNC_CONCURRENCY="2") as daemon:
+        daemon.until(lambda status: status["state"] == "idle")
+        for name, test in [
+            ("every path answers GET and HEAD, with its type and no-store", gets),
+            ("404 and 405 with Allow, as problem+json, for every path and method", wrong),
+            ("400 for a bad limit or max_age; other parameters are no matter", parameters),
+            ("targets: percent escapes, absolute form, an empty query", targets),
+            ("HTTP/1.0 with and without keep-alive, with and without Host; HTTP/1.1 needs one Host", versions),
+            ("keep-alive, Connection: close, pipelined requests in order, blank lines between", connections),
+            ("Expect: 100-continue is told to go on, or why not", expectation),
+            ("an upgrade that is not known is answered, and the connection closed", upgrades),
+            ("the body of POST /v1/sync: none, JSON, chunks; else 400", bodies),
+            ("bodies over 64 KiB are 413, heads over 16 KiB 431, in one or in bytes", sizes),
+            ("POST is for root and the daemon's own user; others may read (SO_PEERCRED)", peers),
+            ("curl, h2c offer included, and rosterctl understand it", curl),
+        ]:
+            lines.check("HTTP: " + name, lambda test=test: test(daemon))
+    upstream.stop()
+
+
+def gets(daemon):
+    with daemon.connect() as client:
+        for path in GETS:
+            answer = client.ask("GET", path)
+            assert answer.status == 200 and answer.headers["content-type"] == TYPES[path], (path, answer)
+            assert answer.headers["cache-control"] == "no-store" and answer.headers["date"].endswith("GMT"), answer
+            if "json" in TYPES[path]:
+                json.loads(answer.body)
+            head = client.ask("HEAD", path)
+            assert head.status == 200 and not head.body, (path, head)
+            assert head.headers["content-type"] == answer.headers["content-type"], (path, head)
+            # A number in it may have grown a digit since.
+            assert abs(int(head.headers["content-length"]) - len(answer.body)) < 64, (path, head, answer)
+        head = client.ask("HEAD", "/v1/events")
+        assert head.status == 200 and head.headers["content-type"] == "text/event-stream", head
+        # Nothing of a body came behind it.
+        assert client.ask("GET", "/healthz").body == b"ok\n"
+    with daemon.connect() as client:
+        client.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        head = client.read_to(b"\r\n\r\n").decode().lower()
+        assert "content-type: text/event-stream\r\n" in head and "transfer-encoding: chunked" in head, head
+
+
+def wrong(daemon):
+    with daemon.connect() as client:
+        for path in ["/", "/v1", "/v1/", "/v2/status", "/v1/status/", "/V1/STATUS", "*", "/%2e%2e/etc/passwd", "/v1/nothing?x=1"]:
+            for method in ["GET", "POST", "OPTIONS", "DELETE"]:
+                client.ask(method, path).problem(404)
+        for path in [*GETS, "/v1/events"]:
+            for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"]:
+                answer = client.ask(method, path)
+                answer.problem(405)
+                assert answer.headers["allow"] == "GET, HEAD", answer
+        for method in ["GET", "PUT", "DELETE"]:
+            answer = client.ask(method, "/v1/sync")
+            answer.problem(405)
+            assert answer.headers["allow"] == "POST", answer
+        head = client.ask("HEAD", "/v1/sync")
+        assert head.status == 405 and not head.body, head
+        assert client.ask("HEAD", "/nothing").status == 404
+        assert client.ask("GET", "/healthz").status == 200
+
+
+def parameters(daemon):
+    with daemon.connect() as client:
+        for limit in ["0", "1001", "abc", "-1", "", "1.5", "%2B5", "+5", "99999999999999999999", "1e2", "0x10", "%F1"]:
+            assert "limit" in client.ask("GET", f"/v1/syncs?limit={limit}").problem(400)
+        client.ask("GET", "/v1/syncs?limit").problem(400)
+        for limit in ["1", "1000", "%31", "007"]:
+            assert client.ask("GET", f"/v1/syncs?limit={limit}").status == 200, limit
+        for age in ["soon", "", "-1h", "5", "1h30m", "1%20h", "h", "1e3s", "1H"]:
+            assert "max_age" in client.ask("GET", f"/readyz?max_age={age}").problem(400)
+        for age in ["1h", "90d", "1.5h", "100000ms", "1%68"]:
+            assert client.ask("GET", f"/readyz?max_age={age}").status == 200, age
+        assert "verified" in client.ask("GET", "/readyz?max_age=1ms").problem(503)
+        assert client.ask("HEAD", "/readyz?max_age=1ms").status == 503
+        for target in ["/v1/status?x=1&limit=abc", "/v1/syncs?unknown=1&&=&limit=3&limit=x", "/healthz?max_age=soon", "/metrics?a=b"]:
+            assert client.ask("GET", target).status == 200, target
+        assert len(json.loads(client.ask("GET", "/v1/syncs?li%6dit=1").body)["syncs"]) == 1
+
+
+def targets(daemon):
+    with daemon.connect() as client:
+        for target in ["/%76%31/status", "/v1/%73tatus?", "http://localhost/v1/status", "HTTP://other.example:81/v1/status?x", "/v1/status?"]:
+            assert client.ask("GET", target).status == 200, target
+        for target in ["http://localhost", "http://localhost?limit=1", "/%", "/%zz", "/%00", "/v1%"]:
+            client.ask("GET", target).problem(404)
+
+
+def versions(daemon):
+    with daemon.connect() as client:
+        client.send("GET /healthz HTTP/1.0\r\n\r\n")
+        assert client.read_all().endswith(b"ok\n")
+    with daemon.connect() as client:
+        for _ in range(2):
+            client.send("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            answer = client.read()
+            assert answer.status == 200 and answer.headers["connection"] == "keep-alive", answer
+        client.send("GET /v1/events HTTP/1.0\r\n\r\n")
+        assert b"chunked" not in client.read_to(b"\r\n\r\n")
+    for head in ["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"]:
+        with daemon.connect() as client:
+            client.send(head)
+            assert "Host" in client.read().problem(400)
+            assert client.read_all() == b""
+    for text in ["GET / HTTP/2.0\r\nHost: a\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "FLY / HTTP/1.1\r\nHost: a\r\n\r\n", "\x00" * 40]:
+        with daemon.connect() as client:
+            client.send(text)
+            client.read().problem(400)
+            assert client.read_all() == b"", text
+
+
+def connections(daemon):
+    with daemon.connect() as client:
+        for _ in range(3):
+            answer = client.ask("GET", "/healthz")
+            assert answer.status == 200 and "connection" not in answer.headers, answer
+        answer = client.ask("GET", "/healthz", Connection="close")
+        assert answer.headers["connection"] == "close", answer
+        assert client.read_all() == b""
+    with daemon.connect() as client:
+        targets = ["/healthz", "/v1/syncs", "/nothing", "/v1/status", "/v1/syncs?limit=0", "/metrics"] * 50
+        client.send("".join(f"GET {target} HTTP/1.1\r\nHost: a\r\n\r\n" for target in targets))
+        codes = [client.read().status for _ in targets]
+        assert codes == [200, 200, 404, 200, 400, 200] * 50, codes
+        # Bodies between them, and blank lines, which mean nothing.
+        post = "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nGET /x"
+        chunks = "POST /nothing HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n"
+        client.send((post + GET + "\r\n\r\n" + chunks + GET + "\n" + GET) * 20)
+        codes = [client.read().status for _ in range(100)]
+        assert codes == [404, 200, 404, 200, 200] * 20, codes
+        client.send("\r\n")
+        assert client.ask("GET", "/healthz").status == 200
+    with daemon.connect() as client:
+        for byte in GET + post + chunks + GET:
+            client.send(byte)
+        assert [client.read().status for _ in range(4)] == [200, 404, 404, 200]
+
+
+def expectation(daemon):
+    with daemon.connect() as client:
+        head = "POST /v1/sync HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "
+        client.send(head + "2\r\n\r\n")
+        assert client.read().status == 100
+        client.send("{}")
+        assert client.read().status == 202
+        client.send(head + "70000\r\n\r\n")
+        client.read().problem(413)
+
+
+def upgrades(daemon):
+    for head in ["GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n",
+                 "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"]:
+        with daemon.connect() as client:
+            client.send(head + "more" * 10)
+            answer = client.read()
+            assert answer.status == 200 and answer.headers["connection"] == "close", answer
+            assert client.read_all() == b""
+    with daemon.connect() as client:
+        client.send("CONNECT localhost:80 HTTP/1.1\r\nHost: a\r\n\r\n" + GET)
+        client.read().problem(404)
+        assert client.read_all() == b""
+
+
+def bodies(daemon):
+    with daemon.connect() as client:
+        for body in [b"", b"{}", b" { } ", b'{"allow_removal": true}', b'{"retry_session": false, "allow_removal": false}',
+                     '{"allow_remova\\u006c": true}'.encode()]:
+            answer = client.ask("POST", "/v1/sync", body)
+            assert answer.status == 202, (body, answer)
+            accepted = json.loads(answer.body)
+            assert set(accepted) == {"sync", "joined"} and accepted["sync"] > 0, accepted
+        for body in [b"[]", b"{", b"null", b"true", b'"x"', b"allow_removal=true", b'{"allow_removal": "yes"}', b'{"allow_removal": 1}',
+                     b'{"allow_removal": null}', b'{"alow_removal": true}', b'{"allow_removal": true} x', b"\xff\xfe", b"[" * 60000]:
+            assert "JSON object" in client.ask("POST", "/v1/sync", body).problem(400), body
+        answer = client.ask("POST", "/v1/sync", b'{"allow_removal": true}', Content_Type="application/x-www-form-urlencoded")
+        assert answer.status == 202, answer
+        client.send("POST /v1/sync HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n14\r\nllow_removal\": true \r\n1\r\n}\r\n0\r\n\r\n")
+        assert client.read().status == 202
+        # A body where none is expected is read and forgotten.
+        assert client.ask("GET", "/healthz", b"x" * 60000).status == 200
+
+
+def sizes(daemon):
+    for head in ["Content-Length: 65537\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n10001\r\n" + "x" * 65537,
+                 "Transfer-Encoding: chunked\r\n\r\n" + "1000\r\n" + ("x" * 4096 + "\r\n1000\r\n") * 17]:
+        with daemon.connect() as client:
+            client.send("POST /v1/sync HTTP/1.1\r\nHost: a\r\n" + head)
+            client.read().problem(413)
+            assert client.read_all() == b""
+    with daemon.connect() as client:
+        assert client.ask("POST", "/nothing", b"x" * 65536).status == 404
+    long = "x" * 16384
+    for head in [f"GET /{long}", f"GET / HTTP/1.1\r\n{long}", f"GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n",
+                 "GET / HTTP/1.1\r\n" + "x: y\r\n" * 4000 + "\r\n"]:
+        with daemon.connect() as client:
+            client.send(head)
+            client.read().problem(431)
+            assert client.read_all() == b""
+    with daemon.connect() as client:
+        try:
+            for byte in "GET /" + long:
+                client.send(byte)
+        except BrokenPipeError:
+            pass
+        client.read().problem(431)
+    with daemon.connect() as client:
+        assert client.ask("GET", "/healthz", X="x" * 16000).status == 200
+
+
+def peers(daemon):
+    if os.geteuid() != 0:
+        return "not root: not tried with another user"
+    # A path that anybody can reach.
+    folder = daemon.folder
+    for part in [folder, *folder.parents]:
+        if not os.stat(part).st_mode & 1:
+            part.chmod(part.stat().st_mode | 1)
+    curl = shutil.which("curl")
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", curl, "-sS", "-w", " %{http_code}", "--unix-socket", daemon.socket]
+
+    def ask(*arguments):
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0, done
+        return done.stdout
+
+    refused = ask("-X", "POST", "http://localhost/v1/sync")
+    assert refused.endswith(" 403") and json.loads(refused[:-4])["status"] == 403, refused
+    assert ask("-d", '{"allow_removal": true}', "http://localhost/v1/sync").endswith(" 403")
+    for path in GETS:
+        assert ask(f"http://localhost{path}").endswith(" 200"), path
+
+
+def curl(daemon):
+    command = [shutil.which("curl"), "-sS", "-w", " %{http_code}", "--unix-socket", daemon.socket]
+    for options in [[], ["--http2"], ["--http1.0"], ["-I"], ["--compressed"], ["-H", "Connection: close"]]:
+        done = subprocess.run(
+            [*command, *options, "http://localhost/healthz", "http://localhost/readyz"], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0 and done.stdout.count(" 200") >= 2, (options, done)
+    control = os.path.join(os.path.dirname(daemon.program), "rosterctl")
+    done = subprocess.run([control, "status", "--socket", daemon.socket], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0 and "idle" in done.stdout, done

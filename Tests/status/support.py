@@ -1,0 +1,376 @@
+"""What the tests of the status socket share: an upstream that does as it is told, a daemon, a client that speaks raw bytes."""
+
+import http.server
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+PAGE_SIZE = 20
+# One program, one answer.
+PATIENCE = 60
+
+
+class Upstream:
+    """The pages of so many characters; how they are answered is changed while it runs."""
+
+    def __init__(self, pages=5, latency=0.0):
+        self.pages = pages
+        self.latency = latency
+        # Of page requests: None: as it should be; a number: that status.
+        self.status = None
+        # Of the page with that number only, if there is one.
+        self.only = None
+        self.gate = threading.Event()
+        self.gate.set()
+        self.reject = False
+        self.token_status = 200
+        self.counts = {}
+        # Of the bodies of pages.
+        self.bytes = 0
+        self.lock = threading.Lock()
+        upstream = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self):
+                upstream.answer(self)
+
+            def do_POST(self):
+                upstream.grant(self)
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 256
+
+            def handle_error(self, *_):
+                pass  # a daemon that ends in the middle is part of the tests
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.base = f"http://127.0.0.1:{self.server.server_port}/api"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, handler):
+        number = int(handler.path.rpartition("page=")[2] or 1)
+        time.sleep(self.latency)
+        self.gate.wait(PATIENCE)
+        status = self.status if self.only in (None, number) else None
+        if status:
+            return self.send(handler, status, b'{"error":"as told"}')
+        self.send(handler, 200, page(number, self.pages, self.base, reject=self.reject and number == 1))
+
+    def grant(self, handler):
+        handler.rfile.read(int(handler.headers.get("content-length") or 0))
+        number = self.counts.get(("token", 200), 0)
+        body = json.dumps({"access_token": f"access-{number}", "refresh_token": f"refresh-{number}", "expires_in": 3600})
+        self.send(handler, self.token_status, body.encode(), "token")
+
+    def send(self, handler, status, body, kind="page"):
+        with self.lock:
+            self.counts[kind, status] = self.counts.get((kind, status), 0) + 1
+            self.bytes += len(body) if kind == "page" else 0
+        handler.send_response(status)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    def stop(self):
+        self.gate.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def page(number, pages, base, reject=False):
+    first = (number - 1) * PAGE_SIZE + 1
+    link = lambda n: f"{base}/character?page={n}" if 1 <= n <= pages else None  # noqa: E731
+    results = [character(n, base) for n in range(first, first + PAGE_SIZE)]
+    if reject:
+        results[3]["name"] = 17
+    info = {"count": pages * PAGE_SIZE, "pages": pages, "next": link(number + 1), "prev": link(number - 1)}
+    return json.dumps({"info": info, "results": results}).encode()
+
+
+def character(number, base):
+    return {
+        "id": number, "name": f"Citizen {number}", "status": ["Alive", "Dead", "unknown"][number % 3],
+        "species": "Human", "type": "", "gender": ["Female", "Male"][number % 2],
+        "origin": {"name": "Kettle Moon", "url": f"{base}/location/{number % 7 + 1}"},
+        "location": {"name": "Saltmarsh", "url": f"{base}/location/{number % 5 + 1}"},
+        "image": f"{base}/character/avatar/{number}.jpeg",
+        "episode": [f"{base}/episode/{episode}" for episode in range(1, number % 4 + 2)],
+        "url": f"{base}/character/{number}", "created": "2017-11-04T18:48:46.250Z",
+    }
+
+
+class Nginx:
+    """Pages as files, as fast as this machine can."""
+
+    def __init__(self, folder, pages):
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}/api"
+        folder.mkdir()
+        # The pages are of two kinds, so that a sync has something to write each time.
+        for name in ["a", "b"]:
+            (folder / name).mkdir()
+            for number in range(1, pages + 1):
+                text = page(number, pages, self.base)
+                (folder / name / f"{number}.json").write_bytes(text if name == "a" else text.replace(b"Citizen", b"Denizen"))
+        self.folder = folder
+        self.serve("a")
+        user = "user root;" if os.geteuid() == 0 else ""
+        temporary = "".join(
+            f"{name}_temp_path {folder}/tmp-{name};" for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
+        (folder / "nginx.conf").write_text(f"""
+            {user} daemon off; worker_processes 1; pid {folder}/nginx.pid;
+            events {{ worker_connections 256; }}
+            http {{
+              {temporary} access_log off; etag off; if_modified_since off; keepalive_requests 1000000;
+              server {{
+                listen 127.0.0.1:{self.port};
+                location = /api/character {{ root {folder}/now; default_type application/json; try_files /$arg_page.json =404; }}
+              }}
+            }}""")
+        self.process = subprocess.Popen(
+            [tool("nginx"), "-p", folder, "-e", folder / "nginx.log", "-c", folder / "nginx.conf"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(lambda: answers(self.port), "nginx answers")
+
+    def serve(self, name):
+        link = self.folder / "now"
+        link.unlink(missing_ok=True)
+        link.symlink_to(self.folder / name)
+
+    def stop(self):
+        end(self.process)
+
+
+class Daemon:
+    """rosterd run in a folder of its own. `settings` by the names of environment variables."""
+
+    def __init__(self, program, folder, base, configuration=None, **settings):
+        self.program = program
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o755)
+        self.socket = str(folder / "status.sock")
+        environment = {
+            "PATH": os.environ["PATH"], "STATE_DIRECTORY": str(folder / "state"), "RUNTIME_DIRECTORY": str(folder),
+            "CREDENTIALS_DIRECTORY": str(folder), "ROSTERD_UPSTREAM_BASE_URL": base, "ROSTERD_SYNC_INTERVAL": "1h",
+            "ROSTERD_SYNC_JITTER": "0s", "ROSTERD_RETRY_BASE_DELAY": "0s", "ROSTERD_RETRY_JITTER": "0s",
+            "ROSTERD_LOG_FORMAT": "text", "ROSTERD_STATUS_SOCKET_MODE": "0666", **settings,
+        }
+        arguments = ["run"] + (["--config", str(configuration)] if configuration else [])
+        self.log = folder / "daemon.log"
+        self.process = subprocess.Popen(
+            [program, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=open(self.log, "ab"))
+        wait_until(lambda: self.process.poll() is not None or os.path.exists(self.socket), "the socket answers")
+        assert self.process.poll() is None, self.log.read_text()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        end(self.process)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(10)
+
+    def connect(self, timeout=PATIENCE):
+        return Client(self.socket, timeout)
+
+    def ask(self, method, target, body=b"", **headers):
+        with self.connect() as client:
+            return client.ask(method, target, body, **headers)
+
+    def json(self, target):
+        answer = self.ask("GET", target)
+        assert answer.status == 200, answer
+        return json.loads(answer.body)
+
+    def status(self):
+        return self.json("/v1/status")
+
+    def until(self, what):
+        """Waits until `what` holds of the status, which it returns."""
+        found = {}
+
+        def holds():
+            found["status"] = self.status()
+            return what(found["status"])
+
+        wait_until(holds, f"the status: {json.dumps(found.get('status'))}")
+        return found["status"]
+
+    def sync(self, **wish):
+        """Asks for a sync, and waits until it has ended."""
+        answer = self.ask("POST", "/v1/sync", json.dumps(wish).encode() if wish else b"")
+        assert answer.status == 202, answer
+        number = json.loads(answer.body)["sync"]
+        return self.until(lambda status: (status["sync"]["last"] or {}).get("id", 0) >= number)
+
+    def resident(self):
+        """Bytes."""
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGESIZE")
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def __repr__(self):
+        return f"{self.status} {self.headers} {self.body[:300]!r}"
+
+    def problem(self, status):
+        """Holds what RFC 9457 and the contract ask of an error."""
+        assert self.status == status, self
+        assert self.headers["content-type"] == "application/problem+json", self
+        problem = json.loads(self.body)
+        assert problem["status"] == status and problem["title"] and problem["detail"], self
+        return problem["detail"]
+
+
+class Client:
+    """One connection. What it sends is what the test wrote."""
+
+    def __init__(self, path, timeout=PATIENCE):
+        self.socket = socket.socket(socket.AF_UNIX)
+        # With a timeout it would not wait for its turn, but fail (connect(2), EAGAIN).
+        self.socket.connect(path)
+        self.socket.settimeout(timeout)
+        self.bytes = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def send(self, data):
+        self.socket.sendall(data if isinstance(data, bytes) else data.encode())
+
+    def ask(self, method, target, body=b"", **headers):
+        fields = {"Host": "localhost", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        if body or method == "POST":
+            fields.setdefault("Content-Length", str(len(body)))
+        head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        self.send(head.encode() + b"\r\n" + body)
+        return self.read(method)
+
+    def read(self, method="GET"):
+        """The next answer."""
+        head, _, self.bytes = self.read_to(b"\r\n\r\n").partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        version, status, _ = lines[0].split(" ", 2)
+        assert version == "HTTP/1.1", head
+        headers = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(":")
+            assert name.lower() not in headers, f"{name} twice: {head}"
+            headers[name.lower()] = value.strip()
+        body = b""
+        if method != "HEAD" and int(status) >= 200:
+            length = int(headers["content-length"])
+            while len(self.bytes) < length:
+                self.more()
+            body, self.bytes = self.bytes[:length], self.bytes[length:]
+        return Answer(int(status), headers, body)
+
+    def read_to(self, mark):
+        while mark not in self.bytes:
+            self.more()
+        return self.bytes
+
+    def read_all(self):
+        """What comes until the daemon closes."""
+        try:
+            while True:
+                self.more()
+        except EOFError:
+            return self.bytes
+
+    def more(self):
+        try:
+            data = self.socket.recv(1 << 16)
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            raise EOFError(f"the daemon closed after {self.bytes[-300:]!r}")
+        self.bytes += data
+
+
+class Lines:
+    """Prints ok or FAIL for each test, and the sum."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, name, test):
+        import traceback
+
+        try:
+            note = test()
+            self.passed += 1
+            print(f"ok      {name}" + (f": {note}" if note else ""), flush=True)
+        except Exception:
+            self.failed += 1
+            print(f"FAIL    {name}\n{traceback.format_exc()}", flush=True)
+
+    def end(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        sys.exit(1 if self.failed else 0)
+
+
+def tool(name):
+    found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+    if not found:
+        raise FileNotFoundError(f"{name} is not installed")
+    return found
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def answers(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
+def wait_until(condition, what, limit=PATIENCE):
+    deadline = time.monotonic() + limit
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        time.sleep(0.02)
+
+
+def end(process):
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
