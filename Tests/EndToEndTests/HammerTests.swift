@@ -24,10 +24,15 @@ extension CacheTrials {
         site.show(0)
         _ = try await site.sync()
         let last = "v\(Self.snapshots)"
+        let started = try NotifySocket(path: "\(site.folder)/started")
+        defer { started.close() }
         let readers = try (0..<Self.readers).map { _ in
           try Program(
-            nice, ["-n", Self.niceness, python, "-c", Self.reader, site.cache, last], environment: ["PYTHONUTF8": "1"])
+            nice, ["-n", Self.niceness, python, "-c", Self.reader, site.cache, last, "\(site.folder)/started"],
+            environment: ["PYTHONUTF8": "1"], ended: started.close)
         }
+        // Each has met the first version before the next one comes.
+        for _ in readers { _ = await started.first { $0 == "ready" } }
         var version = 0
         var kills = 0
         while version < Self.snapshots {
@@ -92,8 +97,8 @@ extension CacheTrials {
 
     /// Reads until it has seen the last version; prints how many it met, its reads and its checks of the index.
     private static let reader = """
-      import sqlite3, sys
-      path, last = sys.argv[1:]
+      import socket, sqlite3, sys
+      path, last, started = sys.argv[1:]
       db = sqlite3.connect('file:' + path + '?mode=ro', uri=True, isolation_level=None, timeout=30)
       ask = lambda sql, *a: [row[0] for row in db.execute(sql, a)]
       mark = lambda text: text.rsplit('·', 1)[-1]
@@ -134,6 +139,7 @@ extension CacheTrials {
           if wrong: sys.exit(str((version, wrong)))
           seen.add(version)
           reads += 1
+          if reads == 1: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'ready', started)
       print(len(seen), reads, checks)
       """
   }
