@@ -95,13 +95,13 @@ package actor Cache {
     }
   }
 
-  /// Reads the whole file. False: it is damaged, and `recover` is due. Takes a second for a million characters; `interruptPublish` ends it early.
+  /// Reads the whole file. False: it is damaged, and `recover` is due. Takes seconds for a million characters; `interruptPublish` ends it early.
   package func check() throws -> Bool {
     do {
       try perform("check the cache") { database in
         database.arm(interruption)
         defer { try? interruption.disarm() }
-        try Self.verify(database)
+        try Self.verify(database, .pages)
       }
       return true
     } catch let failure as Failure where metDamage {

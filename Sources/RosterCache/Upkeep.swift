@@ -107,13 +107,20 @@ extension Cache {
     return error
   }
 
-  /// Every page, every index against its table, and the index of words against the characters.
-  static func verify(_ database: Database) throws {
+  enum Depth {
+    /// Every page, and the index of words in itself.
+    case pages
+    /// Every index against its table too, and the index of words against the characters: twice the time.
+    case contents
+  }
+
+  static func verify(_ database: Database, _ depth: Depth = .contents) throws {
+    let (check, rank) = depth == .pages ? ("quick_check", 0) : ("integrity_check", 1)
     do {
       try Schema.look(database)
-      let found = try database.first("PRAGMA main.integrity_check(1)") { $0.text(0) }
+      let found = try database.first("PRAGMA main.\(check)(1)") { $0.text(0) }
       guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
-      try database.execute("INSERT INTO characters_fts(characters_fts, rank) VALUES ('integrity-check', 1)")
+      try database.execute("INSERT INTO characters_fts(characters_fts, rank) VALUES ('integrity-check', \(rank))")
     } catch let error as SQLiteError where error.kind == .damaged || error.kind == .other {
       throw try damage(error, in: database)
     }

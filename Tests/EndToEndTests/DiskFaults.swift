@@ -4,6 +4,9 @@ import RosterModel
 import RosterSimulator
 import Testing
 
+/// What the cache must survive. One test at a time: each has several programs, and the machine has other tests to run.
+@Suite(.serialized) enum CacheTrials {}
+
 /// Makes file calls of the real program fail, for as long as a test wants (Tests/DiskFaults).
 struct DiskFaults {
   enum Call: String, CaseIterable { case open, read, write, sync }

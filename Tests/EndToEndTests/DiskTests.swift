@@ -4,152 +4,154 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// A disk that is full or fails, met by the real program at each stage.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct DiskTests {
-  struct Stage: CustomTestStringConvertible, Sendable {
-    var name: String
-    var call: DiskFaults.Call
-    var ends: String
-    var testDescription: String { name }
-  }
-
-  private static let stages = [
-    Stage(name: "staging a page", call: .write, ends: "roster.staging.db-wal"),
-    Stage(name: "writing to the cache", call: .write, ends: "roster.db-wal"),
-    Stage(name: "flushing the cache", call: .sync, ends: "roster.db-wal"),
-    Stage(name: "reading the cache", call: .read, ends: "roster.db"),
-    Stage(name: "every write", call: .write, ends: ""),
-  ]
-
-  @Test(
-    "5: a disk that fails under a running daemon: 73 and a sentence, the old snapshot stays, and all is well once it works",
-    arguments: stages, [ENOSPC, EIO])
-  func running(stage: Stage, code: Int32) async throws {
-    if stage.call != .write, code == ENOSPC { return }
-    try await withFaults { site, faults in
-      try await site.withDaemon { daemon, _ in
-        _ = try await site.ask()
-        let before = try await site.snapshot()
-        site.next(1)
-        try faults.fail(stage.call, with: code, on: stage.ends)
-        for _ in 1...2 { try await expectFailure(site, code, before) }
-        faults.end()
-        _ = try await site.ask()
-        #expect(try await site.status().state == .idle)
-        try await site.expectWell()
-        #expect(daemon.isRunning)
-        daemon.signal(SIGTERM)
-        #expect(try await daemon.end().exit == 0)
-      }
-      let names = try site.names()
-      #expect(!names.contains { $0.contains("damaged") || $0.hasSuffix(".new") }, "\(names)")
+extension CacheTrials {
+  /// A disk that is full or fails, met by the real program at each stage.
+  @Suite(.timeLimit(.minutes(2))) struct DiskTests {
+    struct Stage: CustomTestStringConvertible, Sendable {
+      var name: String
+      var call: DiskFaults.Call
+      var ends: String
+      var testDescription: String { name }
     }
-  }
 
-  private func expectFailure(_ site: Site, _ code: Int32, _ before: [[String]]) async throws {
-    let said = try await site.ask(exit: 73)
-    let hint = code == ENOSPC ? "make room" : "look at the disk"
-    #expect(said.contains(hint) && said.contains("\(site.folder)/state/roster"), "\(said)")
-    let status = try await site.status()
-    #expect(status.state == .degraded && status.message.contains(hint), "\(status.message)")
-    #expect(status.sync.last?.exit == 73 && status.cache.snapshot == 1 && status.cache.characters == 60)
-    #expect(try await site.snapshot() == before)
-    #expect(try await site.rosterctl("wait").exit == 0)
-  }
+    private static let stages = [
+      Stage(name: "staging a page", call: .write, ends: "roster.staging.db-wal"),
+      Stage(name: "writing to the cache", call: .write, ends: "roster.db-wal"),
+      Stage(name: "flushing the cache", call: .sync, ends: "roster.db-wal"),
+      Stage(name: "reading the cache", call: .read, ends: "roster.db"),
+      Stage(name: "every write", call: .write, ends: ""),
+    ]
 
-  @Test("P3: the end of a sync that could not be written is written with the next one's")
-  func lateRow() async throws {
-    try await withFaults { site, faults in
-      try await site.withDaemon { _, _ in
-        _ = try await site.ask()
-        site.next(1)
-        site.upstream.hold(.page(3))
-        let asked = try await site.rosterctl("sync", "--json")
-        #expect(asked.exit == 0)
-        try await site.upstream.waitFor { $0.held == 1 }
-        try faults.fail(.write, with: ENOSPC, on: "roster.db-wal")
-        site.upstream.release()
-        _ = try await site.ask(exit: 73)
-        faults.end()
-        _ = try await site.ask()
-        let rows = try await site.rows("SELECT outcome, exit, error LIKE '%the disk is full%' FROM syncs ORDER BY id")
-        #expect(rows.contains(["failed", "73", "1"]), "\(rows)")
-        try await site.expectWell()
-      }
-    }
-  }
-
-  private static let starts = [
-    Stage(name: "making the lock", call: .open, ends: "roster.db.lock"),
-    Stage(name: "writing the lock", call: .write, ends: "roster.db.lock"),
-    Stage(name: "making the cache", call: .open, ends: "roster.db.new"),
-    Stage(name: "writing the cache", call: .write, ends: "roster.db.new-wal"),
-    Stage(name: "writing the cache's header", call: .write, ends: "roster.db.new"),
-    Stage(name: "flushing the cache", call: .sync, ends: "roster.db.new"),
-    Stage(name: "making the log's index", call: .write, ends: "roster.db-shm"),
-    Stage(name: "making the staging", call: .open, ends: "roster.staging.db"),
-    Stage(name: "writing the staging", call: .write, ends: "roster.staging.db"),
-  ]
-
-  @Test(
-    "A disk that fails at the start: 73, a sentence with a hint, nothing half made; the next start works",
-    arguments: starts, [ENOSPC, EIO, EROFS])
-  func starting(stage: Stage, code: Int32) async throws {
-    try await withFaults { site, faults in
-      try faults.fail(stage.call, with: code, on: stage.ends)
-      for command in ["sync", "run"] {
-        let outcome = try await site.rosterd(command)
-        #expect(outcome.exit == 73, "\(outcome.error)")
-        let last = outcome.error.split(separator: "\n").last ?? ""
-        #expect(last.contains("\(site.folder)/state/roster") && last.contains("; "), "\(outcome.error)")
-        if code == ENOSPC, stage.call != .sync { #expect(last.contains("make room"), "\(outcome.error)") }
-      }
-      let names = try site.names()
-      #expect(!names.contains { $0.contains(".new") || $0.contains("damaged") }, "\(names)")
-      faults.end()
-      #expect(try await site.sync().outcome == .published)
-      try await site.expectWell()
-    }
-  }
-
-  @Test("5: a cache that cannot be read for a moment is not taken for a damaged one")
-  func unreadable() async throws {
-    try await withFaults { site, faults in
-      _ = try await site.sync()
-      try faults.fail(.read, with: EIO, on: "roster.db")
-      let outcome = try await site.rosterd("sync")
-      #expect(outcome.exit == 73 && outcome.error.contains("look at the disk"), "\(outcome.error)")
-      faults.end()
-      #expect(try await site.sync().outcome == .unchanged)
-      #expect(try !site.names().contains { $0.contains("damaged") })
-    }
-  }
-
-  @Test(
-    "T4: a rotated token that cannot be stored is used by no request and asked for no second time; the next sync stores it first",
-    arguments: [DiskFaults.Call.write, .sync, .open])
-  func token(call: DiskFaults.Call) async throws {
-    let scenario = Scenario.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))
-    try await withFaults(scenario) { site, faults in
-      try faults.fail(call, with: ENOSPC, on: "token.json.new")
-      try await site.withDaemon { _, _ in
-        for _ in 1...3 {
-          let said = try await site.ask(exit: 73)
-          #expect(said.contains("token.json") && said.contains("No space left"), "\(said)")
-          #expect(try await site.status().state == .degraded)
+    @Test(
+      "5: a disk that fails under a running daemon: 73 and a sentence, the old snapshot stays, and all is well once it works",
+      arguments: stages, [ENOSPC, EIO])
+    func running(stage: Stage, code: Int32) async throws {
+      if stage.call != .write, code == ENOSPC { return }
+      try await withFaults { site, faults in
+        try await site.withDaemon { daemon, _ in
+          _ = try await site.ask()
+          let before = try await site.snapshot()
+          site.next(1)
+          try faults.fail(stage.call, with: code, on: stage.ends)
+          for _ in 1...2 { try await expectFailure(site, code, before) }
+          faults.end()
+          _ = try await site.ask()
+          #expect(try await site.status().state == .idle)
+          try await site.expectWell()
+          #expect(daemon.isRunning)
+          daemon.signal(SIGTERM)
+          #expect(try await daemon.end().exit == 0)
         }
-        let counts = site.upstream.counts
-        #expect(counts.tokenRequests.count == 1 && counts.tokensGranted == 1)
-        #expect(!counts.pageRequests.contains { $0.generation == 1 })
-        faults.end()
-        _ = try await site.ask()
+        let names = try site.names()
+        #expect(!names.contains { $0.contains("damaged") || $0.hasSuffix(".new") }, "\(names)")
       }
-      #expect(site.upstream.counts.tokenRequests.count == 1 && site.upstream.counts.reuses == 0)
-      let store = FileManager.default.contents(atPath: site.tokenStore) ?? Data()
-      let granted = site.upstream.secrets.filter { $0.hasPrefix("refresh-") }
-      #expect(granted.last.map { String(decoding: store, as: UTF8.self).contains($0) } == true)
-      #expect(try site.mode("token.json") == 0o600)
-      try await site.expectWell()
+    }
+
+    private func expectFailure(_ site: Site, _ code: Int32, _ before: [[String]]) async throws {
+      let said = try await site.ask(exit: 73)
+      let hint = code == ENOSPC ? "make room" : "look at the disk"
+      #expect(said.contains(hint) && said.contains("\(site.folder)/state/roster"), "\(said)")
+      let status = try await site.status()
+      #expect(status.state == .degraded && status.message.contains(hint), "\(status.message)")
+      #expect(status.sync.last?.exit == 73 && status.cache.snapshot == 1 && status.cache.characters == 60)
+      #expect(try await site.snapshot() == before)
+      #expect(try await site.rosterctl("wait").exit == 0)
+    }
+
+    @Test("P3: the end of a sync that could not be written is written with the next one's")
+    func lateRow() async throws {
+      try await withFaults { site, faults in
+        try await site.withDaemon { _, _ in
+          _ = try await site.ask()
+          site.next(1)
+          site.upstream.hold(.page(3))
+          let asked = try await site.rosterctl("sync", "--json")
+          #expect(asked.exit == 0)
+          try await site.upstream.waitFor { $0.held == 1 }
+          try faults.fail(.write, with: ENOSPC, on: "roster.db-wal")
+          site.upstream.release()
+          _ = try await site.ask(exit: 73)
+          faults.end()
+          _ = try await site.ask()
+          let rows = try await site.rows("SELECT outcome, exit, error LIKE '%the disk is full%' FROM syncs ORDER BY id")
+          #expect(rows.contains(["failed", "73", "1"]), "\(rows)")
+          try await site.expectWell()
+        }
+      }
+    }
+
+    private static let starts = [
+      Stage(name: "making the lock", call: .open, ends: "roster.db.lock"),
+      Stage(name: "writing the lock", call: .write, ends: "roster.db.lock"),
+      Stage(name: "making the cache", call: .open, ends: "roster.db.new"),
+      Stage(name: "writing the cache", call: .write, ends: "roster.db.new-wal"),
+      Stage(name: "writing the cache's header", call: .write, ends: "roster.db.new"),
+      Stage(name: "flushing the cache", call: .sync, ends: "roster.db.new"),
+      Stage(name: "making the log's index", call: .write, ends: "roster.db-shm"),
+      Stage(name: "making the staging", call: .open, ends: "roster.staging.db"),
+      Stage(name: "writing the staging", call: .write, ends: "roster.staging.db"),
+    ]
+
+    @Test(
+      "A disk that fails at the start: 73, a sentence with a hint, nothing half made; the next start works",
+      arguments: starts, [ENOSPC, EIO, EROFS])
+    func starting(stage: Stage, code: Int32) async throws {
+      try await withFaults { site, faults in
+        try faults.fail(stage.call, with: code, on: stage.ends)
+        for command in ["sync", "run"] {
+          let outcome = try await site.rosterd(command)
+          #expect(outcome.exit == 73, "\(outcome.error)")
+          let last = outcome.error.split(separator: "\n").last ?? ""
+          #expect(last.contains("\(site.folder)/state/roster") && last.contains("; "), "\(outcome.error)")
+          if code == ENOSPC, stage.call != .sync { #expect(last.contains("make room"), "\(outcome.error)") }
+        }
+        let names = try site.names()
+        #expect(!names.contains { $0.contains(".new") || $0.contains("damaged") }, "\(names)")
+        faults.end()
+        #expect(try await site.sync().outcome == .published)
+        try await site.expectWell()
+      }
+    }
+
+    @Test("5: a cache that cannot be read for a moment is not taken for a damaged one")
+    func unreadable() async throws {
+      try await withFaults { site, faults in
+        _ = try await site.sync()
+        try faults.fail(.read, with: EIO, on: "roster.db")
+        let outcome = try await site.rosterd("sync")
+        #expect(outcome.exit == 73 && outcome.error.contains("look at the disk"), "\(outcome.error)")
+        faults.end()
+        #expect(try await site.sync().outcome == .unchanged)
+        #expect(try !site.names().contains { $0.contains("damaged") })
+      }
+    }
+
+    @Test(
+      "T4: a rotated token that cannot be stored is used by no request and asked for no second time; the next sync stores it first",
+      arguments: [DiskFaults.Call.write, .sync, .open])
+    func token(call: DiskFaults.Call) async throws {
+      let scenario = Scenario.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))
+      try await withFaults(scenario) { site, faults in
+        try faults.fail(call, with: ENOSPC, on: "token.json.new")
+        try await site.withDaemon { _, _ in
+          for _ in 1...3 {
+            let said = try await site.ask(exit: 73)
+            #expect(said.contains("token.json") && said.contains("No space left"), "\(said)")
+            #expect(try await site.status().state == .degraded)
+          }
+          let counts = site.upstream.counts
+          #expect(counts.tokenRequests.count == 1 && counts.tokensGranted == 1)
+          #expect(!counts.pageRequests.contains { $0.generation == 1 })
+          faults.end()
+          _ = try await site.ask()
+        }
+        #expect(site.upstream.counts.tokenRequests.count == 1 && site.upstream.counts.reuses == 0)
+        let store = FileManager.default.contents(atPath: site.tokenStore) ?? Data()
+        let granted = site.upstream.secrets.filter { $0.hasPrefix("refresh-") }
+        #expect(granted.last.map { String(decoding: store, as: UTF8.self).contains($0) } == true)
+        #expect(try site.mode("token.json") == 0o600)
+        try await site.expectWell()
+      }
     }
   }
 }

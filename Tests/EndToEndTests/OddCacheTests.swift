@@ -4,185 +4,187 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// What may be found in the cache's place, at the start and under a running daemon.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct OddCacheTests {
-  // MARK: At the start
+extension CacheTrials {
+  /// What may be found in the cache's place, at the start and under a running daemon.
+  @Suite(.timeLimit(.minutes(2))) struct OddCacheTests {
+    // MARK: At the start
 
-  private func refused(_ site: Site, _ words: String, as user: [String] = []) async throws {
-    let program = try Program.built("rosterd")
-    let words = [words]
-    for command in ["sync", "run"] {
-      let outcome =
-        user.isEmpty
-        ? try await site.rosterd(command)
-        : try await Program.run(user[0], user.dropFirst() + [program, command], environment: site.settings)
-      #expect(outcome.exit == 73, "\(outcome.error)")
-      let last = outcome.error.split(separator: "\n").last ?? ""
-      #expect(words.allSatisfy(last.contains) && last.contains("; "), "\(outcome.error)")
-    }
-  }
-
-  private func makeState(_ site: Site) throws {
-    try FileManager.default.createDirectory(atPath: "\(site.folder)/state", withIntermediateDirectories: true)
-  }
-
-  @Test("A folder in the cache's place is refused")
-  func folder() async throws {
-    try await withSite(.pages(1)) { site in
-      try FileManager.default.createDirectory(atPath: site.cache, withIntermediateDirectories: true)
-      try await refused(site, "it is not a file")
-      #expect(try site.names() == ["roster.db"])
-    }
-  }
-
-  @Test("A FIFO in the cache's place is refused, and nobody waits for its other end")
-  func fifo() async throws {
-    try await withSite(.pages(1)) { site in
-      try makeState(site)
-      try #require(mkfifo(site.cache, 0o600) == 0)
-      try await refused(site, "it is not a file")
-    }
-  }
-
-  @Test("A link is followed: the files lie beside what it leads to, and the lock is that of the file")
-  func link() async throws {
-    try await withSite(.pages(1)) { site in
-      _ = try await site.sync()
-      let link = "\(site.folder)/link.db"
-      try #require(symlink(site.cache, link) == 0)
-      site.next(1)
-      var other = site
-      other.settings["ROSTERD_CACHE_PATH"] = link
-      try await other.withDaemon { _, _ in
-        _ = try await other.ask()
-        #expect(try await other.status().cache.sizeBytes > 4096)
-        #expect(try await site.rosterd("sync").exit == 75)
+    private func refused(_ site: Site, _ words: String, as user: [String] = []) async throws {
+      let program = try Program.built("rosterd")
+      let words = [words]
+      for command in ["sync", "run"] {
+        let outcome =
+          user.isEmpty
+          ? try await site.rosterd(command)
+          : try await Program.run(user[0], user.dropFirst() + [program, command], environment: site.settings)
+        #expect(outcome.exit == 73, "\(outcome.error)")
+        let last = outcome.error.split(separator: "\n").last ?? ""
+        #expect(words.allSatisfy(last.contains) && last.contains("; "), "\(outcome.error)")
       }
-      try await site.expectWell()
-      #expect(try await site.rows("SELECT count(*) FROM characters", of: link) == [["20"]])
-      let names = try FileManager.default.contentsOfDirectory(atPath: site.folder)
-      #expect(!names.contains { $0.hasPrefix("link.db-") || $0.hasPrefix("link.db.") }, "\(names)")
-      #expect(try site.mode("roster.db") == 0o640)
     }
-  }
 
-  @Test("A link that leads nowhere is refused")
-  func brokenLink() async throws {
-    try await withSite(.pages(1)) { site in
-      try makeState(site)
-      try #require(symlink("\(site.folder)/nothing", site.cache) == 0)
-      try await refused(site, "leads nowhere")
+    private func makeState(_ site: Site) throws {
+      try FileManager.default.createDirectory(atPath: "\(site.folder)/state", withIntermediateDirectories: true)
     }
-  }
 
-  @Test("A cache that another user owns and this one may not read or write is refused", arguments: [0o000, 0o444])
-  func permission(mode: mode_t) async throws {
-    try await withSite(.pages(1)) { site in
-      _ = try await site.sync()
-      let user = try Stranger.prefix(user: Stranger.owner, group: Stranger.owner)
-      try Stranger.open(site)
-      try #require(chown("\(site.folder)/state", Stranger.owner, Stranger.owner) == 0)
-      for name in ["roster.db.lock", "roster.staging.db"] {
-        try #require(chown("\(site.folder)/state/\(name)", Stranger.owner, Stranger.owner) == 0)
+    @Test("A folder in the cache's place is refused")
+    func folder() async throws {
+      try await withSite(.pages(1)) { site in
+        try FileManager.default.createDirectory(atPath: site.cache, withIntermediateDirectories: true)
+        try await refused(site, "it is not a file")
+        #expect(try site.names() == ["roster.db"])
       }
-      try #require(chmod(site.cache, mode) == 0)
-      try await refused(site, site.cache, as: user)
-      #expect(try site.mode("roster.db") == mode)
     }
-  }
 
-  enum Content: String, CaseIterable {
-    case garbage, otherProgram, newer, empty, truncated, beheaded, halved
-  }
+    @Test("A FIFO in the cache's place is refused, and nobody waits for its other end")
+    func fifo() async throws {
+      try await withSite(.pages(1)) { site in
+        try makeState(site)
+        try #require(mkfifo(site.cache, 0o600) == 0)
+        try await refused(site, "it is not a file")
+      }
+    }
 
-  @Test(
-    "5: whatever file is found in its place, it is used, moved aside or left alone as it was",
-    arguments: Content.allCases)
-  func content(content: Content) async throws {
-    try await withSite(.pages(3)) { site in
-      if ![.garbage, .otherProgram].contains(content) { _ = try await site.sync() } else { try makeState(site) }
-      try await put(content, site)
-      let bytes = FileManager.default.contents(atPath: site.cache)
+    @Test("A link is followed: the files lie beside what it leads to, and the lock is that of the file")
+    func link() async throws {
+      try await withSite(.pages(1)) { site in
+        _ = try await site.sync()
+        let link = "\(site.folder)/link.db"
+        try #require(symlink(site.cache, link) == 0)
+        site.next(1)
+        var other = site
+        other.settings["ROSTERD_CACHE_PATH"] = link
+        try await other.withDaemon { _, _ in
+          _ = try await other.ask()
+          #expect(try await other.status().cache.sizeBytes > 4096)
+          #expect(try await site.rosterd("sync").exit == 75)
+        }
+        try await site.expectWell()
+        #expect(try await site.rows("SELECT count(*) FROM characters", of: link) == [["20"]])
+        let names = try FileManager.default.contentsOfDirectory(atPath: site.folder)
+        #expect(!names.contains { $0.hasPrefix("link.db-") || $0.hasPrefix("link.db.") }, "\(names)")
+        #expect(try site.mode("roster.db") == 0o640)
+      }
+    }
+
+    @Test("A link that leads nowhere is refused")
+    func brokenLink() async throws {
+      try await withSite(.pages(1)) { site in
+        try makeState(site)
+        try #require(symlink("\(site.folder)/nothing", site.cache) == 0)
+        try await refused(site, "leads nowhere")
+      }
+    }
+
+    @Test("A cache that another user owns and this one may not read or write is refused", arguments: [0o000, 0o444])
+    func permission(mode: mode_t) async throws {
+      try await withSite(.pages(1)) { site in
+        _ = try await site.sync()
+        let user = try Stranger.prefix(user: Stranger.owner, group: Stranger.owner)
+        try Stranger.open(site)
+        try #require(chown("\(site.folder)/state", Stranger.owner, Stranger.owner) == 0)
+        for name in ["roster.db.lock", "roster.staging.db"] {
+          try #require(chown("\(site.folder)/state/\(name)", Stranger.owner, Stranger.owner) == 0)
+        }
+        try #require(chmod(site.cache, mode) == 0)
+        try await refused(site, site.cache, as: user)
+        #expect(try site.mode("roster.db") == mode)
+      }
+    }
+
+    enum Content: String, CaseIterable {
+      case garbage, otherProgram, newer, empty, truncated, beheaded, halved
+    }
+
+    @Test(
+      "5: whatever file is found in its place, it is used, moved aside or left alone as it was",
+      arguments: Content.allCases)
+    func content(content: Content) async throws {
+      try await withSite(.pages(3)) { site in
+        if ![.garbage, .otherProgram].contains(content) { _ = try await site.sync() } else { try makeState(site) }
+        try await put(content, site)
+        let bytes = FileManager.default.contents(atPath: site.cache)
+        switch content {
+        case .garbage, .otherProgram, .newer:
+          try #require(chmod(site.cache, 0o604) == 0)
+          let names = try site.names()
+          let words = [.garbage: "did not make", .otherProgram: "another program", .newer: "a newer rosterd"][content]
+          try await refused(site, words ?? "")
+          #expect(try site.mode("roster.db") == 0o604)
+          #expect(FileManager.default.contents(atPath: site.cache) == bytes)
+          #expect(try site.names() == names)
+        case .empty:
+          #expect(try await site.sync().outcome == .published)
+          try await site.expectWell()
+        case .truncated, .beheaded, .halved:
+          #expect(try await site.sync().outcome == .published)
+          try await site.expectWell()
+          let aside = try #require(try site.names().first { $0.hasPrefix("roster.db.damaged-") })
+          #expect(FileManager.default.contents(atPath: "\(site.folder)/state/\(aside)") == bytes)
+        }
+      }
+    }
+
+    private func put(_ content: Content, _ site: Site) async throws {
+      let shell = try Program.tool("sqlite3")
       switch content {
-      case .garbage, .otherProgram, .newer:
-        try #require(chmod(site.cache, 0o604) == 0)
-        let names = try site.names()
-        let words = [.garbage: "did not make", .otherProgram: "another program", .newer: "a newer rosterd"][content]
-        try await refused(site, words ?? "")
-        #expect(try site.mode("roster.db") == 0o604)
-        #expect(FileManager.default.contents(atPath: site.cache) == bytes)
-        #expect(try site.names() == names)
-      case .empty:
-        #expect(try await site.sync().outcome == .published)
+      case .garbage: try Data("my holiday diary".utf8).write(to: URL(filePath: site.cache))
+      case .otherProgram:
+        _ = try await Program.run(shell, [site.cache, "PRAGMA application_id = 77; CREATE TABLE t(x)"])
+      case .newer:
+        _ = try await Program.run(shell, [site.cache, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 2"])
+      case .empty: try #require(truncate(site.cache, 0) == 0)
+      case .truncated: try #require(truncate(site.cache, 50) == 0)
+      case .halved: try #require(truncate(site.cache, 40_000) == 0)
+      case .beheaded:
+        let file = open(site.cache, O_WRONLY)
+        try #require(pwrite(file, [UInt8](repeating: 0xA5, count: 4096), 4096, 0) == 4096)
+        close(file)
+      }
+    }
+
+    @Test("5: -wal and -shm that somebody removed come back at the next start", arguments: ["-wal", "-shm", "both"])
+    func missingLog(part: String) async throws {
+      try await withSite(.pages(2)) { site in
+        _ = try await site.sync()
+        for name in part == "both" ? ["-wal", "-shm"] : [part] { try #require(unlink(site.cache + name) == 0) }
+        #expect(try await site.sync().outcome == .unchanged)
+        for name in ["", "-wal", "-shm"] { #expect(try site.mode("roster.db" + name) == 0o640) }
         try await site.expectWell()
-      case .truncated, .beheaded, .halved:
-        #expect(try await site.sync().outcome == .published)
+      }
+    }
+
+    enum Staging: CaseIterable { case removed, garbage, damaged, folder, ofAnother }
+
+    @Test(
+      "Staged pages that are lost, damaged or of another cache cost a pull, nothing else", arguments: Staging.allCases)
+    func staging(staging: Staging) async throws {
+      try await withSite(.pages(3)) { site in
+        _ = try await site.sync()
+        let path = "\(site.folder)/state/roster.staging.db"
+        let bytes = FileManager.default.contents(atPath: path) ?? Data()
+        for part in ["", "-wal", "-shm"] { unlink(path + part) }
+        switch staging {
+        case .removed: break
+        case .garbage: try Data(repeating: 0x5A, count: 50_000).write(to: URL(filePath: path))
+        case .damaged:
+          let kept = bytes.prefix(4096) + Data(repeating: 0xA5, count: max(0, bytes.count - 4096))
+          try kept.write(to: URL(filePath: path))
+        case .folder: try #require(mkdir(path, 0o700) == 0)
+        case .ofAnother:
+          try bytes.write(to: URL(filePath: path))
+          for part in ["", "-wal", "-shm"] { unlink(site.cache + part) }
+        }
+        if staging == .folder {
+          let outcome = try await site.rosterd("sync")
+          #expect(outcome.exit == 73 && outcome.error.contains("roster.staging.db"), "\(outcome.error)")
+          try #require(rmdir(path) == 0)
+        }
+        let report = try await site.sync()
+        #expect(report.outcome == (staging == .ofAnother ? .published : .unchanged) && report.notModified == 0)
+        #expect(try site.mode("roster.staging.db") == 0o600)
         try await site.expectWell()
-        let aside = try #require(try site.names().first { $0.hasPrefix("roster.db.damaged-") })
-        #expect(FileManager.default.contents(atPath: "\(site.folder)/state/\(aside)") == bytes)
       }
-    }
-  }
-
-  private func put(_ content: Content, _ site: Site) async throws {
-    let shell = try Program.tool("sqlite3")
-    switch content {
-    case .garbage: try Data("my holiday diary".utf8).write(to: URL(filePath: site.cache))
-    case .otherProgram:
-      _ = try await Program.run(shell, [site.cache, "PRAGMA application_id = 77; CREATE TABLE t(x)"])
-    case .newer:
-      _ = try await Program.run(shell, [site.cache, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 2"])
-    case .empty: try #require(truncate(site.cache, 0) == 0)
-    case .truncated: try #require(truncate(site.cache, 50) == 0)
-    case .halved: try #require(truncate(site.cache, 40_000) == 0)
-    case .beheaded:
-      let file = open(site.cache, O_WRONLY)
-      try #require(pwrite(file, [UInt8](repeating: 0xA5, count: 4096), 4096, 0) == 4096)
-      close(file)
-    }
-  }
-
-  @Test("5: -wal and -shm that somebody removed come back at the next start", arguments: ["-wal", "-shm", "both"])
-  func missingLog(part: String) async throws {
-    try await withSite(.pages(2)) { site in
-      _ = try await site.sync()
-      for name in part == "both" ? ["-wal", "-shm"] : [part] { try #require(unlink(site.cache + name) == 0) }
-      #expect(try await site.sync().outcome == .unchanged)
-      for name in ["", "-wal", "-shm"] { #expect(try site.mode("roster.db" + name) == 0o640) }
-      try await site.expectWell()
-    }
-  }
-
-  enum Staging: CaseIterable { case removed, garbage, damaged, folder, ofAnother }
-
-  @Test(
-    "Staged pages that are lost, damaged or of another cache cost a pull, nothing else", arguments: Staging.allCases)
-  func staging(staging: Staging) async throws {
-    try await withSite(.pages(3)) { site in
-      _ = try await site.sync()
-      let path = "\(site.folder)/state/roster.staging.db"
-      let bytes = FileManager.default.contents(atPath: path) ?? Data()
-      for part in ["", "-wal", "-shm"] { unlink(path + part) }
-      switch staging {
-      case .removed: break
-      case .garbage: try Data(repeating: 0x5A, count: 50_000).write(to: URL(filePath: path))
-      case .damaged:
-        let kept = bytes.prefix(4096) + Data(repeating: 0xA5, count: max(0, bytes.count - 4096))
-        try kept.write(to: URL(filePath: path))
-      case .folder: try #require(mkdir(path, 0o700) == 0)
-      case .ofAnother:
-        try bytes.write(to: URL(filePath: path))
-        for part in ["", "-wal", "-shm"] { unlink(site.cache + part) }
-      }
-      if staging == .folder {
-        let outcome = try await site.rosterd("sync")
-        #expect(outcome.exit == 73 && outcome.error.contains("roster.staging.db"), "\(outcome.error)")
-        try #require(rmdir(path) == 0)
-      }
-      let report = try await site.sync()
-      #expect(report.outcome == (staging == .ofAnother ? .published : .unchanged) && report.notModified == 0)
-      #expect(try site.mode("roster.staging.db") == 0o600)
-      try await site.expectWell()
     }
   }
 }

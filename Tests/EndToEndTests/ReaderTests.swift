@@ -5,222 +5,224 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// Section 5: who may read the files, and nothing else, reads the cache at any time.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ReaderTests {
-  private static let pages = 5
+extension CacheTrials {
+  /// Section 5: who may read the files, and nothing else, reads the cache at any time.
+  @Suite(.timeLimit(.minutes(2))) struct ReaderTests {
+    private static let pages = 5
 
-  /// By the sqlite3 shell and by Python, as another user in the cache's group: how many characters there are, and their version.
-  private func expectRead(_ site: Site, version: Int? = nil, _ moment: Comment) async throws {
-    let user = try Stranger.prefix()
-    let sql = "SELECT count(*), min(substr(name, instr(name, '·v'))) FROM characters"
-    let shell = try await Program.run(
-      user[0], user.dropFirst() + [try Program.tool("sqlite3"), "-readonly", site.cache, ".timeout 5000", sql],
-      environment: ["HOME": "/"])
-    let python = try await Program.run(
-      user[0], user.dropFirst() + [try Stranger.python(), "-c", Self.count, site.cache, sql],
-      environment: ["PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"])
-    for outcome in [shell, python] {
-      #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(moment): \(outcome.error)")
-      #expect(outcome.output.hasPrefix("\(Self.pages * 20)|"), "\(moment): \(outcome.output)")
-      if let version { #expect(outcome.output.hasSuffix("·v\(version)\n"), "\(moment): \(outcome.output)") }
-    }
-  }
-
-  private static let count = """
-    import sqlite3, sys
-    db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True, timeout=5)
-    print('|'.join(str(value) for value in db.execute(sys.argv[2]).fetchone()))
-    """
-
-  /// As an installation has it: the folder is rosterd's, and its group the readers'.
-  private func share(_ site: Site) throws {
-    try Stranger.open(site)
-    for name in try site.names() {
-      try #require(chown("\(site.folder)/state/\(name)", 0, Stranger.group) == 0)
-    }
-    try #require(chown("\(site.folder)/state", 0, Stranger.group) == 0)
-    // New files take the folder's group.
-    try #require(chmod("\(site.folder)/state", 0o2750) == 0)
-  }
-
-  @Test(
-    "5: a reader in the file's group needs to read only: while it runs, in a publish, stopped, killed, before the next start"
-  )
-  func always() async throws {
-    try await withSite(.pages(Self.pages)) { site in
-      _ = try Stranger.prefix()
-      site.next(1)
-      _ = try await site.sync()
-      try share(site)
-      try await expectRead(site, version: 1, "after a clean stop")
-      try await site.withDaemon { daemon, _ in
-        try await expectRead(site, version: 1, "while it starts")
-        site.next(2)
-        _ = try await site.ask()
-        try await expectRead(site, version: 2, "while it runs")
-        site.next(3)
-        try await stopInPublish(site, daemon)
-        try await expectRead(site, version: 2, "in the middle of a publish")
-        daemon.signal(SIGCONT)
-        _ = try await site.ask()
-        try await expectRead(site, version: 3, "after it")
-        daemon.signal(SIGKILL)
-        _ = try await daemon.end()
-        try await expectRead(site, version: 3, "after SIGKILL")
-      }
-      // Somebody who may write opens the stopped cache: the log's files go.
-      let other = try await Program.run(try Program.tool("sqlite3"), [site.cache, "SELECT count(*) FROM characters"])
-      #expect(other.exit == 0)
-      let left = try site.names()
-      #expect(!left.contains("roster.db-wal"))
-      try await site.withDaemon { daemon, _ in
-        try await expectRead(site, version: 3, "after the next start")
-        daemon.signal(SIGTERM)
-        _ = try await daemon.end()
-      }
-      try await expectRead(site, version: 3, "after a stop")
-    }
-  }
-
-  /// Stops the program when its publish has begun to write.
-  private func stopInPublish(_ site: Site, _ daemon: Program) async throws {
-    let log = "\(site.cache)-wal"
-    let started = try await site.rosterctl("sync")
-    #expect(started.exit == 0)
-    await withCheckedContinuation { met in
-      DispatchQueue(label: "log").async {
-        var about = stat()
-        // It takes milliseconds: only a close look meets it.
-        while daemon.isRunning, stat(log, &about) != 0 || about.st_size < 100_000 { sched_yield() }
-        daemon.signal(SIGSTOP)
-        met.resume()
+    /// By the sqlite3 shell and by Python, as another user in the cache's group: how many characters there are, and their version.
+    private func expectRead(_ site: Site, version: Int? = nil, _ moment: Comment) async throws {
+      let user = try Stranger.prefix()
+      let sql = "SELECT count(*), min(substr(name, instr(name, '·v'))) FROM characters"
+      let shell = try await Program.run(
+        user[0], user.dropFirst() + [try Program.tool("sqlite3"), "-readonly", site.cache, ".timeout 5000", sql],
+        environment: ["HOME": "/"])
+      let python = try await Program.run(
+        user[0], user.dropFirst() + [try Stranger.python(), "-c", Self.count, site.cache, sql],
+        environment: ["PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"])
+      for outcome in [shell, python] {
+        #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(moment): \(outcome.error)")
+        #expect(outcome.output.hasPrefix("\(Self.pages * 20)|"), "\(moment): \(outcome.output)")
+        if let version { #expect(outcome.output.hasSuffix("·v\(version)\n"), "\(moment): \(outcome.output)") }
       }
     }
-  }
 
-  @Test(
-    "5: whatever the umask, the cache's three files are 0640 and every other one 0600",
-    arguments: [0o077, 0o000, 0o777])
-  func modes(umask: mode_t) async throws {
-    let scenario = Scenario.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))
-    try await withSite(scenario) { site in
-      let folder = "\(site.folder)/state"
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      let script = "umask \(String(umask, radix: 8)); exec \"$0\" \"$@\""
-      let started = try await Program.run(
-        try Program.tool("sh"), ["-c", script, try Program.built("rosterd"), "sync"], environment: site.settings)
-      #expect(started.exit == 0, "\(started.error)")
-      let names = try site.names()
-      #expect(names.count == 7, "\(names)")
-      for name in names {
-        let wanted: mode_t = ["roster.db", "roster.db-wal", "roster.db-shm"].contains(name) ? 0o640 : 0o600
-        #expect(try site.mode(name) == wanted, "\(name)")
+    private static let count = """
+      import sqlite3, sys
+      db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True, timeout=5)
+      print('|'.join(str(value) for value in db.execute(sys.argv[2]).fetchone()))
+      """
+
+    /// As an installation has it: the folder is rosterd's, and its group the readers'.
+    private func share(_ site: Site) throws {
+      try Stranger.open(site)
+      for name in try site.names() {
+        try #require(chown("\(site.folder)/state/\(name)", 0, Stranger.group) == 0)
       }
-      try await site.withDaemon { _, _ in
-        for part in ["-wal", "-shm"] {
-          let mode = try site.mode("roster.staging.db" + part)
-          #expect(mode == 0o600)
+      try #require(chown("\(site.folder)/state", 0, Stranger.group) == 0)
+      // New files take the folder's group.
+      try #require(chmod("\(site.folder)/state", 0o2750) == 0)
+    }
+
+    @Test(
+      "5: a reader in the file's group needs to read only: while it runs, in a publish, stopped, killed, before the next start"
+    )
+    func always() async throws {
+      try await withSite(.pages(Self.pages)) { site in
+        _ = try Stranger.prefix()
+        site.next(1)
+        _ = try await site.sync()
+        try share(site)
+        try await expectRead(site, version: 1, "after a clean stop")
+        try await site.withDaemon { daemon, _ in
+          try await expectRead(site, version: 1, "while it starts")
+          site.next(2)
+          _ = try await site.ask()
+          try await expectRead(site, version: 2, "while it runs")
+          site.next(3)
+          try await stopInPublish(site, daemon)
+          try await expectRead(site, version: 2, "in the middle of a publish")
+          daemon.signal(SIGCONT)
+          _ = try await site.ask()
+          try await expectRead(site, version: 3, "after it")
+          daemon.signal(SIGKILL)
+          _ = try await daemon.end()
+          try await expectRead(site, version: 3, "after SIGKILL")
+        }
+        // Somebody who may write opens the stopped cache: the log's files go.
+        let other = try await Program.run(try Program.tool("sqlite3"), [site.cache, "SELECT count(*) FROM characters"])
+        #expect(other.exit == 0)
+        let left = try site.names()
+        #expect(!left.contains("roster.db-wal"))
+        try await site.withDaemon { daemon, _ in
+          try await expectRead(site, version: 3, "after the next start")
+          daemon.signal(SIGTERM)
+          _ = try await daemon.end()
+        }
+        try await expectRead(site, version: 3, "after a stop")
+      }
+    }
+
+    /// Stops the program when its publish has begun to write.
+    private func stopInPublish(_ site: Site, _ daemon: Program) async throws {
+      let log = "\(site.cache)-wal"
+      let started = try await site.rosterctl("sync")
+      #expect(started.exit == 0)
+      await withCheckedContinuation { met in
+        DispatchQueue(label: "log").async {
+          var about = stat()
+          // It takes milliseconds: only a close look meets it.
+          while daemon.isRunning, stat(log, &about) != 0 || about.st_size < 100_000 { sched_yield() }
+          daemon.signal(SIGSTOP)
+          met.resume()
         }
       }
     }
-  }
 
-  @Test(
-    "5: a reader that holds a transaction fails no sync; the status says why the log grows, and it shrinks when the reader lets go"
-  )
-  func pinned() async throws {
-    try await withSite(.pages(20)) { site in
-      try await site.withDaemon { daemon, _ in
-        _ = try await site.ask()
+    @Test(
+      "5: whatever the umask, the cache's three files are 0640 and every other one 0600",
+      arguments: [0o077, 0o000, 0o777])
+    func modes(umask: mode_t) async throws {
+      let scenario = Scenario.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))
+      try await withSite(scenario) { site in
+        let folder = "\(site.folder)/state"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let script = "umask \(String(umask, radix: 8)); exec \"$0\" \"$@\""
+        let started = try await Program.run(
+          try Program.tool("sh"), ["-c", script, try Program.built("rosterd"), "sync"], environment: site.settings)
+        #expect(started.exit == 0, "\(started.error)")
+        let names = try site.names()
+        #expect(names.count == 7, "\(names)")
+        for name in names {
+          let wanted: mode_t = ["roster.db", "roster.db-wal", "roster.db-shm"].contains(name) ? 0o640 : 0o600
+          #expect(try site.mode(name) == wanted, "\(name)")
+        }
+        try await site.withDaemon { _, _ in
+          for part in ["-wal", "-shm"] {
+            let mode = try site.mode("roster.staging.db" + part)
+            #expect(mode == 0o600)
+          }
+        }
+      }
+    }
+
+    @Test(
+      "5: a reader that holds a transaction fails no sync; the status says why the log grows, and it shrinks when the reader lets go"
+    )
+    func pinned() async throws {
+      try await withSite(.pages(20)) { site in
+        try await site.withDaemon { daemon, _ in
+          _ = try await site.ask()
+          try share(site)
+          let path = "\(site.folder)/held"
+          let held = try NotifySocket(path: path)
+          try #require(chmod(path, 0o777) == 0)
+          let user = try Stranger.prefix()
+          let reader = try Program(
+            user[0], user.dropFirst() + [try Stranger.python(), "-c", Self.hold, site.cache, path],
+            ended: held.close)
+          try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
+          for version in 1...8 {
+            site.next(version)
+            _ = try await site.ask()
+          }
+          let status = try await site.status()
+          #expect(status.state == .idle && status.cache.walBytes > 1 << 20)
+          #expect(status.message.contains("a reader keeps a transaction open"), "\(status.message)")
+          #expect(status.message.contains("roster.db-wal cannot shrink"), "\(status.message)")
+          reader.signal(SIGUSR1)
+          let seen = try await reader.end()
+          // What it saw at last is what it saw at first.
+          #expect(seen.exit == 0 && seen.output == "same\n", "\(seen.output)\(seen.error)")
+          site.next(9)
+          _ = try await site.ask()
+          let after = try await site.status()
+          #expect(after.cache.walBytes == 0 && !after.message.contains("reader"), "\(after.message)")
+          try await site.expectWell()
+          #expect(daemon.isRunning)
+        }
+      }
+    }
+
+    @Test("5: the log shrinks without another sync once the reader has let go")
+    func letGo() async throws {
+      try await withSite(.pages(20)) { site in
+        try await site.withDaemon { daemon, notify in
+          _ = try await site.ask()
+          let path = "\(site.folder)/held"
+          let held = try NotifySocket(path: path)
+          let reader = try Program(try Program.tool("python3"), ["-c", Self.hold, site.cache, path], ended: held.close)
+          try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
+          site.next(1)
+          _ = try await site.ask()
+          #expect(await notify.first { $0.contains("a reader keeps a transaction open") } != nil)
+          reader.signal(SIGUSR1)
+          _ = try await reader.end()
+          #expect(await notify.first { $0.contains("STATUS=idle") && !$0.contains("reader") } != nil)
+          #expect(try await site.status().cache.walBytes == 0)
+          #expect(daemon.isRunning)
+        }
+      }
+    }
+
+    @Test("5: a reader that began before the start keeps what it sees, and fails no sync")
+    func olderReader() async throws {
+      try await withSite(.pages(Self.pages)) { site in
+        _ = try Stranger.prefix()
+        site.next(1)
+        _ = try await site.sync()
         try share(site)
         let path = "\(site.folder)/held"
         let held = try NotifySocket(path: path)
         try #require(chmod(path, 0o777) == 0)
         let user = try Stranger.prefix()
         let reader = try Program(
-          user[0], user.dropFirst() + [try Stranger.python(), "-c", Self.hold, site.cache, path],
-          ended: held.close)
+          user[0], user.dropFirst() + [try Stranger.python(), "-c", Self.hold, site.cache, path], ended: held.close)
         try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
-        for version in 1...8 {
-          site.next(version)
-          _ = try await site.ask()
+        try await site.withDaemon { _, _ in
+          for version in 2...4 {
+            site.next(version)
+            _ = try await site.ask()
+          }
+          reader.signal(SIGUSR1)
+          let seen = try await reader.end()
+          #expect(seen.exit == 0 && seen.output == "same\n", "\(seen.output)\(seen.error)")
+          try await site.expectWell()
         }
-        let status = try await site.status()
-        #expect(status.state == .idle && status.cache.walBytes > 1 << 20)
-        #expect(status.message.contains("a reader keeps a transaction open"), "\(status.message)")
-        #expect(status.message.contains("roster.db-wal cannot shrink"), "\(status.message)")
-        reader.signal(SIGUSR1)
-        let seen = try await reader.end()
-        // What it saw at last is what it saw at first.
-        #expect(seen.exit == 0 && seen.output == "same\n", "\(seen.output)\(seen.error)")
-        site.next(9)
-        _ = try await site.ask()
-        let after = try await site.status()
-        #expect(after.cache.walBytes == 0 && !after.message.contains("reader"), "\(after.message)")
-        try await site.expectWell()
-        #expect(daemon.isRunning)
       }
     }
-  }
 
-  @Test("5: the log shrinks without another sync once the reader has let go")
-  func letGo() async throws {
-    try await withSite(.pages(20)) { site in
-      try await site.withDaemon { daemon, notify in
-        _ = try await site.ask()
-        let path = "\(site.folder)/held"
-        let held = try NotifySocket(path: path)
-        let reader = try Program(try Program.tool("python3"), ["-c", Self.hold, site.cache, path], ended: held.close)
-        try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
-        site.next(1)
-        _ = try await site.ask()
-        #expect(await notify.first { $0.contains("a reader keeps a transaction open") } != nil)
-        reader.signal(SIGUSR1)
-        _ = try await reader.end()
-        #expect(await notify.first { $0.contains("STATUS=idle") && !$0.contains("reader") } != nil)
-        #expect(try await site.status().cache.walBytes == 0)
-        #expect(daemon.isRunning)
-      }
-    }
+    /// Reads, says so, waits for SIGUSR1 with its transaction open, and reads again.
+    private static let hold = """
+      import signal, socket, sqlite3, sys
+      signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+      db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True, isolation_level=None, timeout=5)
+      look = lambda: (db.execute('select * from characters').fetchall(), db.execute('select * from cache_info').fetchall())
+      db.execute('begin')
+      before = look()
+      socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'held', sys.argv[2])
+      signal.sigwait({signal.SIGUSR1})
+      print('same' if look() == before else 'other')
+      """
   }
-
-  @Test("5: a reader that began before the start keeps what it sees, and fails no sync")
-  func olderReader() async throws {
-    try await withSite(.pages(Self.pages)) { site in
-      _ = try Stranger.prefix()
-      site.next(1)
-      _ = try await site.sync()
-      try share(site)
-      let path = "\(site.folder)/held"
-      let held = try NotifySocket(path: path)
-      try #require(chmod(path, 0o777) == 0)
-      let user = try Stranger.prefix()
-      let reader = try Program(
-        user[0], user.dropFirst() + [try Stranger.python(), "-c", Self.hold, site.cache, path], ended: held.close)
-      try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
-      try await site.withDaemon { _, _ in
-        for version in 2...4 {
-          site.next(version)
-          _ = try await site.ask()
-        }
-        reader.signal(SIGUSR1)
-        let seen = try await reader.end()
-        #expect(seen.exit == 0 && seen.output == "same\n", "\(seen.output)\(seen.error)")
-        try await site.expectWell()
-      }
-    }
-  }
-
-  /// Reads, says so, waits for SIGUSR1 with its transaction open, and reads again.
-  private static let hold = """
-    import signal, socket, sqlite3, sys
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
-    db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True, isolation_level=None, timeout=5)
-    look = lambda: (db.execute('select * from characters').fetchall(), db.execute('select * from cache_info').fetchall())
-    db.execute('begin')
-    before = look()
-    socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'held', sys.argv[2])
-    signal.sigwait({signal.SIGUSR1})
-    print('same' if look() == before else 'other')
-    """
 }
