@@ -230,7 +230,7 @@ extension CacheTrials {
             let start = ContinuousClock.now
             daemon.signal(SIGTERM)
             let outcome = try await daemon.end()
-            #expect(outcome.exit == 0 && ContinuousClock.now - start < .seconds(5), "\(outcome.error)")
+            #expect(try outcome.exit == 0 && #require(daemon.ended) - start < .seconds(5), "\(outcome.error)")
             #expect(outcome.error.contains("cancelled") && !outcome.error.contains("failed"), "\(outcome.error)")
           }
         }

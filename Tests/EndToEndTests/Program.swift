@@ -20,7 +20,7 @@ final class Program: Sendable {
   private let state = State()
 
   private final class State: Sendable {
-    let hasEnded = Mutex(false)
+    let ended = Mutex<ContinuousClock.Instant?>(nil)
   }
 
   /// - Parameter ended: called when it has ended, from any thread.
@@ -39,11 +39,11 @@ final class Program: Sendable {
     DispatchQueue(label: "waitpid").async { [state] in
       var status: Int32 = 0
       var about = siginfo_t()
-      // It stays a zombie, and its pid its own, until `hasEnded` says so.
+      // It stays a zombie, and its pid its own, until `ended` says so.
       while waitid(P_PID, id_t(pid), &about, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
-      state.hasEnded.withLock { hasEnded in
+      state.ended.withLock { ended in
+        ended = .now
         waitpid(pid, &status, 0)
-        hasEnded = true
       }
       ended()
       exited.yield(status)
@@ -65,12 +65,15 @@ final class Program: Sendable {
 
   /// Once it has ended, its pid may be another's.
   func signal(_ number: Int32) {
-    state.hasEnded.withLock { hasEnded in
-      if !hasEnded { kill(pid, number) }
+    state.ended.withLock { ended in
+      if ended == nil { kill(pid, number) }
     }
   }
 
-  var isRunning: Bool { !state.hasEnded.withLock { $0 } }
+  var isRunning: Bool { ended == nil }
+
+  /// When it ended, however late the tasks of this process learn of it.
+  var ended: ContinuousClock.Instant? { state.ended.withLock { $0 } }
 
   /// Returns when a signal has stopped it, or it has ended.
   func stopped() async {

@@ -50,13 +50,18 @@ struct TokenStoreTests {
     #expect(try store.load() == bare)
   }
 
-  @Test("T4: the file is 0600 and its folders 0700 whatever the umask", arguments: [mode_t(0), 0o077])
-  func modes(mask: mode_t) async throws {
-    let before = umask(mask)
-    defer { umask(before) }
-    try await store.save(Self.session)
-    #expect(mode(store.path) == 0o600)
-    #expect(mode("\(folder.path)/a/b") == 0o700)
+  // In a process of its own: the umask is all threads'.
+  @Test("T4: the file is 0600 and its folders 0700 whatever the umask")
+  func modes() async {
+    await #expect(processExitsWith: .success) {
+      for mask: mode_t in [0, 0o077] {
+        umask(mask)
+        let tests = try TokenStoreTests()
+        try await tests.store.save(Self.session)
+        #expect(tests.mode(tests.store.path) == 0o600)
+        #expect(tests.mode("\(tests.folder.path)/a/b") == 0o700)
+      }
+    }
   }
 
   @Test("T4: a left-over of a crash is replaced, never read, and nothing is left behind")

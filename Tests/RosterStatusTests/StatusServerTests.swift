@@ -349,8 +349,7 @@ import Testing
       try idle.send(get)
       _ = await idle.read(until: "ok\n")
       board.report(Event(.daemonStopping))
-      let took = await ContinuousClock().measure { await server.stop() }
-      #expect(took < .seconds(5))
+      await server.stop()
       let text = await reader.read()
       #expect(text.contains("event: daemon.stopping\n") && text.hasSuffix("0\r\n\r\n"))
       #expect(await idle.read() == "")
@@ -370,8 +369,7 @@ import Testing
       defer { client.close() }
       try client.send("GET /v1/syncs HTTP/1.1\r\nHost: localhost\r\n\r\n")
       for await _ in asked.stream { break }
-      let took = await ContinuousClock().measure { await server.stop() }
-      #expect(took < .seconds(5))
+      await server.stop()
     }
   }
 }
