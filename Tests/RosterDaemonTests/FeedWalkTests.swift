@@ -30,7 +30,7 @@ import Testing
           try await walk.end()
         } catch {
           await walk.stop()
-          throw error
+          Issue.record(error, "\(walk.past)")
         }
         for follower in walk.followers {
           reasons.formUnion(follower.readings.keys)
@@ -105,8 +105,11 @@ private struct FeedWalk {
   }
 
   private mutating func look(_ index: Int) throws {
-    try followers[index].look(at: bench.cachePath, "seed \(seed), follower \(index): \(trail.suffix(12))")
+    try followers[index].look(at: bench.cachePath, "follower \(index), \(past)")
   }
+
+  /// For a failure to tell.
+  var past: String { "seed \(seed): \(trail.suffix(12))" }
 
   private mutating func note(_ what: String) { trail.append("\(count) \(what)") }
 
@@ -255,6 +258,7 @@ private struct FeedWalk {
   private mutating func damage() async throws {
     await stop()
     isReadable = false
+    guard FileManager.default.fileExists(atPath: bench.cachePath) else { return }
     let size = (try FileManager.default.attributesOfItem(atPath: bench.cachePath)[.size] as? Int) ?? 0
     switch dice.number(0...3) {
     case 0:

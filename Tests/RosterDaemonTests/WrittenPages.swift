@@ -1,0 +1,38 @@
+import FoundationEssentials
+import Testing
+
+@testable import RosterCache
+
+/// Which pages were written while it watches, also those that stayed as they were: a reader that holds its transaction keeps them in
+/// the log (sqlite.org/fileformat2.html#the_write_ahead_log).
+struct WrittenPages {
+  private let path: String
+  private let reader: Database
+  private let before: Int64
+
+  init(of path: String) throws {
+    self.path = path
+    before = CacheFile.size(path + "-wal")
+    reader = try Database(path: path, access: .readOnly)
+    try reader.execute("BEGIN")
+    _ = try reader.first("SELECT count(*) FROM syncs") { $0.int(0) }
+  }
+
+  /// How many pages of each table and index, by name.
+  func count() throws -> [String: Int] {
+    try #require(before == 0)
+    let log = try Data(contentsOf: URL(filePath: path + "-wal"))
+    func number(_ offset: Int) -> Int { log[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+    let frame = Self.frameHeader + number(Self.pageSize)
+    var pages: Set<Int> = []
+    for offset in stride(from: Self.header, to: log.count, by: frame) { pages.insert(number(offset)) }
+    let now = try Database(path: path, access: .readOnly)
+    let owners = try now.rows("SELECT pageno, name FROM dbstat") { ($0.int(0), $0.text(1)) }
+    return Dictionary(owners.filter { pages.contains($0.0) }.map { ($0.1, 1) }, uniquingKeysWith: +)
+  }
+
+  private static let header = 32
+  private static let frameHeader = 24
+  /// Where the log's header has it.
+  private static let pageSize = 8
+}
