@@ -60,6 +60,8 @@ import Testing
         #expect(await instance.syncer(SyncWish()).run().outcome == .unchanged)
         let pages = try written.count()
         #expect(pages == ["syncs": 1, "syncs_by_outcome": pages["syncs_by_outcome"] ?? 0])
+        // Running, and ended.
+        #expect(try written.commits() == 2)
       }
     }
   }

@@ -20,19 +20,27 @@ struct WrittenPages {
 
   /// How many pages of each table and index, by name.
   func count() throws -> [String: Int] {
-    try #require(before == 0)
-    let log = try Data(contentsOf: URL(filePath: path + "-wal"))
-    func number(_ offset: Int) -> Int { log[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
-    let frame = Self.frameHeader + number(Self.pageSize)
-    var pages: Set<Int> = []
-    for offset in stride(from: Self.header, to: log.count, by: frame) { pages.insert(number(offset)) }
+    let pages = Set(try frames().map(\.page))
     let now = try Database(path: path, access: .readOnly)
     let owners = try now.rows("SELECT pageno, name FROM dbstat") { ($0.int(0), $0.text(1)) }
     return Dictionary(owners.filter { pages.contains($0.0) }.map { ($0.1, 1) }, uniquingKeysWith: +)
   }
 
+  /// How many transactions wrote them.
+  func commits() throws -> Int { try frames().count(where: \.isCommit) }
+
+  private func frames() throws -> [(page: Int, isCommit: Bool)] {
+    try #require(before == 0)
+    let log = try Data(contentsOf: URL(filePath: path + "-wal"))
+    func number(_ offset: Int) -> Int { log[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+    let step = Self.frameHeader + number(Self.pageSize)
+    return stride(from: Self.header, to: log.count, by: step).map { (number($0), number($0 + Self.size) != 0) }
+  }
+
   private static let header = 32
-  private static let frameHeader = 24
   /// Where the log's header has it.
   private static let pageSize = 8
+  private static let frameHeader = 24
+  /// Where a frame has the file's size, which only the last one of a transaction tells.
+  private static let size = 4
 }
