@@ -15,7 +15,7 @@ FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 EXAMPLES   ?= $(PREFIX)/share/doc/rosterd/examples
 PROGRAMS   := rosterd rosterctl
 
-.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack test-systemd soak tsan lint packages clean
+.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -82,6 +82,10 @@ test-status:
 # The attacks in full, and how fast it answers meanwhile; minutes.
 test-attack:
 	Tests/status/run --long --only=latency --only=attack .build/release/rosterd
+
+# What the release costs while it is idle, and how soon it is there; two minutes on a machine with nothing else to do.
+footprint:
+	Tests/status/run --long --only=footprint .build/release/rosterd
 
 # The package under a real systemd, in a throw-away Debian; needs root.
 test-systemd: deb

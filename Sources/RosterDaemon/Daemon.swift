@@ -60,6 +60,7 @@ package struct Daemon: Service {
       instance.syncer(wish, begun: { await loop.begun($0) }) { report in
         let next = schedule.next(after: report.outcome, at: instance.clock.now(), hold: instance.heldUntil)
         await loop.ended(report, next: next)
+        releaseIdleMemory()
         return next
       }
     }
@@ -145,7 +146,7 @@ extension Daemon {
 
   /// The watchdog and `/healthz` live on the loop's own answer (S4).
   private func beat() async {
-    let interval = Notify.watchdogInterval ?? Pulse.interval
+    let interval = min(Notify.watchdogInterval ?? Pulse.interval, Pulse.interval)
     repeat {
       await loop.beat()
       pulse.note(instance.clock.now())
@@ -156,10 +157,10 @@ extension Daemon {
 
 /// When the loop last gave a sign of life.
 private final class Pulse: Sendable {
-  /// Without a watchdog: rare enough not to be felt.
-  static let interval = Duration.seconds(5)
+  /// At most; half of a shorter watchdog's. A beat wakes about seven threads of Dispatch's pool: half a wakeup a second.
+  static let interval = Duration.seconds(15)
   /// Three beats missed.
-  private static let longestSilence = 15.0
+  private static let longestSilence = 45.0
 
   private let last = Mutex(Date.distantFuture)
 

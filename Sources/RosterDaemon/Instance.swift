@@ -19,6 +19,7 @@ struct Instance: Sendable {
 
   private let locks: [Ownership]
   private let hold: Hold
+  private let syncEnds = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
   var board: StatusBoard { reporter.board }
   /// Upstream wants no request before.
@@ -106,24 +107,22 @@ struct Instance: Sendable {
     }
   }
 
-  /// Until it is cancelled: writes the log back once the reader that was in the way has let go.
+  /// Until it is cancelled: after a sync that met a reader's open transaction, writes the log back once the reader has let go.
   func shortenLog() async {
-    var isTold = false
-    while (try? await clock.sleep(Self.logLook)) != nil {
-      guard await cache.isLogHeld else {
-        isTold = false
-        continue
+    for await _ in syncEnds.stream {
+      var isTold = false
+      while await cache.isLogHeld, (try? await clock.sleep(Self.logLook)) != nil {
+        await cache.shortenLog()
+        if await cache.isLogHeld, !isTold {
+          isTold = true
+          logger.warning("a reader keeps a transaction open: the cache's -wal cannot shrink until it ends")
+        }
+        if let facts = try? await cache.facts() { board.cache(.init(facts)) }
       }
-      await cache.shortenLog()
-      if await cache.isLogHeld, !isTold {
-        isTold = true
-        logger.warning("a reader keeps a transaction open: the cache's -wal cannot shrink until it ends")
-      }
-      if let facts = try? await cache.facts() { board.cache(.init(facts)) }
     }
   }
 
-  /// Rare enough not to be felt, often enough for a person who looks at the file.
+  /// Often enough for a person who looks at the file.
   private static let logLook = Duration.seconds(5)
 
   /// T7: how long a shutdown waits for a refresh that was sent; P13 leaves 5 s for all.
@@ -211,6 +210,7 @@ extension Instance {
       end: { try await cache.end($0, at: self.clock.now(), history: history) },
       ended: { report in
         await self.finish(report, next: await ended(report))
+        self.syncEnds.continuation.yield()
       })
   }
 

@@ -1,11 +1,13 @@
 // Loaded into rosterd with LD_PRELOAD: makes file calls fail while a test wants it.
 //
 // ROSTER_FAULTS names a folder. A file `write`, `read`, `sync` or `open` in it makes calls of that kind fail with the errno (a
-// number) that the file holds; further words, where there are any, are the ends of the paths that it holds for.
+// number) that the file holds; further words, where there are any, are the ends of the paths that it holds for. A file `stop` in it
+// holds an offset instead: the process stops before it writes there or beyond.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,15 +69,22 @@ static int fault_of(const char *kind, int file) {
     if (code) { errno = code; return -1; } \
   } while (0)
 
+static void stop_at(int file, off64_t at) {
+  int offset = fault_of("stop", file);
+  if (offset && at >= offset) raise(SIGSTOP);
+}
+
 ssize_t write(int file, const void *bytes, size_t count) {
   FAIL_IF("write", file);
   return REAL(write)(file, bytes, count);
 }
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) {
+  stop_at(file, at);
   FAIL_IF("write", file);
   return REAL(pwrite)(file, bytes, count, at);
 }
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) {
+  stop_at(file, at);
   FAIL_IF("write", file);
   return REAL(pwrite64)(file, bytes, count, at);
 }

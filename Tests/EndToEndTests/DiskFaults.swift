@@ -24,13 +24,21 @@ struct DiskFaults {
   ///   - code: errno.
   ///   - ends: of the paths that it holds for; none: all files.
   func fail(_ call: Call, with code: Int32, on ends: String...) throws {
-    let orders = ([String(code)] + ends).joined(separator: " ")
-    // Renamed into its place: the program reads it at any time.
-    try Data(orders.utf8).write(to: URL(filePath: "\(folder)/\(call.rawValue)"), options: .atomic)
+    try order(call.rawValue, ([String(code)] + ends).joined(separator: " "))
+  }
+
+  /// SIGSTOP, before the program writes at this offset of a file or beyond.
+  func stop(at offset: Int32, of end: String) throws {
+    try order("stop", "\(offset) \(end)")
   }
 
   func end() {
-    for call in Call.allCases { unlink("\(folder)/\(call.rawValue)") }
+    for name in Call.allCases.map(\.rawValue) + ["stop"] { unlink("\(folder)/\(name)") }
+  }
+
+  /// Renamed into its place: the program reads it at any time.
+  private func order(_ name: String, _ text: String) throws {
+    try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"), options: .atomic)
   }
 }
 

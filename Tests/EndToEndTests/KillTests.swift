@@ -6,7 +6,7 @@ import RosterSimulator
 import Testing
 
 /// What SIGKILL leaves behind.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct KillTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct KillTests {
   private static let pages = 12
 
   @Test("P3: killed at fifteen moments, while it pulls and while it publishes, the cache holds one whole version")

@@ -72,6 +72,17 @@ final class Program: Sendable {
 
   var isRunning: Bool { !state.hasEnded.withLock { $0 } }
 
+  /// Returns when a signal has stopped it, or it has ended.
+  func stopped() async {
+    await withCheckedContinuation { met in
+      DispatchQueue(label: "waitid").async { [pid] in
+        var about = siginfo_t()
+        while waitid(P_PID, id_t(pid), &about, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR {}
+        met.resume()
+      }
+    }
+  }
+
   /// Whether anything that it started still runs.
   var leavesProcesses: Bool { kill(-pid, 0) == 0 || errno != ESRCH }
 

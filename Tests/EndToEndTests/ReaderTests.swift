@@ -1,4 +1,3 @@
-import Dispatch
 import FoundationEssentials
 import Glibc
 import RosterModel
@@ -48,7 +47,7 @@ extension CacheTrials {
       "5: a reader in the file's group needs to read only: while it runs, in a publish, stopped, killed, before the next start"
     )
     func always() async throws {
-      try await withSite(.pages(Self.pages)) { site in
+      try await withFaults(.pages(Self.pages)) { site, faults in
         _ = try Stranger.prefix()
         site.next(1)
         _ = try await site.sync()
@@ -60,7 +59,7 @@ extension CacheTrials {
           _ = try await site.ask()
           try await expectRead(site, version: 2, "while it runs")
           site.next(3)
-          try await stopInPublish(site, daemon)
+          try await stopInPublish(site, daemon, faults)
           try await expectRead(site, version: 2, "in the middle of a publish")
           daemon.signal(SIGCONT)
           _ = try await site.ask()
@@ -84,19 +83,11 @@ extension CacheTrials {
     }
 
     /// Stops the program when its publish has begun to write.
-    private func stopInPublish(_ site: Site, _ daemon: Program) async throws {
-      let log = "\(site.cache)-wal"
-      let started = try await site.rosterctl("sync")
-      #expect(started.exit == 0)
-      await withCheckedContinuation { met in
-        DispatchQueue(label: "log").async {
-          var about = stat()
-          // It takes milliseconds: only a close look meets it.
-          while daemon.isRunning, stat(log, &about) != 0 || about.st_size < 100_000 { sched_yield() }
-          daemon.signal(SIGSTOP)
-          met.resume()
-        }
-      }
+    private func stopInPublish(_ site: Site, _ daemon: Program, _ faults: DiskFaults) async throws {
+      try faults.stop(at: 100_000, of: "/roster.db-wal")
+      #expect(try await site.rosterctl("sync").exit == 0)
+      await daemon.stopped()
+      faults.end()
     }
 
     @Test(
@@ -187,7 +178,7 @@ extension CacheTrials {
 
     @Test("5: a reader that began before the start keeps what it sees, and fails no sync")
     func olderReader() async throws {
-      try await withSite(.pages(Self.pages)) { site in
+      try await withFaults(.pages(Self.pages)) { site, faults in
         _ = try Stranger.prefix()
         site.next(1)
         _ = try await site.sync()

@@ -16,6 +16,8 @@ import Testing
         let before = try await site.status()
         let debug = daemon.complaints.contains(" debug ")
         #expect(!debug)
+        let first = site.upstream.counts.pageRequests.count
+        site.upstream.hold(.pages(2...12))
 
         try await site.reload(
           """
@@ -32,8 +34,6 @@ import Testing
         #expect(after.config.loadedAt > before.config.loadedAt && after.config.lastError == nil)
 
         // The interval counts from the end of the last sync: the next one starts at once.
-        let first = site.upstream.counts.pageRequests.count
-        site.upstream.hold(.pages(2...12))
         try await site.upstream.waitFor { $0.held == 6 }
         let asked = site.upstream.counts.pageRequests.dropFirst(first)
         #expect(asked.allSatisfy { $0["X-Team"] == "citadel" })

@@ -99,23 +99,4 @@ extension Cache {
     _ = try compare(pages: pages)
     _ = try commit(report, pages, .missing, noon, ninetyDays)
   }
-
-  /// Makes the cache anew as a process with this umask would.
-  func remake(umask mask: mode_t) throws {
-    close()
-    for path in [path, stagingPath] { try CacheFile.remove(path) }
-    try leaveSharedUmask()
-    let before = umask(mask)
-    defer { umask(before) }
-    try CacheFile.create(path)
-    try connect()
-  }
-}
-
-/// Gives this thread an umask of its own, so that tests beside it keep theirs (unshare(2), which Glibc's module leaves out).
-private func leaveSharedUmask() throws {
-  let shareOfFileSystem: CInt = 0x200  // CLONE_FS
-  let symbol = try #require(dlsym(nil, "unshare"))
-  let unshare = unsafeBitCast(symbol, to: (@convention(c) (CInt) -> CInt).self)
-  try #require(unshare(shareOfFileSystem) == 0)
 }

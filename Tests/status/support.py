@@ -159,7 +159,7 @@ class Nginx:
 class Daemon:
     """rosterd run in a folder of its own. `settings` by the names of environment variables."""
 
-    def __init__(self, program, folder, base, configuration=None, **settings):
+    def __init__(self, program, folder, base, configuration=None, wait=True, **settings):
         self.program = program
         self.folder = folder
         folder.mkdir(exist_ok=True)
@@ -176,6 +176,10 @@ class Daemon:
         self.process = subprocess.Popen(
             [program, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=open(self.log, "ab"))
+        if wait:
+            self.wait()
+
+    def wait(self):
         wait_until(lambda: self.process.poll() is not None or os.path.exists(self.socket), "the socket answers")
         assert self.process.poll() is None, self.log.read_text()
 
