@@ -91,11 +91,13 @@ footprint:
 test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 
-# What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills between.
+# What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills between,
+# three hundred histories with tools that follow them, ten thousand syncs of one cache.
 soak: packages
 	swift build --build-tests $(CHECKS)
-	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 swift test --skip-build $(CHECKS) \
-	  --filter 'TokenWalkTests|SoakTests|HammerTests'
+	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 \
+	  swift test --skip-build $(CHECKS) \
+	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests'
 
 # A build of its own, because the flag changes every file.
 tsan: packages

@@ -192,6 +192,7 @@ package actor Cache {
 
   func connect() throws {
     let opened = try Database(path: path, access: .writer)
+    files.database = FileIdentity(path)
     do {
       try prepare(opened)
     } catch {

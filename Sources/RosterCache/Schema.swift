@@ -71,7 +71,8 @@ enum Schema {
     CREATE VIEW cache_info AS
       SELECT 1 AS schema_version, i.upstream AS upstream, p.id AS snapshot, p.finished_at AS published_at,
         v.finished_at AS verified_at, coalesce(v.characters, 0) AS characters, coalesce(v.pages, 0) AS pages,
-        i.feed AS feed
+        -- The first snapshot writes no changes: whoever read before it must be told to read anew.
+        i.feed || CASE WHEN p.id IS NULL THEN '-empty' ELSE '' END AS feed
       FROM cache_identity i
       LEFT JOIN syncs p ON p.id = (SELECT max(id) FROM syncs WHERE outcome = 'published')
       LEFT JOIN syncs v ON v.id = max(

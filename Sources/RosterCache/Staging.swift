@@ -3,7 +3,7 @@ internal import Logging
 /// The file of what was pulled and is not yet published, attached beside the cache as `staging`. It can be lost at any time at
 /// no more cost than a full pull: whatever does not fit the cache is dropped with the file.
 extension Cache {
-  private static let stagingVersion = 2
+  private static let stagingVersion = 3
 
   /// `roster.db` → `roster.staging.db`
   nonisolated var stagingPath: String {
@@ -13,10 +13,18 @@ extension Cache {
   func attachStaging(_ database: Database) throws {
     do {
       try attach(database)
-      guard let reason = try mismatch(database) else { return }
-      try renewFeedIfReplaced(database)
-      try renewStaging(database, because: reason)
+      guard try database.first("SELECT 1 FROM staging.info", read: { $0.int(0) }) != nil else {
+        try renewFeed(database)
+        return try introduce(database)
+      }
+      let reason = try mismatch(database)
+      if try !isCacheKnown(database) {
+        try renewFeed(database)
+        if reason == nil { try adopt(database) }
+      }
+      if let reason { try renewStaging(database, because: reason) }
     } catch let error as SQLiteError where [.damaged, .other].contains(error.kind) {
+      try renewFeed(database)
       try renewStaging(database, because: "it cannot be read: \(error.message)")
     }
   }
@@ -27,6 +35,7 @@ extension Cache {
     try? database.execute("DETACH staging")
     try CacheFile.remove(stagingPath)
     try attach(database)
+    try introduce(database)
   }
 
   /// What was published counts as such: its rows are not needed any more, only what to ask upstream with.
@@ -58,10 +67,6 @@ extension Cache {
     database.checkpoint(every: Self.stagingCheckpoint)
     let version = try database.first("PRAGMA staging.user_version") { $0.int(0) } ?? 0
     if version == 0 { try database.transaction("BEGIN") { try database.execute(tables) } }
-    try database.run(
-      """
-      INSERT OR IGNORE INTO staging.info SELECT 1, feed, snapshot, published_at, ?1, NULL, NULL, NULL FROM main.cache_info
-      """, .text(upstream))
     try database.execute("CREATE TEMP TABLE IF NOT EXISTS seen(id INTEGER PRIMARY KEY)")
     try database.execute("CREATE TEMP TABLE IF NOT EXISTS missing(id INTEGER PRIMARY KEY)")
     try database.execute(
@@ -71,13 +76,22 @@ extension Cache {
       """)
   }
 
+  /// Tells an empty staging whose it is.
+  private func introduce(_ database: Database) throws {
+    try database.run(
+      """
+      INSERT INTO staging.info SELECT 1, i.feed, c.snapshot, c.published_at, ?1, NULL, NULL, NULL, ?2
+      FROM main.cache_identity i, main.cache_info c
+      """, .text(upstream), Value(files.database?.text))
+  }
+
   /// Why the staging is not of this cache; nil: it is. Ends first what a crash between the two commits of a publish left open.
   private func mismatch(_ database: Database) throws -> String? {
     let version = try database.first("PRAGMA staging.user_version") { $0.int(0) }
     guard version == Self.stagingVersion else { return "another version of rosterd made it" }
     let ofFeed = try database.first(
       """
-      SELECT 1 FROM staging.info s JOIN main.cache_info c ON c.feed = s.feed WHERE s.upstream = ?1
+      SELECT 1 FROM staging.info s JOIN main.cache_identity i ON i.feed = s.feed WHERE s.upstream = ?1
       """, .text(upstream)
     ) { $0.int(0) }
     guard ofFeed != nil else { return "it is of another upstream or cache" }
@@ -97,22 +111,34 @@ extension Cache {
     return ofSnapshot == nil ? "it is of another snapshot" : nil
   }
 
-  /// A backup was put back: ids of `changes` that somebody has followed already would be given out again, so that its feed
-  /// must be another one. The staging knows, since nothing that it counts as published can be newer than the cache.
-  private func renewFeedIfReplaced(_ database: Database) throws {
+  /// Whether this file is the one that was written last. Where a backup was put back, ids of `changes` that somebody has followed
+  /// already would be given out again. The staging knows: it names the file, and nothing that it counts as published can be newer.
+  private func isCacheKnown(_ database: Database) throws -> Bool {
     let version = try database.first("PRAGMA staging.user_version") { $0.int(0) }
-    guard version == Self.stagingVersion else { return }
-    let renewed = try database.run(
+    guard version == Self.stagingVersion else { return false }
+    let known = try database.first(
       """
-      UPDATE main.cache_identity SET feed = lower(hex(randomblob(16))) WHERE EXISTS (
-        SELECT 1 FROM staging.info s, main.cache_info c
-        WHERE s.feed <> c.feed OR coalesce(s.snapshot, 0) > coalesce(c.snapshot, 0)
-          OR (s.snapshot = c.snapshot AND s.published_at IS NOT c.published_at))
-      """)
-    if renewed > 0 {
-      logger.notice(
-        "the cache is not the one that was written last: its feed is a new one", metadata: ["path": "\(path)"])
-    }
+      SELECT 1 FROM staging.info s, main.cache_identity i, main.cache_info c
+      WHERE s.feed = i.feed AND s.file = ?1 AND (s.snapshot IS NULL OR s.snapshot < c.snapshot
+        OR (s.snapshot = c.snapshot AND s.published_at IS c.published_at))
+      """, Value(files.database?.text)
+    ) { $0.int(0) }
+    return known != nil
+  }
+
+  /// Its own commit before the staging learns of it: a crash between them costs another new feed.
+  private func renewFeed(_ database: Database) throws {
+    try database.run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))")
+    let wasFollowed = try database.first("SELECT snapshot IS NOT NULL FROM main.cache_info") { $0.int(0) != 0 }
+    guard wasFollowed == true else { return }
+    logger.notice(
+      "the cache may not be the one that was written last: its feed is a new one", metadata: ["path": "\(path)"])
+  }
+
+  /// Pulled pages stay with a cache that was copied together with them.
+  private func adopt(_ database: Database) throws {
+    try database.run(
+      "UPDATE staging.info SET feed = (SELECT feed FROM main.cache_identity), file = ?1", Value(files.database?.text))
   }
 
   /// Frames of 4 KiB: 16 MiB of log, so that few pages are written back twice.
@@ -124,7 +150,8 @@ extension Cache {
     """
     CREATE TABLE staging.info(
       one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, snapshot INTEGER, published_at TEXT,
-      upstream TEXT NOT NULL, pending INTEGER, pending_pages INTEGER, held_until REAL
+      upstream TEXT NOT NULL, pending INTEGER, pending_pages INTEGER, held_until REAL,
+      file TEXT
     );
     -- page 0: the answers to questions by id. fresh: how many of its ids no other page had brought.
     CREATE TABLE staging.pages(

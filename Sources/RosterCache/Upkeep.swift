@@ -3,36 +3,6 @@ import Glibc
 internal import Logging
 internal import RosterModel
 
-/// A file by what it is, not by its name (stat(2)).
-struct FileIdentity: Equatable {
-  var device: dev_t
-  var inode: ino_t
-
-  /// nil: there is none.
-  init?(_ path: String) {
-    guard let found = CacheFile.status(path) else { return nil }
-    device = found.st_dev
-    inode = found.st_ino
-  }
-
-  /// The files that a writer has open.
-  struct Parts: Equatable {
-    var database: FileIdentity?
-    var log: FileIdentity?
-    var index: FileIdentity?
-    var staging: FileIdentity?
-
-    init() {}
-
-    init(_ path: String, staging: String) {
-      database = FileIdentity(path)
-      log = FileIdentity(path + "-wal")
-      index = FileIdentity(path + "-shm")
-      self.staging = FileIdentity(staging)
-    }
-  }
-}
-
 /// What a running rosterd does about files that were damaged, removed or replaced, and about a disk that was full.
 extension Cache {
   /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was staged.

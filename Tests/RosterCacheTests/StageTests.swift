@@ -31,23 +31,61 @@ struct StageTests {
     await next.close()
   }
 
-  @Test("5: a cache that was put back has another feed: ids of changes that were followed are not given out again")
-  func putBack() async throws {
+  /// What of a backup is put back, and how.
+  enum Restore: CaseIterable { case beside, alone, together, overBeside, overAlone }
+
+  @Test(
+    "5: a cache that was put back has another feed: ids of changes that were followed are not given out again",
+    arguments: Restore.allCases)
+  func putBack(how: Restore) async throws {
     let cache = try await folder.open()
     _ = try await cache.sync(paged((1...4).map { character($0) }))
     await cache.close()
-    let backup = try folder.bytes()
+    let backup = (cache: try folder.bytes(), staging: try folder.bytes("roster.staging.db"))
     let feed = try folder.ask("SELECT feed FROM cache_info")
     let second = try await folder.open()
     _ = try await second.sync(paged((1...4).map { character($0, "!") }))
     await second.close()
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
-    try CacheFile.remove(folder.cache)
-    try folder.write(backup)
+
+    let isOver = [.overBeside, .overAlone].contains(how)
+    if !isOver { try CacheFile.remove(folder.cache) }
+    try folder.write(backup.cache)
+    if ![.beside, .overBeside].contains(how) { try CacheFile.remove(folder.staging) }
+    if how == .together { try folder.write(backup.staging, to: "roster.staging.db") }
     let third = try await folder.open()
     #expect(try folder.ask("SELECT name FROM characters WHERE id = 1") == ["Name 1"])
-    #expect(try folder.ask("SELECT feed FROM cache_info") != feed)
+    let next = try folder.ask("SELECT feed FROM cache_info")
+    #expect(next != feed)
+    // What was pulled together with it is as good as it was.
+    #expect(try await third.held(pages: 1...9).count == (how == .together ? 2 : 0))
     await third.close()
+    let fourth = try await folder.open()
+    #expect(try folder.ask("SELECT feed FROM cache_info") == next)
+    await fourth.close()
+  }
+
+  @Test("5: the feed outlives stops, kills and another upstream; who read before the first snapshot finds another one")
+  func feed() async throws {
+    let cache = try await folder.open()
+    let empty = try folder.ask("SELECT feed FROM cache_info")
+    _ = try await cache.sync(paged((1...4).map { character($0) }))
+    let feed = try folder.ask("SELECT feed FROM cache_info")
+    #expect(feed != empty)
+    // As after a kill: nobody has closed it.
+    let second = try await folder.open(upstream: "http://other")
+    _ = try await second.sync(paged((1...4).map { character($0, "!") }))
+    await second.close()
+    let third = try await folder.open()
+    #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
+    // In a running rosterd, which knows its cache.
+    try CacheFile.remove(folder.staging)
+    _ = try await third.sync(paged((1...4).map { character($0, "?") }))
+    await third.close()
+    await cache.close()
+    let fourth = try await folder.open()
+    #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
+    await fourth.close()
   }
 
   @Test("P6: discarded pages take their validators along; published ones keep theirs unless asked")

@@ -60,9 +60,9 @@ let sevenPages = Characters.made(140)
 
 func withBench(
   _ scenario: Scenario = Scenario(characters: sevenPages), concurrency: Int = 1, environment: [String: String] = [:],
-  _ body: (Bench) async throws -> Void
+  upstreamTime: @escaping @Sendable () -> Date = { Date() }, _ body: (Bench) async throws -> Void
 ) async throws {
-  let upstream = try await Simulator.start(scenario)
+  let upstream = try await Simulator.start(scenario, now: upstreamTime)
   do {
     let workspace = try Workspace()
     try FileManager.default.createDirectory(

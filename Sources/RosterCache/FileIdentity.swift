@@ -1,0 +1,38 @@
+import CSQLite
+import Glibc
+
+/// A file by what it is, not by its name. The inode's number alone is given out again to the next file.
+struct FileIdentity: Equatable {
+  private let device: dev_t
+  private let inode: ino_t
+  /// Nanoseconds since 1970; 0 where the file system does not keep it.
+  private let born: Int64
+
+  /// nil: there is none.
+  init?(_ path: String) {
+    guard let found = CacheFile.status(path) else { return nil }
+    device = found.st_dev
+    inode = found.st_ino
+    born = roster_birth(path)
+  }
+
+  /// To be held against that of another day. Without the device, whose number a mount may change.
+  var text: String { "\(inode) \(born)" }
+
+  /// The files that a writer has open.
+  struct Parts: Equatable {
+    var database: FileIdentity?
+    var log: FileIdentity?
+    var index: FileIdentity?
+    var staging: FileIdentity?
+
+    init() {}
+
+    init(_ path: String, staging: String) {
+      database = FileIdentity(path)
+      log = FileIdentity(path + "-wal")
+      index = FileIdentity(path + "-shm")
+      self.staging = FileIdentity(staging)
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import RosterModel
+import RosterSimulator
+import RosterSync
+import RosterTestSupport
+import Testing
+
+@testable import RosterCache
+@testable import RosterDaemon
+
+/// How little of the file a sync writes.
+@Suite struct InstanceWriteTests {
+  /// Enough rows in `syncs` that its tables are trees of several pages.
+  private static let earlierSyncs = 100
+
+  /// Where a text that is not in the index of words leaves a trace. The schema's table is page 1: it has the file's size.
+  private static let ofOneText: Set = [
+    "characters", "changes", "changes_by_character", "sqlite_sequence", "syncs", "syncs_by_outcome", "sqlite_schema",
+  ]
+
+  /// A cache that has seen a hundred syncs, a change and a reject, and is at rest.
+  private func withOldCache(
+    _ validators: Scenario.Validators, _ body: (Bench) async throws -> Void
+  ) async throws {
+    let reject = Rule.on(.page(2), .records([3: #"{"id":0,"name":"nobody"}"#]))
+    var scenario = Scenario(characters: sevenPages, rules: [reject])
+    scenario.validators = validators
+    // HTTP's dates know seconds only: each look at the clock is one later.
+    let clock = ManualClock()
+    let upstreamTime = { @Sendable in
+      clock.advance(by: .seconds(1))
+      return clock.now
+    }
+    try await withBench(scenario, upstreamTime: upstreamTime) { bench in
+      try await bench.with { instance in
+        for number in 0..<Self.earlierSyncs {
+          if number == 1 { bench.upstream.update { $0[7] = $0[7].marked(1) } }
+          #expect(await instance.syncer(SyncWish()).run().exit == 0)
+        }
+      }
+      try await body(bench)
+    }
+  }
+
+  @Test(
+    "P5, P6: a sync that finds nothing new changes no page of the file but those of syncs",
+    arguments: InstanceResumeTests.validators)
+  func nothingNew(validators: Scenario.Validators) async throws {
+    try await withOldCache(validators) { bench in
+      let before = try FileContent(of: bench.cachePath)
+      let report = try await bench.sync()
+      #expect(report.outcome == .unchanged && report.rejected == 1)
+      #expect(report.notModified == (validators == .none ? 0 : 7))
+      let after = try FileContent(of: bench.cachePath)
+      let changed = after.pagesChanged(since: before)
+      #expect(changed == ["syncs": 1, "syncs_by_outcome": changed["syncs_by_outcome"] ?? 0])
+      #expect(after.rowsChanged(since: before) == ["syncs": [1, 0]])
+
+      try await bench.with { instance in
+        let written = try WrittenPages(of: bench.cachePath)
+        #expect(await instance.syncer(SyncWish()).run().outcome == .unchanged)
+        let pages = try written.count()
+        #expect(pages == ["syncs": 1, "syncs_by_outcome": pages["syncs_by_outcome"] ?? 0])
+        // Running, and ended.
+        #expect(try written.commits() == 2)
+      }
+    }
+  }
+
+  @Test("P3, P5: nor does a sync that fails")
+  func failed() async throws {
+    try await withOldCache(.etag) { bench in
+      bench.upstream.update { $0[3] = $0[3].marked(2) }
+      bench.upstream.configure { $0.rules.append(.on(.page(6), .status(400))) }
+      let before = try FileContent(of: bench.cachePath)
+      #expect(try await bench.sync().outcome == .failed)
+      let after = try FileContent(of: bench.cachePath)
+      #expect(Set(after.pagesChanged(since: before).keys).isSubset(of: ["syncs", "syncs_by_outcome"]))
+      #expect(after.rowsChanged(since: before) == ["syncs": [1, 0]])
+    }
+  }
+
+  @Test(
+    "P5: one character of one text changed: one row is written, and one change recorded with before and after",
+    arguments: InstanceResumeTests.validators)
+  func oneCharacter(validators: Scenario.Validators) async throws {
+    try await withOldCache(validators) { bench in
+      let before = try FileContent(of: bench.cachePath)
+      let was = bench.upstream.characters[100]
+      bench.upstream.update { $0[100].status += "!" }
+      let report = try await bench.sync()
+      #expect([report.added, report.changed, report.removed] == [0, 1, 0])
+      let after = try FileContent(of: bench.cachePath)
+      #expect(
+        after.rowsChanged(since: before) == [
+          "characters": [1, 1], "changes": [1, 0], "sqlite_sequence": [1, 1], "syncs": [1, 0],
+        ])
+      var pages = after.pagesChanged(since: before)
+      #expect(pages.removeValue(forKey: "characters") == 1)
+      #expect(
+        Set(pages.keys).isSubset(of: Self.ofOneText), "\(pages)")
+
+      let written = try Database(path: bench.cachePath, access: .readOnly)
+      #expect(
+        try written.rows("SELECT id FROM characters WHERE changed_sync = \(report.id)") { $0.integer(0) } == [was.id])
+      let change = try written.rows(
+        """
+        SELECT character_id, kind, before ->> 'status', after ->> 'status',
+          json_remove(before, '$.status') = json_remove(after, '$.status') FROM changes WHERE sync_id = \(report.id)
+        """
+      ) { [$0.text(0), $0.text(1), $0.text(2), $0.text(3), $0.text(4)] }
+      #expect(change == [["\(was.id)", "changed", was.status, was.status + "!", "1"]])
+
+      try await bench.with { instance in
+        bench.upstream.update { $0[100].status += "!" }
+        let written = try WrittenPages(of: bench.cachePath)
+        #expect(await instance.syncer(SyncWish()).run().changed == 1)
+        let tables = Set(try written.count().keys)
+        #expect(tables.contains("characters") && tables.isSubset(of: Self.ofOneText), "\(tables)")
+      }
+    }
+  }
+
+  @Test("P5: a name that changed is written once more in the index of words, and nowhere else")
+  func oneName() async throws {
+    try await withOldCache(.etag) { bench in
+      let before = try FileContent(of: bench.cachePath)
+      bench.upstream.update { $0[100].name += " Quince" }
+      #expect(try await bench.sync().changed == 1)
+      let changed = try FileContent(of: bench.cachePath).rowsChanged(since: before)
+      #expect(changed["characters"] == [1, 1] && changed["changes"] == [1, 0])
+      #expect(
+        Set(changed.keys).isSubset(of: [
+          "characters", "changes", "sqlite_sequence", "syncs", "characters_fts_data", "characters_fts_idx",
+          "characters_fts_docsize",
+        ]), "\(changed)")
+    }
+  }
+
+  @Test("P5: one episode more is one row more in character_episodes")
+  func oneEpisode() async throws {
+    try await withOldCache(.etag) { bench in
+      let before = try FileContent(of: bench.cachePath)
+      bench.upstream.update { $0[100].episodes.append("https://roster.example/api/episode/99") }
+      #expect(try await bench.sync().changed == 1)
+      #expect(
+        try FileContent(of: bench.cachePath).rowsChanged(since: before) == [
+          "characters": [1, 1], "character_episodes": [1, 0], "changes": [1, 0], "sqlite_sequence": [1, 1],
+          "syncs": [1, 0],
+        ])
+    }
+  }
+}
