@@ -39,8 +39,8 @@ package enum PageDecoder {
     _ body: [UInt8], _ value: (inout JSONReader) throws(Malformed) -> Value
   ) throws(Malformed) -> Value {
     let result = body.withUnsafeBufferPointer { bytes -> Result<Value, Malformed> in
-      var reader = JSONReader(bytes)
       do throws(Malformed) {
+        var reader = try JSONReader(bytes)
         let value = try value(&reader)
         try reader.end()
         return .success(value)
