@@ -57,8 +57,7 @@ extension Session {
     guard let current, current.belongs(to: settings, credentials), !current.isOutdated(by: credentials) else {
       return .begin(Session(settings, credentials))
     }
-    let mended = current.ending.map { $0.tried != tried(settings, credentials) } ?? false
-    return mended ? .lift : .none
+    return current.isMended(by: settings, credentials) ? .lift : .none
   }
 
   init(_ settings: TokenSettings, _ credentials: Credentials) {
@@ -82,9 +81,20 @@ extension Session {
     credentials.sessionDigests.contains { began[$0.key] != $0.value }
   }
 
+  /// Whether something has changed since it ended. A file that went away since is no change: it cannot mend anything.
+  private func isMended(by settings: TokenSettings, _ credentials: Credentials) -> Bool {
+    guard let ending else { return false }
+    let files = credentials.digests
+    return [files, files.merging(began) { file, _ in file }].allSatisfy { Self.tried(settings, $0) != ending.tried }
+  }
+
   /// A change of any of these lifts an ended session (T6).
   static func tried(_ settings: TokenSettings, _ credentials: Credentials) -> String {
-    let files = credentials.byName.map { "\($0.key)=\(digest($0.value))" }.sorted()
+    tried(settings, credentials.digests)
+  }
+
+  private static func tried(_ settings: TokenSettings, _ digests: [String: String]) -> String {
+    let files = digests.map { "\($0.key)=\($0.value)" }.sorted()
     let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope]
     return digest(Secret(parts.joined(separator: "\n")))
   }
@@ -97,17 +107,17 @@ extension Session {
 }
 
 extension Credentials {
-  fileprivate var byName: [String: Secret] {
+  /// Of the files' bytes, by name.
+  fileprivate var digests: [String: String] {
     [
       CredentialFile.refreshToken: refreshToken, .accessToken: accessToken, .clientID: clientID,
       .clientSecret: clientSecret,
-    ].reduce(into: [:]) { $0[$1.key.rawValue] = $1.value }
+    ].reduce(into: [:]) { $0[$1.key.rawValue] = $1.value.map(Session.digest) }
   }
 
   /// Those that start a session; the client's id is part of the binding, and a new secret alone keeps the tokens (T10).
   fileprivate var sessionDigests: [String: String] {
-    byName.filter { $0.key == CredentialFile.refreshToken.rawValue || $0.key == CredentialFile.accessToken.rawValue }
-      .mapValues(Session.digest)
+    digests.filter { $0.key == CredentialFile.refreshToken.rawValue || $0.key == CredentialFile.accessToken.rawValue }
   }
 
   fileprivate func check(_ settings: TokenSettings, stored: Session?) throws(Failure) {

@@ -88,7 +88,10 @@ extension Failure {
   static func loggedOut(_ status: Int, _ settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
-      cause: "upstream answered \(status), which auth.logout_status names", hint: nil)
+      cause: "a page request was answered \(status), which auth.logout_status names",
+      hint:
+        "\(settings.mend(CredentialFile.refreshToken.rawValue)); if the fault was upstream's: rosterctl sync --retry-session"
+    )
   }
 
   static let stopping = Failure(
@@ -99,7 +102,9 @@ extension Failure {
     let cause = (error as? Failure).map { "cannot \($0.step) (\($0.subject)): \($0.cause)" } ?? "it cannot be encoded"
     return store(
       "store the new token", path, cause: cause,
-      hint: "mend that; the answer is kept in memory and stored by the next sync, so do not restart rosterd before")
+      hint:
+        "mend that; a running rosterd keeps the token in memory and stores it with the next sync, so do not restart it before; where it has ended, the token is lost, and the session may be"
+    )
   }
 
   static func store(
@@ -116,8 +121,10 @@ extension TokenSettings {
 
   /// An imperative: which file, and how rosterd comes to see it (T6).
   func mend(_ file: String) -> String {
-    if credentialsDirectory.isEmpty { return "set auth.credentials_dir, put a valid \(file) there and reload rosterd" }
-    let take = credentialsNeedRestart ? "restart rosterd, as systemd loads it only then" : "reload rosterd"
+    if credentialsDirectory.isEmpty {
+      return "set auth.credentials_dir, put a valid \(file) there, then reload (or start) rosterd"
+    }
+    let take = credentialsNeedRestart ? "restart rosterd, as systemd loads it only then" : "reload (or start) rosterd"
     return "put a valid \(path(file)) and \(take)"
   }
 }

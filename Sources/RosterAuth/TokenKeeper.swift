@@ -82,7 +82,9 @@ package actor TokenKeeper {
       replaceSession(current)
     }
     if machine.session.ending != nil, retry || change == .lift { machine.lifted() }
-    status.lastError = machine.failure?.description ?? (change == .none ? status.lastError : nil)
+    // Without a session nothing but the next sync tells whether upstream has changed its mind.
+    let stands = change == .none && settings.flow != .none
+    status.lastError = machine.failure?.description ?? (stands ? status.lastError : nil)
     pushStatus()
   }
 
@@ -141,7 +143,7 @@ package actor TokenKeeper {
       tried: Session.tried(machine.settings, credentials))
     cutShort { $0.loggedOut(generation, ending) }
     note(machine.failure ?? failure)
-    return machine.failure ?? failure
+    return failure
   }
 
   private func settle(_ action: TokenMachine.Action, _ waiter: Waiters<Token?>.ID) async throws -> Token? {
@@ -188,11 +190,17 @@ package actor TokenKeeper {
   @discardableResult
   package func drain() async -> Bool {
     cutShort { $0.stopped() }
-    guard work != nil else { return true }
-    let id = draining.open()
-    drains.append(id)
     do {
-      try await draining.value(id)
+      if work != nil {
+        let id = draining.open()
+        drains.append(id)
+        try await draining.value(id)
+      }
+      if machine.isUnstored {
+        logger.error(
+          "stopped with a new token that could not be stored: it is lost, and the session may be; \(machine.settings.mend(CredentialFile.refreshToken.rawValue))"
+        )
+      }
       return true
     } catch {
       logger.warning("stopped before the token request was answered and stored; \(Failure.mayHaveRotated)")

@@ -38,6 +38,9 @@ extension TokenKeeper {
       return machine.refreshed(try grant.read(response, now: attempt.now), now: attempt.now)
     } catch let refusal as GrantRefusal {
       return failed(attempt.fault(refusal), attempt)
+    } catch is CancellationError {
+      // The transport was closed under it: `drain` has told what that may mean.
+      return machine.refreshFailed(.other(.stopping), now: clock.now())
     } catch {
       attempt.now = clock.now()
       return failed(attempt.fault(error), attempt)

@@ -228,6 +228,11 @@ extension TokenMachine {
     return barred
   }
 
+  /// T4: the current token is in memory only.
+  var isUnstored: Bool {
+    if case .unstored = phase { true } else { false }
+  }
+
   var isCoolingDown: Bool {
     if case .coolingDown = phase { true } else { false }
   }

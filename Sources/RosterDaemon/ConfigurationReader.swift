@@ -53,10 +53,11 @@ struct ConfigurationReader {
 
   /// Far above any file that people write; a search for lines need not cope with more.
   private static let mostBytes = 64 * 1024
+  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   mutating func readFile(_ path: String, mustExist: Bool) {
     file = path
-    let bytes: [UInt8]
+    var bytes: [UInt8]
     do {
       bytes = try contents(of: path, limit: Self.mostBytes)
     } catch  where error.code == ENOENT && !mustExist {
@@ -65,6 +66,8 @@ struct ConfigurationReader {
       return refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 64 KiB")
     }
     configuration.path = path
+    // Kept out of the text, where it would stand before the first line's key or table.
+    if bytes.starts(with: Self.byteOrderMark) { bytes.removeFirst(Self.byteOrderMark.count) }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       return refuseFile(Self.lineOfInvalidText(bytes), "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
     }

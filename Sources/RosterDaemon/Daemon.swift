@@ -11,7 +11,7 @@ import Synchronization
 import UnixSignals
 
 /// `rosterd run`: the loop, the status socket, what systemd is told; from start to the last thing it does.
-package struct Daemon: Service {
+package struct Daemon: Sendable {
   let instance: Instance
   let loop: SyncLoop
   private let server: StatusServer
@@ -20,9 +20,6 @@ package struct Daemon: Service {
   let level: LogLevel
   let reread: Reread?
   private let pulse = Pulse()
-
-  /// P13 leaves 5 s; systemd's own limit is longer.
-  private static let longestStop = Duration.milliseconds(4800)
 
   /// Reads the configuration again, with its warnings; throws ConfigurationFaults.
   package typealias Reread = @Sendable () throws -> (configuration: Configuration, warnings: [String])
@@ -36,12 +33,18 @@ package struct Daemon: Service {
     reread: Reread? = nil, watching: @escaping Report = { _ in }
   ) async throws {
     let notify = Notify()
-    do {
+    // The group catches the signals before it runs this: one that comes while the cache is opened is a stop like any other.
+    let lifetime = Lifetime(clock: clock, logger: logger) {
+      let hangups = await UnixSignalsSequence(trapping: .sighup)
       let instance = try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
       let daemon = try Daemon(instance, notify: notify, level: level, reread: reread)
       try await daemon.server.start()
+      await daemon.work(hangups)
+      await daemon.stop()
+    }
+    do {
       let group = ServiceGroup(
-        configuration: .init(services: [daemon], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        configuration: .init(services: [lifetime], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
       try await group.run()
     } catch let failure as Failure {
       notify.failed(exitStatus: failure.exit.rawValue)
@@ -81,20 +84,8 @@ package struct Daemon: Service {
     return .path(configuration.status.socket, mode: configuration.status.socketMode)
   }
 
-  package func run() async throws {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await self.endInTime() }
-      await self.work()
-      await self.stop()
-      group.cancelAll()
-    }
-  }
-
-  private func work() async {
-    let board = instance.board
-    // Before READY: from there on a SIGHUP may come.
-    let hangups = await UnixSignalsSequence(trapping: .sighup)
-    notify.ready(status: board.message, now: instance.clock.now())
+  private func work(_ hangups: UnixSignalsSequence) async {
+    notify.ready(status: instance.board.message, now: instance.clock.now())
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
@@ -114,19 +105,38 @@ package struct Daemon: Service {
     }
   }
 
-  /// In the order in which the parts depend on each other.
+  /// In the order in which the parts depend on each other. The socket answers, with `stopping`, as long as there is something to wait for.
   private func stop() async {
+    await instance.drain(waitingForToken: Instance.longestDrain)
     await server.stop()
-    await instance.close(waitingForToken: Instance.longestDrain)
+    await instance.close()
+  }
+}
+
+/// All that the daemon does, from the first signal that counts to the exit.
+private struct Lifetime: Service {
+  let clock: WallClock
+  let logger: Logger
+  let work: @Sendable () async throws -> Void
+
+  /// P13 leaves 5 s; systemd's own limit is longer.
+  private static let longestStop = Duration.milliseconds(4800)
+
+  func run() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await self.endInTime() }
+      try await work()
+      group.cancelAll()
+    }
   }
 
   /// P13: counted from the signal, whatever hangs ends with the process.
   private func endInTime() async {
     do {
       try await gracefulShutdown()
-      try await instance.clock.sleep(Self.longestStop)
+      try await clock.sleep(Self.longestStop)
     } catch { return }
-    instance.logger.critical("the stop takes too long; what is not stored is pulled again")
+    logger.critical("the stop takes too long; what is not stored is pulled again")
     _exit(0)
   }
 }

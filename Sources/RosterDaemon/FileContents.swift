@@ -10,8 +10,12 @@ struct SystemError: Error, Equatable {
   var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 }
 
-/// The bytes of a file or pipe; one that is larger than `limit` is EFBIG.
+/// The bytes of a file, or of a pipe that somebody has open for writing; one that is larger than `limit` is EFBIG.
 func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
+  var about = stat()
+  // Opening it would wait for a writer, perhaps for ever; `<(command)` and `/dev/stdin` are open already.
+  let mayWait = stat(path, &about) == 0 && about.st_mode & S_IFMT == S_IFIFO && !path.hasPrefix("/dev/")
+  if mayWait { throw SystemError(code: EINVAL) }
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { throw .last }
   defer { close(descriptor) }

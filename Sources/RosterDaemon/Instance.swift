@@ -128,14 +128,19 @@ struct Instance: Sendable {
   /// T7: how long a shutdown waits for a refresh that was sent; P13 leaves 5 s for all.
   static let longestDrain = Duration.seconds(4)
 
+  /// Starts no further token request, and waits for the one under way.
   /// - Parameter limit: for the answer to a token request that was sent (T7); nil: the request's own.
-  func close(waitingForToken limit: Duration? = nil) async {
+  func drain(waitingForToken limit: Duration? = nil) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await keeper.drain() }
       if let limit { group.addTask { try? await clock.sleep(limit) } }
       await group.next()
       group.cancelAll()
     }
+  }
+
+  /// After `drain`.
+  func close() async {
     do { try await live.close() } catch { logger.warning("closing connections: \(error)") }
     await cache.close()
     for lock in locks { lock.release() }
@@ -222,18 +227,18 @@ extension Instance {
       concurrency: upstream.configuration.sync.concurrency, clock: clock, report: reporter.report)
   }
 
-  /// P8: what upstream still has stays and is updated.
-  private func askForMissing(_ upstream: Upstream, _ report: SyncReport, _ tally: Tally) async throws {
+  /// P8: what upstream still has stays and is updated. Returns how many records could not be stored.
+  private func askForMissing(_ upstream: Upstream, _ report: SyncReport, _ tally: Tally) async throws -> Int {
     let fetcher = upstream.fetcher(tally, report: reporter.report)
     var last: Int64 = 0
-    var unknown = 0
+    var (rejected, unknown) = (0, 0)
     while case let ids = try await cache.missing(after: last, limit: Self.mostIDs), let highest = ids.last {
       last = highest
       let answer = try await fetcher.fetch(characters: ids, sync: report.id, tally: tally)
       let asked = Set(ids)
-      try await cache.keep(
-        answer.characters.filter { asked.contains($0.id) },
-        rejects: answer.rejects.filter { $0.id.map(asked.contains) ?? true })
+      let rejects = answer.rejects.filter { $0.id.map(asked.contains) ?? true }
+      try await cache.keep(answer.characters.filter { asked.contains($0.id) }, rejects: rejects)
+      rejected += rejects.count
       unknown += answer.rejects.count { $0.id == nil }
     }
     // P9: it may be any of them.
@@ -242,6 +247,7 @@ extension Instance {
         .badAnswer, step: "ask for characters", subject: upstream.configuration.upstream.baseURL,
         cause: "upstream's answer holds a record that does not say whose it is", hint: "see the table rejects")
     }
+    return rejected
   }
 
   /// Ids in one request (P8).

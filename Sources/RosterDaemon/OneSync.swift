@@ -1,3 +1,4 @@
+import Glibc
 package import Logging
 package import RosterModel
 import RosterStatus
@@ -12,14 +13,15 @@ package enum OneSync {
     case watch
   }
 
-  /// SIGTERM and SIGINT cancel the sync: what was pulled is kept for the next one.
+  /// SIGTERM, SIGINT and a terminal that hangs up cancel the sync: what was pulled is kept for the next one.
   /// Throws the Failure that kept it from starting; how the sync ended is in the report.
   /// - Parameter watch: runs beside the sync, with a look at its progress, and is cancelled at its end.
   package static func run(
     _ configuration: Configuration, allowRemoval: Bool, clock: WallClock = .system, logger: Logger,
     watch: @escaping @Sendable (@escaping @Sendable () -> DaemonStatus) async -> Void = { _ in }
   ) async throws -> SyncReport {
-    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    let signals = await UnixSignalsSequence(
+      trapping: isHangupIgnored ? [.sigterm, .sigint] : [.sigterm, .sigint, .sighup])
     let instance = try await Instance.open(configuration, clock: clock, logger: logger)
     let syncer = instance.syncer(SyncWish(allowRemoval: allowRemoval))
     let report = await withTaskGroup(of: Part.self) { group -> SyncReport? in
@@ -40,8 +42,16 @@ package enum OneSync {
       }
       return report
     }
-    await instance.close(waitingForToken: report?.outcome == .cancelled ? Instance.longestDrain : nil)
+    await instance.drain(waitingForToken: report?.outcome == .cancelled ? Instance.longestDrain : nil)
+    await instance.close()
     guard let report else { throw CancellationError() }
     return report
+  }
+
+  /// Under nohup(1) it goes on.
+  private static var isHangupIgnored: Bool {
+    var action = sigaction()
+    sigaction(SIGHUP, nil, &action)
+    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 }

@@ -27,8 +27,11 @@ extension Daemon {
       let running = instance.live.configuration
       let next = try read.replacing(running)
       let settings = try HTTPTransport.Settings(next)
+      let hadEnded = instance.board.status().token.state == .unauthorized
       try await instance.keeper.reload(TokenSettings(next))
       await apply(next, settings, instead: running)
+      // T6: whoever mended the credential is told at once whether that was it.
+      if hadEnded, instance.board.status().token.state != .unauthorized { await syncNow() }
       let kept = read.changes(from: running).needRestart
       let note = kept.isEmpty ? nil : "a restart is needed for \(kept.joined(separator: ", "))"
       instance.reporter.report(Event(.configReloaded, reason: note))
@@ -48,6 +51,12 @@ extension Daemon {
     guard Schedule.Settings(next) != Schedule.Settings(running), let due = schedule.replace(.init(next)) else { return }
     await loop.reschedule(to: due)
     instance.board.nextSync(at: due)
+  }
+
+  private func syncNow() async {
+    let now = instance.clock.now()
+    await loop.reschedule(to: now)
+    instance.board.nextSync(at: now)
   }
 
   private func refuse(_ why: String) {

@@ -7,7 +7,7 @@ extension ValueType<String> {
       "a string", allowed: "an http or https URL without user, query and fragment",
       parse: { (text) throws(Mistakes) in
         if let mistake = WebAddress.mistake(in: text, queryAllowed: false) { throw Mistakes(mistake) }
-        return text.hasSuffix("/") ? String(text.dropLast()) : text
+        return String(text.reversed().drop { $0 == "/" }.reversed())
       },
       write: { $0 })
   }

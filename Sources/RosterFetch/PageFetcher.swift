@@ -109,10 +109,13 @@ package struct PageFetcher: Sendable {
   private func expect(_ status: Int, _ response: Response) throws {
     if response.status == status { return }
     let passing = RetryTable.passing.contains(response.status) || response.status == 429
+    let retryAfter = passing ? response.retryAfter(now: clock.now()) : nil
+    let wish = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s (Retry-After)" } ?? ""
     throw Failure(
-      passing ? .unreachable : .badAnswer, step: "", subject: "", cause: "upstream answered \(response.status)",
+      passing ? .unreachable : .badAnswer, step: "", subject: "",
+      cause: "upstream answered \(response.status)\(wish)",
       hint: passing ? "see whether upstream is healthy" : "check upstream.base_url",
-      reason: .status(response.status), retryAfter: response.retryAfter(now: clock.now()))
+      reason: .status(response.status), retryAfter: retryAfter)
   }
 
   private func decoded<Value>(_ decode: () throws -> Value) throws -> Value {

@@ -120,7 +120,11 @@ extension StatusBoard {
   /// The document of `/v1/status`, as of now.
   package func status() -> DaemonStatus {
     let now = clock.now()
-    let state = state.withLock { $0 }
+    var state = state.withLock { $0 }
+    // By time alone, which nobody reports.
+    if state.token.state == .valid, let end = state.token.expiresAt.flatMap(Date.init(rfc3339:)), end <= now {
+      state.token.state = .expired
+    }
     let sync = state.sync
     let cache = document(of: state.cache, now: now)
     let name = DaemonStatus.state(stopping: state.stopping, token: state.token, sync: sync)

@@ -34,6 +34,7 @@ package struct SyncMachine: Sendable {
 
   private let upstream: String
   private var repeats = 0
+  private var rejected = 0
 
   package init(upstream: String) {
     self.upstream = upstream
@@ -60,9 +61,8 @@ package struct SyncMachine: Sendable {
       return again(drift).map(AfterComparison.again) ?? .fail(drifting(drift))
     }
     if found.distinct == 0, found.rejected > 0 { return .fail(allRejected(found)) }
-    if found.rejected > 0 {
-      shortcoming = "\(counted(found.rejected, "record")) could not be stored; see the table rejects"
-    }
+    rejected = found.rejected
+    tellRejects()
     if found.missing == 0 || found.rejectedUnknown > 0 {
       state = .publishing
       return .publish(.nobody)
@@ -72,13 +72,24 @@ package struct SyncMachine: Sendable {
     return .ask
   }
 
-  /// Every missing id was asked for, or why that was not possible: then nobody is removed.
-  package mutating func asked(failure: Failure?) -> Removal {
+  /// Every missing id was asked for, with how many records that could not be stored; or why that was not possible: then nobody is removed.
+  package mutating func asked(_ answers: Result<Int, Failure>) -> Removal {
     guard state == .asking else { return .nobody }
     state = .publishing
-    guard let failure else { return .missing }
-    shortcoming = "nobody was removed, because not all missing characters could be asked for: \(failure)"
-    return .nobody
+    switch answers {
+    case .success(let more):
+      rejected += more
+      tellRejects()
+      return .missing
+    case .failure(let failure):
+      shortcoming = "nobody was removed, because not all missing characters could be asked for: \(failure)"
+      return .nobody
+    }
+  }
+
+  private mutating func tellRejects() {
+    guard rejected > 0 else { return }
+    shortcoming = "\(counted(rejected, "record")) could not be stored; see the table rejects"
   }
 
   package mutating func ended() { state = .ended }

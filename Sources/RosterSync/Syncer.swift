@@ -23,8 +23,8 @@ package actor Syncer {
     /// Drops what was pulled and every validator (P7, P8).
     package var discard: @Sendable () async throws -> Void
     package var compare: @Sendable (_ pages: Int) async throws -> Comparison
-    /// Asks for every missing id and stages what upstream still has (P8).
-    package var ask: @Sendable (SyncReport, Tally) async throws -> Void
+    /// Asks for every missing id and stages what upstream still has (P8); returns how many records could not be stored.
+    package var ask: @Sendable (SyncReport, Tally) async throws -> Int
     /// Publishes with the row's end in the same transaction.
     package var publish: @Sendable (SyncReport, _ pages: Int, Removal) async throws -> SyncReport
     /// Writes the row's end where nothing is published.
@@ -41,7 +41,7 @@ package actor Syncer {
       pull: @escaping @Sendable (Announced, SyncReport, Tally) async throws -> String?,
       discard: @escaping @Sendable () async throws -> Void,
       compare: @escaping @Sendable (_ pages: Int) async throws -> Comparison,
-      ask: @escaping @Sendable (SyncReport, Tally) async throws -> Void,
+      ask: @escaping @Sendable (SyncReport, Tally) async throws -> Int,
       publish: @escaping @Sendable (SyncReport, _ pages: Int, Removal) async throws -> SyncReport,
       end: @escaping @Sendable (SyncReport) async throws -> Void,
       ended: @escaping @Sendable (SyncReport) async -> Void
@@ -147,10 +147,9 @@ package actor Syncer {
 
   private func ask(_ report: SyncReport, _ tally: Tally) async throws -> Removal {
     do {
-      try await steps.ask(report, tally)
-      return machine.asked(failure: nil)
+      return machine.asked(.success(try await steps.ask(report, tally)))
     } catch let failure as Failure where ![.cannotWrite, .defect].contains(failure.exit) {
-      return machine.asked(failure: failure)
+      return machine.asked(.failure(failure))
     }
   }
 

@@ -16,11 +16,10 @@ package final class Notify: Sendable {
     return .microseconds(Int64(microseconds / 2))
   }
 
-  /// The start, or a reload, is over. Its status counts: it is sent whatever was sent before.
+  /// The start, or a reload, is over. Its status counts: where it comes too early, it is left to `status`.
   package func ready(status: String, now: Date) {
     throttle.withLock { throttle in
-      throttle.sent(status, now: now)
-      send("READY=1\nSTATUS=\(line(status))")
+      send(throttle.goesAlong(status, now: now) ? "READY=1\nSTATUS=\(line(status))" : "READY=1")
     }
   }
 

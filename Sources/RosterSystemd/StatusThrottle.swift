@@ -23,7 +23,7 @@ struct StatusThrottle {
     return due(now: now)
   }
 
-  /// The time that `later` named has come, or an earlier one did that `sent` has overtaken.
+  /// The time that `later` named has come, or an earlier one did that `goesAlong` has overtaken.
   mutating func due(now: Date) -> Decision {
     guard let text = pending else { return .ignore }
     if text != latest?.text, let wait = wait(from: now) { return .later(wait) }
@@ -33,10 +33,11 @@ struct StatusThrottle {
     return .send(text)
   }
 
-  /// It was sent without asking.
-  mutating func sent(_ text: String, now: Date) {
+  /// Whether it may be sent with another message now; if not, it is for `offered` to bring it.
+  mutating func goesAlong(_ text: String, now: Date) -> Bool {
+    if text == latest?.text || wait(from: now) != nil { return false }
     latest = (text, now)
-    pending = nil
+    return true
   }
 
   /// nil: none.

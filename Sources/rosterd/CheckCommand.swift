@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import RosterDaemon
 
 struct CheckCommand: ParsableCommand {
@@ -9,6 +8,6 @@ struct CheckCommand: ParsableCommand {
   @OptionGroup var options: ConfigurationOption
 
   func run() throws {
-    write(try options.load().rendered(), to: STDOUT_FILENO)
+    try answer(try options.load().rendered())
   }
 }

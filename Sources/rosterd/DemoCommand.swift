@@ -15,7 +15,7 @@ struct DemoCommand: AsyncParsableCommand {
   func run() async throws {
     try await exiting {
       let demo = try await Demo.run(on: json ? nil : terminal)
-      write(json ? try demo.json() : demo.story(terminal), to: STDOUT_FILENO)
+      try answer(json ? try demo.json() : demo.story(terminal))
     }
   }
 

@@ -42,14 +42,23 @@ func complain(_ line: String) {
   write("rosterd: \(line)\n", to: STDERR_FILENO)
 }
 
-func write(_ text: String, to descriptor: Int32) {
+/// Returns whether all of it was written.
+@discardableResult
+func write(_ text: String, to descriptor: Int32) -> Bool {
   var rest = Array(text.utf8)[...]
   while !rest.isEmpty {
     let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-    // Nobody reads any more; a program that is piped into `head` says nothing about it.
-    if written <= 0 { return }
+    if written <= 0 { return false }
     rest = rest.dropFirst(written)
   }
+  return true
+}
+
+/// What a command was asked for. Ends the program with 73 where it cannot be written; that nobody reads it any more is no failure.
+func answer(_ text: String) throws {
+  if write(text, to: STDOUT_FILENO) || errno == EPIPE { return }
+  complain("cannot write the answer to stdout: \(String(cString: strerror(errno)))")
+  throw ExitCode(Failure.Exit.cannotWrite.rawValue)
 }
 
 /// Runs the command's work; a Failure becomes its sentence and its exit code.

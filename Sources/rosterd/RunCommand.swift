@@ -10,7 +10,13 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var options: ConfigurationOption
 
   func run() async throws {
-    let configuration = try options.load()
+    let configuration: Configuration
+    do {
+      configuration = try options.load()
+    } catch let code as ExitCode {
+      Notify().failed(exitStatus: code.rawValue)
+      throw code
+    }
     let level = LogLevel(configuration.log.level)
     // A reader of the log that goes away must not take the daemon along.
     signal(SIGPIPE, SIG_IGN)

@@ -21,7 +21,7 @@ struct SyncCommand: AsyncParsableCommand {
       let bar = LiveBar(Terminal.of(STDERR_FILENO, environment: ProcessInfo.processInfo.environment))
       let report = try await OneSync.run(
         configuration, allowRemoval: allowRemoval, logger: configuration.logger(), watch: bar.follow)
-      if json { write(try jsonLine(report), to: STDOUT_FILENO) }
+      if json { try answer(try jsonLine(report)) }
       if let exit = report.exit, exit != 0 { throw ExitCode(exit) }
     }
   }

@@ -124,6 +124,17 @@ import Testing
   }
 
   @Test(
+    "73: an answer that cannot be written is no success; one that nobody reads is", arguments: ["check", "sync --json"])
+  func unwritten(command: String) async throws {
+    try await withSite(.pages(1)) { site in
+      let script = "\"$0\" \(command) > /dev/full"
+      let full = try await Program.run(
+        try Program.tool("sh"), ["-c", script, try Program.built("rosterd")], environment: site.settings)
+      #expect(full.exit == 73 && full.error.contains("No space left"), "\(full.error)")
+    }
+  }
+
+  @Test(
     "64: a bad command line", arguments: [["synk"], ["sync", "--jsn"], ["run", "x"], ["check", "--config"]])
   func usage(arguments: [String]) async throws {
     let outcome = try await Program.run(try Program.built("rosterd"), arguments)

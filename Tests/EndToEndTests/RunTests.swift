@@ -31,16 +31,17 @@ import Testing
     }
   }
 
-  @Test("S4: a start that fails tells the service manager why")
-  func failedStart() async throws {
+  @Test(
+    "S4: a start that fails tells the service manager why",
+    arguments: [("ROSTERD_CACHE_PATH", "/dev/null/x.db", 73), ("ROSTERD_SYNC_CONCURRENCY", "0", 78)])
+  func failedStart(key: String, value: String, exit: Int32) async throws {
     try await withSite { site in
       let path = "\(site.folder)/notify"
       let notify = try NotifySocket(path: path)
-      let outcome = try await site.rosterd(
-        "run", with: ["NOTIFY_SOCKET": path, "ROSTERD_CACHE_PATH": "/dev/null/x.db"])
+      let outcome = try await site.rosterd("run", with: ["NOTIFY_SOCKET": path, key: value])
       notify.close()
-      #expect(outcome.exit == 73)
-      #expect(await notify.first { $0.contains("EXIT_STATUS=73") } != nil)
+      #expect(outcome.exit == exit)
+      #expect(await notify.first { $0.contains("EXIT_STATUS=\(exit)") } != nil)
     }
   }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import RosterModel
@@ -42,6 +43,23 @@ import Testing
     }
   }
 
+  @Test("P13: as soon as the socket answers, before READY", arguments: [SIGTERM, SIGINT])
+  func atOnce(signal: Int32) async throws {
+    try await withSite(.pages(1)) { site in
+      let daemon = try Program(try Program.built("rosterd"), ["run"], environment: site.settings)
+      await withCheckedContinuation { met in
+        DispatchQueue(label: "socket").async {
+          // A few milliseconds lie between the socket and READY: only a close look meets them.
+          while daemon.isRunning, access(site.socket, F_OK) != 0 { sched_yield() }
+          daemon.signal(signal)
+          met.resume()
+        }
+      }
+      #expect(try await daemon.end().exit == 0)
+      #expect(access(site.socket, F_OK) != 0)
+    }
+  }
+
   @Test("P13, T7: a token request that was sent is waited for; its answer is stored")
   func token() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
@@ -50,6 +68,7 @@ import Testing
         try await site.upstream.waitFor { $0.held == 1 }
         daemon.signal(SIGTERM)
         _ = await notify.first { $0.contains("STOPPING=1") }
+        #expect(try await site.status().state == .stopping)
         site.upstream.release()
         #expect(try await daemon.end().exit == 0)
       }

@@ -39,6 +39,12 @@ struct SessionTests {
     #expect(try change { $0.refreshToken = nil } == .none)
   }
 
+  @Test("T6: a file that went away does not lift an ended session")
+  func goneIsNoChange() throws {
+    #expect(try change(ended: true) { $0.refreshToken = nil } == .none)
+    #expect(try change(ended: true) { $0.clientSecret = nil } == .lift)
+  }
+
   @Test("T10: a credential whose bytes changed begins a new session and wins over the store")
   func changed() throws {
     #expect(begins(try change { $0.refreshToken = Secret("r9") }, with: "r9"))

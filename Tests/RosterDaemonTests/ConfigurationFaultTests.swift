@@ -16,6 +16,14 @@ struct ConfigurationFaultTests {
         "rosterd.toml:2: sync.concurrency: 100 is out of range; allowed: 1 to 64"
       ),
       (
+        "\u{FEFF}[sync]\nconcurrency = 0",
+        "rosterd.toml:2: sync.concurrency: 0 is out of range; allowed: 1 to 64"
+      ),
+      (
+        "upstream.base_url = \"http://host:0/\"",
+        "rosterd.toml:1: upstream.base_url: has a port that is not 1 to 65535; allowed: an http or https URL without user, query and fragment"
+      ),
+      (
         "[sync]\n\nconcurrency = 0",
         "rosterd.toml:3: sync.concurrency: 0 is out of range; allowed: 1 to 64"
       ),
@@ -169,7 +177,7 @@ struct ConfigurationFaultTests {
       ),
       (
         "upstream.base_url = \"https://host:70000\"",
-        "rosterd.toml:1: upstream.base_url: has a port above 65535; allowed: an http or https URL without user, query and fragment"
+        "rosterd.toml:1: upstream.base_url: has a port that is not 1 to 65535; allowed: an http or https URL without user, query and fragment"
       ),
       (
         "upstream.base_url = \"https://ho st\"",

@@ -73,6 +73,13 @@ struct RenderingTests {
     for key in ConfigurationKey.all { #expect(!key.isSame(first, Configuration()), "\(key.name) has its default here") }
   }
 
+  @Test("A base_url has no slash at its end, however many were written")
+  func slashes() throws {
+    let read = try workspace.load("upstream.base_url = \"http://h/api//\"")
+    #expect(read.upstream.baseURL == "http://h/api")
+    #expect(try workspace.load(read.rendered()) == read)
+  }
+
   @Test("check shows the defaults filled in, every key in its table")
   func defaults() throws {
     let text = try workspace.load("").rendered()

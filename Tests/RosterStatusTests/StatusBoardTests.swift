@@ -48,6 +48,18 @@ import Testing
     #expect(board.status().state == .stopping)
   }
 
+  @Test("Status: a token is expired by time alone")
+  func expired() {
+    let board = makeBoard(clock: clock)
+    var token = TokenStatus(flow: "oauth2_refresh", state: .valid)
+    token.expiresAt = (clock.now + 3).rfc3339
+    board.token(token)
+    clock.advance(by: .milliseconds(2_900))
+    #expect(board.status().token.state == .valid)
+    clock.advance(by: .milliseconds(100))
+    #expect(board.status().token.state == .expired)
+  }
+
   @Test("Status: the message is one sentence for each state")
   func messages() {
     let board = makeBoard(clock: clock, cache: snapshot)

@@ -79,10 +79,10 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Exit? {
   @Test("P8: missing characters are removed only when each could be asked for")
   func asked() {
     var asked = machine(.asking)
-    #expect(asked.asked(failure: nil) == .missing)
+    #expect(asked.asked(.success(0)) == .missing)
     #expect(asked.shortcoming == nil)
     var unanswered = machine(.asking)
-    #expect(unanswered.asked(failure: Failure(.unreachable, step: "a", subject: "b", cause: "c")) == .nobody)
+    #expect(unanswered.asked(.failure(Failure(.unreachable, step: "a", subject: "b", cause: "c"))) == .nobody)
     #expect(unanswered.shortcoming?.contains("nobody was removed") == true)
   }
 
@@ -94,6 +94,14 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Exit? {
     #expect(unknown.shortcoming == "1 record could not be stored; see the table rejects")
     var known = Self.comparing()
     #expect(known.compared(Comparison(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
+  }
+
+  @Test("P8, P9: a record that could not be stored when its id was asked for is told with the others")
+  func rejectsByID() {
+    var machine = Self.comparing()
+    #expect(machine.compared(Comparison(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
+    #expect(machine.asked(.success(1)) == .missing)
+    #expect(machine.shortcoming == "2 records could not be stored; see the table rejects")
   }
 
   @Test("P9: a sync whose records are all rejected fails with 65")
@@ -127,7 +135,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Exit? {
     }
     if state != .asking {
       var machine = machine(state)
-      #expect(machine.asked(failure: nil) == .nobody)
+      #expect(machine.asked(.success(0)) == .nobody)
     }
   }
 

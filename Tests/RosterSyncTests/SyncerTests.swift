@@ -56,7 +56,10 @@ private final class Script: Sendable {
         try self.take("compare")
         return self.state.withLock { $0.found }
       },
-      ask: { _, _ in try self.take("ask") },
+      ask: { _, _ in
+        try self.take("ask")
+        return 0
+      },
       publish: { report, _, removal in
         try self.take("publish \(removal)")
         var report = report

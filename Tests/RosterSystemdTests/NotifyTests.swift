@@ -29,6 +29,10 @@ import Testing
       #expect(manager.receive() == nil)
       #expect(notify.status("idle", now: start + 1) == nil)
       #expect(manager.receive() == "STATUS=idle")
+      notify.ready(status: "reloaded", now: start + 1.25)
+      #expect(manager.receive() == "READY=1")
+      notify.ready(status: "reloaded", now: start + 1.5)
+      #expect(manager.receive() == "READY=1\nSTATUS=reloaded")
 
       notify.watchdog()
       #expect(manager.receive() == "WATCHDOG=1")

@@ -43,10 +43,10 @@ import Testing
     var throttle = StatusThrottle()
     _ = throttle.offered("0", now: start)
     #expect(throttle.offered("1", now: start + 0.25) == .later(.milliseconds(250)))
-    throttle.sent("ready", now: start + 0.375)
-    #expect(throttle.offered("2", now: start + 0.4375) == .later(.milliseconds(438)))
-    #expect(throttle.due(now: start + 0.5) == .later(.milliseconds(375)))
-    #expect(throttle.due(now: start + 0.875) == .send("2"))
+    let answers = [0.375, 0.5, 5].map { throttle.goesAlong("ready", now: start + $0) }
+    #expect(answers == [false, true, false])
+    #expect(throttle.due(now: start + 0.5) == .later(.milliseconds(500)))
+    #expect(throttle.due(now: start + 1) == .send("1"))
   }
 
   @Test("The same status is not sent twice, also where it changed there and back")
