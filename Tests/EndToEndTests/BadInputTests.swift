@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(
-    "73: an answer that cannot be written is no success; one that nobody reads is", arguments: ["check", "sync --json"])
+    "73: an answer that cannot be written is no success", arguments: ["check", "sync --json"])
   func unwritten(command: String) async throws {
     try await withSite(.pages(1)) { site in
       let script = "\"$0\" \(command) > /dev/full"
