@@ -251,4 +251,13 @@ private enum Unreadable: CaseIterable {
       #expect(asked.bytes >= 2 * 512)
     }
   }
+
+  // MARK: Headers
+
+  @Test("P11: a Retry-After of any number of digits is a time, beyond max_retry_after")
+  func endless() async throws {
+    let asked = try await Asked(sized("503 Later\r\nRetry-After: 99999999999999999999"))
+    #expect(asked.requests == 1)
+    #expect(asked.holdsFor ?? 0 > 365 * 86400)
+  }
 }
