@@ -260,4 +260,37 @@ private enum Unreadable: CaseIterable {
     #expect(asked.requests == 1)
     #expect(asked.holdsFor ?? 0 > 365 * 86400)
   }
+
+  @Test(
+    "P6: what is no entity tag, or cannot be sent back as it came, is no validator (RFC 9110 §8.8.3)",
+    arguments: [
+      "*", "", "abc", "W/", "W/*", "w/\"a\"", "\"a", "a\"", "\"", "\"a\"b\"", "\"a b\"", "\"a\", \"b\"",
+    ])
+  func noTag(text: String) async throws {
+    try await expectTag(nil, of: Array(text.utf8))
+  }
+
+  @Test("P6: a tag whose bytes are no UTF-8 is no validator")
+  func noText() async throws {
+    try await expectTag(nil, of: [0x22, 0xE9, 0x22])
+  }
+
+  @Test("P6: an entity tag is a validator", arguments: ["\"a\"", "W/\"a\"", "\"\"", "W/\"!#[]~\"", "\"é\""])
+  func tag(text: String) async throws {
+    try await expectTag(text, of: Array(text.utf8))
+    try await withTransport { upstream, transport in
+      _ = try await transport.send(
+        Request(.get, "\(upstream.baseURL)/character?page=1", headers: [.init("If-None-Match", text)]))
+      #expect(upstream.counts.pageRequests.first?["If-None-Match"] == text)
+    }
+  }
+
+  private func expectTag(_ expected: String?, of bytes: [UInt8]) async throws {
+    let head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(json.utf8.count)\r\nETag: ".utf8)
+    let asked = try await Asked(.init(head + bytes + Array("\r\n\r\n\(json)".utf8)))
+    guard case .page(let pulled) = asked.answer else { throw NoPage() }
+    #expect(pulled.validator == Validator(etag: expected))
+  }
+
+  private struct NoPage: Error {}
 }
