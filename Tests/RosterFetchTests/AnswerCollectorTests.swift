@@ -149,7 +149,9 @@ private enum Unreadable: CaseIterable {
       .on(.token(2), broken), .on(.page(2), .answer(status: 401, headers: [.init("Content-Encoding", "gzip")])),
     ]
     try await withTransport(Scenario(tokens: .init(flow: .oauth2Refresh), rules: rules)) { upstream, transport in
-      let keeper = try await keeper(upstream, transport)
+      let folder = FileManager.default.temporaryDirectory.path + "/rosterd-fetch-\(UUID().uuidString)"
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let keeper = try await keeper(upstream, transport, in: folder)
       let send = Interceptor.chain(
         [.authorize(keeper, baseURL: upstream.baseURL, logout: [])], to: transport.send)
       try await keeper.syncBegins()
@@ -162,8 +164,8 @@ private enum Unreadable: CaseIterable {
     }
   }
 
-  private func keeper(_ upstream: Simulator, _ transport: HTTPTransport) async throws -> TokenKeeper {
-    let folder = FileManager.default.temporaryDirectory.path + "/rosterd-fetch-\(UUID().uuidString)"
+  private func keeper(_ upstream: Simulator, _ transport: HTTPTransport, in folder: String) async throws -> TokenKeeper
+  {
     let given = upstream.credentials
     let settings = TokenSettings(
       flow: .oauth2Refresh, tokenURL: upstream.tokenURL, baseOrigin: upstream.origin, tokenOrigin: upstream.origin,
