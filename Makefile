@@ -1,6 +1,6 @@
 # make demo and make test are all that a newcomer needs; both install what is missing.
 
-PACKAGES := libsqlite3-dev libsystemd-dev
+PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev
 # Changing a -Xswiftc flag rebuilds everything, so each kind of build has one set.
 CHECKS   := --explicit-target-dependency-import-check error
 RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic

@@ -64,9 +64,11 @@ let package = Package(
     library(
       "RosterFetch",
       [
-        "RosterModel", "RosterAuth", log, crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        "RosterModel", "RosterAuth", "CZlib", log, crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+        nio("NIOTLS"),
+        // AsyncHTTPClient's: here for the sake of its exact version.
         .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
     library("RosterCache", ["RosterModel", "CSQLite", log]),
@@ -86,6 +88,7 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(
       name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     program(

@@ -10,12 +10,11 @@ package struct Malformed: Error, Equatable, CustomStringConvertible {
 /// Reads JSON (RFC 8259) strictly, from the front, without building a tree: fields that have no column keep their bytes (P10),
 /// and a page costs a sixth of what JSONDecoder takes.
 struct JSONReader {
-  /// Deeper than any API nests, shallow enough for the stack of a task.
-  static let deepest = 128
-
   private let bytes: UnsafeBufferPointer<UInt8>
   private(set) var offset = 0
   private var depth = 0
+  /// The most levels that were open at once since `countLevels` was called.
+  private var reached = 0
 
   /// Throws where the bytes are not UTF-8: all at once, which costs a small part of what each string by itself does.
   init(_ bytes: UnsafeBufferPointer<UInt8>) throws(Malformed) {
@@ -29,6 +28,16 @@ struct JSONReader {
 
   func malformed(_ expected: String) -> Malformed {
     Malformed(offset: offset, expected: expected)
+  }
+
+  /// Counts levels from here on: the next list or object is the first.
+  mutating func countLevels<Value>(
+    of value: (inout JSONReader) throws(Malformed) -> Value
+  ) throws(Malformed) -> (value: Value, levels: Int) {
+    reached = depth
+    let before = depth
+    let value = try value(&self)
+    return (value, reached - before)
   }
 
   /// The first byte of the next value; nil at the end.
@@ -92,14 +101,39 @@ struct JSONReader {
     return negative ? -value : value
   }
 
-  /// Reads a value of any kind and gives its bytes' place.
+  /// Reads a value of any kind and gives its bytes' place. Not by recursion: how deep it nests is upstream's choice, and the stack of a
+  /// task is small.
   @discardableResult
   mutating func skip() throws(Malformed) -> Range<Int> {
-    guard let first = peek() else { throw malformed("a value") }
+    guard peek() != nil else { throw malformed("a value") }
     let start = offset
-    switch first {
-    case UInt8(ascii: "{"): try object { reader, _ throws(Malformed) in try reader.skip() }
-    case UInt8(ascii: "["): try array { reader throws(Malformed) in try reader.skip() }
+    /// What ends each open list or object, the innermost last.
+    var ends: [Unicode.Scalar] = []
+    while true {
+      if let end = try skipStart(inside: ends.count) {
+        ends.append(end)
+        continue
+      }
+      while let end = ends.last, !take(",") {
+        try require(end)
+        ends.removeLast()
+      }
+      guard let end = ends.last else { return start..<offset }
+      if end == "}" { try skipName() }
+    }
+  }
+
+  /// Reads a whole value, or up to the first value of a list or object: then says what ends that.
+  private mutating func skipStart(inside open: Int) throws(Malformed) -> Unicode.Scalar? {
+    switch peek() {
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      let isObject = take("{")
+      if !isObject { _ = take("[") }
+      reached = max(reached, depth + open + 1)
+      let end: Unicode.Scalar = isObject ? "}" : "]"
+      if take(end) { return nil }
+      if isObject { try skipName() }
+      return end
     case UInt8(ascii: "\""):
       let (content, escaped) = try stringContent()
       if escaped { _ = try unescaped(content) }
@@ -108,7 +142,12 @@ struct JSONReader {
     case UInt8(ascii: "n"): try literal("null")
     default: try number()
     }
-    return start..<offset
+    return nil
+  }
+
+  private mutating func skipName() throws(Malformed) {
+    _ = try name()
+    try require(":")
   }
 
   /// Reads `null` if it is next.
@@ -200,7 +239,7 @@ extension JSONReader {
   private mutating func open(_ symbol: Unicode.Scalar, _ what: String) throws(Malformed) {
     if !take(symbol) { throw malformed(what) }
     depth += 1
-    if depth > Self.deepest { throw malformed("no more than \(Self.deepest) levels") }
+    reached = max(reached, depth)
   }
 
   private mutating func literal(_ word: StaticString) throws(Malformed) {

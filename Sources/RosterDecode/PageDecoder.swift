@@ -97,7 +97,8 @@ private struct Records {
     }
     let start = reader.offset
     var record = RecordReader()
-    try record.read(&reader)
+    let (_, levels) = try reader.countLevels { reader throws(Malformed) in try record.read(&reader) }
+    record.noteLevels(levels)
     if let reason = record.fault {
       reject(record.id, reason, reader.text(start..<reader.offset))
     } else {

@@ -14,6 +14,15 @@ struct RecordReader {
   private var origin = Extra()
   private var location = Extra()
 
+  /// Deeper than any API nests, and well within what readers' tools take: SQLite's JSON functions end at 1,000, Python's parser before
+  /// that (sqlite.org/json1.html §3).
+  static let deepest = 128
+
+  /// - Parameter levels: of the whole record, itself the first.
+  mutating func noteLevels(_ levels: Int) {
+    if levels > Self.deepest { note("it nests deeper than \(Self.deepest) levels") }
+  }
+
   func finished() -> Character {
     var character = character
     var extra = extra

@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
-import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 package import RosterModel
@@ -43,7 +42,6 @@ package final class HTTPTransport: Sendable {
     timeout = .nanoseconds(Int64(settings.timeout.seconds * 1e9))
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.httpVersion = .http1Only
-    configuration.decompression = .enabled(limit: .size(Self.mostBytes))
     configuration.timeout = .init(connect: timeout)
     // A token request must not wait for a page's connection.
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.connections + 1
@@ -71,7 +69,8 @@ package final class HTTPTransport: Sendable {
     try await withTaskExecutorPreference(executor, operation: work)
   }
 
-  /// Throws a Failure whose `reason` is what P11's table asks for, or CancellationError.
+  /// Throws a Failure whose `reason` is what P11's table asks for, or CancellationError. Where the status alone decides what follows
+  /// (any but 200 to a GET, any but 2xx to a POST), an answer is one by its head: its body is empty if it cannot be read.
   package func send(_ request: Request) async throws -> Response {
     do {
       do { return try await sendOnce(request) } catch is KeptConnectionEnded where request.method == .get {
@@ -79,6 +78,8 @@ package final class HTTPTransport: Sendable {
       }
     } catch NIOSSLError.handshakeFailed {
       throw failure(await refusedCertificate(request) ?? TLSBrokenOff(), of: request)
+    } catch let broken as AnswerBroken {
+      throw failure(broken.cause, of: request, received: broken.received)
     } catch {
       throw failure(error, of: request)
     }
@@ -93,7 +94,7 @@ package final class HTTPTransport: Sendable {
 
   private func sendOnce(_ request: Request) async throws -> Response {
     let loop = group.next()
-    let collector = AnswerCollector(mostBytes: Self.mostBytes, on: loop)
+    let collector = AnswerCollector(request.method, mostBytes: Self.mostBytes, on: loop)
     let exchange = client.execute(
       request: try HTTPClient.Request(request), delegate: collector, eventLoop: .delegate(on: loop),
       deadline: .now() + timeout)

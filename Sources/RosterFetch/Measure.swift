@@ -17,7 +17,10 @@ extension Interceptor {
         measured(response.status, clock.now().timeIntervalSince(started), response.received)
         return response
       } catch {
-        if error is Failure { measured(nil, clock.now().timeIntervalSince(started), 0) }
+        if let failure = error as? Failure {
+          tally.update { $0.bytes += failure.received }
+          measured(nil, clock.now().timeIntervalSince(started), failure.received)
+        }
         throw error
       }
     }

@@ -3,6 +3,7 @@ import FoundationEssentials
 /// Scheme, host and port of an http(s) URL (RFC 6454 §4): what decides where a token may go (T8).
 package struct Origin: Sendable, Hashable, CustomStringConvertible {
   package let scheme: String
+  /// Without the brackets of an IPv6 address, as a connection is made to it.
   package let host: String
   package let port: Int
 
@@ -16,7 +17,7 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
     port = url.port ?? standard
   }
 
-  package var description: String { "\(scheme)://\(host):\(port)" }
+  package var description: String { "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
   private static let ports = ["http": 80, "https": 443]
 }

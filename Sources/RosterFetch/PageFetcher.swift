@@ -142,10 +142,21 @@ extension Validator {
 
   /// Last-Modified counts where it is at least a second older than Date: within one second a page can change twice (RFC 9110 §8.8.2.2).
   fileprivate init(_ response: Response) {
-    self.init(etag: response["ETag"])
+    self.init(etag: response["ETag"].flatMap { $0.isEntityTag ? $0 : nil })
     guard let text = response["Last-Modified"], let changed = Date(httpDate: text),
       let sent = response["Date"].flatMap(Date.init(httpDate:)), sent.timeIntervalSince(changed) >= 1
     else { return }
     lastModified = text
+  }
+}
+
+extension String {
+  /// `[W/]"…"` of RFC 9110 §8.8.3. U+FFFD stands where bytes were no UTF-8: those cannot be sent back.
+  fileprivate var isEntityTag: Bool {
+    let quoted = hasPrefix("W/") ? dropFirst(2) : self[...]
+    guard quoted.utf8.count >= 2, quoted.hasPrefix("\""), quoted.hasSuffix("\"") else { return false }
+    return quoted.unicodeScalars.dropFirst().dropLast().allSatisfy {
+      $0 == "!" || ("#"..."~").contains($0) || ($0 >= "\u{80}" && $0 != "\u{FFFD}")
+    }
   }
 }

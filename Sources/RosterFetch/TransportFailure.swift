@@ -2,17 +2,19 @@ import AsyncHTTPClient
 import Glibc
 import NIOCore
 import NIOHTTP1
-import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 import RosterModel
 
 /// What the libraries throw, as P11 tells it apart.
-func failure(_ error: any Error, of request: Request) -> any Error {
+/// - Parameter received: body bytes that came before.
+func failure(_ error: any Error, of request: Request, received: Int = 0) -> any Error {
   if Task.isCancelled || error is CancellationError || error as? HTTPClientError == .cancelled {
     return CancellationError()
   }
-  return TransportCause(error).failure(of: request)
+  var failure = TransportCause(error).failure(of: request)
+  failure.received = received
+  return failure
 }
 
 private enum TransportCause {
@@ -51,13 +53,12 @@ private enum TransportCause {
       )
     case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError, is TLSBrokenOff:
       self = .passing(.tls, "TLS was broken off")
-    case is NIOTooManyBytesError: self = Self.tooLarge
-    case NIOHTTPDecompression.DecompressionError.limit: self = Self.tooLarge
-    case is NIOHTTPDecompression.DecompressionError: self = .passing(.malformed, "the answer's compression is broken")
+    case BodyFault.tooLarge: self = Self.tooLarge
+    case is BodyFault: self = .passing(.malformed, "the answer's compression is broken")
     case is HTTPParserError: self = .passing(.malformed, "the answer is not HTTP")
     case ChannelError.connectTimeout: self = .passing(.timeout, "no connection in time")
     case is ChannelError: self = .passing(.connection, "the server closed the connection")
-    default: self = .passing(.connection, "the connection failed (\(type(of: error)))")
+    default: self = .passing(.connection, "the connection failed")
     }
   }
 

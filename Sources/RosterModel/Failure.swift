@@ -48,6 +48,8 @@ package struct Failure: Error, Sendable, Equatable {
   package var reason: Reason?
   /// Retry-After: no request starts earlier, in seconds from the answer on.
   package var retryAfter: Duration?
+  /// Body bytes of an answer that came before it failed.
+  package var received = 0
 
   package init(
     _ exit: Exit, step: String, subject: String, cause: String, hint: String? = nil,

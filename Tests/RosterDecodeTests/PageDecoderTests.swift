@@ -11,6 +11,11 @@ private func character(_ record: String) throws -> Character {
   try #require(try page(record).characters.first)
 }
 
+/// Levels of one record, itself the first.
+private enum JSONLimit {
+  static let deepest = 128
+}
+
 @Suite struct PageDecoderTests {
   @Test("a record of the real API fills every column")
   func everyColumn() throws {
@@ -60,6 +65,52 @@ private func character(_ record: String) throws -> Character {
     let page = try page(#"{"id":1},"# + document)
     #expect(page.characters.map(\.id) == [1])
     #expect(page.rejects == [Reject(position: 1, id: id, reason: reason, document: document)])
+  }
+
+  @Test("P9: a record that nests deeper than the limit is rejected, wherever it does; the rest is kept")
+  func tooDeep() throws {
+    for levels in [JSONLimit.deepest, 1001, 100_000] {
+      let lists = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+      let objects = String(repeating: #"{"x":"#, count: levels) + "{}" + String(repeating: "}", count: levels)
+      for value in [lists, objects] {
+        for field in [#""x":\#(value)"#, #""origin":{"x":\#(value)}"#] {
+          let document = #"{"id":7,\#(field),"name":"n"}"#
+          let page = try page(#"{"id":1},\#(document),{"id":3}"#)
+          #expect(page.characters.map(\.id) == [1, 3])
+          let reason = "it nests deeper than \(JSONLimit.deepest) levels"
+          #expect(page.rejects == [Reject(position: 1, id: 7, reason: reason, document: document)])
+        }
+      }
+    }
+  }
+
+  @Test("P10: a record that nests as deep as the limit is kept, in a list or alone")
+  func deep() throws {
+    let levels = JSONLimit.deepest - 1
+    let value = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+    let record = #"{"id":1,"x":\#(value)}"#
+    #expect(try character(record).extra == #"{"x":\#(value)}"#)
+    #expect(try PageDecoder.characters(Array(record.utf8)).characters.first?.extra == #"{"x":\#(value)}"#)
+  }
+
+  @Test("P9: a field with a fault of its own, and a record that is no object, are told as that however deep they nest")
+  func deepFault() throws {
+    let value = String(repeating: "[", count: 1000) + String(repeating: "]", count: 1000)
+    let page = try page(#"{"id":1,"name":\#(value)},\#(value)"#)
+    #expect(page.rejects.map(\.reason) == ["name is not a string", "the record is not an object"])
+  }
+
+  @Test("a value that is skipped is read as strictly as any other")
+  func strict() {
+    for value in [
+      "[1,]", "[,1]", "[1 2]", "[1}", "{1:2}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{"a":1]"#, #"{"a":1 "b":2}"#, "[",
+      "{", "[[]", "]", #"{"a":[{"b":1}}"#, #"["\q"]"#, "[01]", "",
+    ] {
+      #expect(throws: Malformed.self, "\(value)") { try page(#"{"id":1,"x":\#(value)}"#) }
+    }
+    for value in ["[]", "{}", " [ ] ", "[ [] , {} ]", #"{ "a" : [ 1 , { "b" : null } ] , "c" : { } }"#] {
+      #expect(throws: Never.self, "\(value)") { try page(#"{"id":1,"x":\#(value)}"#) }
+    }
   }
 
   @Test("P10: unknown fields are kept as they were written, sorted by name, nested ones under their object")

@@ -37,7 +37,15 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     #expect(retryAfter("Sun, 06 Nov 1994 08:49:30 GMT") == .zero)
   }
 
-  @Test("P11: an unreadable Retry-After is none", arguments: ["-1", "soon", "1.5"])
+  @Test("P11: seconds have any number of digits (RFC 9110 §10.2.3)")
+  func digits() throws {
+    for text in ["9223372036854775808", String(repeating: "9", count: 400)] {
+      #expect(try #require(retryAfter(text)) > .seconds(365 * 86400))
+    }
+    #expect(retryAfter(String(repeating: "0", count: 30) + "7") == .seconds(7))
+  }
+
+  @Test("P11: an unreadable Retry-After is none", arguments: ["-1", "+1", "", "soon", "1.5", "7 "])
   func unreadable(text: String) {
     #expect(retryAfter(text) == nil)
   }

@@ -1,0 +1,298 @@
+import FoundationEssentials
+import Logging
+import RosterAuth
+import RosterDecode
+import RosterFetch
+import RosterModel
+import RosterSimulator
+import RosterTestSupport
+import Testing
+
+/// What comes of asking a server for a page that gives the same answer each time.
+private struct Asked {
+  var answer: PageFetcher.Answer?
+  var failure: Failure?
+  var bytes: Int
+  var holdsFor: TimeInterval?
+  var requests: Int
+
+  init(_ answer: RawServer.Answer) async throws {
+    let clock = WallClock(now: { start }, sleep: { _ in })
+    let transport = HTTPTransport(.init())
+    let hold = Hold()
+    let tally = Tally()
+    var told: Result<PageFetcher.Answer, any Error>?
+    var requests = 0
+    try await RawServer.run(answer) { server in
+      let fetcher = PageFetcher(
+        baseURL: "http://127.0.0.1:\(server.port)",
+        send: Interceptor.chain([.measure(tally, clock: clock) { _, _, _ in }], to: transport.send),
+        retry: Retry(table: RetryTable(RetryDelays()), hold: hold, clock: clock),
+        decoders: .init(page: PageDecoder.page, characters: PageDecoder.characters), clock: clock, report: { _ in })
+      do { told = .success(try await fetcher.fetch(page: 1, held: nil, sync: 1, tally: tally)) } catch {
+        told = .failure(error)
+      }
+      requests = server.requests
+    }
+    try await transport.shutdown()
+    self.answer = try? told?.get()
+    if case .failure(let error) = told { failure = error as? Failure }
+    bytes = tally.now.bytes
+    holdsFor = hold.time?.timeIntervalSince(start)
+    self.requests = requests
+  }
+
+  var page: Page? {
+    if case .page(let pulled) = answer { pulled.page } else { nil }
+  }
+}
+
+private let start = Date(timeIntervalSince1970: 784_111_777)
+private let json = #"{"info":{"count":0,"pages":1,"next":null,"prev":null},"results":[]}"#
+private let gzip = "Content-Encoding: gzip\r\n"
+private let tooMany = HTTPTransport.mostBytes + 1
+
+private func packed(_ text: String = json) async throws -> [UInt8] {
+  try await Command.finish("printf '%s' '\(text)' | gzip -c")
+}
+
+private func answer(_ status: String, _ headers: String = "", _ body: [UInt8] = []) -> RawServer.Answer {
+  .init("HTTP/1.1 \(status)\r\n\(headers)\r\n", body: body)
+}
+
+private func sized(_ status: String, _ headers: String = "", _ body: [UInt8] = []) -> RawServer.Answer {
+  answer(status, headers + "Content-Length: \(body.count)\r\n", body)
+}
+
+private func chunk(_ bytes: [UInt8]) -> [UInt8] {
+  Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8)
+}
+
+private let lastChunk = Array("0\r\n\r\n".utf8)
+private let chunked = "Transfer-Encoding: chunked\r\n"
+
+/// Bodies that cannot be read to their end.
+private enum Unreadable: CaseIterable {
+  case emptyGzip, plainBehindGzip, cut, cutGzip, announcedTooLarge, tooLarge
+
+  func answer(_ status: String) async throws -> RawServer.Answer {
+    switch self {
+    case .emptyGzip: sized(status, gzip)
+    case .plainBehindGzip: sized(status, gzip, Array("plain".utf8))
+    case .cut: RosterFetchTests.answer(status, "Content-Length: 9\r\n", Array("half".utf8))
+    case .cutGzip: sized(status, gzip, (try await packed()).dropLast(12))
+    case .announcedTooLarge:
+      RosterFetchTests.answer(status, "Content-Length: \(tooMany)\r\n", [UInt8](repeating: 0x20, count: 512))
+    case .tooLarge:
+      RosterFetchTests.answer(status, chunked, chunk([UInt8](repeating: 0x20, count: tooMany)) + lastChunk)
+    }
+  }
+}
+
+@Suite struct AnswerCollectorTests {
+  // MARK: The status
+
+  @Test("P11, T3: a body that cannot be read takes no status away", arguments: Unreadable.allCases)
+  fileprivate func status(_ body: Unreadable) async throws {
+    let transport = HTTPTransport(.init())
+    for status in [302, 401, 403, 404, 429, 503] {
+      try await RawServer.run(try await body.answer("\(status) Not Now")) { server in
+        let response = try? await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/"))
+        #expect(response?.status == status)
+      }
+    }
+    try await transport.shutdown()
+  }
+
+  @Test("P11: what is not to be retried is not, whatever its body is", arguments: Unreadable.allCases)
+  fileprivate func final(_ body: Unreadable) async throws {
+    let asked = try await Asked(try await body.answer("403 Forbidden"))
+    #expect(asked.failure?.reason == .status(403) && asked.failure?.exit == .badAnswer)
+    #expect(asked.requests == 1)
+  }
+
+  @Test("P11: Retry-After holds, whatever the body is", arguments: Unreadable.allCases)
+  fileprivate func hold(_ body: Unreadable) async throws {
+    let asked = try await Asked(try await body.answer("503 Later\r\nRetry-After: 5000"))
+    #expect(asked.failure?.exit == .unreachable)
+    #expect(asked.requests == 1)
+    #expect(asked.holdsFor == 5000)
+  }
+
+  @Test("T6: a refused token request is refused, whatever its body is", arguments: Unreadable.allCases)
+  fileprivate func refusal(_ body: Unreadable) async throws {
+    let transport = HTTPTransport(.init())
+    try await RawServer.run(try await body.answer("400 Bad Request")) { server in
+      let response = try? await transport.send(Request(.post, "http://127.0.0.1:\(server.port)/token"))
+      #expect(response?.status == 400)
+    }
+    try await transport.shutdown()
+  }
+
+  @Test("T6: a token request that is granted with a body that cannot be read is not", arguments: [200, 201])
+  func granted(status: Int) async throws {
+    let transport = HTTPTransport(.init())
+    try await RawServer.run(try await Unreadable.plainBehindGzip.answer("\(status) Yes")) { server in
+      let failure = await #expect(throws: Failure.self) {
+        try await transport.send(Request(.post, "http://127.0.0.1:\(server.port)/token"))
+      }
+      #expect(failure?.reason == .malformed)
+    }
+    try await transport.shutdown()
+  }
+
+  @Test("T3, T6: a 401 without a body behind gzip is met by a refresh, and a 400 with a broken one ends the session")
+  func refresh() async throws {
+    let broken = Fault.answer(status: 400, headers: [.init("Content-Encoding", "gzip")], body: "no gzip")
+    let rules = [
+      Rule.on(.page(1), times: 1, .answer(status: 401, headers: [.init("Content-Encoding", "gzip")])),
+      .on(.token(2), broken), .on(.page(2), .answer(status: 401, headers: [.init("Content-Encoding", "gzip")])),
+    ]
+    try await withTransport(Scenario(tokens: .init(flow: .oauth2Refresh), rules: rules)) { upstream, transport in
+      let folder = FileManager.default.temporaryDirectory.path + "/rosterd-fetch-\(UUID().uuidString)"
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let keeper = try await keeper(upstream, transport, in: folder)
+      let send = Interceptor.chain(
+        [.authorize(keeper, baseURL: upstream.baseURL, logout: [])], to: transport.send)
+      try await keeper.syncBegins()
+      #expect(try await send(Request(.get, "\(upstream.baseURL)/character?page=1")).status == 200)
+      #expect(upstream.counts.tokensGranted == 1)
+      let failure = await #expect(throws: Failure.self) {
+        try await send(Request(.get, "\(upstream.baseURL)/character?page=2"))
+      }
+      #expect(failure?.exit == .refused && failure?.cause.contains("refuses") == true, "\(String(describing: failure))")
+    }
+  }
+
+  private func keeper(_ upstream: Simulator, _ transport: HTTPTransport, in folder: String) async throws -> TokenKeeper
+  {
+    let given = upstream.credentials
+    let settings = TokenSettings(
+      flow: .oauth2Refresh, tokenURL: upstream.tokenURL, baseOrigin: upstream.origin, tokenOrigin: upstream.origin,
+      storePath: folder + "/token.json")
+    let keeper = TokenKeeper(
+      settings: settings,
+      credentials: { _ in
+        .init(
+          refreshToken: given.refreshToken.map { Secret($0) }, accessToken: given.accessToken.map { Secret($0) },
+          clientID: given.clientID.map { Secret($0) }, clientSecret: given.clientSecret.map { Secret($0) })
+      },
+      send: transport.send, report: { _ in }, onStatus: { _ in }, logger: Logger(label: "test"))
+    try await keeper.open()
+    return keeper
+  }
+
+  // MARK: Compression
+
+  @Test("RFC 1952 §2.2: a body of several gzip members is their contents, one after the other")
+  func members() async throws {
+    let half = json.index(json.startIndex, offsetBy: 20)
+    let body = try await packed(String(json[..<half])) + packed("") + packed(String(json[half...]))
+    for answer in [sized("200 OK", gzip, body), sized("200 OK", "Content-Encoding: x-gzip\r\n", body)] {
+      #expect(try await Asked(answer).page == Page(count: 0, pages: 1, characters: []))
+    }
+  }
+
+  @Test("P11: broken compression, or none at all behind its header, is no page: asked for once more, and told so")
+  func brokenCompression() async throws {
+    let whole = try await packed()
+    let bodies = [[], whole.dropLast(12), Array(whole.prefix(5)), whole + Array("tail".utf8), Array(json.utf8)]
+    for body in bodies {
+      for answer in [
+        sized("200 OK", gzip, Array(body)),
+        answer("200 OK", gzip + chunked, body.isEmpty ? lastChunk : chunk(Array(body)) + lastChunk),
+      ] {
+        let asked = try await Asked(answer)
+        #expect(asked.failure?.reason == .malformed && asked.failure?.exit == .badAnswer)
+        #expect(asked.failure?.cause.contains("Error") == false)
+        #expect(asked.requests == 2)
+      }
+    }
+  }
+
+  @Test("P11: a gzip body whose connection is cut is truncated")
+  func cutCompression() async throws {
+    let half = Array(try await packed().dropLast(12))
+    for answer in [
+      answer("200 OK", gzip, half), answer("200 OK", gzip + "Content-Length: \(half.count + 12)\r\n", half),
+      answer("200 OK", gzip + chunked, chunk(half)),
+    ] {
+      let asked = try await Asked(answer)
+      #expect(asked.failure?.reason == .truncated)
+      #expect(asked.requests == 4)
+    }
+  }
+
+  // MARK: What is counted
+
+  @Test("syncs.bytes: a body counts as it came, with and without Content-Length")
+  func receivedWhole() async throws {
+    let text = String(json.dropLast(2)) + "]," + #""note":"\#(String(repeating: "long ", count: 800))"}"#
+    let body = try await packed(text)
+    for answer in [
+      sized("200 OK", gzip, body), answer("200 OK", gzip, body),
+      answer("200 OK", gzip + chunked, chunk(Array(body.prefix(20))) + chunk(Array(body.dropFirst(20))) + lastChunk),
+    ] {
+      let asked = try await Asked(answer)
+      #expect(asked.page != nil)
+      #expect(asked.bytes == body.count)
+    }
+    #expect(try await Asked(sized("200 OK", "", Array(text.utf8))).bytes == text.utf8.count)
+    #expect(try await Asked(sized("404 Not Found", "", Array("none".utf8))).bytes == 4)
+  }
+
+  @Test("syncs.bytes: what came of an answer that failed counts too, each time")
+  func receivedInPart() async throws {
+    #expect(try await Asked(answer("200 OK", "Content-Length: 99\r\n", Array("half".utf8))).bytes == 4 * 4)
+    #expect(try await Asked(sized("200 OK", gzip, Array("plain".utf8))).bytes == 2 * 5)
+    let bomb = try await Command.finish("head -c \(tooMany) /dev/zero | gzip -c")
+    #expect(try await Asked(answer("200 OK", gzip + chunked, chunk(bomb) + lastChunk)).bytes == 2 * bomb.count)
+    for large in [Unreadable.announcedTooLarge, .tooLarge] {
+      let asked = try await Asked(try await large.answer("200 OK"))
+      #expect(asked.failure?.reason == .tooLarge)
+      #expect(asked.bytes >= 2 * 512)
+    }
+  }
+
+  // MARK: Headers
+
+  @Test("P11: a Retry-After of any number of digits is a time, beyond max_retry_after")
+  func endless() async throws {
+    let asked = try await Asked(sized("503 Later\r\nRetry-After: 99999999999999999999"))
+    #expect(asked.requests == 1)
+    #expect(asked.holdsFor ?? 0 > 365 * 86400)
+  }
+
+  @Test(
+    "P6: what is no entity tag, or cannot be sent back as it came, is no validator (RFC 9110 §8.8.3)",
+    arguments: [
+      "*", "", "abc", "W/", "W/*", "w/\"a\"", "\"a", "a\"", "\"", "\"a\"b\"", "\"a b\"", "\"a\", \"b\"",
+    ])
+  func noTag(text: String) async throws {
+    try await expectTag(nil, of: Array(text.utf8))
+  }
+
+  @Test("P6: a tag whose bytes are no UTF-8 is no validator")
+  func noText() async throws {
+    try await expectTag(nil, of: [0x22, 0xE9, 0x22])
+  }
+
+  @Test("P6: an entity tag is a validator", arguments: ["\"a\"", "W/\"a\"", "\"\"", "W/\"!#[]~\"", "\"é\""])
+  func tag(text: String) async throws {
+    try await expectTag(text, of: Array(text.utf8))
+    try await withTransport { upstream, transport in
+      _ = try await transport.send(
+        Request(.get, "\(upstream.baseURL)/character?page=1", headers: [.init("If-None-Match", text)]))
+      #expect(upstream.counts.pageRequests.first?["If-None-Match"] == text)
+    }
+  }
+
+  private func expectTag(_ expected: String?, of bytes: [UInt8]) async throws {
+    let head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(json.utf8.count)\r\nETag: ".utf8)
+    let asked = try await Asked(.init(head + bytes + Array("\r\n\r\n\(json)".utf8)))
+    guard case .page(let pulled) = asked.answer else { throw NoPage() }
+    #expect(pulled.validator == Validator(etag: expected))
+  }
+
+  private struct NoPage: Error {}
+}
