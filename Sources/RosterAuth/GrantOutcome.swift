@@ -24,7 +24,7 @@ extension Grant {
     switch status {
     case 200...299: return try readGranted(response, now: now)
     case 400, 401, 403: throw .refused(status: status, error: Self.errorCode(response))
-    case 408, 429, 500...599: throw .passing(.status(status), retryAfter: response.retryAfter(now))
+    case 408, 429, 500...599: throw .passing(.status(status), retryAfter: response.retryAfter(now: now))
     default: throw .other(status: status)
     }
   }
@@ -84,17 +84,6 @@ struct JWTTimes: Equatable {
   /// Years 1970…9999: what RFC 3339 can write.
   private static func date(_ seconds: Double) -> Date? {
     (0..<253_402_300_800).contains(seconds) ? Date(timeIntervalSince1970: seconds) : nil
-  }
-}
-
-extension Response {
-  /// Seconds or an HTTP date (RFC 9110 §10.2.3); a date counts from the answer's own, where it has one.
-  fileprivate func retryAfter(_ now: Date) -> Duration? {
-    guard let text = self["Retry-After"] else { return nil }
-    if let seconds = Int64(text), seconds >= 0 { return .seconds(min(seconds, Int64(Int32.max))) }
-    guard let date = Date(httpDate: text) else { return nil }
-    let sent = self["Date"].flatMap { Date(httpDate: $0) } ?? now
-    return .seconds(max(0, date.timeIntervalSince(sent)))
   }
 }
 

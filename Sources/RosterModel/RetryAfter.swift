@@ -1,5 +1,4 @@
 package import FoundationEssentials
-package import RosterModel
 
 extension Response {
   /// Retry-After in seconds or as a date (RFC 9110 §10.2.3), counted from the answer's Date where there is one; nil where absent or unreadable.

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import RosterFetch
 import RosterModel
 import Testing
 
