@@ -54,6 +54,14 @@ import Testing
     }
   }
 
+  @Test("S3: of a socket that this user may not use, nobody knows whether a program answers")
+  func forbidden() {
+    #expect(SocketFile.obstacle(0) == "another program answers on the socket")
+    #expect(SocketFile.obstacle(EAGAIN) == "another program answers on the socket")
+    #expect(SocketFile.obstacle(EACCES) == "a socket is there that this user may not use")
+    #expect(SocketFile.obstacle(ECONNREFUSED) == nil)
+  }
+
   @Test("S3: a file that is no socket is left alone (73), and nothing else stays behind")
   func noSocket() async throws {
     try await withFolder { folder in
