@@ -1,4 +1,4 @@
-/// The first line of a request (RFC 9112 §3), where the parser tells no more than that it does not know the method.
+/// The first line of a request (RFC 9112 §3), where the parser tells no more than that it does not know the method or the version.
 enum RequestLine {
   /// `FOO /v1/status HTTP/1.1`: a token, a target, a version. False where the line has not arrived whole.
   static func isWellFormed(_ bytes: (some Collection<UInt8>)?) -> Bool {
@@ -6,7 +6,8 @@ enum RequestLine {
     let words = String(decoding: bytes[..<end], as: UTF8.self).split(
       separator: " ", omittingEmptySubsequences: false)
     guard words.count == 3, !words[0].isEmpty, !words[1].isEmpty else { return false }
-    return words[0].utf8.allSatisfy(isToken) && ["HTTP/1.1\r", "HTTP/1.0\r", "HTTP/1.1", "HTTP/1.0"].contains(words[2])
+    let version = words[2].hasSuffix("\r") ? words[2].dropLast() : words[2]
+    return words[0].utf8.allSatisfy(isToken) && version.hasPrefix("HTTP/") && version.utf8.count == 8
   }
 
   /// RFC 9110 §5.6.2.

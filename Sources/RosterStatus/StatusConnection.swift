@@ -150,7 +150,7 @@ final class StatusConnection: ChannelDuplexHandler {
     switch error {
     case .headerOverflow: .headTooLong
     case .invalidMethod where RequestLine.isWellFormed(intake.opening): .method
-    case .invalidVersion: .version
+    case .invalidVersion where RequestLine.isWellFormed(intake.opening): .version
     default: .syntax
     }
   }

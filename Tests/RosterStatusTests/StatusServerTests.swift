@@ -252,7 +252,8 @@ import Testing
     "HTTP: a method that nobody knows is 501, another version 505, a line that is no request 400",
     arguments: [
       ("FOO /v1/status HTTP/1.1", 501), ("get /v1/status HTTP/1.1", 501), ("GET / HTTP/2.0", 505),
-      ("GET / HTTP/1.9", 505), ("FOO /v1/status", 400), ("FOO  HTTP/1.1", 400), ("F\u{1}O / HTTP/1.1", 400),
+      ("GET / HTTP/1.9", 505), ("GET /v1/status", 400), ("FOO /v1/status", 400), ("FOO  HTTP/1.1", 400),
+      ("F\u{1}O / HTTP/1.1", 400),
     ])
   func strange(line: String, status: Int) async throws {
     try await withServer { path, _ in
