@@ -34,6 +34,9 @@ final class Intake: ChannelDuplexHandler {
   private var inputClosed = false
   private var blank = BlankLine()
 
+  /// The first bytes of a request, while the parser sees them.
+  private(set) var opening: ByteBufferView?
+
   /// Nothing that arrived still waits.
   var isEmpty: Bool { held.readableBytes == 0 }
 
@@ -83,10 +86,14 @@ final class Intake: ChannelDuplexHandler {
   }
 
   private func pass() {
-    while !isPaused, let context, let piece = next() {
+    while !isPaused, let context {
+      let isStart = if case .start = mode { true } else { false }
+      guard let piece = next() else { break }
+      if isStart { opening = piece.readableBytesView }
       context.fireUserInboundEventTriggered(Passing(bytes: piece.readableBytes))
       context.fireChannelRead(Self.wrapInboundOut(piece))
       context.fireChannelReadComplete()
+      opening = nil
     }
     guard isEmpty, let context else { return }
     held = ByteBuffer()

@@ -1,4 +1,4 @@
-/// The schemas of `/openapi.json` (JSON Schema 2020-12). Closed: a field that is added shows in the tests until it stands here.
+/// The schemas of `/openapi.json` (JSON Schema 2020-12). Those of answers are open, since objects gain fields in later versions; that of the request is closed, as the daemon refuses what it does not know.
 enum OpenAPISchemas {
   static let all: StaticString = #"""
     {
@@ -11,7 +11,7 @@ enum OpenAPISchemas {
     "Exit": {"description": "What `rosterd sync` exits with.", "enum": [0, 1, 65, 69, 70, 73, 75, 77, 78]},
     "State": {"description": "The first that holds of: stopping, unauthorized, syncing, degraded, starting, idle.",
       "enum": ["starting", "idle", "syncing", "degraded", "unauthorized", "stopping"]},
-    "Status": {"type": "object", "additionalProperties": false,
+    "Status": {"type": "object",
       "required": ["version", "pid", "started_at", "uptime_seconds", "state", "message", "upstream", "cache", "sync", "token", "config"],
       "properties": {
         "version": {"type": "string"},
@@ -20,17 +20,17 @@ enum OpenAPISchemas {
         "uptime_seconds": {"type": "number", "minimum": 0},
         "state": {"$ref": "#/components/schemas/State"},
         "message": {"type": "string", "minLength": 1, "description": "One sentence: what it does, or what is wrong and what to do."},
-        "upstream": {"type": "object", "additionalProperties": false, "required": ["base_url"],
+        "upstream": {"type": "object", "required": ["base_url"],
           "properties": {"base_url": {"type": "string", "format": "uri"}}},
         "cache": {"$ref": "#/components/schemas/Cache"},
-        "sync": {"type": "object", "additionalProperties": false, "required": ["current", "last", "next_at"],
+        "sync": {"type": "object", "required": ["current", "last", "next_at"],
           "properties": {
             "current": {"description": "null between syncs.", "oneOf": [{"$ref": "#/components/schemas/Current"}, {"type": "null"}]},
             "last": {"description": "The last that ended.", "oneOf": [{"$ref": "#/components/schemas/Sync"}, {"type": "null"}]},
             "next_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]}}},
         "token": {"$ref": "#/components/schemas/Token"},
         "config": {"$ref": "#/components/schemas/Config"}}},
-    "Cache": {"type": "object", "additionalProperties": false,
+    "Cache": {"type": "object",
       "required": ["path", "snapshot", "published_at", "verified_at", "age_seconds", "characters", "pages", "size_bytes", "wal_bytes"],
       "properties": {
         "path": {"type": "string"},
@@ -42,7 +42,7 @@ enum OpenAPISchemas {
         "pages": {"$ref": "#/components/schemas/Count"},
         "size_bytes": {"$ref": "#/components/schemas/Count"},
         "wal_bytes": {"$ref": "#/components/schemas/Count"}}},
-    "Current": {"type": "object", "additionalProperties": false, "description": "The sync that runs.",
+    "Current": {"type": "object", "description": "The sync that runs.",
       "required": ["id", "started_at", "phase", "pages_done", "pages_total", "characters", "in_flight", "requests", "retries", "refreshes", "bytes"],
       "properties": {
         "id": {"$ref": "#/components/schemas/ID"},
@@ -56,7 +56,7 @@ enum OpenAPISchemas {
         "retries": {"$ref": "#/components/schemas/Count"},
         "refreshes": {"$ref": "#/components/schemas/Count"},
         "bytes": {"$ref": "#/components/schemas/Count"}}},
-    "Sync": {"$ref": "#/components/schemas/SyncColumns", "unevaluatedProperties": false},
+    "Sync": {"$ref": "#/components/schemas/SyncColumns"},
     "SyncColumns": {"type": "object", "description": "A row of the table syncs.",
       "required": ["id", "started_at", "finished_at", "outcome", "pages", "characters", "added", "changed", "removed", "rejected", "requests",
         "not_modified", "resumed", "retries", "refreshes", "bytes", "exit", "error"],
@@ -79,9 +79,9 @@ enum OpenAPISchemas {
         "bytes": {"$ref": "#/components/schemas/Count"},
         "exit": {"description": "null while it runs, and for interrupted.", "oneOf": [{"$ref": "#/components/schemas/Exit"}, {"type": "null"}]},
         "error": {"description": "One sentence; also of a published or unchanged sync that left the state degraded.", "type": ["string", "null"]}}},
-    "Syncs": {"type": "object", "additionalProperties": false, "required": ["syncs"],
+    "Syncs": {"type": "object", "required": ["syncs"],
       "properties": {"syncs": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/Sync"}}}},
-    "Token": {"type": "object", "additionalProperties": false, "description": "Never the token itself.",
+    "Token": {"type": "object", "description": "Never the token itself.",
       "required": ["flow", "state", "expires_at", "refreshes", "joined", "avoided", "last_refresh_at", "last_error"],
       "properties": {
         "flow": {"enum": ["none", "static", "oauth2_refresh", "oauth2_client_credentials", "authenticate_form", "bearer_refresh"]},
@@ -92,7 +92,7 @@ enum OpenAPISchemas {
         "avoided": {"description": "Late 401s that needed none.", "$ref": "#/components/schemas/Count"},
         "last_refresh_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "last_error": {"type": ["string", "null"]}}},
-    "Config": {"type": "object", "additionalProperties": false, "required": ["path", "loaded_at", "last_error"],
+    "Config": {"type": "object", "required": ["path", "loaded_at", "last_error"],
       "properties": {
         "path": {"description": "null: no file, the defaults hold.", "type": ["string", "null"]},
         "loaded_at": {"$ref": "#/components/schemas/Time"},
@@ -101,19 +101,20 @@ enum OpenAPISchemas {
       "properties": {
         "allow_removal": {"type": "boolean", "default": false, "description": "This sync may remove more than sync.max_removal percent."},
         "retry_session": {"type": "boolean", "default": false, "description": "Try the stored token once more though the session has ended."}}},
-    "Accepted": {"type": "object", "additionalProperties": false, "required": ["sync", "joined"],
+    "Accepted": {"type": "object", "required": ["sync", "joined"],
       "properties": {"sync": {"$ref": "#/components/schemas/ID"}, "joined": {"description": "It ran already.", "type": "boolean"}}},
-    "Problem": {"type": "object", "additionalProperties": false, "required": ["type", "title", "status", "detail"],
+    "Problem": {"type": "object", "required": ["type", "title", "status", "detail"],
       "properties": {
         "type": {"const": "about:blank"},
         "title": {"type": "string"},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
-        "detail": {"type": "string"}}},
+        "detail": {"type": "string"},
+        "exit": {"description": "Where a sync could not be started.", "$ref": "#/components/schemas/Exit"}}},
     "EventName": {"enum": ["sync.started", "page.fetched", "page.retried", "token.refused", "token.joined", "token.refreshing", "token.refreshed",
       "token.failed", "sync.published", "sync.unchanged", "sync.failed", "sync.cancelled", "config.reloaded", "config.refused", "daemon.stopping",
       "events.lost"]},
-    "Event": {"description": "The data of an event.", "oneOf": [{"$ref": "#/components/schemas/Happening"}, {"$ref": "#/components/schemas/SyncEnd"}]},
-    "Happening": {"type": "object", "additionalProperties": false, "required": ["at"],
+    "Event": {"description": "The data of an event.", "anyOf": [{"$ref": "#/components/schemas/Happening"}, {"$ref": "#/components/schemas/SyncEnd"}]},
+    "Happening": {"type": "object", "required": ["at"],
       "properties": {
         "at": {"$ref": "#/components/schemas/Time"},
         "sync": {"$ref": "#/components/schemas/Count"},
@@ -125,7 +126,7 @@ enum OpenAPISchemas {
         "delay_seconds": {"type": "number", "minimum": 0},
         "error": {"type": "string"},
         "exit": {"$ref": "#/components/schemas/Exit"}}},
-    "SyncEnd": {"description": "Of those that end a sync: its columns too.", "type": "object", "unevaluatedProperties": false,
+    "SyncEnd": {"description": "Of those that end a sync: its columns too.", "type": "object",
       "required": ["at", "sync"], "allOf": [{"$ref": "#/components/schemas/SyncColumns"}],
       "properties": {"at": {"$ref": "#/components/schemas/Time"}, "sync": {"$ref": "#/components/schemas/Count"}}}
     }

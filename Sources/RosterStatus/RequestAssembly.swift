@@ -18,6 +18,15 @@ struct RequestAssembly {
     case refuse(Response)
   }
 
+  /// What the parser did not take.
+  enum Fault {
+    case headTooLong
+    /// One that it has never heard of, in a line that is well formed otherwise.
+    case method
+    case version
+    case syntax
+  }
+
   private enum State {
     /// Bytes that have arrived of a head.
     case head(Int)
@@ -73,11 +82,14 @@ struct RequestAssembly {
     refuse(408, "the request was not complete in time")
   }
 
-  /// What arrived is no HTTP.
-  mutating func malformed(headTooLong: Bool) -> Action {
-    headTooLong
-      ? refuse(431, "the head of the request is longer than \(limits.head) bytes")
-      : refuse(400, "this is no HTTP/1.1 request (RFC 9112)")
+  /// What arrived is no request of HTTP/1.1.
+  mutating func malformed(_ fault: Fault) -> Action {
+    switch fault {
+    case .headTooLong: refuse(431, "the head of the request is longer than \(limits.head) bytes")
+    case .method: refuse(501, "the method is none of HTTP's (RFC 9110 section 9; their names are case-sensitive)")
+    case .version: refuse(505, "only HTTP/1.1 and HTTP/1.0 are spoken here")
+    case .syntax: refuse(400, "this is no HTTP/1.1 request (RFC 9112)")
+    }
   }
 
   private mutating func tooLarge() -> Action {

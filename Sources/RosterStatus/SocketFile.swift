@@ -86,9 +86,18 @@ struct SocketFile {
     let probe = socket(AF_UNIX, stream, 0)
     defer { close(probe) }
     let answer = withAddress(path) { connect(probe, $0, $1) == 0 ? 0 : errno }
-    if answer == ECONNREFUSED { return }
-    throw failure(
-      path, "another program answers on the socket", nil, hint: "stop it or choose another status.socket")
+    if let obstacle = obstacle(answer) {
+      throw failure(path, obstacle, nil, hint: "stop it or choose another status.socket")
+    }
+  }
+
+  /// What stands in the way, by what connect(2) answers; nil: a stale socket.
+  static func obstacle(_ answer: Int32?) -> String? {
+    switch answer {
+    case ECONNREFUSED: nil
+    case EACCES, EPERM: "a socket is there that this user may not use"
+    default: "another program answers on the socket"
+    }
   }
 
   static func failure(_ path: String, _ cause: String, _ code: Int32?, hint: String? = nil) -> Failure {

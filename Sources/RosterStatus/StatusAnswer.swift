@@ -32,17 +32,20 @@ extension Response {
   static func problem(
     _ status: Int, _ detail: String, exit: Int32? = nil, headers: [Request.Header] = []
   ) -> Response {
-    let problem = Problem(title: titles[status] ?? "Error", status: status, detail: detail, exit: exit)
+    let problem = Problem(title: title(of: status) ?? "Error", status: status, detail: detail, exit: exit)
     var response = json(status, problem, type: "application/problem+json")
     response.headers += headers
     return response
   }
 
-  /// The reason phrases of RFC 9110 §15 and RFC 6585 §5 that are used here.
+  /// The reason phrase of an error that is answered here; nil for others.
+  static func title(of status: Int) -> String? { titles[status] }
+
+  /// RFC 9110 §15 and RFC 6585 §5.
   private static let titles = [
     400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
     413: "Content Too Large", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
-    501: "Not Implemented", 503: "Service Unavailable",
+    501: "Not Implemented", 503: "Service Unavailable", 505: "HTTP Version Not Supported",
   ]
 }
 

@@ -30,7 +30,7 @@ package struct StatusClient: Sendable {
     }
   }
 
-  /// Follows the event stream, after the event of that id where one is named, until `each` returns false or the daemon ends the stream. `opened` is called once nothing that happens is missed any more; it may end the matter by returning false. Throws as `send` does.
+  /// Follows the event stream, after the event of that id where one is named, until `each` returns false or the stream ends, also by the daemon's death. `opened` is called once nothing that happens is missed any more; it may end the matter by returning false. Throws as `send` does.
   package func follow(
     after last: String? = nil, opened: () async throws -> Bool = { true },
     each: (StreamedEvent) async throws -> Bool
@@ -39,12 +39,30 @@ package struct StatusClient: Sendable {
     try await connect { inbound, outbound in
       try await write("GET", "/v1/events", headers, [], to: outbound)
       var parser = EventStreamParser()
-      for try await part in inbound {
-        if case .head = part, try await !opened() { return }
-        guard case .body(let bytes) = part else { continue }
-        for event in parser.feed(bytes.readableBytesView) where try await !each(event) { return }
+      var hasBegun = false
+      do {
+        for try await part in inbound {
+          switch part {
+          case .head(let head):
+            guard head.status == .ok else {
+              throw silent("what answers is no rosterd (it answered \(head.status.code) to /v1/events)")
+            }
+            hasBegun = true
+            if try await !opened() { return }
+          case .body(let bytes):
+            for event in parser.feed(bytes.readableBytesView) where try await !each(event) { return }
+          case .end: return
+          }
+        }
+      } catch let error where hasBegun && Self.isEnd(error) {
+        return
       }
     }
+  }
+
+  /// What a stream ends with where the daemon was killed.
+  private static func isEnd(_ error: any Error) -> Bool {
+    error is IOError || error is ChannelError || error as? HTTPParserError == .invalidEOFState
   }
 
   private func exchange(_ method: String, _ target: String, _ body: [UInt8]) async throws -> Response {
@@ -97,6 +115,8 @@ package struct StatusClient: Sendable {
       throw failure(error.errnoCode)
     } catch let error as ChannelError {
       throw silent("the connection ended (\(error))")
+    } catch HTTPParserError.invalidEOFState {
+      throw silent("the connection ended before the answer did")
     } catch let error as HTTPParserError {
       throw silent("what answers speaks no HTTP (\(error))")
     } catch is SocketAddressError {

@@ -135,7 +135,7 @@ final class StatusConnection: ChannelDuplexHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if let error = error as? HTTPParserError {
-      perform(assembly.malformed(headTooLong: error == .headerOverflow))
+      perform(assembly.malformed(fault(error)))
     } else if !refused {
       close()
     }
@@ -144,6 +144,15 @@ final class StatusConnection: ChannelDuplexHandler {
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     pump()
     context.fireChannelWritabilityChanged()
+  }
+
+  private func fault(_ error: HTTPParserError) -> RequestAssembly.Fault {
+    switch error {
+    case .headerOverflow: .headTooLong
+    case .invalidMethod where RequestLine.isWellFormed(intake.opening): .method
+    case .invalidVersion where RequestLine.isWellFormed(intake.opening): .version
+    default: .syntax
+    }
   }
 
   private func startTimer(_ context: ChannelHandlerContext) {
@@ -272,7 +281,10 @@ extension StatusConnection {
     fields.add(name: "Date", value: routes.board.clock.now().httpDate)
     fields.add(name: "Cache-Control", value: "no-store")
     if !keepAlive { fields.add(name: "Connection", value: "close") }
-    return HTTPResponseHead(version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: fields)
+    // NIO's own phrases are older: 413 is Payload Too Large there.
+    let named = Response.title(of: status).map { HTTPResponseStatus.custom(code: UInt(status), reasonPhrase: $0) }
+    return HTTPResponseHead(
+      version: .http1_1, status: named ?? HTTPResponseStatus(statusCode: status), headers: fields)
   }
 }
 

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 import Glibc
 package import RosterModel
 
@@ -138,7 +137,7 @@ extension StatusRoutes.SyncRequest {
   fileprivate init?(body: [UInt8]) {
     self.init()
     if body.isEmpty { return }
-    guard let object = try? JSONDecoder().decode([String: Bool].self, from: Data(body)) else { return nil }
+    guard let object = Switches.read(body) else { return nil }
     for (key, value) in object {
       switch key {
       case "allow_removal": allowRemoval = value

@@ -93,7 +93,9 @@ package struct CharacterText: Sendable {
 
   private func entry(_ change: Change) -> String {
     let tone: Tone = change.kind == "removed" ? .bad : change.kind == "added" ? .good : .busy
-    let head = "\(change.at)  " + change.kind.toned(tone, colour) + " by sync \(change.sync)\n"
+    let by = " by sync \(change.sync)"
+    let gap = change.at.cells + 2 + change.kind.cells + by.cells <= width ? "  " : "\n  "
+    let head = change.at + gap + change.kind.toned(tone, colour) + by + "\n"
     guard let before = change.before, let after = change.after else { return head }
     let diff = CharacterDiff(before: before, after: after)
     let fields = diff.fields.map { "\($0.name): \($0.before ?? "(none)") → \($0.after ?? "(none)")" }

@@ -26,7 +26,8 @@ package struct Terminal: Sendable, Equatable {
     let plain = !environment["NO_COLOR", default: ""].isEmpty || environment["TERM"] == "dumb"
     var size = winsize()
     let known = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-    let told = environment["COLUMNS"].flatMap { Int($0) } ?? (known ? Int(size.ws_col) : nil)
+    let wanted = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    let told = wanted ?? (known ? Int(size.ws_col) : nil)
     let columns = max(leastColumns, told ?? usualColumns)
     return Terminal(
       isInteractive: interactive, columns: columns, colour: interactive && !plain,

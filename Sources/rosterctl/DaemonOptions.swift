@@ -23,7 +23,7 @@ struct DaemonOptions: ParsableArguments {
   private func path(_ option: String?, _ find: ([String: String], Bool) -> Whereabouts) -> String {
     if let option, !option.isEmpty { return option }
     let found = find(environment, geteuid() == 0)
-    if case .bad(let text) = found.doubt { Output.error.write("rosterctl: note: \(text)\n") }
+    if case .bad(let text) = found.doubt { Output.error.say("rosterctl: note: \(text)\n") }
     return found.path
   }
 
@@ -44,15 +44,33 @@ extension Response {
   func body(of step: String) throws -> [UInt8] {
     if (200..<300).contains(status) { return body }
     struct Problem: Decodable {
-      var detail: String
+      var detail: String?
       var exit: Int32?
     }
-    let problem = try? JSONDecoder().decode(Problem.self, from: Data(body))
-    let exit = problem?.exit.flatMap(Failure.Exit.init) ?? (status == 403 ? .refused : .badAnswer)
-    throw Failure(exit, step: step, subject: "the daemon", cause: problem?.detail ?? "it answered \(status)")
+    guard let problem = try? JSONDecoder().decode(Problem.self, from: Data(body)) else {
+      throw Self.strange(step, "it answered \(status) without a reason")
+    }
+    let exit = problem.exit.flatMap(Failure.Exit.init) ?? (status == 403 ? .refused : .badAnswer)
+    throw Failure(exit, step: step, subject: "the daemon", cause: problem.detail ?? "it answered \(status)")
   }
 
   func decoded<Value: Decodable>(_ type: Value.Type, of step: String) throws -> Value {
-    try JSONDecoder().decode(type, from: Data(try body(of: step)))
+    let body = try body(of: step)
+    do { return try JSONDecoder().decode(type, from: Data(body)) } catch {
+      throw Self.strange(step, "its answer is not rosterd's")
+    }
+  }
+
+  /// The body unchanged, where it is a JSON object of whatever members.
+  func json(of step: String) throws -> [UInt8] {
+    struct Member: Decodable {}
+    _ = try decoded([String: Member].self, of: step)
+    return body
+  }
+
+  private static func strange(_ step: String, _ cause: String) -> Failure {
+    Failure(
+      .noDaemon, step: step, subject: "the daemon", cause: "no rosterd answers: \(cause)",
+      hint: "see whether --socket names rosterd's status.socket")
   }
 }

@@ -12,8 +12,9 @@ struct Events: AsyncParsableCommand {
 
   func run() async throws {
     signal(SIGINT) { _ in _exit(0) }
+    Output.standard.endWhenUnread()
     try await daemon.client().follow { event in
-      Output.standard.write((json ? Self.json(event) : EventText.line(name: event.name, data: event.data)) + "\n")
+      try Output.standard.write((json ? Self.json(event) : EventText.line(name: event.name, data: event.data)) + "\n")
       return true
     }
     throw Failure(.noDaemon, step: "follow the events", subject: "the daemon", cause: "it ended the stream")

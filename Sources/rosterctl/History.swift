@@ -16,11 +16,11 @@ struct History: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await daemon.client().send("GET", "/v1/syncs?limit=\(limit)")
-    if json { return Output.standard.write(try answer.body(of: "ask for the syncs")) }
+    if json { return try Output.standard.write(try answer.json(of: "ask for the syncs")) }
     let syncs = try answer.decoded(SyncList.self, of: "ask for the syncs").syncs
-    if syncs.isEmpty { return Output.error.write("no sync has begun yet\n") }
+    if syncs.isEmpty { return Output.error.say("no sync has begun yet\n") }
     let terminal = Output.standard.terminal
-    Output.standard.write(SyncTable(syncs).text(width: terminal.limit, colour: terminal.colour))
+    try Output.standard.write(SyncTable(syncs).text(width: terminal.limit, colour: terminal.colour))
   }
 }
 

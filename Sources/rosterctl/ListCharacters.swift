@@ -24,13 +24,13 @@ struct ListCharacters: AsyncParsableCommand {
 
   func run() async throws {
     let listing = try daemon.reader().characters(search: words, page: page)
-    if json { return Output.standard.write(listing.json + "\n") }
-    guard !listing.characters.isEmpty else { return Output.error.write(Self.nothing(listing, words) + "\n") }
+    if json { return try Output.standard.write(listing.json + "\n") }
+    guard !listing.characters.isEmpty else { return Output.error.say(Self.nothing(listing, words) + "\n") }
     let terminal = Output.standard.terminal
     let table = CharacterTable(listing.characters.map(\.character))
-    Output.standard.write(table.text(width: terminal.limit, colour: terminal.colour))
+    try Output.standard.write(table.text(width: terminal.limit, colour: terminal.colour))
     let found = listing.total == 1 ? "1 character" : "\(listing.total) characters"
-    if listing.pages > 1 { Output.standard.write("page \(listing.page) of \(listing.pages), \(found)\n") }
+    if listing.pages > 1 { try Output.standard.write("page \(listing.page) of \(listing.pages), \(found)\n") }
   }
 
   private static func nothing(_ listing: CacheReader.Listing, _ words: String) -> String {

@@ -17,6 +17,7 @@ struct LiveView {
     // Before the screen is taken: where no daemon answers, that is said and all is left as it was.
     var text = WatchText(status: try await feed.status(), syncs: [])
     takeScreen()
+    defer { put(Screen.leave) }
     let (looks, look) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -31,7 +32,7 @@ struct LiveView {
       }
       for await _ in looks {
         await update(&text)
-        draw(text)
+        try draw(text)
         try await Task.sleep(for: Self.frame)
       }
       group.cancelAll()
@@ -53,10 +54,10 @@ struct LiveView {
     }
   }
 
-  private func draw(_ text: WatchText) {
+  private func draw(_ text: WatchText) throws {
     let terminal = Output.standard.terminal
     // One less: what clears the rest of a line would clear its last cell.
-    Output.standard.write(
+    try Output.standard.write(
       Screen.frame(text.lines(width: terminal.columns - 1, rows: terminal.rows, colour: terminal.colour)))
   }
 

@@ -1,4 +1,6 @@
+import Dispatch
 import Glibc
+import RosterModel
 import RosterTerminal
 
 /// A stream of this process, written to at once.
@@ -6,22 +8,44 @@ struct Output {
   static let standard = Output(descriptor: STDOUT_FILENO)
   static let error = Output(descriptor: STDERR_FILENO)
 
+  /// Nobody reads any more: `head` has seen enough. No fault, yet there is nothing left to do.
+  struct Unread: Error {}
+
   let descriptor: Int32
 
   var terminal: Terminal { Terminal.of(descriptor, environment: environment) }
 
-  /// Where nobody reads any more, SIGPIPE ends the program, as it does in every filter.
-  func write(_ text: String) { write(Array(text.utf8)) }
+  func write(_ text: String) throws { try write(Array(text.utf8)) }
 
-  func write(_ bytes: [UInt8]) {
+  /// Throws `Unread`, or `Failure` (73) where the text cannot be written. SwiftNIO ignores SIGPIPE, which would end a filter otherwise.
+  func write(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 && errno != EINTR { return }
+      if count < 0 && errno != EINTR { throw Self.failure(errno) }
       rest = rest.dropFirst(max(0, count))
     }
   }
 
+  private static func failure(_ code: Int32) -> any Error {
+    if code == EPIPE { return Unread() }
+    return Failure(
+      .cannotWrite, step: "write the answer", subject: "standard output", cause: String(cString: strerror(code)))
+  }
+
+  /// What is said beside the answer; where that cannot be written, nobody is left to tell.
+  func say(_ text: String) { try? write(text) }
+
   /// Draws a line of a terminal again (ECMA-48 EL).
-  func redraw(_ line: String) { write("\r\(line)\u{1b}[K") }
+  func redraw(_ line: String) { say("\r\(line)\u{1b}[K") }
+
+  /// Ends the program once nobody reads it, even if it has nothing to write for hours.
+  func endWhenUnread() {
+    // A thread of its own: it waits for as long as the program lives.
+    DispatchQueue(label: "unread").async { [descriptor] in
+      var reader = pollfd(fd: descriptor, events: 0, revents: 0)
+      while poll(&reader, 1, -1) < 0 && errno == EINTR {}
+      if reader.revents & Int16(POLLERR) != 0 { _exit(0) }
+    }
+  }
 }

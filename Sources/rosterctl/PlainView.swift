@@ -11,31 +11,32 @@ struct PlainView {
   private static let latest = 5
 
   func run() async throws {
+    Output.standard.endWhenUnread()
     for report in try await feed.syncs(Self.latest).reversed() where report.finishedAt != nil {
-      print(WatchLine.line(report))
+      try print(WatchLine.line(report))
     }
-    print(try await feed.status())
+    try print(try await feed.status())
     var line = WatchLine()
     var isGone = false
     let start = ContinuousClock.now
     try await feed.follow(
       opened: {
-        if isGone { print(try await feed.status()) }
+        if isGone { try print(try await feed.status()) }
         isGone = false
       },
       gone: { failure in
-        if !isGone { print("\(Date().rfc3339)  the daemon is gone, waiting for it: \(failure.cause)") }
+        if !isGone { try print("\(Date().rfc3339)  the daemon is gone, waiting for it: \(failure.cause)") }
         isGone = true
       },
       each: { event in
         let text = line.line(name: event.name, data: event.data, seconds: (ContinuousClock.now - start).seconds)
-        if let text { print(text) }
+        if let text { try print(text) }
       })
   }
 
-  private func print(_ status: DaemonStatus) {
-    print("\(Date().rfc3339)  rosterd \(status.version), pid \(status.pid): \(status.message)")
+  private func print(_ status: DaemonStatus) throws {
+    try print("\(Date().rfc3339)  rosterd \(status.version), pid \(status.pid): \(status.message)")
   }
 
-  private func print(_ line: String) { Output.standard.write(line + "\n") }
+  private func print(_ line: String) throws { try Output.standard.write(line + "\n") }
 }

@@ -23,12 +23,26 @@ struct Rosterctl: AsyncParsableCommand {
         try command.run()
       }
     } catch let failure as Failure {
-      Output.error.write("rosterctl: \(failure)\n")
-      if let doubt = DaemonOptions.doubt(about: failure) { Output.error.write("rosterctl: note: \(doubt)\n") }
-      Glibc.exit(failure.exit.rawValue)
+      fail(failure)
+    } catch is Output.Unread {
+      Glibc.exit(0)
     } catch {
-      exit(withError: error)
+      end(with: error)
     }
+  }
+
+  private static func fail(_ failure: Failure) -> Never {
+    Output.error.say("rosterctl: \(failure)\n")
+    if let doubt = DaemonOptions.doubt(about: failure) { Output.error.say("rosterctl: note: \(doubt)\n") }
+    Glibc.exit(failure.exit.rawValue)
+  }
+
+  /// ArgumentParser has help, version and completions thrown, and would not see that they cannot be written.
+  private static func end(with error: any Error) -> Never {
+    let text = fullMessage(for: error)
+    guard exitCode(for: error).isSuccess, !text.isEmpty else { exit(withError: error) }
+    do { try Output.standard.write(text + "\n") } catch let failure as Failure { fail(failure) } catch {}
+    Glibc.exit(0)
   }
 
   /// `rosterctl --socket PATH status` means `rosterctl status --socket PATH`: the options belong to the commands, people write them first.

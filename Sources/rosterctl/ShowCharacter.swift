@@ -15,14 +15,14 @@ struct ShowCharacter: AsyncParsableCommand {
   func run() async throws {
     let reader = try daemon.reader()
     guard let found = try reader.character(id: id) else { throw try absence(reader) }
-    if json { return Output.standard.write(found.json + "\n") }
+    if json { return try Output.standard.write(found.json + "\n") }
     let changes = found.changes.map {
       CharacterText.Change(sync: $0.sync, kind: $0.kind.rawValue, at: $0.at, before: $0.before, after: $0.after)
     }
     let terminal = Output.standard.terminal
     let text = CharacterText(
       found.character.json, changes: changes, width: terminal.limit, colour: terminal.colour)
-    Output.standard.write(text.text)
+    try Output.standard.write(text.text)
   }
 
   private func absence(_ reader: CacheReader) throws -> Failure {

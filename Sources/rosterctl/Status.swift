@@ -11,9 +11,9 @@ struct Status: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await daemon.client().send("GET", "/v1/status")
-    if json { return Output.standard.write(try answer.body(of: "ask for the status")) }
+    if json { return try Output.standard.write(try answer.json(of: "ask for the status")) }
     let status = try answer.decoded(DaemonStatus.self, of: "ask for the status")
     let terminal = Output.standard.terminal
-    Output.standard.write(StatusText(status, width: terminal.columns, colour: terminal.colour).text)
+    try Output.standard.write(StatusText(status, width: terminal.columns, colour: terminal.colour).text)
   }
 }

@@ -34,23 +34,37 @@ struct Sync: AsyncParsableCommand {
     let accepted = try answer.decoded(StatusRoutes.Accepted.self, of: "ask for a sync")
     if !wait {
       return json
-        ? Output.standard.write(answer.body)
-        : Output.standard.write("sync \(accepted.sync) " + (accepted.joined ? "runs already, joined\n" : "started\n"))
+        ? try Output.standard.write(answer.body)
+        : try Output.standard.write(
+          "sync \(accepted.sync) " + (accepted.joined ? "runs already, joined\n" : "started\n"))
     }
     signal(SIGINT) { _ in _exit(Self.interrupted) }
-    let report = try await end(of: accepted.sync, client)
-    if json {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      Output.standard.write(Array(try encoder.encode(report)) + Array("\n".utf8))
-    } else {
-      Output.standard.write(SyncText.line(report) + "\n")
-    }
+    let report = try await reportOfEnd(of: accepted.sync, client)
+    // How it ended holds, whether or not somebody reads it.
+    do { try show(report) } catch is Output.Unread {}
     throw ExitCode(report.exit ?? Failure.Exit.cancelled.rawValue)
   }
 
-  private func end(of sync: Int64, _ client: StatusClient) async throws -> SyncReport {
-    let drawing = Output.error.terminal
+  private func show(_ report: SyncReport) throws {
+    guard json else { return try Output.standard.write(SyncText.line(report) + "\n") }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    try Output.standard.write(Array(try encoder.encode(report)) + Array("\n".utf8))
+  }
+
+  private func reportOfEnd(of sync: Int64, _ client: StatusClient) async throws -> SyncReport {
+    do {
+      if let report = try await end(of: sync, client) { return report }
+    } catch let failure as Failure where failure.exit == .noDaemon {
+      // It answered a moment ago: the same as where its stream ends.
+    }
+    throw Failure(
+      .cancelled, step: "follow sync \(sync)", subject: "the daemon", cause: "it went away before the sync ended",
+      hint: "see its log; rosterctl history tells how the sync ended, once the daemon runs again")
+  }
+
+  /// nil: the daemon ended the stream before the sync.
+  private func end(of sync: Int64, _ client: StatusClient) async throws -> SyncReport? {
     var report: SyncReport?
     try await client.follow(
       opened: {
@@ -63,14 +77,19 @@ struct Sync: AsyncParsableCommand {
       each: { event in
         let data = Data(event.data.utf8)
         if let ended = try? JSONDecoder().decode(SyncReport.self, from: data), ended.id == sync { report = ended }
-        if drawing.isInteractive, let progress = try? JSONDecoder().decode(Progress.self, from: data) {
-          let bar = ProgressBar(done: progress.done, total: progress.total)
-          Output.error.redraw(report == nil ? bar.text(width: drawing.columns, colour: drawing.colour) : "")
-        }
+        if report == nil, let progress = try? JSONDecoder().decode(Progress.self, from: data) { draw(progress) }
         return report == nil
       })
-    if drawing.isInteractive { Output.error.redraw("") }
-    if let report { return report }
-    throw Failure(.cancelled, step: "follow sync \(sync)", subject: "the daemon", cause: "it stopped")
+    if Output.error.terminal.isInteractive { Output.error.redraw("") }
+    return report
+  }
+
+  /// As wide as the terminal is by now.
+  private func draw(_ progress: Progress) {
+    let terminal = Output.error.terminal
+    guard terminal.isInteractive else { return }
+    let bar = ProgressBar(done: progress.done, total: progress.total)
+    // One less: what clears the rest of a line would clear its last cell.
+    Output.error.redraw(bar.text(width: terminal.columns - 1, colour: terminal.colour))
   }
 }

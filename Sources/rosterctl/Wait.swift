@@ -9,6 +9,9 @@ struct Wait: AsyncParsableCommand {
   /// Between two looks for a daemon that does not answer yet; nothing tells of one.
   private static let interval = Duration.milliseconds(200)
 
+  /// However little time there is, it is asked once, and has this long to answer.
+  private static let patience = Duration.seconds(2)
+
   @OptionGroup var daemon: DaemonOptions
   @Option(help: "The snapshot must not be older: 500ms, 15m, 2h.") var maxAge: String?
   @Option(help: "Give up after that long, with 1.") var timeout: String?
@@ -25,17 +28,27 @@ struct Wait: AsyncParsableCommand {
     let client = daemon.client()
     let target = "/readyz" + (maxAge.map { "?max_age=\($0)" } ?? "")
     let limit = timeout.flatMap { Duration(text: $0) }
+    let end = limit.map { ContinuousClock.now + $0 }
+    if try await isReadyNow(client, target) { return }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await Self.wait(client, target) }
-      if let limit {
+      if let limit, let end {
         group.addTask {
-          try await Task.sleep(for: limit)
+          try await Task.sleep(until: end)
           throw Failure(
             .cancelled, step: "wait for a snapshot", subject: "the daemon", cause: "none came within \(limit.text)")
         }
       }
       defer { group.cancelAll() }
       try await group.next()
+    }
+  }
+
+  private func isReadyNow(_ client: StatusClient, _ target: String) async throws -> Bool {
+    do {
+      return try await client.send("GET", target, within: Self.patience).status == 200
+    } catch let failure as Failure where failure.exit == .noDaemon {
+      return false
     }
   }
 

@@ -44,7 +44,8 @@ struct WatchFeed: Sendable {
 
   /// Follows the events of one daemon after the other; `gone` is told why there is none. Ends with its task.
   func follow(
-    opened: () async throws -> Void, gone: (Failure) async -> Void, each: (StreamedEvent) async -> Void
+    opened: () async throws -> Void, gone: (Failure) async throws -> Void,
+    each: (StreamedEvent) async throws -> Void
   ) async throws {
     while true {
       do {
@@ -54,13 +55,13 @@ struct WatchFeed: Sendable {
             return true
           },
           each: { event in
-            await each(event)
+            try await each(event)
             return true
           })
         try Task.checkCancellation()
-        await gone(Failure(.noDaemon, step: "follow the events", subject: "the daemon", cause: "it stopped"))
-      } catch let failure as Failure {
-        await gone(failure)
+        try await gone(Failure(.noDaemon, step: "follow the events", subject: "the daemon", cause: "it stopped"))
+      } catch let failure as Failure where failure.exit != .cannotWrite {
+        try await gone(failure)
       }
       try await Task.sleep(for: Self.interval)
     }

@@ -67,6 +67,27 @@ import Testing
     #expect(outcome.exit == 64 && !outcome.error.isEmpty)
   }
 
+  @Test("rosterctl: a socket of another user is not allowed (77), not another program's")
+  func forbidden() async throws {
+    try await withDaemon { _, socket in
+      let stranger = try Stranger.prefix()
+      let folder = String(socket.dropLast("/status.sock".count))
+      let copy = folder + "/rosterctl"
+      try FileManager.default.copyItem(atPath: try Program.built("rosterctl"), toPath: copy)
+      for path in [folder, copy] { chmod(path, 0o755) }
+      chmod(socket, 0o600)
+      for command in [["status"], ["watch"], ["events"], ["sync", "--wait"], ["wait", "--timeout", "5s"]] {
+        let arguments = stranger.dropFirst() + [copy] + command + ["--socket", socket]
+        let outcome = try await Program.run(stranger[0], Array(arguments))
+        #expect(outcome.exit == 77)
+        #expect(
+          outcome.error
+            == "rosterctl: cannot ask the daemon (\(socket)): Permission denied; use a user in the socket's group, or root\n"
+        )
+      }
+    }
+  }
+
   @Test("rosterctl: --socket stands before the command or behind it", arguments: [true, false])
   func optionFirst(first: Bool) async throws {
     let socket = ["--socket", "/nonexistent/status.sock"]
@@ -113,9 +134,15 @@ import Testing
     try await withDaemon { rosterctl, _ in
       let late = try await rosterctl(["wait", "--timeout", "50ms"])
       #expect(late.exit == 1)
+      let hurried = try await rosterctl(["wait", "--timeout", "0s"])
+      #expect(hurried.exit == 1 && hurried.error.contains("none came within 0s"))
       board.cache(CacheFacts(snapshot: 1, verifiedAt: Date().rfc3339))
       let ready = try await rosterctl(["wait", "--max-age", "1h", "--timeout", "10s"])
       #expect(ready.exit == 0)
+      for timeout in ["0s", "1ms"] {
+        let now = try await rosterctl(["wait", "--max-age", "1h", "--timeout", timeout])
+        #expect(now.exit == 0, "\(now.error)")
+      }
     }
   }
 

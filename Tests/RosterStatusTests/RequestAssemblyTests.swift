@@ -56,7 +56,7 @@ import Testing
     #expect(status(assembly.expired()) == 408)
     #expect(assembly.head(StatusRequest("GET", "/"), named: true) == .wait)
     #expect(assembly.end() == .wait)
-    #expect(assembly.malformed(headTooLong: false) == .wait)
+    #expect(assembly.malformed(.syntax) == .wait)
     assembly.arrived(1 << 20)
     #expect(assembly.settled() == .wait)
   }
@@ -64,7 +64,7 @@ import Testing
   @Test("S2: what is no HTTP or names no host is 400")
   func malformed() {
     var assembly = RequestAssembly()
-    #expect(status(assembly.malformed(headTooLong: false)) == 400)
+    #expect(status(assembly.malformed(.syntax)) == 400)
     var unnamed = RequestAssembly()
     #expect(status(unnamed.head(StatusRequest("GET", "/"), named: false)) == 400)
   }

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import RosterModel
 import Testing
@@ -30,6 +31,53 @@ import Testing
       let answer = try await StatusClient(socket: path).send("GET", "/nothing")
       #expect(answer.status == 404 && answer["content-type"] == "application/problem+json")
     }
+  }
+
+  /// A server that says this to its first client, and goes.
+  private func follow(_ answer: String) async throws -> [StreamedEvent] {
+    try await withFolder { folder in
+      let path = folder + "/status.sock"
+      let socket = try SocketFile(path: path, mode: 0o600)
+      try socket.publish()
+      async let served: Void = withCheckedContinuation { served in
+        DispatchQueue(label: "accept").async {
+          var readable = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+          poll(&readable, 1, -1)
+          let client = accept(socket.descriptor, nil, nil)
+          var request = [UInt8](repeating: 0, count: 1024)
+          _ = recv(client, &request, request.count, 0)
+          _ = send(client, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
+          close(client)
+          served.resume()
+        }
+      }
+      defer { close(socket.descriptor) }
+      var events: [StreamedEvent] = []
+      do {
+        try await StatusClient(socket: path).follow(each: {
+          events.append($0)
+          return true
+        })
+      } catch {
+        await served
+        throw error
+      }
+      await served
+      return events
+    }
+  }
+
+  @Test("rosterctl events: a daemon that is killed ends its stream; what is no stream is no daemon")
+  func killed() async throws {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    let seen = try await follow(head + "18\r\nevent: x\ndata: {}\n\nevent\r\n1F\r\nevent")
+    #expect(seen == [StreamedEvent(name: "x", data: "{}")])
+    let other = await #expect(throws: Failure.self) {
+      try await follow("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+    }
+    #expect(other?.cause == "no daemon answers: what answers is no rosterd (it answered 404 to /v1/events)")
+    let cut = await #expect(throws: Failure.self) { try await follow("HTTP/1.1 200 OK\r\nContent-") }
+    #expect(cut?.cause == "no daemon answers: the connection ended before the answer did")
   }
 
   @Test("Events: the parser reads frames in any pieces")

@@ -121,8 +121,11 @@ import Testing
         StatusRoutes.SyncRequest(), StatusRoutes.SyncRequest(allowRemoval: true),
         StatusRoutes.SyncRequest(retrySession: true),
       ])
-    for bad in ["[]", "{", #"{"allow_removal": "yes"}"#, #"{"alow_removal": true}"#] {
-      #expect(try problem(await post(bad)).status == 400)
+    for bad in [
+      "[]", "{", #"{"allow_removal": "yes"}"#, #"{"alow_removal": true}"#, #"{"allow_removal":true,}"#,
+      "\u{FEFF}" + #"{"allow_removal":true}"#, #"{"allow_removal":true,"allow_removal":false}"#,
+    ] {
+      #expect(try problem(await post(bad)).status == 400, "\(bad)")
     }
     #expect(asked.withLock { $0.count } == 3)
   }

@@ -54,6 +54,14 @@ import Testing
     }
   }
 
+  @Test("S3: of a socket that this user may not use, nobody knows whether a program answers")
+  func forbidden() {
+    #expect(SocketFile.obstacle(0) == "another program answers on the socket")
+    #expect(SocketFile.obstacle(EAGAIN) == "another program answers on the socket")
+    #expect(SocketFile.obstacle(EACCES) == "a socket is there that this user may not use")
+    #expect(SocketFile.obstacle(ECONNREFUSED) == nil)
+  }
+
   @Test("S3: a file that is no socket is left alone (73), and nothing else stays behind")
   func noSocket() async throws {
     try await withFolder { folder in
@@ -221,7 +229,7 @@ import Testing
         let client = try RawClient(path)
         defer { client.close() }
         try client.send("POST /v1/sync HTTP/1.1\r\nHost: localhost\r\n" + head + long)
-        #expect(await client.read().hasPrefix("HTTP/1.1 413 "))
+        #expect(await client.read().hasPrefix("HTTP/1.1 413 Content Too Large\r\n"))
       }
     }
   }
@@ -237,6 +245,22 @@ import Testing
       defer { client.close() }
       try client.send(start)
       #expect(await client.read().hasPrefix("HTTP/1.1 408 "))
+    }
+  }
+
+  @Test(
+    "HTTP: a method that nobody knows is 501, another version 505, a line that is no request 400",
+    arguments: [
+      ("FOO /v1/status HTTP/1.1", 501), ("get /v1/status HTTP/1.1", 501), ("GET / HTTP/2.0", 505),
+      ("GET / HTTP/1.9", 505), ("GET /v1/status", 400), ("FOO /v1/status", 400), ("FOO  HTTP/1.1", 400),
+      ("F\u{1}O / HTTP/1.1", 400),
+    ])
+  func strange(line: String, status: Int) async throws {
+    try await withServer { path, _ in
+      let client = try RawClient(path)
+      defer { client.close() }
+      try client.send(line + "\r\nHost: localhost\r\n\r\n")
+      #expect(await client.read().hasPrefix("HTTP/1.1 \(status) "))
     }
   }
 

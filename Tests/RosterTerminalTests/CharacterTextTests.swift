@@ -68,6 +68,16 @@ import Testing
     #expect(CharacterText(json("Dead"), changes: [], width: nil).text.hasSuffix("\nNo change is recorded.\n"))
   }
 
+  @Test("On a narrow terminal a change has two lines, neither of them too long", arguments: [38, 42, 43, 80])
+  func narrow(width: Int) {
+    let change = CharacterText.Change(
+      sync: 8, kind: "changed", at: "2026-01-01T00:00:00.000Z", before: json("Alive"), after: json("Dead"))
+    let text = CharacterText(json("Dead"), changes: [change], width: width, colour: false).text
+    let gap = width < 43 ? "\n  " : "  "
+    #expect(text.contains("\n2026-01-01T00:00:00.000Z\(gap)changed by sync 8\n"))
+    #expect(text.split(separator: "\n").allSatisfy { $0.count <= width })
+  }
+
   @Test("No text of upstream steers the terminal")
   func hostile() {
     let text = CharacterText(json("\\u001b[2J"), changes: [], width: 60).text

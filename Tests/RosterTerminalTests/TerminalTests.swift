@@ -26,6 +26,9 @@ import Testing
       #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "1"]) == plain)
       #expect(Terminal.of(descriptor, environment: ["TERM": "dumb"]) == plain)
       #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "", "COLUMNS": "5"]).columns == 20)
+      for nothing in ["", "0", "-3", "wide"] {
+        #expect(Terminal.of(descriptor, environment: ["COLUMNS": nothing]).columns == 132)
+      }
     }
   }
 

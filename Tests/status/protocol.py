@@ -123,10 +123,13 @@ def versions(daemon):
             client.send(head)
             assert "Host" in client.read().problem(400)
             assert client.read_all() == b""
-    for text in ["GET / HTTP/2.0\r\nHost: a\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "FLY / HTTP/1.1\r\nHost: a\r\n\r\n", "\x00" * 40]:
+    for text, status in [("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+                         ("FLY / HTTP/1.1\r\nHost: a\r\n\r\n", 501), ("get / HTTP/1.1\r\nHost: a\r\n\r\n", 501),
+                         ("PROPFIND /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 405), ("FLY /\r\n\r\n", 400),
+                         ("\x00" * 40, 400)]:
         with daemon.connect() as client:
             client.send(text)
-            client.read().problem(400)
+            client.read().problem(status)
             assert client.read_all() == b"", text
 
 
@@ -191,7 +194,9 @@ def bodies(daemon):
             accepted = json.loads(answer.body)
             assert set(accepted) == {"sync", "joined"} and accepted["sync"] > 0, accepted
         for body in [b"[]", b"{", b"null", b"true", b'"x"', b"allow_removal=true", b'{"allow_removal": "yes"}', b'{"allow_removal": 1}',
-                     b'{"allow_removal": null}', b'{"alow_removal": true}', b'{"allow_removal": true} x', b"\xff\xfe", b"[" * 60000]:
+                     b'{"allow_removal": null}', b'{"alow_removal": true}', b'{"allow_removal": true} x', b"\xff\xfe", b'{"allow_removal":true,}',
+                     b'\xef\xbb\xbf{"allow_removal":true}', '{"allow_removal":true}'.encode("utf-16"),
+                     b'{"allow_removal":true,"allow_removal":false}', b"[" * 60000]:
             assert "JSON object" in client.ask("POST", "/v1/sync", body).problem(400), body
         answer = client.ask("POST", "/v1/sync", b'{"allow_removal": true}', Content_Type="application/x-www-form-urlencoded")
         assert answer.status == 202, answer

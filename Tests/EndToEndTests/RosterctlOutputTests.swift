@@ -1,0 +1,156 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterTestSupport
+import Testing
+
+/// The real rosterctl beside the real rosterd, where its output goes wrong, or the daemon does.
+@Suite(.timeLimit(.minutes(1))) struct RosterctlOutputTests {
+  private struct Seen: Decodable {
+    /// Of rosterctl.
+    var exit: Int32
+    /// The widest bar at 80 columns, then at 40.
+    var wide: Int
+    var narrow: Int
+    /// What came after the daemon was killed.
+    var rest: String
+  }
+
+  /// Runs a line of bash in which `$0` is rosterctl.
+  private func bash(_ line: String, _ site: Site) async throws -> Program.Outcome {
+    var environment = site.settings
+    environment["ROSTERD_STATUS_SOCKET"] = site.socket
+    environment["ROSTERD_CACHE_PATH"] = site.cache
+    return try await Program.run(
+      try Program.tool("bash"), ["-c", line, try Program.built("rosterctl")], environment: environment)
+  }
+
+  private func withSnapshot(_ body: (Site) async throws -> Void) async throws {
+    try await withSite(.pages(2)) { site in
+      _ = try await site.sync()
+      try await site.withDaemon { _, _ in try await body(site) }
+    }
+  }
+
+  @Test("rosterctl: an answer that cannot be written is told, with 73")
+  func full() async throws {
+    try await withSnapshot { site in
+      let commands = [
+        "status", "status --json", "history", "history --json", "characters", "characters --json", "character 1",
+        "character 1 --json", "sync", "sync --wait", "sync --wait --json", "watch", "--help", "--version",
+        "sync --help", "--generate-completion-script bash",
+      ]
+      for command in commands {
+        let outcome = try await bash("\"$0\" \(command) >/dev/full", site)
+        #expect(outcome.exit == 73, "\(command)")
+        #expect(
+          outcome.error == "rosterctl: cannot write the answer (standard output): No space left on device\n",
+          "\(command)")
+      }
+    }
+  }
+
+  @Test(
+    "rosterctl: where nobody reads it ends, in silence",
+    arguments: ["events", "watch", "status", "history", "sync --wait"])
+  func unread(command: String) async throws {
+    try await withSnapshot { site in
+      // The reader has gone before anything is written.
+      let outcome = try await bash("exec 3> >(:); wait $!; \"$0\" \(command) >&3", site)
+      #expect(outcome.exit == 0 && outcome.error.isEmpty)
+    }
+  }
+
+  @Test("rosterctl watch | head -n 1 ends with head")
+  func head() async throws {
+    try await withSnapshot { site in
+      let outcome = try await bash("\"$0\" watch | head -n 1; echo ${PIPESTATUS[0]}", site)
+      let lines = outcome.output.split(separator: "\n")
+      #expect(lines.count == 2 && lines.last == "0", "\(outcome.output)")
+    }
+  }
+
+  @Test("rosterctl: what answers without JSON is no rosterd (3)", arguments: ["200 OK", "404 Not Found"])
+  func stranger(status: String) async throws {
+    let outcome = try await Program.run(
+      try Program.tool("python3"), ["-c", Self.server, try Program.built("rosterctl"), status])
+    try #require(outcome.exit == 0, "\(outcome.error)")
+    let answers = try JSONDecoder().decode([[String]].self, from: Data(outcome.output.utf8))
+    #expect(answers.count == 5)
+    for answer in answers {
+      #expect(answer[0] == "3" && answer[1].isEmpty && answer[2].contains(": no rosterd answers: "), "\(answer)")
+    }
+  }
+
+  @Test("rosterctl sync --wait: its bar follows the terminal's width; a daemon that is killed went away (1)")
+  func killed() async throws {
+    var scenario = Scenario()
+    scenario.latency = .milliseconds(150)
+    try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+      try await site.withDaemon { daemon, _ in
+        let outcome = try await Program.run(
+          try Program.tool("python3"), ["-c", Self.terminal, try Program.built("rosterctl"), "\(daemon.pid)"],
+          environment: ["ROSTERD_STATUS_SOCKET": site.socket, "PATH": site.settings["PATH"] ?? ""])
+        try #require(outcome.exit == 0, "\(outcome.error)")
+        let seen = try JSONDecoder().decode(Seen.self, from: Data(outcome.output.utf8))
+        #expect((50..<80).contains(seen.wide) && seen.narrow < 40)
+        #expect(seen.exit == 1 && seen.rest.contains("(the daemon): it went away before the sync ended; "), "\(seen)")
+      }
+    }
+  }
+
+  /// Answers everything with a page of HTML; prints exit, output and complaint of each command.
+  private static let server = #"""
+    import json, os, socketserver, subprocess, sys, tempfile, threading
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            while self.rfile.readline().strip(): pass
+            self.wfile.write(b"HTTP/1.1 %s\r\nContent-Length: 6\r\n\r\n<html>" % sys.argv[2].encode())
+    with tempfile.TemporaryDirectory() as folder:
+        with socketserver.ThreadingUnixStreamServer(path := folder + "/s", Handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            answers = []
+            for command in ["status", "status --json", "history", "history --json", "sync"]:
+                run = subprocess.run([sys.argv[1], *command.split(), "--socket", path], capture_output=True, text=True)
+                answers.append([str(run.returncode), run.stdout, run.stderr])
+            print(json.dumps(answers))
+            server.shutdown()
+    """#
+
+  /// Runs `sync --wait` in a terminal that shrinks, then kills the daemon.
+  private static let terminal = #"""
+    import fcntl, json, os, pty, re, select, signal, struct, sys, termios
+    def size(descriptor, columns):
+        fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+    pid, end = pty.fork()
+    if pid == 0:
+        size(1, 80)
+        os.execv(sys.argv[1], [sys.argv[1], "sync", "--wait"])
+    seen = b""
+    def read():
+        global seen
+        if not select.select([end], [], [], 20)[0]: raise TimeoutError(seen.decode(errors="replace"))
+        try: more = os.read(end, 65536)
+        except OSError: more = b""
+        seen += more
+        return more
+    def bars(start):
+        drawn = re.findall(r"\r([^\r]*)\x1b\[K", seen[start:].decode(errors="replace"))
+        return [len(re.sub(r"\x1b\[\d*m", "", bar)) for bar in drawn]
+    def draw(start, count):
+        while len(bars(start)) < count:
+            if not read(): raise EOFError(seen.decode(errors="replace"))
+        return bars(start)
+    wide = draw(0, 2)
+    size(end, 40)
+    start = len(seen)
+    # One may have been on its way.
+    narrow = draw(start, 4)[1:]
+    start = len(seen)
+    os.kill(int(sys.argv[2]), signal.SIGKILL)
+    while read(): pass
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    print(json.dumps({"exit": code, "wide": max(wide), "narrow": max(narrow), "rest": seen[start:].decode()}))
+    """#
+}
