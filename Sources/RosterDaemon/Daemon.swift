@@ -37,10 +37,15 @@ package struct Daemon: Sendable {
     let lifetime = Lifetime(clock: clock, logger: logger) {
       let hangups = await UnixSignalsSequence(trapping: .sighup)
       let instance = try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
-      let daemon = try Daemon(instance, notify: notify, level: level, reread: reread)
-      try await daemon.server.start()
-      await daemon.work(hangups)
-      await daemon.stop()
+      do {
+        let daemon = try Daemon(instance, notify: notify, level: level, reread: reread)
+        try await daemon.server.start()
+        await daemon.work(hangups)
+        await daemon.stop()
+      } catch {
+        await instance.close()
+        throw error
+      }
     }
     do {
       let group = ServiceGroup(

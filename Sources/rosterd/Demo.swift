@@ -16,12 +16,12 @@ struct Demo: Sendable {
   /// Token requests that the upstream granted, counted on its side.
   private(set) var refreshes: Int
 
-  /// - Parameter terminal: where the progress is drawn; nil: nowhere.
-  static func run(on terminal: Terminal?) async throws -> Demo {
+  /// - Parameter isShown: its progress, on stderr.
+  static func run(isShown: Bool) async throws -> Demo {
     let upstream = try await Simulator.start(.demo)
     let folder = try DemoFolder.make(credentials: upstream.credentials.files)
     do {
-      let (events, status) = try await sync(folder.configuration(of: upstream), folder.socket, terminal)
+      let (events, status) = try await sync(folder.configuration(of: upstream), folder.socket, isShown)
       let refreshes = upstream.counts.tokensGranted
       await upstream.stop()
       return Demo(
@@ -34,7 +34,7 @@ struct Demo: Sendable {
 
   /// Runs the daemon until its first sync has ended, and asks it for its status, as rosterctl would.
   private static func sync(
-    _ configuration: Configuration, _ socket: String, _ terminal: Terminal?
+    _ configuration: Configuration, _ socket: String, _ isShown: Bool
   ) async throws -> ([(Double, Event)], DaemonStatus) {
     try await withThrowingTaskGroup(of: Void.self) { group in
       let (stream, happened) = AsyncStream<Event>.makeStream()
@@ -43,7 +43,7 @@ struct Demo: Sendable {
         let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
         try await Daemon.run(configuration, logger: quiet, watching: { happened.yield($0) })
       }
-      let events = await watch(stream, terminal)
+      let events = await watch(stream, isShown)
       // Nothing ended: the daemon could not start, and its failure is the demo's.
       if events.last?.1.report == nil { try await group.next() }
       let answer = try await StatusClient(socket: socket).send("GET", "/v1/status")
@@ -54,13 +54,13 @@ struct Demo: Sendable {
   }
 
   /// Returns with the event that ends the sync.
-  private static func watch(_ stream: AsyncStream<Event>, _ terminal: Terminal?) async -> [(Double, Event)] {
+  private static func watch(_ stream: AsyncStream<Event>, _ isShown: Bool) async -> [(Double, Event)] {
     let start = ContinuousClock.now
     var events: [(Double, Event)] = []
     for await event in stream {
       events.append(((ContinuousClock.now - start).seconds, event))
-      if let terminal, let done = event.pagesDone, let total = event.pagesTotal {
-        LiveBar(terminal).draw(done: done, of: total)
+      if isShown, let done = event.pagesDone, let total = event.pagesTotal {
+        LiveBar().draw(done: done, of: total)
       }
       if event.report != nil { break }
     }

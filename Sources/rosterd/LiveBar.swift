@@ -1,17 +1,15 @@
+import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterTerminal
 
 /// A progress bar on stderr, redrawn while a sync runs; nothing where that is no terminal.
 struct LiveBar: Sendable {
-  private let terminal: Terminal
+  /// As it is now: people change the width while they watch.
+  private var terminal: Terminal { .of(STDERR_FILENO, environment: ProcessInfo.processInfo.environment) }
 
   /// Fast enough to move, slow enough to cost nothing.
   private static let frame = Duration.milliseconds(100)
-
-  init(_ terminal: Terminal) {
-    self.terminal = terminal
-  }
 
   /// Returns when its task is cancelled.
   @Sendable func follow(_ status: @Sendable () -> DaemonStatus) async {
@@ -31,6 +29,7 @@ struct LiveBar: Sendable {
   }
 
   private func draw(_ bar: ProgressBar) {
+    let terminal = terminal
     let line = bar.text(width: terminal.columns - 1, colour: terminal.colour)
     write("\r\u{1B}[K\(line)", to: STDERR_FILENO)
   }

@@ -18,7 +18,7 @@ struct SyncCommand: AsyncParsableCommand {
   func run() async throws {
     let configuration = try options.load()
     try await exiting {
-      let bar = LiveBar(Terminal.of(STDERR_FILENO, environment: ProcessInfo.processInfo.environment))
+      let bar = LiveBar()
       let report = try await OneSync.run(
         configuration, allowRemoval: allowRemoval, logger: configuration.logger(), watch: bar.follow)
       if json { try answer(try jsonLine(report)) }
