@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
+import RosterTestSupport
 import Testing
 
 extension CacheTrials {

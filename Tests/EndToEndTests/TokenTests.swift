@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
+import RosterTestSupport
 import Synchronization
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     arguments: [(1, 2), (8, 10), (64, 4)])
   func oneRefresh(requests: Int, orders: Int) async throws {
     for seed in 1...orders {
-      var dice = SeededDice(seed: requests * 1000 + seed)
+      var dice = SeededDice(seed: UInt64(requests * 1000 + seed))
       let scenario = Scenario.pages(requests + 3, tokens: .init(flow: .authenticateForm, uses: [1]))
       try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "\(requests)"]) { site in
         let sync = try site.start("sync", "--json")

@@ -1,21 +1,9 @@
 import FoundationEssentials
 import RosterModel
+import RosterTestSupport
 import Testing
 
 @testable import RosterAuth
-
-/// SplitMix64: a seed that a failure names makes the same walk again.
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
 
 struct TokenWalkTests {
   /// TokenWorld asserts the invariants after each step.
@@ -23,7 +11,7 @@ struct TokenWalkTests {
   func walks() {
     let walks = ProcessInfo.processInfo.environment["ROSTER_WALKS"].flatMap { UInt64($0) } ?? 2000
     for seed in 0..<walks {
-      var generator = SeededGenerator(state: seed)
+      var generator = SeededDice(seed: seed)
       var walk = Walk(&generator)
       for _ in 0..<100 { walk.step(&generator) }
       walk.settle()
@@ -34,14 +22,14 @@ struct TokenWalkTests {
   private struct Walk {
     var world: TokenWorld
 
-    init(_ generator: inout SeededGenerator) {
+    init(_ generator: inout SeededDice) {
       let flow = [Flow.oauth2Refresh, .oauth2ClientCredentials, .bearerRefresh].randomElement(using: &generator)
       world = TokenWorld(
         flow ?? .oauth2Refresh, access: Bool.random(using: &generator) ? "a0" : nil,
         life: Bool.random(using: &generator) ? 90 : nil)
     }
 
-    mutating func step(_ generator: inout SeededGenerator) {
+    mutating func step(_ generator: inout SeededDice) {
       world.now += Double.random(in: 0...10, using: &generator)
       let generation = Int.random(
         in: max(0, world.machine.generation - 2)...world.machine.generation, using: &generator)
@@ -59,7 +47,7 @@ struct TokenWalkTests {
       }
     }
 
-    private mutating func changeCredential(_ generator: inout SeededGenerator) {
+    private mutating func changeCredential(_ generator: inout SeededDice) {
       let bytes = "f\(Int.random(in: 0..<1_000_000, using: &generator))"
       let files = Credentials(
         refreshToken: Secret(bytes), accessToken: Bool.random(using: &generator) ? Secret(bytes) : nil)
@@ -70,7 +58,7 @@ struct TokenWalkTests {
     }
 
     /// One end of what is under way.
-    private mutating func finish(_ generator: inout SeededGenerator) {
+    private mutating func finish(_ generator: inout SeededDice) {
       if world.isCoolingDown { return world.due() }
       if world.writing != nil {
         return Int.random(in: 0..<4, using: &generator) == 0 ? world.writeFailed() : world.wrote()

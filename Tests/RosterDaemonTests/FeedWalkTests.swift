@@ -65,7 +65,7 @@ private struct FeedWalk {
   init(_ bench: Bench, seed: UInt64) throws {
     self.bench = bench
     self.seed = seed
-    dice = SeededDice(state: seed)
+    dice = SeededDice(seed: seed)
   }
 
   mutating func step() async throws {
@@ -282,18 +282,7 @@ private struct FeedWalk {
   }
 }
 
-/// SplitMix64: a seed that a failure names makes the same history again.
-private struct SeededDice: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
-  var isHeads: Bool { mutating get { number(0...1) == 1 } }
+extension SeededDice {
+  fileprivate mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
+  fileprivate var isHeads: Bool { mutating get { number(0...1) == 1 } }
 }
