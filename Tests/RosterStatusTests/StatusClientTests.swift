@@ -28,7 +28,7 @@ import Testing
   @Test("rosterctl: an answer comes whole, with its status and headers")
   func answers() async throws {
     try await withServer { path, _ in
-      let answer = try await StatusClient(socket: path).send("GET", "/nothing")
+      let answer = try await StatusClient(socket: path).send("GET", "/nothing", within: unhurried)
       #expect(answer.status == 404 && answer["content-type"] == "application/problem+json")
     }
   }

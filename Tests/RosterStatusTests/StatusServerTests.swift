@@ -7,7 +7,7 @@ import Testing
 
 @testable import RosterStatus
 
-@Suite struct StatusServerTests {
+@Suite(.timeLimit(.minutes(5))) struct StatusServerTests {
   private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
   private func mode(_ path: String) -> UInt32? {
@@ -297,6 +297,7 @@ import Testing
   func makesRoom() async throws {
     var limits = StatusServer.Limits()
     limits.connections = 3
+    limits.incomplete = unhurried
     try await withServer(limits: limits) { path, _ in
       let clients = try (0..<3).map { _ in try RawClient(path) }
       defer { for client in clients { client.close() } }
