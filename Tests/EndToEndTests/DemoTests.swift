@@ -15,9 +15,11 @@ import Testing
   @Test("The demo: exit 0, one refresh, a cache with every character; nothing keeps running")
   func json() async throws {
     try await withFolder { folder in
+      let start = ContinuousClock.now
       let demo = try Program(try Program.built("rosterd"), ["demo", "--json"], environment: ["TMPDIR": folder])
       let outcome = try await demo.end()
       #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
+      #expect(try #require(demo.ended) - start < .seconds(5))
       #expect(!demo.leavesProcesses)
       let summary = try JSONDecoder().decode(Summary.self, from: Data(outcome.output.utf8))
       #expect(summary.refreshes == 1 && summary.sync.refreshes == 1 && summary.status.token.refreshes == 1)
