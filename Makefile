@@ -5,6 +5,9 @@ PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev
 CHECKS   := --explicit-target-dependency-import-check error
 RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic
 
+SHELL       := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
 PREFIX     ?= /usr/local
 SYSCONFDIR ?= /etc
 # systemd looks in /usr/local/lib too.
@@ -63,9 +66,10 @@ deb:
 	dh_clean
 	@ls .build/*.deb
 
+# What failed is said once more at the end.
 test: packages
 	swift build --build-tests $(CHECKS)
-	swift test --skip-build $(CHECKS)
+	swift test --skip-build $(CHECKS) 2>&1 | tee .build/test.log || { grep ✘ .build/test.log; exit 1; }
 
 # Against django-oauth-toolkit and nginx, which need python3-venv and nginx. Takes the programs that `make test` has built.
 test-oauth:

@@ -60,7 +60,7 @@ import Testing
       }
       guard getuid() == 0 else { try skip("only root can become a stranger") }
       let program = site.folder + "/rosterctl"
-      try await copyRosterctl(to: program)
+      try await Stranger.copyRosterctl(to: program)
       for folder in [site.folder, site.folder + "/state"] { chmod(folder, 0o755) }
       let reader = ["--reuid=65534", "--regid=\(getgid())", "--clear-groups", program, "--cache", site.cache]
       let outcome = try await Program.run(try Program.tool("setpriv"), reader + ["characters", "--json"])
@@ -164,7 +164,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: home) }
     chmod(home, 0o755)
     let program = home + "/rosterctl"
-    try await copyRosterctl(to: program)
+    try await Stranger.copyRosterctl(to: program)
     try FileManager.default.createDirectory(atPath: home + "/.config/rosterd", withIntermediateDirectories: true)
     let file = home + "/.config/rosterd/rosterd.toml"
     let setpriv = try Program.tool("setpriv")
@@ -186,10 +186,4 @@ import Testing
     let option = try await ask("[cache\n", "characters", "--cache", "/nowhere/o.db")
     #expect(option.exit == 73 && option.error.contains("(/nowhere/o.db)") && !option.error.contains("note"))
   }
-}
-
-/// For users who may not enter the build's folder. Another program copies it: one that this process has open for writing is open in the programs
-/// that other tests start, and cannot be run then (execve(2), ETXTBSY).
-private func copyRosterctl(to path: String) async throws {
-  #expect(try await Program.run(try Program.tool("cp"), [try Program.built("rosterctl"), path]).exit == 0)
 }

@@ -73,7 +73,7 @@ import Testing
       let stranger = try Stranger.prefix()
       let folder = String(socket.dropLast("/status.sock".count))
       let copy = folder + "/rosterctl"
-      try FileManager.default.copyItem(atPath: try Program.built("rosterctl"), toPath: copy)
+      try await Stranger.copyRosterctl(to: copy)
       for path in [folder, copy] { chmod(path, 0o755) }
       chmod(socket, 0o600)
       for command in [["status"], ["watch"], ["events"], ["sync", "--wait"], ["wait", "--timeout", "5s"]] {
