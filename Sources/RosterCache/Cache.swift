@@ -154,7 +154,7 @@ package actor Cache {
   /// the sync's row, and P13 gives it 5 s.
   static let lockTimeout: Int32 = 2_000
   /// KiB for each file: memory that a sync of any length may use.
-  private static let pageCache = 4_000
+  static let pageCache = 2_000
   /// Bytes that a log may keep after a checkpoint.
   private static let logLimit = 4 << 20
 
