@@ -1,12 +1,3 @@
-/// The body is not what was expected of it: where, and what.
-package struct Malformed: Error, Equatable, CustomStringConvertible {
-  /// Bytes from the start of the body.
-  package var offset: Int
-  package var expected: String
-
-  package var description: String { "expected \(expected) at byte \(offset)" }
-}
-
 /// Reads JSON (RFC 8259) strictly, from the front, without building a tree: fields that have no column keep their bytes (P10),
 /// and a page costs a sixth of what JSONDecoder takes.
 struct JSONReader {
@@ -295,62 +286,6 @@ extension JSONReader {
   }
 
   private func unescaped(_ content: Range<Int>) throws(Malformed) -> String {
-    var units: [UInt8] = []
-    units.reserveCapacity(content.count)
-    var at = content.lowerBound
-    while at < content.upperBound {
-      if bytes[at] == UInt8(ascii: "\\") {
-        try appendEscape(at: &at, to: &units)
-      } else {
-        units.append(bytes[at])
-        at += 1
-      }
-    }
-    return String(decoding: units, as: UTF8.self)
-  }
-
-  private func appendEscape(at: inout Int, to units: inout [UInt8]) throws(Malformed) {
-    let letter = bytes[at + 1]
-    if letter == UInt8(ascii: "u") {
-      units.append(contentsOf: UTF8.encode(try scalar(at: &at)) ?? UTF8.encodedReplacementCharacter)
-      return
-    }
-    guard let byte = Self.escapes[letter] else { throw malformed("a known escape") }
-    units.append(byte)
-    at += 2
-  }
-
-  private static let escapes: [UInt8: UInt8] = [
-    UInt8(ascii: "\""): 0x22, UInt8(ascii: "\\"): 0x5C, UInt8(ascii: "/"): 0x2F, UInt8(ascii: "b"): 0x08,
-    UInt8(ascii: "f"): 0x0C, UInt8(ascii: "n"): 0x0A, UInt8(ascii: "r"): 0x0D, UInt8(ascii: "t"): 0x09,
-  ]
-
-  /// `\uXXXX`, a pair of surrogates taken together; U+FFFD for one alone, which no text can hold.
-  private func scalar(at: inout Int) throws(Malformed) -> Unicode.Scalar {
-    let first = try unit(at: at)
-    at += 6
-    if let scalar = Unicode.Scalar(first) { return scalar }
-    if UTF16.isLeadSurrogate(first), at + 1 < bytes.count, bytes[at] == UInt8(ascii: "\\"),
-      bytes[at + 1] == UInt8(ascii: "u")
-    {
-      let second = try unit(at: at)
-      if UTF16.isTrailSurrogate(second) {
-        at += 6
-        return UTF16.decode(UTF16.EncodedScalar([first, second]))
-      }
-    }
-    return "\u{FFFD}"
-  }
-
-  private func unit(at: Int) throws(Malformed) -> UInt16 {
-    guard at + 6 <= bytes.count else { throw malformed("four hexadecimal digits") }
-    var value: UInt16 = 0
-    for byte in bytes[at + 2..<at + 6] {
-      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
-        throw malformed("four hexadecimal digits")
-      }
-      value = value << 4 | UInt16(digit)
-    }
-    return value
+    try EscapedString(bytes: bytes, content: content).text()
   }
 }

@@ -1,0 +1,8 @@
+/// The body is not what was expected of it: where, and what.
+package struct Malformed: Error, Equatable, CustomStringConvertible {
+  /// Bytes from the start of the body.
+  package var offset: Int
+  package var expected: String
+
+  package var description: String { "expected \(expected) at byte \(offset)" }
+}
