@@ -28,6 +28,8 @@ struct Session: Sendable, Equatable {
   var began: [String: String]
   var access: IssuedToken?
   var refreshToken: Secret?
+  /// A request with this refresh token brought no answer: upstream may have rotated it (T5).
+  var isUnanswered = false
   var ending: Ending?
 }
 

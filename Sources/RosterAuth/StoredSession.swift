@@ -15,6 +15,8 @@ struct StoredSession: Codable {
   var obtainedAt: String?
   var expiresAt: String?
   var refreshToken: String?
+  /// nil: false.
+  var unanswered: Bool?
   var ended: Ended?
 
   struct Ended: Codable {
@@ -30,7 +32,7 @@ struct StoredSession: Codable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case version, flow, ended
+    case version, flow, unanswered, ended
     case clientID = "client_id"
     case baseOrigin = "base_origin"
     case tokenOrigin = "token_origin"
@@ -51,6 +53,7 @@ struct StoredSession: Codable {
     obtainedAt = session.access?.obtainedAt?.rfc3339
     expiresAt = session.access?.expiresAt?.rfc3339
     refreshToken = session.refreshToken?.reveal()
+    unanswered = session.isUnanswered ? true : nil
     ended = session.ending.map { Ended(at: $0.at.rfc3339, cause: $0.cause, file: $0.file, tried: $0.tried) }
   }
 
@@ -73,6 +76,7 @@ struct StoredSession: Codable {
     }
     return Session(
       binding: .init(flow: flow, clientID: clientID, baseOrigin: baseOrigin, tokenOrigin: tokenOrigin),
-      began: began, access: access, refreshToken: refreshToken.map { Secret($0) }, ending: ending)
+      began: began, access: access, refreshToken: refreshToken.map { Secret($0) },
+      isUnanswered: unanswered ?? false, ending: ending)
   }
 }

@@ -99,12 +99,20 @@ extension Failure {
 
   /// T4: the answer is kept in memory.
   static func unstored(_ error: any Error, _ path: String) -> Failure {
-    let cause = (error as? Failure).map { "cannot \($0.step) (\($0.subject)): \($0.cause)" } ?? "it cannot be encoded"
-    return store(
-      "store the new token", path, cause: cause,
+    store(
+      "store the new token", path, cause: storeCause(error),
       hint:
         "mend that; a running rosterd keeps the token in memory and stores it with the next sync, so do not restart it before; where it has ended, the token is lost, and the session may be"
     )
+  }
+
+  /// What would have been said of the session to the next process; its tokens are on disk as they were.
+  static func unkept(_ error: any Error, _ path: String) -> Failure {
+    store("note how the last token request ended", path, cause: storeCause(error))
+  }
+
+  private static func storeCause(_ error: any Error) -> String {
+    (error as? Failure).map { "cannot \($0.step) (\($0.subject)): \($0.cause)" } ?? "it cannot be encoded"
   }
 
   static func store(

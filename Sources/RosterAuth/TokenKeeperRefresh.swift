@@ -29,7 +29,8 @@ extension TokenKeeper {
     guard let grant = Grant(machine.settings.flow), case .refreshing(let number) = machine.phase else { return .ignore }
     var attempt = RefreshAttempt(
       settings: machine.settings, credentials: credentials, number: number,
-      usedRefreshToken: machine.session.refreshToken != nil, followsUnanswered: machine.unanswered, now: clock.now(),
+      usedRefreshToken: machine.session.refreshToken != nil, followsUnanswered: machine.session.isUnanswered,
+      now: clock.now(),
       random: random())
     let request = grant.request(attempt.settings, credentials, refreshToken: machine.session.refreshToken)
     do {
@@ -76,7 +77,7 @@ extension TokenKeeper {
     do {
       try await store.save(session)
     } catch {
-      logger.error("\(Failure.unstored(error, store.path))")
+      logger.error("\(Failure.unkept(error, store.path))")
     }
   }
 

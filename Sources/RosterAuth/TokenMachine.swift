@@ -17,8 +17,6 @@ struct TokenMachine: Sendable, Equatable {
   private(set) var waiters: [Waiter] = []
   /// The first of this session: what was sent with an older one says nothing about it.
   private var firstGeneration = 1
-  /// The last token request brought no answer: upstream may have rotated the refresh token (T5).
-  private(set) var unanswered = false
   /// Fails every request until the next sync.
   private(set) var barred: Failure?
   /// Replaces the session as soon as nothing is under way.
@@ -94,12 +92,13 @@ struct TokenMachine: Sendable, Equatable {
 
   mutating func refreshed(_ answer: GrantAnswer, now: Date) -> Action {
     guard case .refreshing = phase else { return .ignore }
-    unanswered = false
     if let next { return adopt(next, now: now) }
     var granted = session
+    granted.isUnanswered = false
     granted.access = answer.issued
     granted.refreshToken = answer.refreshToken ?? session.refreshToken
     phase = .storing(granted)
+    isUnkept = false
     return .store(granted)
   }
 
@@ -112,7 +111,10 @@ struct TokenMachine: Sendable, Equatable {
     }
     switch fault {
     case .passing(let failure, let delay, let answered):
-      unanswered = unanswered || !answered
+      if !answered, !session.isUnanswered {
+        session.isUnanswered = true
+        isUnkept = true
+      }
       if let delay, !isStopping {
         phase = .coolingDown(attempt: attempt)
         return .coolDown(delay)
@@ -311,7 +313,6 @@ extension TokenMachine {
     phase = .idle
     barred = nil
     missing = .absent
-    unanswered = false
     isUnproven = false
     earlyFailed = false
     isUnkept = false

@@ -91,6 +91,18 @@ struct TokenKeeperFailureTests {
     #expect(plain != nil && plain?.cause.contains(Failure.mayHaveRotated) == false)
   }
 
+  @Test("T5: a refusal says so too where it was an earlier process whose attempt brought no answer")
+  func rotatedUnseenBefore() async throws {
+    let bench = try Bench { $0.retry.maxRetries = 0 }
+    try await bench.keeper.syncBegins()
+    bench.endpoint.fail(.timeout)
+    _ = await failure { try await bench.keeper.current() }
+    #expect(await bench.keeper.drain())
+    let next = try Bench(folder: bench.folder)
+    try await next.keeper.syncBegins()
+    #expect(await refuse(next)?.cause.contains(Failure.mayHaveRotated) == true)
+  }
+
   @Test(
     "T6: refused or incomplete ends the session: every waiting request fails with the one 77, which names the file",
     arguments: [(400, "", "refused"), (401, "", "refused"), (403, "", "refused"), (200, "{}", "incomplete")])

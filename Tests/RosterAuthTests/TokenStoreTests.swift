@@ -46,6 +46,7 @@ struct TokenStoreTests {
     bare.access = nil
     bare.refreshToken = nil
     bare.ending = nil
+    bare.isUnanswered = true
     try await store.save(bare)
     #expect(try store.load() == bare)
   }
