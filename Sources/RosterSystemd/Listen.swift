@@ -6,16 +6,16 @@ package import RosterModel
 package enum Listen {
   /// The listening Unix stream socket that the service manager passed, close-on-exec; nil: none was passed.
   /// Takes LISTEN_FDS and its like out of the environment, so that a second call finds nothing.
-  /// Throws where something else was passed: to listen elsewhere than the unit says would hide the mistake.
+  /// Throws where something else was passed, or more: to listen elsewhere than the unit says would hide the mistake.
   package static func passedSocket() throws(Failure) -> CInt? {
     let count = sd_listen_fds(1)
     if count == 0 { return nil }
     guard count > 0 else { throw failure("\(String(cString: strerror(-count))) (LISTEN_FDS)") }
-    let passed = firstPassed..<firstPassed + count
-    guard let socket = passed.first(where: { sd_is_socket_unix($0, CInt(SOCK_STREAM.rawValue), 1, nil, 0) > 0 }) else {
-      throw failure("the service manager passed \(count) descriptors, none a listening Unix stream socket")
+    guard count == 1, sd_is_socket_unix(firstPassed, CInt(SOCK_STREAM.rawValue), 1, nil, 0) > 0 else {
+      let what = count == 1 ? "one that is no" : "\(count) descriptors, not one"
+      throw failure("the service manager passed \(what) listening Unix stream socket")
     }
-    return socket
+    return firstPassed
   }
 
   private static func failure(_ cause: String) -> Failure {

@@ -3,12 +3,15 @@ import RosterModel
 import RosterSystemd
 import Testing
 
-/// Runs with a descriptor where systemd passes its first one. What lies there, or is opened beside, may be the test library's: it comes back.
-private func passing<Value>(_ descriptor: CInt, _ body: () -> Value) -> Value {
-  let before = dup(3)
-  dup2(descriptor, 3)
-  defer { if before < 0 { close(3) } else { dup2(before, 3) } }
-  setenv("LISTEN_FDS", "1", 1)
+/// Runs with a descriptor where systemd passes its first ones. What lies there, or is opened beside, may be the test library's: it comes back.
+private func passing<Value>(_ descriptor: CInt, count: CInt = 1, _ body: () -> Value) -> Value {
+  let places = 3..<3 + count
+  let before = places.map { dup($0) }
+  for place in places { dup2(descriptor, place) }
+  defer {
+    for (place, kept) in zip(places, before) { if kept < 0 { close(place) } else { dup2(kept, place) } }
+  }
+  setenv("LISTEN_FDS", "\(count)", 1)
   setenv("LISTEN_PID", "\(getpid())", 1)
   return body()
 }
@@ -57,6 +60,18 @@ private func passedSocket() -> Passed {
       try #require(listen(other, 8) == 0)
       guard case .failure(let failure) = passing(other, passedSocket) else { return #expect(Bool(false)) }
       #expect(failure.exit == .cannotWrite)
+    }
+  }
+
+  @Test("S3: more than one passed socket is refused with 73, for only one would be served")
+  func tooMany() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+      try #require(withUnixAddress(folder.path + "/s") { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0)
+      guard case .failure(let failure) = passing(listener, count: 2, passedSocket) else { return #expect(Bool(false)) }
+      #expect(failure.exit == .cannotWrite && failure.cause.contains("2 descriptors"))
     }
   }
 }
