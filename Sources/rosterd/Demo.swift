@@ -44,8 +44,11 @@ struct Demo: Sendable {
         try await Daemon.run(configuration, logger: quiet, watching: { happened.yield($0) })
       }
       let events = await watch(stream, isShown)
-      // Nothing ended: the daemon could not start, and its failure is the demo's.
-      if events.last?.1.report == nil { try await group.next() }
+      guard let report = events.last?.1.report, report.outcome != .cancelled else {
+        // A daemon that could not start: its failure is the demo's.
+        try await group.next()
+        throw Failure(.cancelled, step: "run the demo", subject: socket, cause: "the daemon was told to stop")
+      }
       let answer = try await StatusClient(socket: socket).send("GET", "/v1/status")
       let status = try JSONDecoder().decode(DaemonStatus.self, from: Data(answer.body))
       group.cancelAll()
