@@ -47,6 +47,8 @@ package final class HTTPTransport: Sendable {
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.connections + 1
     // Errors of a connection arrive at once and as they are; P11 decides what follows.
     configuration.connectionPool.retryConnectionEstablishment = false
+    // Nobody reads spans here; those of the no-op tracer take 5% of a request's time.
+    configuration.tracing.tracer = nil
     let pins = Pins(settings.pins)
     configuration.http1_1ConnectionDebugInitializer = { channel in
       pins.check(channel).flatMapThrowing { try Self.watchEnd(of: channel) }
