@@ -106,6 +106,15 @@ import Testing
     }
   }
 
+  @Test("73: a status socket that cannot be made; what was opened before it is closed")
+  func noSocket() async throws {
+    try await withSite(.pages(1)) { site in
+      let outcome = try await site.rosterd("run", with: ["ROSTERD_STATUS_SOCKET": "/dev/null/status.sock"])
+      #expect(outcome.exit == 73 && outcome.error.contains("/dev/null"), "\(outcome.error)")
+      #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
+    }
+  }
+
   @Test("73: a file that rosterd did not make is left as it is, down to its mode, however often it is tried")
   func foreign() async throws {
     try await withSite(.pages(1)) { site in
@@ -139,6 +148,22 @@ import Testing
   func usage(arguments: [String]) async throws {
     let outcome = try await Program.run(try Program.built("rosterd"), arguments)
     #expect(outcome.exit == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
+  }
+
+  @Test("78: a FIFO as the configuration or a credential is refused, not waited for")
+  func pipe() async throws {
+    try await withSite(.pages(1, tokens: .init(flow: .oauth2Refresh))) { site in
+      let configuration = "\(site.folder)/pipe.toml"
+      let credential = "\(site.folder)/refresh_token"
+      unlink(credential)
+      for path in [configuration, credential] { try #require(mkfifo(path, 0o600) == 0) }
+      for arguments in [["check", "--config", configuration], ["sync"]] {
+        let outcome = try await Program.run(
+          try Program.built("rosterd"), arguments, environment: site.settings)
+        #expect(outcome.exit == 78, "\(outcome.error)")
+        #expect(outcome.error.contains(arguments.count == 1 ? credential : configuration), "\(outcome.error)")
+      }
+    }
   }
 
   @Test("78: a flow whose credential is nowhere")

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import RosterModel
 import RosterSimulator
 import Testing
@@ -80,6 +81,39 @@ import Testing
       #expect(try await site.snapshot() == before)
       let row = try await site.rows("SELECT outcome, exit, error FROM syncs WHERE id = \(report.id)")
       #expect(row == [["failed", "65", report.error ?? ""]])
+    }
+  }
+
+  @Test(
+    "P3, P4: SIGTERM, Ctrl-C and a terminal that hangs up cancel `rosterd sync` (1); the next one takes over what it had",
+    arguments: [SIGTERM, SIGINT, SIGHUP])
+  func cancelled(signal: Int32) async throws {
+    try await withSite(.pages(3)) { site in
+      site.upstream.hold(.page(3))
+      let sync = try site.start("sync")
+      try await site.upstream.waitFor { $0.held == 1 }
+      sync.signal(signal)
+      #expect(try await sync.end().exit == 1)
+      #expect(try await site.rows("SELECT outcome FROM syncs") == [["cancelled"]])
+      site.upstream.release()
+      let next = try await site.sync()
+      #expect(next.outcome == .published && next.resumed >= 1)
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test("Under nohup `rosterd sync` goes on when the terminal hangs up")
+  func nohup() async throws {
+    try await withSite(.pages(3)) { site in
+      site.upstream.hold(.page(3))
+      let script = "trap '' HUP; exec \"$0\" sync"
+      let sync = try Program(
+        try Program.tool("sh"), ["-c", script, try Program.built("rosterd")], environment: site.settings)
+      try await site.upstream.waitFor { $0.held == 1 }
+      sync.signal(SIGHUP)
+      site.upstream.release()
+      #expect(try await sync.end().exit == 0)
+      try await site.expectUpstream()
     }
   }
 

@@ -249,7 +249,7 @@ struct TokenKeeperFailureTests {
     _ = await bench.keeper.endSession(status: 403, generation: 0)
     #expect(bench.status?.state == .valid)
     let failure = await bench.keeper.endSession(status: 403, generation: token.generation)
-    #expect(failure.exit == .refused && failure.cause.contains("403"))
+    #expect(failure.exit == .refused && failure.cause.contains("403, which auth.logout_status names"))
     #expect(bench.status?.state == .unauthorized)
     #expect(await bench.keeper.drain())
     #expect(bench.stored?.ended != nil && bench.stored?.refreshToken == "r1")

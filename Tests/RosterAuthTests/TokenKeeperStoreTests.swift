@@ -72,6 +72,18 @@ struct TokenKeeperStoreTests {
     #expect(bench.stored?.refreshToken == "r1")
   }
 
+  @Test("T4: a shutdown that cannot store it either says that the token is lost")
+  func lostAtShutdown() async throws {
+    let lines = Recorder<String>()
+    let bench = try Bench(lines: lines)
+    try await bench.keeper.syncBegins()
+    try breakStore(bench)
+    bench.endpoint.grant("a1", refresh: "r1")
+    _ = await failure { try await bench.keeper.current() }
+    #expect(await bench.keeper.drain())
+    #expect(lines.all.contains { $0.contains("it is lost") && $0.contains("refresh_token") })
+  }
+
   @Test("T7: a cancelled request does not cancel the refresh; its answer is stored and used")
   func notCancelled() async throws {
     let bench = try Bench()
@@ -104,7 +116,8 @@ struct TokenKeeperStoreTests {
 
   @Test("T7: a shutdown that cannot wait longer says so, and starts no further attempt")
   func drainTimesOut() async throws {
-    let bench = try Bench()
+    let lines = Recorder<String>()
+    let bench = try Bench(lines: lines)
     try await bench.keeper.syncBegins()
     let request = bench.requests(1)[0]
     await bench.endpoint.arrived(1)
@@ -112,6 +125,7 @@ struct TokenKeeperStoreTests {
     let drained = Task { await keeper.drain() }
     drained.cancel()
     #expect(await drained.value == false)
+    #expect(lines.all.contains { $0.contains(Failure.mayHaveRotated) })
     #expect(!bench.endpoint.sawCancellation)
     bench.endpoint.answer(503)
     let failure = await failure { try await request.value }
