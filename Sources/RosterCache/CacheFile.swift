@@ -74,7 +74,10 @@ package enum CacheFile {
   static func create(_ path: String) throws {
     let making = path + ".new"
     try remove(making)
-    do { try make(making) } catch {
+    do {
+      try make(making)
+      try flush(making, path)
+    } catch {
       // Half a file would take the room that may be what is lacking.
       try? remove(making)
       throw error
@@ -89,7 +92,9 @@ package enum CacheFile {
     try touch(path, mode)
     let database = try Database(path: path, access: .writer)
     defer { database.close() }
-    try database.execute("PRAGMA application_id = \(Schema.applicationID); PRAGMA journal_mode = WAL")
+    // One flush at the end does: nobody knows its name yet.
+    try database.execute(
+      "PRAGMA synchronous = OFF; PRAGMA application_id = \(Schema.applicationID); PRAGMA journal_mode = WAL")
     try Schema.migrate(database)
     _ = try database.checkpoint(.truncate)
   }
@@ -141,8 +146,8 @@ package enum CacheFile {
   }
 
   /// A name is only as durable as its folder.
-  private static func flush(_ folder: String, _ path: String) throws {
-    let handle = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  private static func flush(_ part: String, _ path: String) throws {
+    let handle = Glibc.open(part, O_RDONLY | O_CLOEXEC)
     guard handle >= 0 else { throw refusal(path, reason()) }
     defer { close(handle) }
     guard fsync(handle) == 0 else { throw refusal(path, reason()) }
