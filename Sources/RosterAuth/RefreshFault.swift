@@ -51,7 +51,8 @@ struct RefreshAttempt: Sendable {
       case .connection, .tls, .timeout, .truncated, .malformed, .tooLarge: false
       }
     let failure = Failure.exhausted(
-      reason, attempts: number, retryAfter: retryAfter, unanswered: followsUnanswered || !answered, settings)
+      reason, attempts: number, retryAfter: retryAfter,
+      unanswered: usedRefreshToken && (followsUnanswered || !answered), settings)
     let delay = settings.retry.delay(afterAttempt: number, retryAfter: retryAfter, random: random)
     return RefreshFault(
       fault: .passing(failure, delay: delay, answered: answered), label: "passing", failure: failure)
@@ -70,7 +71,7 @@ struct RefreshAttempt: Sendable {
   private func incomplete(_ field: String) -> RefreshFault {
     let ending = ending(
       "upstream granted it, but \(field) is missing in the answer or cannot be sent in a header",
-      settings.flow == .oauth2ClientCredentials ? .clientSecret : .refreshToken)
+      settings.credential)
     return RefreshFault(fault: .incomplete(ending), label: "incomplete", failure: .ended(ending, settings))
   }
 

@@ -89,9 +89,10 @@ extension Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
       cause: "a page request was answered \(status), which auth.logout_status names",
-      hint:
-        "\(settings.mend(CredentialFile.refreshToken.rawValue)); if the fault was upstream's: rosterctl sync --retry-session"
-    )
+      hint: settings.flow == .none
+        ? "set auth.flow"
+        : settings.mend(settings.credential.rawValue)
+          + (settings.flow.refreshes ? "; if the fault was upstream's: rosterctl sync --retry-session" : ""))
   }
 
   static let stopping = Failure(
@@ -123,6 +124,15 @@ extension Failure {
 }
 
 extension TokenSettings {
+  /// The file that starts a new session, or is the token.
+  var credential: CredentialFile {
+    switch flow {
+    case .static: .accessToken
+    case .oauth2ClientCredentials: .clientSecret
+    case .none, .oauth2Refresh, .authenticateForm, .bearerRefresh: .refreshToken
+    }
+  }
+
   func path(_ file: String) -> String {
     credentialsDirectory.isEmpty ? file : "\(credentialsDirectory)/\(file)"
   }

@@ -139,7 +139,7 @@ package actor TokenKeeper {
   package func endSession(status code: Int, generation: Int?) -> Failure {
     let failure = Failure.loggedOut(code, machine.settings)
     let ending = Session.Ending(
-      at: clock.now(), cause: failure.cause, file: CredentialFile.refreshToken.rawValue,
+      at: clock.now(), cause: failure.cause, file: machine.settings.credential.rawValue,
       tried: Session.tried(machine.settings, credentials))
     cutShort { $0.loggedOut(generation, ending) }
     note(machine.failure ?? failure)
@@ -198,15 +198,19 @@ package actor TokenKeeper {
       }
       if machine.isUnstored {
         logger.error(
-          "stopped with a new token that could not be stored: it is lost, and the session may be; \(machine.settings.mend(CredentialFile.refreshToken.rawValue))"
+          "stopped with a new token that could not be stored: it is lost, and the session may be; \(machine.settings.mend(machine.settings.credential.rawValue))"
         )
       }
       return true
     } catch {
       logger.warning("stopped before the token request was answered and stored; \(Failure.mayHaveRotated)")
+      if let session = machine.abandoned() { await keep(session) }
       return false
     }
   }
+
+  /// Whether a token request, or what follows from it, is under way: it outlives the sync that wanted it (T7).
+  package var isBusy: Bool { work != nil }
 
   // MARK: Work
 

@@ -73,7 +73,7 @@ extension TokenKeeper {
   }
 
   /// Its loss costs one request after a restart, no token.
-  private func keep(_ session: Session) async {
+  func keep(_ session: Session) async {
     do {
       try await store.save(session)
     } catch {

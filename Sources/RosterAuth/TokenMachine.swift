@@ -111,7 +111,7 @@ struct TokenMachine: Sendable, Equatable {
     }
     switch fault {
     case .passing(let failure, let delay, let answered):
-      if !answered, !session.isUnanswered {
+      if !answered, session.refreshToken != nil, !session.isUnanswered {
         session.isUnanswered = true
         isUnkept = true
       }
@@ -134,6 +134,14 @@ struct TokenMachine: Sendable, Equatable {
       barred = failure
       return settled(.failure(failure))
     }
+  }
+
+  /// The process ends before the answer (T7). Returns what the next one should know.
+  mutating func abandoned() -> Session? {
+    guard case .refreshing = phase, session.refreshToken != nil, !session.isUnanswered || isUnkept else { return nil }
+    session.isUnanswered = true
+    isUnkept = false
+    return session
   }
 
   mutating func due() -> Action {

@@ -12,6 +12,7 @@ extension Interceptor {
       guard request.url.hasPrefix(below) || Origin(url: request.url) == home else { return try await next(request) }
       var token = try await final { try await keeper.current() }
       var isFresh = false
+      var wasLate = false
       while true {
         let response = try await next(request.authorized(by: token))
         if logout.contains(response.status) {
@@ -23,6 +24,9 @@ extension Interceptor {
         }
         if isFresh { throw await keeper.refusedAgain(token?.generation) }
         (token, isFresh) = try await final { [token] in try await keeper.rejected(token?.generation) }
+        // Late once more: the token that has become current meanwhile counts as fresh, or there would be no end.
+        if wasLate { isFresh = true }
+        wasLate = !isFresh
       }
     }
   }

@@ -240,6 +240,30 @@ struct TokenKeeperFailureTests {
     #expect(bench.stored?.refreshToken == nil)
   }
 
+  @Test("T5: where no refresh token was sent, none can have been rotated")
+  func nothingRotated() async throws {
+    let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
+    let bench = try Bench(.oauth2ClientCredentials, client) { $0.retry.maxRetries = 0 }
+    try await bench.keeper.syncBegins()
+    bench.endpoint.fail(.timeout)
+    let failure = await failure { try await bench.keeper.current() }
+    #expect(failure != nil && failure?.cause.contains(Failure.mayHaveRotated) == false)
+    #expect(await bench.keeper.drain())
+    #expect(bench.stored == nil)
+  }
+
+  @Test(
+    "T6: auth.logout_status names what the flow is mended with",
+    arguments: [
+      (Flow.none, "set auth.flow"), (.static, "access_token"), (.oauth2ClientCredentials, "client_secret"),
+      (.bearerRefresh, "refresh_token"),
+    ])
+  func logoutHint(flow: Flow, mend: String) {
+    let hint = Failure.loggedOut(403, .sample(flow)).hint
+    #expect(hint?.contains(mend) == true)
+    #expect(hint?.contains("--retry-session") == flow.refreshes)
+  }
+
   @Test("auth.logout_status ends the session at once, but not for a token from before it")
   func logout() async throws {
     let bench = try Bench()

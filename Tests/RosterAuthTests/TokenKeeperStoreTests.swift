@@ -92,11 +92,13 @@ struct TokenKeeperStoreTests {
     await bench.endpoint.arrived(1)
     request.cancel()
     _ = try? await request.value
+    #expect(await bench.keeper.isBusy)
     bench.endpoint.grant("a1", refresh: "r1")
     await bench.events.wait(for: .tokenRefreshed)
     #expect(!bench.endpoint.sawCancellation)
     #expect(bench.stored?.refreshToken == "r1")
     let token = try await bench.keeper.current()
+    #expect(await !bench.keeper.isBusy)
     #expect(token?.access == Secret("a1"))
   }
 
@@ -126,6 +128,7 @@ struct TokenKeeperStoreTests {
     drained.cancel()
     #expect(await drained.value == false)
     #expect(lines.all.contains { $0.contains(Failure.mayHaveRotated) })
+    #expect(bench.stored?.unanswered == true)
     #expect(!bench.endpoint.sawCancellation)
     bench.endpoint.answer(503)
     let failure = await failure { try await request.value }
