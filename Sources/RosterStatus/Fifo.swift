@@ -12,6 +12,11 @@ struct Fifo<Element> {
     items.append(element)
   }
 
+  mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+    items = elements.filter { !isUnwanted($0) }
+    head = 0
+  }
+
   mutating func popFirst() -> Element? {
     guard let first else { return nil }
     head += 1

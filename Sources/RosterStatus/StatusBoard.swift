@@ -88,7 +88,7 @@ package final class StatusBoard: Sendable {
   }
 
   package func nextSync(at date: Date?) {
-    change { $0.next = date }
+    change { if $0.current == nil { $0.next = date } }
   }
 
   package func cache(_ facts: CacheFacts) {
@@ -97,15 +97,6 @@ package final class StatusBoard: Sendable {
 
   package func token(_ token: TokenStatus) {
     change { $0.token = token }
-  }
-
-  package func config(_ config: DaemonStatus.Config) {
-    change { $0.config = config }
-  }
-
-  /// From now on the state is `stopping`. The event is the caller's to report.
-  package func stopping() {
-    change { $0.stopping = true }
   }
 
   private func change(_ body: (inout State) -> Void) {

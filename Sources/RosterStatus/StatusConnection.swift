@@ -201,7 +201,7 @@ extension StatusConnection {
   }
 
   private func wait(for answer: @escaping @Sendable () async -> Response, to request: StatusRequest) {
-    connections.startWork { self.work(on: answer, to: request) }
+    connections.startWork(for: self) { self.work(on: answer, to: request) }
   }
 
   private func work(on answer: @escaping @Sendable () async -> Response, to request: StatusRequest) {

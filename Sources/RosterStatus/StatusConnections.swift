@@ -16,7 +16,7 @@ final class StatusConnections {
   private let limit: Int
   private var unsent = 0
   private var working = 0
-  private var work = Fifo<() -> Void>()
+  private var work = Fifo<(connection: StatusConnection, start: () -> Void)>()
   private var sliceEnd = NIODeadline.uptimeNanoseconds(0)
   private var waiting = Fifo<StatusConnection>()
   private var isTurnDue = false
@@ -36,6 +36,7 @@ final class StatusConnections {
 
   func remove(_ connection: StatusConnection) {
     open[ObjectIdentifier(connection)] = nil
+    work.removeAll { $0.connection === connection }
     if open.isEmpty { drained?.succeed() }
   }
 
@@ -48,14 +49,14 @@ final class StatusConnections {
   }
 
   /// Calls `start` when an answer may be made; `workEnded` must follow.
-  func startWork(_ start: @escaping () -> Void) {
-    if working == Self.mostWork { return work.append(start) }
+  func startWork(for connection: StatusConnection, _ start: @escaping () -> Void) {
+    if working == Self.mostWork { return work.append((connection, start)) }
     working += 1
     start()
   }
 
   func workEnded() {
-    if let next = work.popFirst() { next() } else { working -= 1 }
+    if let next = work.popFirst() { next.start() } else { working -= 1 }
   }
 
   /// So much of it left, or is given up.

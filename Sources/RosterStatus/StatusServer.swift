@@ -87,6 +87,12 @@ package final class StatusServer: Sendable {
     try? await stopped.group.shutdownGracefully()
   }
 
+  /// For the socket that this server has made; a passed one is its unit's. Returns false, with errno, where it cannot be set.
+  package func setMode(_ mode: UInt16) -> Bool {
+    guard case .path(let path, _) = place else { return true }
+    return chmod(path, mode_t(mode)) == 0
+  }
+
   private var pathName: String {
     switch place {
     case .path(let path, _): path

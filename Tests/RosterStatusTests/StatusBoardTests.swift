@@ -140,11 +140,19 @@ import Testing
     #expect(board.status().config.loadedAt == clock.now.rfc3339)
   }
 
+  @Test("Status: while a sync runs there is no next one, whatever a reload says")
+  func nextWhileSyncing() {
+    let board = makeBoard()
+    board.syncBegan(SyncReport(id: 1, startedAt: "2026-01-01T00:00:00.000Z"), tally: Tally())
+    board.nextSync(at: Date())
+    #expect(board.status().sync.nextAt == nil)
+  }
+
   @Test("S4: each change is told, and a slow reader of changes is told once")
   func changes() async {
     let board = makeBoard()
     for _ in 0..<100 { board.report(Event(.pageFetched)) }
-    board.stopping()
+    board.report(Event(.daemonStopping))
     var told = board.changes.makeAsyncIterator()
     #expect(await told.next() != nil)
     #expect(board.message.hasPrefix("stopping"))
