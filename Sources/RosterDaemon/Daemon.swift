@@ -14,10 +14,10 @@ import UnixSignals
 package struct Daemon: Sendable {
   let instance: Instance
   let loop: SyncLoop
-  private let server: StatusServer
+  let server: StatusServer
   let notify: Notify
   let schedule: LiveSchedule
-  let level: LogLevel
+  let log: LogSettings
   let reread: Reread?
   private let pulse = Pulse()
 
@@ -29,16 +29,19 @@ package struct Daemon: Sendable {
   ///   - reread: what SIGHUP does; nil: it is ignored.
   ///   - watching: is told everything that happens.
   package static func run(
-    _ configuration: Configuration, clock: WallClock = .system, logger: Logger, level: LogLevel = LogLevel(.info),
+    _ configuration: Configuration, clock: WallClock = .system, logger: Logger,
+    log: LogSettings = LogSettings(level: .info),
     reread: Reread? = nil, watching: @escaping Report = { _ in }
   ) async throws {
     let notify = Notify()
     // The group catches the signals before it runs this: one that comes while the cache is opened is a stop like any other.
     let lifetime = Lifetime(clock: clock, logger: logger) {
       let hangups = await UnixSignalsSequence(trapping: .sighup)
-      let instance = try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
+      let instance = try await patiently(notify, clock) {
+        try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
+      }
       do {
-        let daemon = try Daemon(instance, notify: notify, level: level, reread: reread)
+        let daemon = try Daemon(instance, notify: notify, log: log, reread: reread)
         try await daemon.server.start()
         await daemon.work(hangups)
         await daemon.stop()
@@ -57,10 +60,26 @@ package struct Daemon: Sendable {
     }
   }
 
-  private init(_ instance: Instance, notify: Notify, level: LogLevel, reread: Reread?) throws {
+  /// A log of gigabytes may have to be read back before the cache is open: systemd is to wait as long as that goes on (S4).
+  private static func patiently(
+    _ notify: Notify, _ clock: WallClock, _ open: @escaping @Sendable () async throws -> Instance
+  ) async throws -> Instance {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        while (try? await clock.sleep(startSign)) != nil { notify.extendTimeout(by: startSign * 3) }
+      }
+      defer { group.cancelAll() }
+      return try await open()
+    }
+  }
+
+  /// Well within any TimeoutStartSec=.
+  private static let startSign = Duration.seconds(10)
+
+  private init(_ instance: Instance, notify: Notify, log: LogSettings, reread: Reread?) throws {
     self.instance = instance
     self.notify = notify
-    self.level = level
+    self.log = log
     self.reread = reread
     let schedule = LiveSchedule(Schedule(.init(instance.live.configuration)))
     self.schedule = schedule

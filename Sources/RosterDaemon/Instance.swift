@@ -17,7 +17,7 @@ struct Instance: Sendable {
   let clock: WallClock
   let logger: Logger
 
-  private let locks: [Ownership]
+  private let locks: Locks
   private let hold: Hold
   private let syncEnds = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -33,7 +33,9 @@ struct Instance: Sendable {
     // Before its lock file is made: that one tells a damaged cache of ours from a file of somebody else.
     let path = try CacheFile.resolve(configuration.cache.path)
     let standing = try CacheFile.inspect(path)
-    let locks = try lock(path, configuration)
+    try makeFolder(of: path, mode: cacheFolderMode)
+    let locks = Locks(try Ownership(of: path))
+    try locks.ownTokenStore(configuration)
     warnOfNetwork(path, logger)
     let cache = try await Cache.open(
       path: path, upstream: configuration.upstream.baseURL, standing: standing, now: clock.now(),
@@ -56,7 +58,7 @@ struct Instance: Sendable {
         live: live, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger, locks: locks,
         hold: hold)
     } catch {
-      try await live.close()
+      try? await live.close()
       await cache.close()
       throw error
     }
@@ -64,16 +66,6 @@ struct Instance: Sendable {
 
   /// Others need to pass through to read the cache (section 5).
   private static let cacheFolderMode: mode_t = 0o755
-
-  private static func lock(_ path: String, _ configuration: Configuration) throws -> [Ownership] {
-    try makeFolder(of: path, mode: cacheFolderMode)
-    var locks = [try Ownership(of: path)]
-    if configuration.auth.flow.refreshes {
-      try makeFolder(of: configuration.auth.tokenStore, mode: 0o700)
-      locks.append(try Ownership(of: configuration.auth.tokenStore))
-    }
-    return locks
-  }
 
   private static func warnOfNetwork(_ path: String, _ logger: Logger) {
     guard let type = NetworkFileSystem.type(of: path) else { return }
@@ -90,6 +82,12 @@ struct Instance: Sendable {
       cachePath: path,
       config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
       clock: clock, cache: .init(facts), last: facts.last)
+  }
+
+  /// The session for other settings, as `TokenKeeper.reload`; a flow that needs the token store owns it first (P14).
+  func reload(_ configuration: Configuration) async throws {
+    try locks.ownTokenStore(configuration)
+    try await keeper.reload(TokenSettings(configuration))
   }
 
   /// After an unclean stop: reads the whole cache, and makes it anew where it is damaged.
@@ -143,7 +141,7 @@ struct Instance: Sendable {
   func close() async {
     do { try await live.close() } catch { logger.warning("closing connections: \(error)") }
     await cache.close()
-    for lock in locks { lock.release() }
+    locks.release()
   }
 
   /// One sync, ready to run. `begun` and `ended` tell whoever watches it.
@@ -175,7 +173,7 @@ extension Instance {
       begin: { date in
         // Somebody may have removed the folder: whoever makes it again must find the lock in it.
         try makeFolder(of: cache.path, mode: Self.cacheFolderMode)
-        for lock in self.locks { try lock.renew() }
+        try self.locks.renew()
         return try await cache.begin(at: date)
       },
       begun: { report, tally in
@@ -201,7 +199,7 @@ extension Instance {
         case .drifted(let why): return why
         }
       },
-      discard: { try await cache.discard(validators: true) },
+      discard: { try await cache.discard(validators: $0) },
       compare: { try await cache.compare(pages: $0) },
       ask: { try await self.askForMissing(upstream, $0, $1) },
       publish: { report, pages, removal in
@@ -253,11 +251,17 @@ extension Instance {
   /// Ids in one request (P8).
   private static let mostIDs = 50
 
+  /// Not under a token request (T7): then the end of another sync does it.
+  private func closeRetired() async {
+    if await keeper.isBusy { return }
+    do { try await live.closeRetired() } catch { logger.warning("closing connections: \(error)") }
+  }
+
   private func finish(_ report: SyncReport, next: Date?) async {
     // What cannot be read now is still there for whoever can: the status keeps what it knows.
     var facts: RosterStatus.CacheFacts?
     do { facts = .init(try await cache.facts()) } catch { logger.error("cannot read the cache: \(error)") }
-    do { try await live.closeRetired() } catch { logger.warning("closing connections: \(error)") }
+    await closeRetired()
     reporter.ended(report, cache: facts, next: next)
   }
 }

@@ -33,7 +33,7 @@ final class Live: Sendable {
     }
   }
 
-  /// Closes the connections of what was replaced; no sync runs.
+  /// Closes the connections of what was replaced; neither a sync nor a token request is under way.
   func closeRetired() async throws {
     let retired = state.withLock { state in
       defer { state.retired = [] }

@@ -28,7 +28,7 @@ extension Daemon {
       let next = try read.replacing(running)
       let settings = try HTTPTransport.Settings(next)
       let hadEnded = instance.board.status().token.state == .unauthorized
-      try await instance.keeper.reload(TokenSettings(next))
+      try await instance.reload(next)
       await apply(next, settings, instead: running)
       // T6: whoever mended the credential is told at once whether that was it.
       if hadEnded, instance.board.status().token.state != .unauthorized { await syncNow() }
@@ -46,8 +46,12 @@ extension Daemon {
     _ next: Configuration, _ settings: HTTPTransport.Settings, instead running: Configuration
   ) async {
     instance.live.replace(next, settings)
-    level.current = next.log.level
-    if next.status.socketMode != running.status.socketMode { chmod(next.status.socket, mode_t(next.status.socketMode)) }
+    log.level = next.log.level
+    log.format = next.log.format
+    if next.status.socketMode != running.status.socketMode, !server.setMode(next.status.socketMode) {
+      instance.logger.warning(
+        "the status socket keeps its mode: \(SystemError.last.text)", metadata: ["path": "\(next.status.socket)"])
+    }
     guard Schedule.Settings(next) != Schedule.Settings(running), let due = schedule.replace(.init(next)) else { return }
     await loop.reschedule(to: due)
     instance.board.nextSync(at: due)

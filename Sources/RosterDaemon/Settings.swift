@@ -1,4 +1,3 @@
-package import Logging
 import RosterAuth
 import RosterFetch
 import RosterModel
@@ -8,10 +7,7 @@ package import RosterSystemd
 // What each part takes of the configuration.
 
 extension Configuration {
-  /// - Parameter level: what a reload changes; nil: nothing will.
-  package func logger(level: LogLevel? = nil) -> Logger {
-    rosterLog(format: log.format, level: level ?? LogLevel(log.level))
-  }
+  package var logSettings: LogSettings { LogSettings(level: log.level, format: log.format) }
 }
 
 extension HTTPTransport.Settings {

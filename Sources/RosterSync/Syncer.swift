@@ -20,8 +20,8 @@ package actor Syncer {
     package var discover: @Sendable (SyncReport, Tally) async throws -> Announced
     /// Pulls the others; tells what does not fit together, if anything.
     package var pull: @Sendable (Announced, SyncReport, Tally) async throws -> String?
-    /// Drops what was pulled and every validator (P7, P8).
-    package var discard: @Sendable () async throws -> Void
+    /// Drops what was pulled (P8); `validators`: with those of published pages too, so that all are pulled whole (P7).
+    package var discard: @Sendable (_ validators: Bool) async throws -> Void
     package var compare: @Sendable (_ pages: Int) async throws -> Comparison
     /// Asks for every missing id and stages what upstream still has (P8); returns how many records could not be stored.
     package var ask: @Sendable (SyncReport, Tally) async throws -> Int
@@ -39,7 +39,7 @@ package actor Syncer {
       prepare: @escaping @Sendable () async throws -> Void,
       discover: @escaping @Sendable (SyncReport, Tally) async throws -> Announced,
       pull: @escaping @Sendable (Announced, SyncReport, Tally) async throws -> String?,
-      discard: @escaping @Sendable () async throws -> Void,
+      discard: @escaping @Sendable (_ validators: Bool) async throws -> Void,
       compare: @escaping @Sendable (_ pages: Int) async throws -> Comparison,
       ask: @escaping @Sendable (SyncReport, Tally) async throws -> Int,
       publish: @escaping @Sendable (SyncReport, _ pages: Int, Removal) async throws -> SyncReport,
@@ -142,7 +142,7 @@ package actor Syncer {
 
   private func again(_ reason: String, _ report: SyncReport) async throws {
     logger.notice("pulling again: \(reason)", metadata: ["sync": "\(report.id)"])
-    try await steps.discard()
+    try await steps.discard(true)
   }
 
   private func ask(_ report: SyncReport, _ tally: Tally) async throws -> Removal {
@@ -173,7 +173,8 @@ package actor Syncer {
     report.finishedAt = clock.now().rfc3339
     report.end(with: error)
     if machine.isGuarded || (error as? Failure)?.exit == .badAnswer && machine.state == .ended {
-      await attempt("drop what was pulled") { try await steps.discard() }
+      // What a guarded sync found is whole: the validators of published pages still hold.
+      await attempt("drop what was pulled") { try await steps.discard(!machine.isGuarded) }
     }
     if isStored { await attempt("write the sync's end") { [report] in try await steps.end(report) } }
     machine.ended()

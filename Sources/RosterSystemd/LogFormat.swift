@@ -17,51 +17,76 @@ package enum LogFormat: String, Sendable, CaseIterable {
   }
 }
 
-/// `log.level`, shared by all copies of a logger so that a reload changes it for all.
-package final class LogLevel: Sendable {
-  private let level: Mutex<Logger.Level>
+/// `log.level` and `log.format`, shared by all copies of a logger so that a reload changes them for all.
+package final class LogSettings: Sendable {
+  private struct State {
+    var level: Logger.Level
+    var format: LogFormat
+    var write: @Sendable (LogRecord) -> Void
+  }
 
-  package init(_ level: Logger.Level) { self.level = Mutex(level) }
+  private let state: Mutex<State>
 
-  package var current: Logger.Level {
-    get { level.withLock { $0 } }
-    set { level.withLock { $0 = newValue } }
+  package init(level: Logger.Level, format: LogFormat = .auto) {
+    state = Mutex(State(level: level, format: format, write: Self.writer(format)))
+  }
+
+  package var level: Logger.Level {
+    get { state.withLock { $0.level } }
+    set { state.withLock { $0.level = newValue } }
+  }
+
+  package var format: LogFormat {
+    get { state.withLock { $0.format } }
+    set {
+      state.withLock { state in
+        guard newValue != state.format else { return }
+        state.format = newValue
+        state.write = Self.writer(newValue)
+      }
+    }
+  }
+
+  fileprivate func write(_ record: LogRecord) {
+    let write = state.withLock { $0.write }
+    write(record)
+  }
+
+  private static func writer(_ format: LogFormat) -> @Sendable (LogRecord) -> Void {
+    let journalStream = ProcessInfo.processInfo.environment["JOURNAL_STREAM"]
+    switch format.resolved(journalStream: journalStream, journalRuns: Journal.isRunning) {
+    case .journald: return { Journal.send(Journal.fields($0)) }
+    case .json:
+      let stderr = LineWriter(STDERR_FILENO)
+      return { stderr.write($0.json) }
+    case .text, .auto:
+      let stderr = LineWriter(STDERR_FILENO)
+      return { stderr.write($0.text) }
+    }
   }
 }
 
-/// The daemon's log: to the journal with fields, else lines on stderr (S5). It never waits long for its reader; what cannot be written is dropped and counted.
-package func rosterLog(format: LogFormat, level: LogLevel) -> Logger {
-  let journalStream = ProcessInfo.processInfo.environment["JOURNAL_STREAM"]
-  let write: @Sendable (LogRecord) -> Void
-  switch format.resolved(journalStream: journalStream, journalRuns: Journal.isRunning) {
-  case .journald:
-    write = { Journal.send(Journal.fields($0)) }
-  case .json:
-    let stderr = LineWriter(STDERR_FILENO)
-    write = { stderr.write($0.json) }
-  case .text, .auto:
-    let stderr = LineWriter(STDERR_FILENO)
-    write = { stderr.write($0.text) }
-  }
-  return Logger(label: "rosterd") { _ in RecordHandler(level: level, write: write) }
+/// The daemon's log: to the journal with fields, else lines on stderr (S5), where what cannot be written soon is dropped and counted.
+package func rosterLog(_ settings: LogSettings) -> Logger {
+  Logger(label: "rosterd") { _ in RecordHandler(settings, write: settings.write) }
 }
 
 /// Turns swift-log's events into records.
 struct RecordHandler: LogHandler {
-  let level: LogLevel
+  let settings: LogSettings
   let write: @Sendable (LogRecord) -> Void
   var metadata: Logger.Metadata = [:]
   var metadataProvider: Logger.MetadataProvider?
   private var own: Logger.Level?
 
-  init(level: LogLevel, write: @escaping @Sendable (LogRecord) -> Void) {
-    self.level = level
+  init(_ settings: LogSettings, write: @escaping @Sendable (LogRecord) -> Void) {
+    self.settings = settings
     self.write = write
   }
 
   /// A logger that sets its own level keeps it.
   var logLevel: Logger.Level {
-    get { own ?? level.current }
+    get { own ?? settings.level }
     set { own = newValue }
   }
 

@@ -62,9 +62,6 @@ package final class Notify: Sendable {
     send("EXTEND_TIMEOUT_USEC=\(Int64(duration / .microseconds(1)))")
   }
 
-  /// Why it ends: an errno.
-  package func failed(errno: Int32) { send("ERRNO=\(errno)") }
-
   /// Why it ends: what it will exit with.
   package func failed(exitStatus: Int32) { send("EXIT_STATUS=\(exitStatus)") }
 

@@ -17,12 +17,12 @@ struct RunCommand: AsyncParsableCommand {
       Notify().failed(exitStatus: code.rawValue)
       throw code
     }
-    let level = LogLevel(configuration.log.level)
+    let log = configuration.logSettings
     // A reader of the log that goes away must not take the daemon along.
     signal(SIGPIPE, SIG_IGN)
     try await exiting {
       try await Daemon.run(
-        configuration, logger: configuration.logger(level: level), level: level, reread: options.read)
+        configuration, logger: rosterLog(log), log: log, reread: options.read)
     }
   }
 }

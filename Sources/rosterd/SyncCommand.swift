@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import RosterDaemon
 import RosterModel
+import RosterSystemd
 import RosterTerminal
 
 struct SyncCommand: AsyncParsableCommand {
@@ -20,7 +21,7 @@ struct SyncCommand: AsyncParsableCommand {
     try await exiting {
       let bar = LiveBar()
       let report = try await OneSync.run(
-        configuration, allowRemoval: allowRemoval, logger: configuration.logger(), watch: bar.follow)
+        configuration, allowRemoval: allowRemoval, logger: rosterLog(configuration.logSettings), watch: bar.follow)
       if json { try answer(try jsonLine(report)) }
       if let exit = report.exit, exit != 0 { throw ExitCode(exit) }
     }

@@ -162,6 +162,39 @@ import Testing
     }
   }
 
+  @Test("S5: SIGHUP applies log.format to the lines that follow")
+  func logFormat() async throws {
+    try await withSite(.pages(1)) { site in
+      try await site.withFile("[log]\nformat = \"text\"\n") { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        try await site.reload("[log]\nformat = \"json\"\n", daemon, notify)
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        let lines = daemon.complaints.split(separator: "\n")
+        #expect(lines.first?.hasPrefix("{") == false && lines.last?.hasPrefix("{") == true, "\(lines)")
+      }
+    }
+  }
+
+  @Test("P14: a flow that needs the token store owns it first; one that another rosterd owns is refused")
+  func tokenStore() async throws {
+    try await withSite(.pages(1, tokens: .init(flow: .oauth2Refresh))) { site in
+      try await site.withFile("") { daemon, notify in
+        let other = open(site.tokenStore + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(other) }
+        try #require(flock(other, LOCK_EX | LOCK_NB) == 0)
+        let text = "[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n"
+        try await site.reload(text, daemon, notify)
+        let refused = try await site.status()
+        #expect(refused.config.lastError?.contains(site.tokenStore) == true && refused.token.flow == "none")
+        // Not by closing it: a program that another test starts may have it open for a moment.
+        try #require(flock(other, LOCK_UN) == 0)
+        try await site.reload(text, daemon, notify)
+        #expect(try await site.status().token.flow == "oauth2_refresh")
+        #expect(flock(other, LOCK_EX | LOCK_NB) != 0)
+      }
+    }
+  }
+
   @Test("T6, T10: SIGHUP looks at the credential files: an ended session goes on with new ones")
   func newCredentials() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .oauth2Refresh))) { site in
@@ -214,7 +247,9 @@ extension Site {
   ) async throws {
     try write(text)
     var site = self
-    for name in ["ROSTERD_SYNC_INTERVAL", "ROSTERD_AUTH_FLOW", "ROSTERD_AUTH_TOKEN_URL"] { site.settings[name] = nil }
+    for name in ["SYNC_INTERVAL", "AUTH_FLOW", "AUTH_TOKEN_URL", "LOG_FORMAT"] {
+      site.settings["ROSTERD_\(name)"] = nil
+    }
     try await site.withDaemon(["run", "--config", file], body)
   }
 

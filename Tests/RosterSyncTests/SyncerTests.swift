@@ -51,7 +51,7 @@ private final class Script: Sendable {
         try self.take("pull")
         return self.state.withLock { $0.drifts.isEmpty ? nil : $0.drifts.removeFirst() }
       },
-      discard: { try self.take("discard") },
+      discard: { try self.take($0 ? "discard" : "discard pages") },
       compare: { _ in
         try self.take("compare")
         return self.state.withLock { $0.found }
@@ -146,13 +146,13 @@ private let broken = Failure(.unreachable, step: "reach", subject: "x", cause: "
     #expect(script.taken.suffix(2) == ["ask", "publish nobody"])
   }
 
-  @Test("P8: a guarded sync drops what was pulled")
+  @Test("P6, P8: a guarded sync drops what was pulled; published pages keep their validators")
   func guarded() async {
     let script = Script()
     script.edit { $0.found = Comparison(distinct: 9, missing: 9, snapshot: 10) }
     let report = await script.run()
     #expect(report.exit == 65)
-    #expect(script.taken.suffix(2) == ["discard", "end"])
+    #expect(script.taken.suffix(2) == ["discard pages", "end"])
   }
 
   @Test("a sync whose row cannot be written fails with 73 and pulls nothing")

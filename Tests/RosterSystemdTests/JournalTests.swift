@@ -41,7 +41,7 @@ private func enterOwnFileSystem() throws {
       mkdir("/run/systemd", 0o755)
       mkdir("/run/systemd/journal", 0o755)
       let journal = try DatagramSocket(path: "/run/systemd/journal/socket")
-      rosterLog(format: .journald, level: LogLevel(.info)).error("two\nlines", metadata: ["page": "17"])
+      rosterLog(LogSettings(level: .info, format: .journald)).error("two\nlines", metadata: ["page": "17"])
       let datagram = try #require(journal.receive())
       let message = "MESSAGE\n\u{9}\0\0\0\0\0\0\0two\nlines\n"
       #expect(datagram.contains(message))

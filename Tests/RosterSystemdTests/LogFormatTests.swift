@@ -23,15 +23,15 @@ import Testing
   @Test("A level that a reload changes holds at once for every copy of the logger")
   func level() {
     let log = Recorded()
-    let level = LogLevel(.info)
-    let logger = Logger(label: "test") { _ in RecordHandler(level: level) { log.add($0) } }
+    let settings = LogSettings(level: .info)
+    let logger = Logger(label: "test") { _ in RecordHandler(settings) { log.add($0) } }
     var copy = logger
     copy[metadataKey: "sync"] = "17"
     copy.debug("1")
-    level.current = .debug
+    settings.level = .debug
     copy.debug("2")
     logger.debug("3", metadata: ["page": "4"])
-    level.current = .error
+    settings.level = .error
     logger.warning("5")
     #expect(log.tails == ["2  sync=17", "3  page=4"])
   }
@@ -45,10 +45,13 @@ import Testing
       let saved = dup(STDERR_FILENO)
       let file = open(path, O_WRONLY | O_CREAT, 0o600)
       dup2(file, STDERR_FILENO)
-      let level = LogLevel(.info)
-      rosterLog(format: .text, level: level).info("first", metadata: ["sync": "1"])
-      rosterLog(format: .json, level: level).error("second")
-      rosterLog(format: .text, level: level).debug("unseen")
+      let settings = LogSettings(level: .info, format: .text)
+      let log = rosterLog(settings)
+      log.info("first", metadata: ["sync": "1"])
+      settings.format = .json
+      log.error("second")
+      settings.format = .text
+      log.debug("unseen")
       dup2(saved, STDERR_FILENO)
       let lines = try String(contentsOfFile: path, encoding: .utf8).split(
         separator: "\n", omittingEmptySubsequences: false)

@@ -38,8 +38,6 @@ import Testing
       #expect(manager.receive() == "WATCHDOG=1")
       notify.stopping()
       #expect(manager.receive() == "STOPPING=1")
-      notify.failed(errno: ENOSPC)
-      #expect(manager.receive() == "ERRNO=28")
       notify.failed(exitStatus: 73)
       #expect(manager.receive() == "EXIT_STATUS=73")
     }
