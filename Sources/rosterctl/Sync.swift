@@ -54,7 +54,11 @@ struct Sync: AsyncParsableCommand {
 
   private func reportOfEnd(of sync: Int64, _ client: StatusClient) async throws -> SyncReport {
     do {
-      if let report = try await end(of: sync, client) { return report }
+      repeat {
+        if let report = try await end(of: sync, client) { return report }
+        // It may have ended while nobody looked: before another one, or behind a stream that was dropped for its slow reader (S2).
+        if let report = try await recorded(sync, client) { return report }
+      } while try await isRunning(sync, client)
     } catch let failure as Failure where failure.exit == .noDaemon {
       // It answered a moment ago: the same as where its stream ends.
     }
@@ -63,16 +67,29 @@ struct Sync: AsyncParsableCommand {
       hint: "see its log; rosterctl history tells how the sync ended, once the daemon runs again")
   }
 
-  /// nil: the daemon ended the stream before the sync.
+  private func recorded(_ sync: Int64, _ client: StatusClient) async throws -> SyncReport? {
+    try await client.send("GET", "/v1/syncs?limit=1000").decoded(SyncList.self, of: "ask for the syncs").syncs
+      .first { $0.id == sync && $0.outcome != .running }
+  }
+
+  private func isRunning(_ sync: Int64, _ client: StatusClient) async throws -> Bool {
+    let status = try await status(client)
+    return status.state != .stopping && status.sync.current?.id == sync
+  }
+
+  private func status(_ client: StatusClient) async throws -> DaemonStatus {
+    try await client.send("GET", "/v1/status").decoded(DaemonStatus.self, of: "ask for the status")
+  }
+
+  /// nil: the daemon ended the stream before the sync, or another sync has ended since.
   private func end(of sync: Int64, _ client: StatusClient) async throws -> SyncReport? {
     var report: SyncReport?
     try await client.follow(
       opened: {
         // It may have ended before the stream began.
-        let status = try await client.send("GET", "/v1/status").decoded(
-          DaemonStatus.self, of: "ask for the status")
-        if let last = status.sync.last, last.id == sync { report = last }
-        return report == nil
+        guard let last = try await status(client).sync.last, last.id >= sync else { return true }
+        if last.id == sync { report = last }
+        return false
       },
       each: { event in
         let data = Data(event.data.utf8)

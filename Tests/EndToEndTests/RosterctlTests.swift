@@ -12,6 +12,7 @@ import Testing
     config: DaemonStatus.Config(path: nil, loadedAt: Date().rfc3339), flow: "none", clock: .system)
 
   private func withDaemon(
+    syncs: [SyncReport] = [report(17, .published)],
     sync: @escaping @Sendable (StatusRoutes.SyncRequest) async throws -> StatusRoutes.Accepted = { _ in
       StatusRoutes.Accepted(sync: 18, joined: false)
     },
@@ -20,7 +21,7 @@ import Testing
     let folder = "/tmp/rosterctl-\(UInt32.random(in: 0 ... .max))"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let socket = folder + "/status.sock"
-    let routes = StatusRoutes(board: board, history: { _ in [Self.report(17, .published)] }, sync: sync)
+    let routes = StatusRoutes(board: board, history: { _ in syncs }, sync: sync)
     let server = StatusServer(at: .path(socket, mode: 0o666), routes: routes)
     try await server.start()
     do {
@@ -48,6 +49,16 @@ import Testing
       let json = try await rosterctl(["status", "--json"])
       let status = try JSONDecoder().decode(DaemonStatus.self, from: Data(json.output.utf8))
       #expect(json.exit == 0 && status.startedAt == board.status().startedAt)
+    }
+  }
+
+  @Test(
+    "rosterctl sync --wait exits as its sync ended, also where another one has ended since", .timeLimit(.minutes(1)))
+  func overtaken() async throws {
+    try await withDaemon(syncs: [Self.report(19, .published), Self.report(18, .failed)]) { rosterctl, _ in
+      board.syncEnded(Self.report(19, .published), cache: nil)
+      let outcome = try await rosterctl(["sync", "--wait"])
+      #expect(outcome.exit == 65 && outcome.output.hasPrefix("sync 18 failed"), "\(outcome.output)\(outcome.error)")
     }
   }
 
