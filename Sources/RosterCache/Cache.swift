@@ -129,7 +129,9 @@ package actor Cache {
   var connection: Database {
     get throws {
       guard let database else {
-        throw SQLiteError(code: 21, message: "the cache is closed")  // SQLITE_MISUSE
+        throw Failure(
+          .cannotWrite, step: "use the cache", subject: path, cause: "it is not open",
+          hint: "the last sync's error tells why it could not be opened again")
       }
       return database
     }

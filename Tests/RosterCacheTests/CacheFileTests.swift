@@ -59,6 +59,17 @@ struct CacheFileTests {
     #expect(failure?.exit == .cannotWrite)
   }
 
+  @Test("73: a cache that went away and cannot be opened again is no defect to whoever asks it next")
+  func notReopened() async throws {
+    let cache = try await folder.open()
+    for part in CacheFile.parts { unlink(folder.cache + part) }
+    try #require(mkdir(folder.cache, 0o755) == 0)
+    let atOnce = await #expect(throws: Failure.self) { _ = try await cache.begin(at: noon) }
+    let later = await #expect(throws: Failure.self) { _ = try await cache.facts() }
+    #expect(atOnce?.exit == .cannotWrite && later?.exit == .cannotWrite && later?.cause == "it is not open")
+    await cache.close()
+  }
+
   @Test("5: a cache of a newer version is left alone")
   func newer() async throws {
     await (try folder.open()).close()
