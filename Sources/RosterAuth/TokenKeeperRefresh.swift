@@ -30,8 +30,7 @@ extension TokenKeeper {
     var attempt = RefreshAttempt(
       settings: machine.settings, credentials: credentials, number: number,
       usedRefreshToken: machine.session.refreshToken != nil, followsUnanswered: machine.session.isUnanswered,
-      now: clock.now(),
-      random: random())
+      now: clock.now(), random: random())
     let request = grant.request(attempt.settings, credentials, refreshToken: machine.session.refreshToken)
     do {
       let response = try await send(request)
