@@ -18,7 +18,11 @@ FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 EXAMPLES   ?= $(PREFIX)/share/doc/rosterd/examples
 PROGRAMS   := rosterd rosterctl
 
-.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint packages clean
+RUFF_VERSION := 0.17.6
+RUFF         := .build/ruff-$(RUFF_VERSION)
+SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
+
+.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint lint-scripts packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -108,8 +112,18 @@ tsan: packages
 	swift test --sanitize=thread --scratch-path .build-tsan $(CHECKS) \
 	  --filter 'RosterAuthTests|RosterFetchTests|RosterSyncTests'
 
-lint:
+lint: lint-scripts
 	swift format lint --strict -r Sources Tests Package.swift
+
+# Programs are known by their first line, so that a new one is not overlooked. Needs python3-venv and shellcheck.
+lint-scripts: $(RUFF)/bin/ruff
+	$(RUFF)/bin/ruff check . $$($(SCRIPTS) '^#!.*python3$$' .ci Tests)
+	shellcheck $$($(SCRIPTS) '^#!.*[/ ](ba)?sh$$' .ci Tests debian)
+
+# Kept beside the build; another version is another folder.
+$(RUFF)/bin/ruff:
+	python3 -m venv --clear $(RUFF)
+	$(RUFF)/bin/pip install -q ruff==$(RUFF_VERSION)
 
 packages:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \

@@ -4,7 +4,7 @@ import random
 import socket
 import sqlite3
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from support import Client, Daemon, Nginx, Upstream, wait_until
 
@@ -29,14 +29,17 @@ def run(lines, program, folder, long):
     folder.mkdir()
     nginx = Nginx(folder / "pages", 1000)
     try:
-        with Daemon(program, folder / "rosterd", nginx.base, ROSTERD_SYNC_INTERVAL="100ms", ROSTERD_SYNC_RETRY_INTERVAL="1s") as daemon:
+        with Daemon(
+            program, folder / "rosterd", nginx.base, ROSTERD_SYNC_INTERVAL="100ms", ROSTERD_SYNC_RETRY_INTERVAL="1s",
+        ) as daemon:
             daemon.until(lambda status: status["cache"]["snapshot"])
-            site = Site(daemon, lambda: [sync for sync in daemon.json("/v1/syncs?limit=1000")["syncs"] if sync["exit"] is not None], long)
+            site = Site(daemon, lambda: ended_syncs(daemon), long)
             warm(site)
             # While no sync runs: what one needs is not the client's.
             base = daemon.resident()
-            attacks = [idle, half_heads, huge_heads, byte_by_byte, big_bodies, pipelines, unread_syncs, garbage, upgraded, half_closed,
-                           storm, stuck_readers, slow_reader]
+            attacks = [
+                idle, half_heads, huge_heads, byte_by_byte, big_bodies, pipelines, unread_syncs, garbage, upgraded,
+                half_closed, storm, stuck_readers, slow_reader]
             for attack in attacks:
                 lines.check("S2: " + attack.__doc__, lambda attack=attack: one(site, attack))
             if long:
@@ -51,6 +54,10 @@ def run(lines, program, folder, long):
         nginx.stop()
 
 
+def ended_syncs(daemon):
+    return [sync for sync in daemon.json("/v1/syncs?limit=1000")["syncs"] if sync["exit"] is not None]
+
+
 def large_answers(program, folder):
     """the largest answers, which fit into no socket, not read: given up where they are too many"""
     upstream = Upstream(pages=3)
@@ -59,8 +66,9 @@ def large_answers(program, folder):
         daemon.stop()
     database = sqlite3.connect(folder / "state/roster.db")
     columns = [row[1] for row in database.execute("PRAGMA table_info(syncs)") if row[1] != "id"]
+    names = ", ".join(columns)
     for _ in range(1000):
-        database.execute(f"INSERT INTO syncs ({', '.join(columns)}) SELECT {', '.join(columns)} FROM syncs WHERE id = 1")
+        database.execute(f"INSERT INTO syncs ({names}) SELECT {names} FROM syncs WHERE id = 1")
     database.commit()
     database.close()
     with Daemon(program, folder, upstream.base) as daemon, ExitStack() as stack:
@@ -80,10 +88,8 @@ def large_answers(program, folder):
             time.sleep(0.05)
         whole = 0
         for client in clients:
-            try:
+            with suppress(OSError):  # given up
                 client.socket.shutdown(socket.SHUT_WR)
-            except OSError:
-                pass  # given up
             whole += client.read_all().endswith(b"]}\n")
     upstream.stop()
     grown = (peak - before) / MIB
@@ -120,8 +126,9 @@ def one(site, attack):
     assert peak[0] - memory < 2 * ALLOWED, f"{grown:.0f} MiB more at its peak"
     # Another client must not feel it, however loaded the machine is.
     assert slowest[0] < 3, f"/healthz took {slowest[0]:.1f} s"
-    return (f"{note + ', ' if note else ''}at most {grown:.1f} MiB more, others answered within {slowest[0] * 1000:.0f} ms, "
-            f"{ended} syncs in {took:.1f} s")
+    return (
+        f"{note + ', ' if note else ''}at most {grown:.1f} MiB more, "
+        f"others answered within {slowest[0] * 1000:.0f} ms, {ended} syncs in {took:.1f} s")
 
 
 def quiet_descriptors(daemon):
@@ -177,7 +184,8 @@ def is_open(client):
 
 def half_heads(site, watch):
     """half a head, half a second one behind a whole one, half a body: 408 after 10 s"""
-    starts = [b"", b"GET /heal", GET + b"GET /hea", GET[:-2], b"POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{",
+    starts = [b"", b"GET /heal", GET + b"GET /hea", GET[:-2],
+              b"POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{",
               b"POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", b"\r\n\r\n"]
     with ExitStack() as stack:
         clients = site.many(stack, len(starts) * (30 if site.long else 1))
@@ -204,10 +212,8 @@ def huge_heads(site, watch):
     with ExitStack() as stack:
         clients = site.many(stack, 200 if site.long else 50)
         for client in clients:
-            try:
+            with suppress(BrokenPipeError, ConnectionResetError):
                 client.send(b"GET / HTTP/1.1\r\nX: " + b"x" * (MIB if site.long else 100_000))
-            except (BrokenPipeError, ConnectionResetError):
-                pass
         watch()
         for client in clients:
             client.read().problem(431)
@@ -231,7 +237,8 @@ def big_bodies(site, watch):
     with ExitStack() as stack:
         clients = site.many(stack, 250 if site.long else 50)
         for client in clients:
-            client.send(b"POST /v1/sync HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n" + b"x" * 0xffff)
+            head = b"POST /v1/sync HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+            client.send(head + b"ffff\r\n" + b"x" * 0xffff)
         watch()
         for client in clients:
             client.send(b"\r\n10\r\n" + b"x" * 16)
@@ -289,7 +296,9 @@ def garbage(site, watch):
     dice = random.Random(7)
     hello = bytes.fromhex("16030100c8010000c40303") + dice.randbytes(194)
     for index in range(400 if site.long else 100):
-        data = [hello, dice.randbytes(dice.randint(1, 5000)), b"\0" * 3000, b"help\r\n", b"\xff" * 20000, b"GET\t/ HTTP/9.9\n\n"][index % 6]
+        kinds = [hello, dice.randbytes(dice.randint(1, 5000)), b"\0" * 3000, b"help\r\n", b"\xff" * 20000,
+                 b"GET\t/ HTTP/9.9\n\n"]
+        data = kinds[index % len(kinds)]
         with Client(site.daemon.socket) as client:
             push(client, data)
             client.socket.shutdown(socket.SHUT_WR)
@@ -303,7 +312,8 @@ def upgraded(site, watch):
     with ExitStack() as stack:
         clients = site.many(stack, 20)
         for client in clients:
-            push(client, b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n" + b"x" * 4 * MIB)
+            head = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
+            push(client, head + b"x" * 4 * MIB)
             push(client, b"x" * 4 * MIB)
         watch()
         for client in clients:

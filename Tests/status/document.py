@@ -35,16 +35,19 @@ def run(lines, program, folder):
     upstream = Upstream(pages=40)
     upstream.gate.clear()
     with Daemon(
-        program, folder / "document", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh", ROSTERD_AUTH_TOKEN_URL="/token",
-        ROSTERD_RETRY_MAX_RETRIES="1", ROSTERD_SYNC_MAX_REMOVAL="100", **credential(folder / "document"),
+        program, folder / "document", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh",
+        ROSTERD_AUTH_TOKEN_URL="/token", ROSTERD_RETRY_MAX_RETRIES="1",
+        ROSTERD_SYNC_MAX_REMOVAL="100", **credential(folder / "document"),
     ) as daemon:
         document = daemon.json("/openapi.json")
         schemas = Schemas(closed(document))
         lines.check("OpenAPI: openapi-spec-validator accepts the document", lambda: accepted(document))
-        lines.check("OpenAPI: it names every path, its methods, and rosterd's version", lambda: paths(daemon, document, program))
-        lines.check("OpenAPI: a field less or another type is refused; a field more is taken in an answer, not in a request",
-                    lambda: strictness(schemas, Schemas(document), daemon))
-        lines.check("OpenAPI: answers in all states agree with it, and so do events", lambda: states(daemon, upstream, schemas))
+        lines.check("OpenAPI: it names every path, its methods, and rosterd's version",
+                    lambda: paths(daemon, document, program))
+        lines.check("OpenAPI: a field less or another type is refused; a field more is taken in an answer, not in a "
+                    "request", lambda: strictness(schemas, Schemas(document), daemon))
+        lines.check("OpenAPI: answers in all states agree with it, and so do events",
+                    lambda: states(daemon, upstream, schemas))
     upstream.stop()
 
 
@@ -63,7 +66,7 @@ def accepted(document):
 def paths(daemon, document, program):
     assert document["openapi"].startswith("3.1"), document["openapi"]
     assert sorted(document["paths"]) == sorted([*GETS, "/v1/sync"]), sorted(document["paths"])
-    version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split()[-1]
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
     assert document["info"]["version"] == version == daemon.status()["version"], version
     for path, item in document["paths"].items():
         methods = sorted(method.upper() for method in item)
@@ -78,13 +81,16 @@ def paths(daemon, document, program):
 
 
 def closed(document):
-    """The same, so that a field which it does not know is found: clients must take one, since objects gain fields in later versions."""
+    """The same, so that a field which it does not know is found.
+
+    Clients must take one, since objects gain fields in later versions.
+    """
     document = copy.deepcopy(document)
     # Others are made of it.
     whole = {name: schema for name, schema in document["components"]["schemas"].items() if name != "SyncColumns"}
 
     def close(schema):
-        if "properties" in schema or "$ref" in schema and schema is whole.get("Sync"):
+        if "properties" in schema or ("$ref" in schema and schema is whole.get("Sync")):
             schema["unevaluatedProperties"] = False
         for part in schema.get("properties", {}).values():
             close(part)
@@ -101,8 +107,8 @@ def strictness(schemas, published, daemon):
     schemas.refuses("Status", more)
     published.check("Status", more)
     published.check("Syncs", {"syncs": [sync | {"more": 1} for sync in daemon.json("/v1/syncs")["syncs"]]})
-    for name, value in [("Problem", {"type": "about:blank", "title": "x", "status": 503, "detail": "x"}), ("Accepted", {"sync": 1, "joined": True}),
-                        ("Event", {"at": status["started_at"]})]:
+    for name, value in [("Problem", {"type": "about:blank", "title": "x", "status": 503, "detail": "x"}),
+                        ("Accepted", {"sync": 1, "joined": True}), ("Event", {"at": status["started_at"]})]:
         schemas.check(name, value)
         schemas.refuses(name, value | {"more": 1})
         published.check(name, value | {"more": 1})
@@ -181,8 +187,8 @@ def states(daemon, upstream, schemas):
         ends = name in ["sync.published", "sync.unchanged", "sync.failed", "sync.cancelled"]
         schemas.check("SyncEnd" if ends else "Happening", data)
         names.add(name)
-    assert {"sync.published", "sync.unchanged", "sync.failed", "token.failed", "token.refreshed", "page.retried", "page.fetched",
-            "config.reloaded", "daemon.stopping"} <= names, names
+    assert {"sync.published", "sync.unchanged", "sync.failed", "token.failed", "token.refreshed", "page.retried",
+            "page.fetched", "config.reloaded", "daemon.stopping"} <= names, names
     assert seen == {"idle", "syncing", "degraded", "unauthorized"}, seen
     return f"{len(events)} events of {len(names)} kinds; starting and stopping pass too quickly to be caught here"
 

@@ -10,9 +10,11 @@ TARGETS = ["/v1/status", "/healthz", "/readyz", "/metrics"]
 
 
 def run(lines, program, folder, long):
-    lines.check("S1: it answers while the database is locked and upstream is silent", lambda: stuck(program, folder / "stuck"))
+    lines.check("S1: it answers while the database is locked and upstream is silent",
+                lambda: stuck(program, folder / "stuck"))
     if long:
-        lines.check("S1: p99 of each path within 10 ms while a sync runs at full speed", lambda: figures(program, folder / "fast"))
+        lines.check("S1: p99 of each path within 10 ms while a sync runs at full speed",
+                    lambda: figures(program, folder / "fast"))
 
 
 def stuck(program, folder):
@@ -118,4 +120,6 @@ def daemon_runs(daemon):
 def tell(daemon):
     syncs = [sync for sync in daemon.json("/v1/syncs?limit=1000")["syncs"] if sync["exit"] is not None]
     outcomes = [sync["outcome"] for sync in syncs]
-    return f"        {len(syncs)} syncs of 3,000 pages meanwhile: {outcomes.count('published')} published, {outcomes.count('failed')} failed"
+    return (
+        f"        {len(syncs)} syncs of 3,000 pages meanwhile: {outcomes.count('published')} published, "
+        f"{outcomes.count('failed')} failed")

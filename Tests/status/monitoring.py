@@ -14,11 +14,12 @@ SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 def run(lines, program, folder):
     upstream = Upstream(pages=8)
     with Daemon(
-        program, folder / "monitoring", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh", ROSTERD_AUTH_TOKEN_URL="/token",
-        ROSTERD_RETRY_MAX_RETRIES="1", **credential(folder / "monitoring"),
+        program, folder / "monitoring", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh",
+        ROSTERD_AUTH_TOKEN_URL="/token", ROSTERD_RETRY_MAX_RETRIES="1", **credential(folder / "monitoring"),
     ) as daemon:
         lines.check("Metrics: they agree with what upstream counted", lambda: agree(daemon, upstream))
-        lines.check("Metrics: promtool finds nothing to say about a daemon that has met everything", lambda: clean(daemon))
+        lines.check("Metrics: promtool finds nothing to say about a daemon that has met everything",
+                    lambda: clean(daemon))
         lines.check("Grafana: the dashboard is over exactly our metrics", lambda: dashboard(daemon))
     upstream.stop()
     lines.check("Prometheus: promtool takes the alerts, which name metrics that are there", alerts)
@@ -55,17 +56,20 @@ def agree(daemon, upstream):
     told = {labels: value for (name, labels), value in now.items() if name == "rosterd_requests_total"}
     counted = {f'code="{code}"': count for (kind, code), count in upstream.counts.items() if kind == "page"}
     assert told == counted, (told, counted)
-    assert now["rosterd_received_bytes_total", None] == upstream.bytes == sum(sync["bytes"] for sync in syncs), upstream.bytes
+    received = now["rosterd_received_bytes_total", None]
+    assert received == upstream.bytes == sum(sync["bytes"] for sync in syncs), upstream.bytes
     assert now["rosterd_request_duration_seconds_count", None] == sum(counted.values())
     assert sum(sync["requests"] for sync in syncs) == sum(counted.values())
     refreshes = {labels: value for (name, labels), value in now.items() if name == "rosterd_token_refreshes_total"}
     tokens = {code: count for (kind, code), count in upstream.counts.items() if kind == "token"}
-    assert refreshes == {'outcome="refreshed"': tokens[200], 'outcome="passing"': tokens[503], 'outcome="refused"': tokens[400]}, (refreshes, tokens)
+    expected = {'outcome="refreshed"': tokens[200], 'outcome="passing"': tokens[503], 'outcome="refused"': tokens[400]}
+    assert refreshes == expected, (refreshes, tokens)
     retries = {labels: value for (name, labels), value in now.items() if name == "rosterd_retries_total"}
     assert sum(retries.values()) == sum(sync["retries"] for sync in syncs), retries
     assert set(retries) == {'reason="status_500"', 'reason="status_503"', 'reason="status_429"'}, retries
     for outcome in ["published", "unchanged", "failed", "cancelled"]:
-        assert now["rosterd_syncs_total", f'outcome="{outcome}"'] == sum(sync["outcome"] == outcome for sync in syncs), outcome
+        ended = sum(sync["outcome"] == outcome for sync in syncs)
+        assert now["rosterd_syncs_total", f'outcome="{outcome}"'] == ended, outcome
     assert now["rosterd_sync_duration_seconds_count", None] == len(syncs)
     assert now["rosterd_characters", None] == 160 and now["rosterd_sync_pages", None] == 0
     assert now["process_open_fds", None] >= daemon.descriptors() - 3
@@ -94,7 +98,9 @@ def dashboard(daemon):
     names = set().union(*map(named, queries))
     assert names == families(daemon), names ^ families(daemon)
     # promtool parses PromQL only where it stands in a rule; Grafana puts its variables in first.
-    plain = [query.replace("$__rate_interval", "5m").replace("$instance", ".*").replace("$job", ".*") for query in queries[:-2]]
+    plain = [
+        query.replace("$__rate_interval", "5m").replace("$instance", ".*").replace("$job", ".*")
+        for query in queries[:-2]]
     rules = [{"record": f"panel:{number}", "expr": query} for number, query in enumerate(plain)]
     path = daemon.folder / "dashboard-rules.json"
     path.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))

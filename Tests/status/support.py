@@ -1,4 +1,4 @@
-"""What the tests of the status socket share: an upstream that does as it is told, a daemon, a client that speaks raw bytes."""
+"""What the tests of the status socket share: an upstream that obeys, a daemon, a client that speaks raw bytes."""
 
 import http.server
 import json
@@ -73,8 +73,8 @@ class Upstream:
     def grant(self, handler):
         handler.rfile.read(int(handler.headers.get("content-length") or 0))
         number = self.counts.get(("token", 200), 0)
-        body = json.dumps({"access_token": f"access-{number}", "refresh_token": f"refresh-{number}", "expires_in": 3600})
-        self.send(handler, self.token_status, body.encode(), "token")
+        granted = {"access_token": f"access-{number}", "refresh_token": f"refresh-{number}", "expires_in": 3600}
+        self.send(handler, self.token_status, json.dumps(granted).encode(), "token")
 
     def send(self, handler, status, body, kind="page"):
         with self.lock:
@@ -126,7 +126,8 @@ class Nginx:
             (folder / name).mkdir()
             for number in range(1, pages + 1):
                 text = page(number, pages, self.base)
-                (folder / name / f"{number}.json").write_bytes(text if name == "a" else text.replace(b"Citizen", b"Denizen"))
+                text = text if name == "a" else text.replace(b"Citizen", b"Denizen")
+                (folder / name / f"{number}.json").write_bytes(text)
         self.folder = folder
         self.serve("a")
         user = "user root;" if os.geteuid() == 0 else ""
@@ -139,7 +140,11 @@ class Nginx:
               {temporary} access_log off; etag off; if_modified_since off; keepalive_requests 1000000;
               server {{
                 listen 127.0.0.1:{self.port};
-                location = /api/character {{ root {folder}/now; default_type application/json; try_files /$arg_page.json =404; }}
+                location = /api/character {{
+                  root {folder}/now;
+                  default_type application/json;
+                  try_files /$arg_page.json =404;
+                }}
               }}
             }}""")
         self.process = subprocess.Popen(
@@ -173,9 +178,9 @@ class Daemon:
         }
         arguments = ["run"] + (["--config", str(configuration)] if configuration else [])
         self.log = folder / "daemon.log"
-        self.process = subprocess.Popen(
-            [program, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=open(self.log, "ab"))
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [program, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
         if wait:
             self.wait()
 

@@ -3,7 +3,14 @@
 
 GET /control?KEY=VALUE changes a setting; GET /counts tells what was asked for."""
 
-import http.server, json, socket, ssl, sys, threading, time, urllib.parse
+import http.server
+import json
+import socket
+import ssl
+import sys
+import threading
+import time
+import urllib.parse
 
 settings = {"pages": 30, "delay": 0.0, "protected": False, "refresh": "first", "broken": 0}
 counts = {"pages": 0, "refreshes": 0, "refused": 0}
