@@ -18,11 +18,12 @@ FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 EXAMPLES   ?= $(PREFIX)/share/doc/rosterd/examples
 PROGRAMS   := rosterd rosterctl
 
+DOCUMENTED   := RosterSimulator RosterSystemd RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint lint-scripts packages clean
+.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -112,13 +113,17 @@ tsan: packages
 	swift test --sanitize=thread --scratch-path .build-tsan $(CHECKS) \
 	  --filter 'RosterAuthTests|RosterFetchTests|RosterSyncTests'
 
-lint: lint-scripts
+lint: lint-scripts lint-docs
 	swift format lint --strict -r Sources Tests Package.swift
 
 # Programs are known by their first line, so that a new one is not overlooked. Needs python3-venv and shellcheck.
 lint-scripts: $(RUFF)/bin/ruff
 	$(RUFF)/bin/ruff check . $$($(SCRIPTS) '^#!.*python3$$' .ci Tests)
 	shellcheck $$($(SCRIPTS) '^#!.*[/ ](ba)?sh$$' .ci Tests debian)
+
+# That what is exported has a doc comment, in the targets where all of it has.
+lint-docs:
+	@.ci/undocumented $(DOCUMENTED)
 
 # Kept beside the build; another version is another folder.
 $(RUFF)/bin/ruff:

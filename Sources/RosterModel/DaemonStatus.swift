@@ -1,29 +1,43 @@
 /// The document of `/v1/status`: what rosterd answers and rosterctl reads.
 package struct DaemonStatus: Codable, Sendable, Equatable {
+  /// Section 6 of docs/CONTRACT.md says which one holds.
   package enum State: String, Codable, Sendable, CaseIterable {
     case starting, idle, syncing, degraded, unauthorized, stopping
   }
 
+  /// `upstream`.
   package struct Upstream: Codable, Sendable, Equatable {
+    /// As `upstream.base_url` has it, without a trailing slash.
     package var baseURL: String
 
+    /// `base_url` alone.
     package init(baseURL: String) { self.baseURL = baseURL }
 
     enum CodingKeys: String, CodingKey { case baseURL = "base_url" }
   }
 
+  /// `cache`: the snapshot that readers see, and what its file takes.
   package struct Cache: Codable, Sendable, Equatable {
+    /// Of the database itself, where `cache.path` is a link.
     package var path: String
+    /// The sync that published it; null before there is one.
     @OrNull package var snapshot: Int64?
+    /// RFC 3339; null before there is a snapshot.
     @OrNull package var publishedAt: String?
+    /// The end of the last published or unchanged sync, RFC 3339; null before there is one.
     @OrNull package var verifiedAt: String?
     /// Counts from `verified_at`.
     @OrNull package var ageSeconds: Double?
+    /// Of the snapshot.
     package var characters = 0
+    /// Of the snapshot.
     package var pages = 0
+    /// Of the database file.
     package var sizeBytes: Int64 = 0
+    /// Of its write-ahead log, which grows while a reader keeps a transaction open.
     package var walBytes: Int64 = 0
 
+    /// Without a snapshot.
     package init(path: String) {
       self.path = path
       _snapshot = OrNull(wrappedValue: nil)
@@ -42,21 +56,36 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
+  /// `sync.current`: the sync that runs. Pages and characters count from the start of the current pull, the rest over
+  /// all pulls (P7).
   package struct Current: Codable, Sendable, Equatable {
+    /// How far it is.
     package enum Phase: String, Codable, Sendable { case discovering, pulling, verifying, publishing }
 
+    /// Its id in `syncs`.
     package var id: Int64
+    /// RFC 3339.
     package var startedAt: String
+    /// How far it is now.
     package var phase: Phase
+    /// Pages that arrived, were unchanged, or were taken over.
     package var pagesDone = 0
+    /// As upstream told it; 0 until the first answer.
     package var pagesTotal = 0
+    /// On the pages that are done.
     package var characters = 0
+    /// Pages that are asked for, be it that they wait for a retry or a token.
     package var inFlight = 0
+    /// Every attempt and redirect hop.
     package var requests = 0
+    /// Repeats by P11 except those for 401.
     package var retries = 0
+    /// Token requests that succeeded.
     package var refreshes = 0
+    /// Body bytes as received.
     package var bytes = 0
 
+    /// With nothing done yet.
     package init(id: Int64, startedAt: String, phase: Phase) {
       self.id = id
       self.startedAt = startedAt
@@ -72,11 +101,16 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
+  /// `sync`: what runs, what ran last, what runs next.
   package struct Sync: Codable, Sendable, Equatable {
+    /// null between syncs.
     @OrNull package var current: Current?
+    /// The latest that ended; null before there is one.
     @OrNull package var last: SyncReport?
+    /// When the next one starts, RFC 3339; null while none is planned.
     @OrNull package var nextAt: String?
 
+    /// Each null unless given.
     package init(current: Current? = nil, last: SyncReport? = nil, nextAt: String? = nil) {
       _current = OrNull(wrappedValue: current)
       _last = OrNull(wrappedValue: last)
@@ -89,12 +123,16 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
+  /// `config`: the configuration that holds, and the last one that was refused.
   package struct Config: Codable, Sendable, Equatable {
     /// null: no file, the defaults hold.
     @OrNull package var path: String?
+    /// When the configuration that holds was read, RFC 3339.
     package var loadedAt: String
+    /// Why the last reload was refused; null once one was taken.
     @OrNull package var lastError: String?
 
+    /// Without an error.
     package init(path: String?, loadedAt: String) {
       _path = OrNull(wrappedValue: path)
       self.loadedAt = loadedAt
@@ -108,19 +146,30 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
+  /// The program's, such as 0.1.0.
   package var version: String
+  /// Of the daemon.
   package var pid: Int32
+  /// When the daemon started, RFC 3339.
   package var startedAt: String
+  /// Since `started_at`.
   package var uptimeSeconds: Double
+  /// The first that holds.
   package var state: State
   /// One sentence: what it does, or what is wrong and what to do.
   package var message: String
+  /// Where pages come from.
   package var upstream: Upstream
+  /// What readers see.
   package var cache: Cache
+  /// What runs, what ran last, what runs next.
   package var sync: Sync
+  /// Of the access token, by `auth.flow`.
   package var token: TokenStatus
+  /// The configuration that holds.
   package var config: Config
 
+  /// The document as it is sent.
   package init(
     version: String, pid: Int32, startedAt: String, uptimeSeconds: Double, state: State,
     message: String, upstream: Upstream, cache: Cache, sync: Sync, token: TokenStatus, config: Config
@@ -147,13 +196,16 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
 
 /// `token` of `/v1/status`: what the keeper reports, no secret in it (T9).
 package struct TokenStatus: Codable, Sendable, Equatable {
+  /// Of the access token; `none`: there is none, or none is needed.
   package enum State: String, Codable, Sendable {
     case none, valid, expired, refreshing, unauthorized
   }
 
   /// The value of `auth.flow`.
   package var flow: String
+  /// Of the current access token.
   package var state: State
+  /// RFC 3339; null where it is not known.
   @OrNull package var expiresAt: String?
   /// Token requests that succeeded, since the daemon started.
   package var refreshes = 0
@@ -161,9 +213,12 @@ package struct TokenStatus: Codable, Sendable, Equatable {
   package var joined = 0
   /// Late 401s that needed none.
   package var avoided = 0
+  /// When the last token request succeeded, RFC 3339; null before there is one.
   @OrNull package var lastRefreshAt: String?
+  /// Why the last token request failed; null after one that succeeded.
   @OrNull package var lastError: String?
 
+  /// Before any token request.
   package init(flow: String, state: State = .none) {
     self.flow = flow
     self.state = state

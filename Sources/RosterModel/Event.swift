@@ -1,5 +1,6 @@
 /// Something that happened, as `/v1/events` tells it.
 package struct Event: Sendable, Equatable {
+  /// The kinds of events, by the names that section 6 of docs/CONTRACT.md lists.
   package enum Name: String, Sendable, CaseIterable {
     case syncStarted = "sync.started"
     case pageFetched = "page.fetched"
@@ -19,19 +20,30 @@ package struct Event: Sendable, Equatable {
     case eventsLost = "events.lost"
   }
 
+  /// What happened; it decides which of the others are set.
   package var name: Name
+  /// The sync it belongs to, by its id in `syncs`.
   package var sync: Int64?
+  /// N of `?page=N`, from 1.
   package var page: Int?
+  /// Pages that the sync has done, this one included.
   package var pagesDone: Int?
+  /// Pages in all, as upstream told it.
   package var pagesTotal: Int?
+  /// The attempt that failed, from 1.
   package var attempt: Int?
+  /// One word of section 6: `timeout`, `status_503`, `late` and so on.
   package var reason: String?
+  /// Until the next attempt.
   package var delaySeconds: Double?
+  /// One sentence, without secrets (T9).
   package var error: String?
+  /// What `rosterd sync` would have exited with.
   package var exit: Int32?
   /// Set for those that end a sync; its columns stand in `data`.
   package var report: SyncReport?
 
+  /// With what the name needs.
   package init(
     _ name: Name, sync: Int64? = nil, page: Int? = nil, pagesDone: Int? = nil,
     pagesTotal: Int? = nil, attempt: Int? = nil, reason: String? = nil,
@@ -54,9 +66,12 @@ package struct Event: Sendable, Equatable {
 /// Takes an event at once, from any thread, without waiting for anything.
 package typealias Report = @Sendable (Event) -> Void
 
-/// The request on whose behalf something happens, so that the token's events and the log can name the sync and page they belong to.
+/// The request on whose behalf something happens, so that the token's events and the log can name the sync and page
+/// they belong to.
 package enum Cause {
+  /// By its id in `syncs`; nil: on behalf of no sync.
   @TaskLocal package static var sync: Int64?
+  /// N of `?page=N`; nil: on behalf of no page.
   @TaskLocal package static var page: Int?
   /// Redirects that it followed: from the first on its URL is upstream's text, and may repeat a secret (T9).
   @TaskLocal package static var hop = 0

@@ -1,26 +1,35 @@
 /// One HTTP request as a value: equal requests ask for the same thing.
 package struct Request: Sendable, Hashable {
+  /// The methods that rosterd sends.
   package enum Method: String, Sendable {
     case get = "GET"
     case post = "POST"
   }
 
+  /// One field; equal only by exact spelling, though names mean the same in any case (RFC 9110 §5.1).
   package struct Header: Sendable, Hashable {
+    /// In the spelling that is sent, or was received.
     package var name: String
+    /// Without CR and LF, which would begin another field.
     package var value: String
 
+    /// A field of that name and value.
     package init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
+  /// GET for pages, POST for tokens.
   package var method: Method
   /// Absolute.
   package var url: String
+  /// In the order in which they are sent.
   package var headers: [Header]
+  /// Empty: none is sent.
   package var body: [UInt8]
 
+  /// Without headers and body unless given.
   package init(_ method: Method, _ url: String, headers: [Header] = [], body: [UInt8] = []) {
     self.method = method
     self.url = url
@@ -31,13 +40,16 @@ package struct Request: Sendable, Hashable {
 
 /// One HTTP answer, its body whole.
 package struct Response: Sendable {
+  /// The final one (RFC 9110 §15): 1xx are passed over.
   package var status: Int
+  /// In the order in which they came; a name may come more than once.
   package var headers: [Request.Header]
   /// Decompressed.
   package var body: [UInt8]
   /// Body bytes as received, before decompression.
   package var received: Int
 
+  /// `received` is the body's size where it is left out, as for an answer that came uncompressed.
   package init(status: Int, headers: [Request.Header] = [], body: [UInt8] = [], received: Int? = nil) {
     self.status = status
     self.headers = headers
@@ -51,5 +63,6 @@ package struct Response: Sendable {
   }
 }
 
-/// Sends one request and brings its whole answer. Throws a `Failure` whose `reason` says what happened, or CancellationError.
+/// Sends one request and brings its whole answer. Throws a `Failure` whose `reason` says what happened, or
+/// CancellationError.
 package typealias Send = @Sendable (Request) async throws -> Response

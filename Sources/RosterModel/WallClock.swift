@@ -2,10 +2,12 @@ package import FoundationEssentials
 
 /// The time of day and a way to wait, injected: tests drive a manual one.
 package struct WallClock: Sendable {
+  /// The time of day; it may jump where somebody sets the clock.
   package var now: @Sendable () -> Date
   /// Throws CancellationError.
   package var sleep: @Sendable (Duration) async throws -> Void
 
+  /// A clock that is driven by these two.
   package init(
     now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void
   ) {
@@ -13,6 +15,7 @@ package struct WallClock: Sendable {
     self.sleep = sleep
   }
 
+  /// The real one.
   package static let system = WallClock(now: { Date() }, sleep: { try await Task.sleep(for: $0) })
 }
 
@@ -32,6 +35,7 @@ extension Date {
 }
 
 extension Duration {
+  /// In seconds, with fractions.
   package var seconds: Double {
     let (whole, atto) = components
     return Double(whole) + Double(atto) * 1e-18

@@ -31,6 +31,7 @@ package enum Match: Sendable, Equatable {
 package enum Fault: Sendable {
   /// How much of the answer is sent before it breaks off.
   package enum Cut: Sendable, Equatable { case nothing, head, half }
+  /// What becomes of the connection then.
   package enum Ending: Sendable, Equatable {
     case reset, close
     /// The rest follows when it is released.
@@ -52,6 +53,7 @@ package enum Fault: Sendable {
   /// JSON members added to each record of the page: `"power":1e400`.
   case extra(String)
 
+  /// An error with a small JSON body.
   package static func status(_ code: Int, retryAfter: String? = nil) -> Fault {
     let headers = retryAfter.map { [Request.Header("Retry-After", $0)] } ?? []
     return .answer(status: code, headers: headers, body: #"{"error":"simulated"}"#)
@@ -63,6 +65,7 @@ package enum Fault: Sendable {
     return .answer(status: status, headers: headers, body: "<!doctype html><title>Welcome</title><p>Log in to go on.")
   }
 
+  /// An answer without a body that leads elsewhere.
   package static func redirect(to location: String, status: Int = 302) -> Fault {
     .answer(status: status, headers: [Request.Header("Location", location)])
   }
@@ -78,6 +81,7 @@ package struct Rule: Sendable {
   var times: Int?
   var fault: Fault
 
+  /// The fault befalls the first `times` requests that match; nil: all of them.
   package static func on(_ match: Match, times: Int? = nil, _ fault: Fault) -> Rule {
     Rule(match: match, times: times, fault: fault)
   }

@@ -13,11 +13,14 @@ package struct Scenario: Sendable {
   package var characters: [Character]
   /// From a request's arrival to the first byte of its answer, for pages and tokens alike.
   package var latency: Duration = .zero
+  /// What page answers carry.
   package var validators: Validators = .etag
+  /// What the token URL does, and which tokens pages are given for.
   package var tokens: Tokens
   /// All that match a request apply to it, in this order.
   package var rules: [Rule]
 
+  /// 826 made-up characters without tokens and faults, unless given.
   package init(
     characters: [Character] = Characters.made(Characters.usual), tokens: Tokens = Tokens(), rules: [Rule] = []
   ) {
@@ -26,7 +29,8 @@ package struct Scenario: Sendable {
     self.rules = rules
   }
 
-  /// What `rosterd demo` pulls: at a concurrency of 8, page 1 and two full rounds pass, and the eight requests of the third meet a dead token.
+  /// What `rosterd demo` pulls: at a concurrency of 8, page 1 and two full rounds pass, and the eight requests of the
+  /// third meet a dead token.
   package static var demo: Scenario {
     var scenario = Scenario(tokens: Tokens(flow: .authenticateForm, uses: [17]))
     scenario.latency = .milliseconds(100)
@@ -47,6 +51,7 @@ extension Scenario {
       case bearerRefresh = "bearer_refresh"
     }
 
+    /// What the token URL answers.
     package var flow: Flow
     /// How many page answers the tokens of generation 0, 1, … are good for; later generations have no such end.
     package var uses: [Int]
@@ -61,6 +66,7 @@ extension Scenario {
     /// The client credentials grant gives a refresh token too.
     package var grantRefreshToken = false
 
+    /// Without an end to any token, unless given.
     package init(flow: Flow = .none, uses: [Int] = [], lifetime: Duration? = nil, expiresIn: Int? = nil) {
       self.flow = flow
       self.uses = uses

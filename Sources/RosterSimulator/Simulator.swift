@@ -1,7 +1,8 @@
 package import FoundationEssentials
 package import RosterModel
 
-/// The embedded upstream: a paged HTTP API with a token endpoint on loopback, whose every answer a test or the demo can choose, order and count.
+/// The embedded upstream: a paged HTTP API with a token endpoint on loopback, whose every answer a test or the demo can
+/// choose, order and count.
 package final class Simulator: Sendable {
   private let backend: Backend
   private let server: SimulatorServer
@@ -34,13 +35,16 @@ package final class Simulator: Sendable {
   /// Closes every connection, and goes on listening.
   package func disconnect() async { await server.disconnect() }
 
+  /// Scheme, 127.0.0.1 and the port, without a trailing slash.
   package var origin: String { "http://127.0.0.1:\(server.port)" }
   /// For `upstream.base_url`.
   package var baseURL: String { "\(origin)/api" }
   /// For `auth.token_url`; the relative `token` works too.
   package var tokenURL: String { "\(origin)/token" }
 
+  /// As a request would find them now.
   package var characters: [Character] { backend.with { upstream, _ in upstream.scenario.characters } }
+  /// What reached it until now.
   package var counts: Counts { backend.with { upstream, _ in upstream.counts } }
 
   /// What the running session started with.

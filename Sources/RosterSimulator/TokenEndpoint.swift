@@ -3,9 +3,13 @@ internal import RosterModel
 
 /// What the operator puts into the credential files; made up, so nothing to hide. nil: not part of the flow.
 package struct Credentials: Sendable, Equatable {
+  /// The file `access_token`.
   package var accessToken: String?
+  /// The file `refresh_token`.
   package var refreshToken: String?
+  /// The file `client_id`.
   package var clientID: String?
+  /// The file `client_secret`.
   package var clientSecret: String?
 
   /// By their names in `credentials_dir`.

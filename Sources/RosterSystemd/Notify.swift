@@ -3,10 +3,12 @@ package import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// Tells the service manager how the daemon is (sd_notify(3)). Without NOTIFY_SOCKET nothing is sent, and nothing fails.
+/// Tells the service manager how the daemon is (sd_notify(3)). Without NOTIFY_SOCKET nothing is sent, and nothing
+/// fails.
 package final class Notify: Sendable {
   private let throttle = Mutex(StatusThrottle())
 
+  /// Sends nothing yet.
   package init() {}
 
   /// Half of WATCHDOG_USEC, as sd_watchdog_enabled(3) recommends; nil: no watchdog watches this process.
@@ -23,7 +25,8 @@ package final class Notify: Sendable {
     }
   }
 
-  /// Sends it, at most twice a second. Returns after which time `flush` is due; nil: nothing is kept back, or that was said before.
+  /// Sends it, at most twice a second. Returns after which time `flush` is due; nil: nothing is kept back, or that was
+  /// said before.
   package func status(_ text: String, now: Date) -> Duration? {
     throttle.withLock { perform($0.offered(text, now: now)) }
   }

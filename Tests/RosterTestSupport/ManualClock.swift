@@ -2,7 +2,8 @@ package import FoundationEssentials
 package import RosterModel
 import Synchronization
 
-/// A clock that stands still until a test moves it. A test waits for a sleeper before it advances, so that nothing depends on speed.
+/// A clock that stands still until a test moves it. A test waits for a sleeper before it advances, so that nothing
+/// depends on speed.
 package final class ManualClock: Sendable {
   private struct Sleeper {
     var id: Int
@@ -26,12 +27,15 @@ package final class ManualClock: Sendable {
 
   private let state: Mutex<State>
 
+  /// Stands at that time: a fixed one unless given.
   package init(now: Date = Date(timeIntervalSince1970: 1_700_000_000)) {
     state = Mutex(State(now: now))
   }
 
+  /// The time at which it stands.
   package var now: Date { state.withLock { $0.now } }
 
+  /// The same clock, as code under test takes it.
   package var wallClock: WallClock {
     WallClock(now: { self.now }, sleep: { try await self.sleep($0) })
   }
