@@ -108,7 +108,7 @@ let package = Package(
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterCache"),
     tests(of: "RosterSync"),
-    tests(of: "RosterStatus", [nio("NIOCore"), nio("NIOPosix")]),
+    tests(of: "RosterStatus", [log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterSystemd", [log]),
     tests(
       of: "RosterSimulator",

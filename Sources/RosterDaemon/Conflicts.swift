@@ -16,7 +16,10 @@ struct Conflict: Equatable {
 extension Configuration {
   /// Looks at files, and changes none. The paths are filled in.
   func conflicts() -> [Conflict] {
-    let all = [tokenURLMissing, tokenURLInClear, authorizationTwice, delaysCrossed, caFileUnusable, socketTooLong]
+    let all = [
+      tokenURLMissing, tokenURLInClear, authorizationTwice, delaysCrossed, caFileUnusable, socketTooLong,
+      socketIsFolder,
+    ]
     return all.compactMap { $0 } + sharedPaths
   }
 
@@ -74,6 +77,13 @@ extension Configuration {
     return Conflict(
       keys: ["status.socket"], problem: "\(quoted(status.socket)) is too long for a socket",
       allowed: "at most \(Self.longestSocket) bytes")
+  }
+
+  private var socketIsFolder: Conflict? {
+    let name = status.socket.split(separator: "/", omittingEmptySubsequences: false).last
+    guard name == "" || name == "." || name == ".." else { return nil }
+    return Conflict(
+      keys: ["status.socket"], problem: "\(quoted(status.socket)) names a folder", allowed: "the path of a file in it")
   }
 
   /// One file cannot serve as two.

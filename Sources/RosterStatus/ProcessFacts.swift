@@ -22,7 +22,7 @@ struct ProcessFacts {
     return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 
-  private static func cpuSeconds() -> Double {
+  static func cpuSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9

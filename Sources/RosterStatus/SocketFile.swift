@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 import Glibc
 internal import RosterModel
 
@@ -11,16 +12,20 @@ struct SocketFile {
   init(path: String, mode: UInt16) throws(Failure) {
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    guard withAddress(path, { _, _ in }) != nil else {
+      throw Self.failure(path, "the path is too long for a socket", nil, hint: "choose a shorter status.socket")
+    }
     if mkdir(folder, 0o755) != 0, errno != EEXIST { throw Self.failure(path, "cannot make the folder", errno) }
     try Self.checkFree(path)
+    Self.clearLeftovers(in: folder)
     let descriptor = socket(AF_UNIX, Self.stream, 0)
     if descriptor < 0 { throw Self.failure(path, "socket", errno) }
     self.descriptor = descriptor
     self.path = path
-    // Short, since the whole path must fit into sun_path (unix(7)), and no other's: this process, this descriptor.
-    temporary = "\(folder)/.\(String(getpid(), radix: 36)).\(descriptor)"
+    let name = Self.temporaryPrefix + String(getpid(), radix: Self.pidRadix)
+    temporary = "\(folder)/\(name)"
     do {
-      try listen(mode: mode)
+      try listen(mode: mode, in: folder, as: name)
     } catch {
       unlink(temporary)
       close(descriptor)
@@ -65,15 +70,36 @@ struct SocketFile {
   /// at once (connect(2), EAGAIN); Linux takes no more than this by default (net.core.somaxconn).
   private static let waiting: Int32 = 4096
 
-  private func listen(mode: UInt16) throws(Failure) {
+  private func listen(mode: UInt16, in folder: String, as name: String) throws(Failure) {
     unlink(temporary)  // of an earlier process with this id
-    let bound = withAddress(temporary) { bind(descriptor, $0, $1) }
-    guard let bound else {
-      throw Self.failure(path, "the path is too long for a socket", nil, hint: "choose a shorter status.socket")
-    }
-    if bound != 0 { throw Self.failure(path, "bind", errno) }
+    if bind(in: folder, as: name) != 0 { throw Self.failure(path, "bind", errno) }
     if chmod(temporary, mode_t(mode)) != 0 { throw Self.failure(path, "chmod", errno) }
     if Glibc.listen(descriptor, Self.waiting) != 0 { throw Self.failure(path, "listen", errno) }
+  }
+
+  /// bind(2) to the temporary name, through the folder's descriptor where its path is longer than a socket's may be
+  /// (unix(7)), though the socket's own is not.
+  private func bind(in folder: String, as name: String) -> Int32 {
+    if let bound = withAddress(temporary, { Glibc.bind(descriptor, $0, $1) }) { return bound }
+    let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { close(place) }
+    return withAddress("/proc/self/fd/\(place)/\(name)") { Glibc.bind(descriptor, $0, $1) } ?? -1
+  }
+
+  /// Of the temporary name; the process's id follows.
+  private static let temporaryPrefix = ".rosterd-"
+  private static let pidRadix = 36
+
+  /// Takes away what processes left that were killed before their sockets got their names.
+  private static func clearLeftovers(in folder: String) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      guard name.hasPrefix(temporaryPrefix), let pid = pid_t(name.dropFirst(temporaryPrefix.count), radix: pidRadix),
+        pid > 0, kill(pid, 0) != 0, errno == ESRCH
+      else { continue }
+      var facts = stat()
+      let path = "\(folder)/\(name)"
+      if lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK { unlink(path) }
+    }
   }
 
   /// Nothing is there, or a socket that nobody answers.

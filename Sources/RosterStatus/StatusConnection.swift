@@ -14,10 +14,10 @@ final class StatusConnection: ChannelDuplexHandler {
   private static let linger = TimeAmount.seconds(1)
 
   private let routes: StatusRoutes
-  private let limits: StatusServer.Limits
+  private let limits: StatusLimits
   private let peer: UInt32?
   private let connections: StatusConnections
-  private let intake = Intake()
+  let intake = Intake()
   private var context: ChannelHandlerContext?
   private var assembly = RequestAssembly()
   /// An answer is under way; the next request waits in the intake, so that a client costs one answer's memory.
@@ -32,28 +32,11 @@ final class StatusConnection: ChannelDuplexHandler {
   private var reader: EventLog.ReaderID?
   private var active = NIODeadline.now()
 
-  init(routes: StatusRoutes, limits: StatusServer.Limits, peer: UInt32?, connections: StatusConnections) {
+  init(routes: StatusRoutes, limits: StatusLimits, peer: UInt32?, connections: StatusConnections) {
     self.routes = routes
     self.limits = limits
     self.peer = peer
     self.connections = connections
-  }
-
-  /// Makes `channel` speak HTTP/1.1 with this connection at its end.
-  static func add(to channel: any Channel, _ connection: StatusConnection) throws {
-    var decoding = NIOHTTPDecoderLimitConfiguration()
-    let head = RequestAssembly.Limits().head
-    decoding.maxHeaderFieldSize = head
-    decoding.maxHeaderListSize = head
-    decoding.maxHeaderFieldCount = head / 4  // `a:` and the line's end: only the size counts
-    var encoding = HTTPResponseEncoder.Configuration()
-    encoding.automaticallySetFramingHeaders = false  // it knows nothing of HEAD
-    let pipeline = channel.pipeline.syncOperations
-    try pipeline.addHandler(connection.intake)
-    try pipeline.addHandler(HTTPResponseEncoder(configuration: encoding))
-    try pipeline.addHandler(
-      ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)))
-    try pipeline.addHandler(connection)
   }
 
   /// Whether this one rather than the other makes room for a new connection.
@@ -299,11 +282,12 @@ extension StatusConnection {
     let chunked = request.isHTTP11
     var head = responseHead(200, Self.streamHeaders, keepAlive: chunked)
     if chunked { head.headers.add(name: "Transfer-Encoding", value: "chunked") }
-    context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
+    // Before the head: who has read that counts on what happens from then on.
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
     reader = routes.board.events.subscribe(after: last) {
       connection.eventLoop.execute { connection.value.pump() }
     }
+    context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
     if finishing { endStream() } else { pump() }
   }
 
@@ -336,15 +320,5 @@ extension StatusConnection {
     routes.board.events.unsubscribe(reader)
     self.reader = nil
     end(context, keepAlive: false)
-  }
-}
-
-extension StatusRequest {
-  fileprivate init(_ head: HTTPRequestHead, peer: UInt32?) {
-    self.init(
-      head.method.rawValue, head.uri, headers: head.headers.map { Request.Header($0.name, $0.value) }, peer: peer,
-      // No protocol is changed here, but the parser stops where one could be (RFC 9110 §7.8, §9.3.6).
-      keepAlive: head.isKeepAlive && !head.headers.contains(name: "upgrade") && head.method != .CONNECT)
-    isHTTP11 = head.version.minor >= 1
   }
 }

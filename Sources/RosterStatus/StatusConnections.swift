@@ -29,7 +29,11 @@ final class StatusConnections {
 
   /// Where there is no room, the one that did nothing for longest goes, those that wait for no answer before the others (S2).
   func add(_ connection: StatusConnection) {
-    if open.count >= limit, let idle = open.values.min(by: { $0.isIdler(than: $1) }) { idle.close() }
+    if open.count >= limit, let idle = open.values.min(by: { $0.isIdler(than: $1) }) {
+      // At once, not when its handlers go: the next accept of this turn is to find another one.
+      remove(idle)
+      idle.close()
+    }
     open[ObjectIdentifier(connection)] = connection
     if drained != nil { connection.finish() }
   }

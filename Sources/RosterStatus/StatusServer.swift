@@ -1,4 +1,5 @@
 import Glibc
+package import Logging
 import NIOCore
 import NIOPosix
 package import RosterModel
@@ -14,21 +15,13 @@ package final class StatusServer: Sendable {
     case passed(Int32)
   }
 
-  /// What clients may use together (S2).
-  package struct Limits: Sendable {
-    package var connections = 256
-    /// For a request to be complete, from the connection or its first byte on.
-    package var incomplete = Duration.seconds(10)
-
-    package init() {}
-  }
-
   private struct Running {
     var group: MultiThreadedEventLoopGroup
     var listener: any Channel
     var connections: NIOLoopBoundBox<StatusConnections>
     var file: SocketFile?
     var identity: SocketFile.Identity?
+    var nameCheck: RepeatedTask?
   }
 
   /// How long requests in progress may take when the server stops: P13 leaves 5 s for the whole daemon.
@@ -36,13 +29,24 @@ package final class StatusServer: Sendable {
 
   private let place: Place
   private let routes: StatusRoutes
-  private let limits: Limits
+  private let limits: StatusLimits
+  private let logger: Logger
   private let running = Mutex<Running?>(nil)
+  /// Of the socket that this server makes, where a reload has changed it.
+  private let newMode = Mutex<UInt16?>(nil)
+  private let noRoom: RareWarning
+  private let noName: RareWarning
 
-  package init(at place: Place, routes: StatusRoutes, limits: Limits = Limits()) {
+  package init(
+    at place: Place, routes: StatusRoutes, limits: StatusLimits = StatusLimits(),
+    logger: Logger = Logger(label: "status") { _ in SwiftLogNoOpLogHandler() }
+  ) {
     self.place = place
     self.routes = routes
     self.limits = limits
+    self.logger = logger
+    noRoom = RareWarning(logger)
+    noName = RareWarning(logger)
   }
 
   /// Returns once the socket answers under its name. Throws `Failure` 73 where it cannot be opened, or is another's.
@@ -52,7 +56,7 @@ package final class StatusServer: Sendable {
     do {
       let connections = NIOLoopBoundBox.makeBoxSendingValue(
         StatusConnections(limit: limits.connections), eventLoop: group.next())
-      let listener = try await listen(descriptor, group, connections)
+      let listener = try await listen(descriptor, group, connections).get()
       do {
         try file?.publish()
       } catch {
@@ -61,7 +65,8 @@ package final class StatusServer: Sendable {
       }
       running.withLock {
         $0 = Running(
-          group: group, listener: listener, connections: connections, file: file, identity: file?.identity)
+          group: group, listener: listener, connections: connections, file: file, identity: file?.identity,
+          nameCheck: file.map { _ in checkName(on: group.next()) })
       }
     } catch {
       file?.abandon()
@@ -77,6 +82,7 @@ package final class StatusServer: Sendable {
       return running
     }
     guard let stopped else { return }
+    stopped.nameCheck?.cancel()
     stopped.file?.remove(stopped.identity)
     try? await stopped.listener.close()
     let connections = stopped.connections
@@ -90,6 +96,7 @@ package final class StatusServer: Sendable {
   /// For the socket that this server has made; a passed one is its unit's. Returns false, with errno, where it cannot be set.
   package func setMode(_ mode: UInt16) -> Bool {
     guard case .path(let path, _) = place else { return true }
+    newMode.withLock { $0 = mode }
     return chmod(path, mode_t(mode)) == 0
   }
 
@@ -118,9 +125,19 @@ package final class StatusServer: Sendable {
 
   private func listen(
     _ descriptor: Int32, _ group: MultiThreadedEventLoopGroup, _ connections: NIOLoopBoundBox<StatusConnections>
-  ) async throws -> any Channel {
-    let (routes, limits) = (routes, limits)
-    let bootstrap = ServerBootstrap(group: group)
+  ) -> EventLoopFuture<any Channel> {
+    let (routes, limits, noRoom) = (routes, limits, noRoom)
+    return ServerBootstrap(group: group)
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          // Without it the loop would ask again and again for what waits, and get the same error.
+          let pause = AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { error in
+            noRoom.tell("a client of the status socket waits: \(error)")
+            return Self.acceptPause
+          }
+          try channel.pipeline.syncOperations.addHandler(pause)
+        }
+      }
       // A client that has shut its side down still gets its answer.
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.maxMessagesPerRead, value: 1)
@@ -128,12 +145,12 @@ package final class StatusServer: Sendable {
       .childChannelInitializer { channel in
         Self.peer(of: channel).flatMap { peer in
           channel.eventLoop.makeCompletedFuture {
-            try StatusConnection.add(
-              to: channel, StatusConnection(routes: routes, limits: limits, peer: peer, connections: connections.value))
+            try StatusPipeline.add(
+              StatusConnection(routes: routes, limits: limits, peer: peer, connections: connections.value), to: channel)
           }
         }
       }
-    return try await bootstrap.withBoundSocket(descriptor).get()
+      .withBoundSocket(descriptor)
   }
 
   /// The user on the other end, as the kernel knows it.
@@ -152,4 +169,66 @@ package final class StatusServer: Sendable {
     var user: UInt32
     var group: UInt32
   }
+}
+
+// MARK: A socket that somebody removes
+
+extension StatusServer {
+  /// As it is done from time to time.
+  func lookAtName() async {
+    guard let loop = running.withLock({ $0?.group.next() }) else { return }
+    try? await loop.flatSubmit { self.restoreName(on: loop) }.get()
+  }
+
+  private func checkName(on loop: any EventLoop) -> RepeatedTask {
+    let delay = TimeAmount(limits.nameCheck)
+    return loop.scheduleRepeatedAsyncTask(initialDelay: delay, delay: delay) { _ in
+      self.restoreName(on: loop).flatMapErrorThrowing { error in
+        self.noName.tell("the status socket was removed: \(error)")
+      }
+    }
+  }
+
+  /// Listens anew where the name is gone, since nobody reaches a socket without one. What others have put there is left
+  /// alone.
+  private func restoreName(on loop: any EventLoop) -> EventLoopFuture<Void> {
+    guard let now = running.withLock({ $0 }), case .path(let path, let mode) = place, now.file?.identity == nil else {
+      return loop.makeSucceededVoidFuture()
+    }
+    do {
+      let file = try SocketFile(path: path, mode: newMode.withLock { $0 } ?? mode)
+      return listen(file.descriptor, now.group, now.connections).flatMapThrowing { listener in
+        do {
+          try file.publish()
+        } catch {
+          file.abandon()
+          listener.close(promise: nil)
+          throw error
+        }
+        self.adopt(listener, file)
+      }
+    } catch {
+      return loop.makeFailedFuture(error)
+    }
+  }
+
+  /// Goes on with a new listener, unless the server was stopped meanwhile.
+  private func adopt(_ listener: any Channel, _ file: SocketFile) {
+    let replaced = running.withLock { running -> (any Channel)? in
+      let replaced = running?.listener
+      running?.listener = listener
+      running?.file = file
+      running?.identity = file.identity
+      return replaced
+    }
+    guard let replaced else {
+      file.remove(file.identity)
+      return listener.close(promise: nil)
+    }
+    replaced.close(promise: nil)
+    logger.warning("the status socket had been removed; it is there again", metadata: ["path": "\(pathName)"])
+  }
+
+  /// A client waits meanwhile; descriptors come free in their own time.
+  private static let acceptPause = TimeAmount.seconds(1)
 }

@@ -308,6 +308,14 @@ struct ConfigurationFaultTests {
       ])
   }
 
+  @Test("78: a socket's path does not name a folder", arguments: ["/run/rosterd/", "/run/..", "."])
+  func socketFolder(path: String) throws {
+    #expect(
+      try workspace.faults("status.socket = \"\(path)\"") == [
+        "rosterd.toml:1: status.socket: \"\(path)\" names a folder; allowed: the path of a file in it"
+      ])
+  }
+
   @Test("All faults come at once: the file's by line, then the environment's")
   func allAtOnce() throws {
     let text = """

@@ -1,6 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
+import Logging
 import RosterModel
 import RosterTestSupport
 
@@ -50,14 +51,35 @@ func withFolder<Result>(_ body: (String) async throws -> Result) async throws ->
   return try await body(folder)
 }
 
+/// What a logger was told, as it comes.
+func makeLog() -> (logger: Logger, lines: AsyncStream<String>) {
+  let (lines, came) = AsyncStream<String>.makeStream()
+  return (Logger(label: "test") { _ in LineHandler { came.yield($0) } }, lines)
+}
+
+private struct LineHandler: LogHandler {
+  let write: @Sendable (String) -> Void
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { write("\(event.message)") }
+
+  init(_ write: @escaping @Sendable (String) -> Void) { self.write = write }
+}
+
 /// Runs a server on a socket in a folder of its own.
 func withServer<Result>(
-  _ routes: StatusRoutes = makeRoutes(), limits: StatusServer.Limits = StatusServer.Limits(),
+  _ routes: StatusRoutes = makeRoutes(), limits: StatusLimits = StatusLimits(), logger: Logger = makeLog().logger,
   _ body: (String, StatusServer) async throws -> Result
 ) async throws -> Result {
   try await withFolder { folder in
     let path = folder + "/status.sock"
-    let server = StatusServer(at: .path(path, mode: 0o660), routes: routes, limits: limits)
+    let server = StatusServer(at: .path(path, mode: 0o660), routes: routes, limits: limits, logger: logger)
     try await server.start()
     do {
       let result = try await body(path, server)
@@ -108,6 +130,22 @@ struct RawClient: Sendable {
       if count <= 0 { throw TestError(what: "send: \(errno)") }
       sent += count
     }
+  }
+
+  /// Whether the other end has not closed it; what it has sent is thrown away.
+  var isOpen: Bool {
+    var chunk = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let count = recv(descriptor, &chunk, chunk.count, Int32(MSG_DONTWAIT))
+      if count <= 0 { return count < 0 && errno == EAGAIN }
+    }
+  }
+
+  /// Looks without sleeping until something has come, and at something else at once.
+  func spinUntilReadable<Value>(_ look: () -> Value) -> Value {
+    var ask = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    while poll(&ask, 1, 0) == 0 {}
+    return look()
   }
 
   func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }

@@ -8,7 +8,7 @@ import Testing
 
   @Test("S2: half a request behind a whole one is timed out too; blank lines are no request")
   func halfBehindWhole() async throws {
-    var limits = StatusServer.Limits()
+    var limits = StatusLimits()
     limits.incomplete = .milliseconds(500)
     try await withServer(limits: limits) { path, _ in
       let patient = try RawClient(path)

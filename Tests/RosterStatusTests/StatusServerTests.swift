@@ -98,6 +98,68 @@ import Testing
     }
   }
 
+  @Test("S3: a socket that somebody removes is made anew, with the mode that a reload gave it")
+  func removed() async throws {
+    var limits = StatusLimits()
+    limits.nameCheck = .milliseconds(10)
+    let (logger, lines) = makeLog()
+    try await withServer(limits: limits, logger: logger) { path, server in
+      #expect(server.setMode(0o600))
+      for _ in 1...2 {
+        unlink(path)
+        #expect(await lines.first { _ in true } == "the status socket had been removed; it is there again")
+        #expect(mode(path) == UInt32(S_IFSOCK) | 0o600)
+        let answer = try await status(path)
+        #expect(answer == 200)
+      }
+      await server.stop()
+      #expect(mode(path) == nil)
+    }
+  }
+
+  @Test("S3: what others put where the socket was is left alone")
+  func replaced() async throws {
+    try await withServer { path, server in
+      unlink(path)
+      try Data("mine".utf8).write(to: URL(filePath: path))
+      await server.lookAtName()
+      #expect(try String(contentsOf: URL(filePath: path), encoding: .utf8) == "mine")
+    }
+  }
+
+  @Test("S3: what a process left that was killed before its socket had its name goes; another's stays")
+  func leftovers() async throws {
+    try await withFolder { folder in
+      // No process has an id above 2^22 (proc(5), pid_max).
+      let dead = folder + "/.rosterd-" + String(1 << 22 + 1, radix: 36)
+      let living = folder + "/.rosterd-1"
+      for path in [dead, living] { mknod(path, mode_t(S_IFSOCK) | 0o600, 0) }
+      let file = dead + "0"
+      try Data().write(to: URL(filePath: file))
+      let server = StatusServer(at: .path(folder + "/status.sock", mode: 0o660), routes: makeRoutes())
+      try await server.start()
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: folder).map { folder + "/" + $0 }.sorted()
+          == [living, file, folder + "/status.sock"].sorted())
+      await server.stop()
+    }
+  }
+
+  @Test("S3: any path works that is short enough for a client, however short its name")
+  func longestPath() async throws {
+    try await withFolder { folder in
+      let longest = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+      let path = folder + "/" + String(repeating: "x", count: longest - folder.utf8.count - "//s".utf8.count) + "/s"
+      #expect(path.utf8.count == longest)
+      let server = StatusServer(at: .path(path, mode: 0o640), routes: makeRoutes())
+      try await server.start()
+      #expect(mode(path) == UInt32(S_IFSOCK) | 0o640)
+      let answer = try await status(path)
+      #expect(answer == 200)
+      await server.stop()
+    }
+  }
+
   @Test("S3: a passed socket is used, and its name stays")
   func passed() async throws {
     try await withFolder { folder in
@@ -238,7 +300,7 @@ import Testing
     "S2: a request that is not complete in time is 408",
     arguments: ["", "GET /hea", "POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"])
   func slow(start: String) async throws {
-    var limits = StatusServer.Limits()
+    var limits = StatusLimits()
     limits.incomplete = .milliseconds(50)
     try await withServer(limits: limits) { path, _ in
       let client = try RawClient(path)
@@ -266,7 +328,7 @@ import Testing
 
   @Test("S2: a connection that waits between requests is not timed out")
   func idle() async throws {
-    var limits = StatusServer.Limits()
+    var limits = StatusLimits()
     limits.incomplete = .milliseconds(50)
     try await withServer(limits: limits) { path, _ in
       let patient = try RawClient(path)
@@ -295,7 +357,7 @@ import Testing
 
   @Test("S2: when all connections are taken the longest idle one makes room")
   func makesRoom() async throws {
-    var limits = StatusServer.Limits()
+    var limits = StatusLimits()
     limits.connections = 3
     limits.incomplete = unhurried
     try await withServer(limits: limits) { path, _ in
@@ -317,7 +379,76 @@ import Testing
     }
   }
 
+  @Test("S2: clients who ask once and stay are never more than the limit, however many come at once")
+  func crowd() async throws {
+    var limits = StatusLimits()
+    limits.connections = 8
+    limits.incomplete = unhurried
+    try await withServer(limits: limits) { path, _ in
+      // All are accepted in one turn or a few, and none is looked at before.
+      let clients = try (0..<200).map { _ in
+        let client = try RawClient(path)
+        try client.send(get)
+        return client
+      }
+      defer { for client in clients { client.close() } }
+      let late = try RawClient(path)
+      defer { late.close() }
+      try late.send(get)
+      #expect(await late.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
+      #expect(clients.count { $0.isOpen } < limits.connections)
+    }
+  }
+
+  @Test(
+    "S2: clients leave the sync its descriptors",
+    arguments: [(1 << 20, 256), (1024, 256), (512, 256), (400, 144), (256, 8), (0, 8)])
+  func descriptors(limit: Int, connections: Int) {
+    #expect(StatusLimits(descriptors: limit).connections == connections)
+  }
+
+  @Test("S2: without a descriptor for the next client the server waits, and says so")
+  func noDescriptors() async {
+    await #expect(processExitsWith: .success) {
+      var most = rlimit(rlim_cur: 256, rlim_max: 256)
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &most)
+      let (logger, lines) = makeLog()
+      try await withServer(logger: logger) { path, _ in
+        var fillers: [Int32] = []
+        while case let filler = dup(STDERR_FILENO), filler >= 0 { fillers.append(filler) }
+        close(fillers.removeLast())
+        let client = try RawClient(path)
+        try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(await lines.first { _ in true }?.hasPrefix("a client of the status socket waits: ") == true)
+        let before = ProcessFacts.cpuSeconds()
+        let waited = ContinuousClock.now
+        for filler in fillers { close(filler) }
+        #expect(await client.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
+        // A loop that does not wait takes all of one processor, and asks again before the descriptors are free.
+        let passed = ContinuousClock.now - waited
+        #expect(passed > .milliseconds(500) && ProcessFacts.cpuSeconds() - before < 0.3)
+        client.close()
+      }
+    }
+  }
+
   // MARK: Events
+
+  @Test("Events: who has read the head of a stream misses nothing from then on")
+  func fromTheHeadOn() async throws {
+    let board = makeBoard()
+    try await withServer(makeRoutes(board)) { path, _ in
+      for _ in 0..<300 {
+        let client = try RawClient(path)
+        try client.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        // Reading, waking this task and reporting would give the server the time that it must not need.
+        let seen = client.spinUntilReadable { board.events.readers }
+        #expect(seen == 1)
+        client.close()
+        while board.events.readers > 0 { await Task.yield() }
+      }
+    }
+  }
 
   @Test("Events: they are streamed as they happen, and resumed after Last-Event-ID")
   func events() async throws {

@@ -38,7 +38,7 @@ def run(lines, program, folder, long):
             # While no sync runs: what one needs is not the client's.
             base = daemon.resident()
             attacks = [
-                idle, half_heads, huge_heads, byte_by_byte, big_bodies, pipelines, unread_syncs, garbage, upgraded,
+                idle, crowd, half_heads, huge_heads, byte_by_byte, big_bodies, pipelines, unread_syncs, garbage, upgraded,
                 half_closed, storm, stuck_readers, slow_reader]
             for attack in attacks:
                 lines.check("S2: " + attack.__doc__, lambda attack=attack: one(site, attack))
@@ -168,6 +168,37 @@ def idle(site, watch):
         clients[-1].send(GET)
         assert clients[-1].read().status == 200
     return f"{open_ones} kept"
+
+
+def crowd(site, watch):
+    """1,000 clients at once who ask once and stay: never more than 256"""
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Client(site.daemon.socket)) for _ in range(1000)]
+        for client in clients:
+            try:
+                client.send(GET)
+            except OSError:
+                pass  # it has made room already
+        watch()
+        open_ones = sum(is_open(client) for client in clients if drained(client))
+        assert open_ones <= CONNECTIONS, open_ones
+        assert quiet_descriptors(site.daemon) <= CONNECTIONS + 12, quiet_descriptors(site.daemon)
+    return f"{open_ones} kept"
+
+
+def drained(client):
+    """Whether all that came could be read, and the end did not."""
+    client.socket.setblocking(False)
+    try:
+        while client.socket.recv(65536):
+            pass
+        return False
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+    finally:
+        client.socket.setblocking(True)
 
 
 def is_open(client):
