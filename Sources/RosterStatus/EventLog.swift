@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 package import RosterModel
 import Synchronization
 
@@ -46,12 +46,15 @@ package final class EventLog: Sendable {
   private let clock: WallClock
   private let state: Mutex<State>
 
-  package init(clock: WallClock) {
+  /// - Parameter known: a time that the daemon before this one has seen, in case the clock was set back since; nil:
+  ///   none.
+  package init(clock: WallClock, known: Date? = nil) {
     self.clock = clock
     // Ids grow across restarts because they start from the time; a thousand a millisecond is more than rosterd can
     // report, and the product stays below 2^53, where JavaScript's numbers end.
     let idsPerMillisecond = 1000.0
-    let first = UInt64(max(1, clock.now().timeIntervalSince1970 * 1000 * idsPerMillisecond))
+    let start = max(clock.now(), known ?? .distantPast)
+    let first = UInt64(max(1, start.timeIntervalSince1970 * 1000 * idsPerMillisecond))
     state = Mutex(State(nextID: first, lostThrough: first - 1))
   }
 

@@ -7,8 +7,13 @@ package final class Metrics: Sendable {
   /// What is not counted but looked at when somebody asks.
   struct Gauges {
     var characters: Int
-    /// Seconds since 1970; 0: no snapshot yet.
+    /// Seconds since 1970, as all times here; 0: no snapshot yet.
     var snapshot: Double
+    var verified: Double
+    /// nil: a sync runs, or none has ended yet.
+    var nextSync: Double?
+    var tokenExpiry: Double?
+    var state: DaemonStatus.State
     var pagesDone: Int
     var pages: Int
     var version: String
@@ -93,6 +98,17 @@ extension PrometheusText {
   fileprivate mutating func gauges(_ gauges: Metrics.Gauges) {
     gauge("rosterd_characters", "Characters in the snapshot.", Double(gauges.characters))
     gauge("rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0: never.", gauges.snapshot)
+    gauge("rosterd_verified_timestamp_seconds", "When the last good sync ended; 0: none did.", gauges.verified)
+    if let next = gauges.nextSync {
+      gauge("rosterd_next_sync_timestamp_seconds", "When the next sync starts; absent while one runs.", next)
+    }
+    if let expiry = gauges.tokenExpiry {
+      gauge("rosterd_token_expiry_timestamp_seconds", "When the access token expires; absent if not known.", expiry)
+    }
+    metric("rosterd_state", .gauge, "1 for the state that holds, 0 for the others.")
+    for state in DaemonStatus.State.allCases {
+      sample("rosterd_state", [("state", state.rawValue)], state == gauges.state ? 1 : 0)
+    }
     gauge("rosterd_sync_pages_done", "Pages that the running sync has; 0 between syncs.", Double(gauges.pagesDone))
     gauge("rosterd_sync_pages", "Pages of the running sync; 0 between syncs.", Double(gauges.pages))
     metric("rosterd_build_info", .gauge, "The version, as a label.")

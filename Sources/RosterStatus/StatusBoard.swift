@@ -11,6 +11,7 @@ package final class StatusBoard: Sendable {
     var next: Date?
     var token: TokenStatus
     var config: DaemonStatus.Config
+    var sizes: FileSizes
     var stopping = false
   }
 
@@ -29,7 +30,8 @@ package final class StatusBoard: Sendable {
   private let changed: AsyncStream<Void>.Continuation
   private let state: Mutex<State>
 
-  /// `cache` and `last` are what the cache tells of the runs before this one. `sizes` must not wait; by default it asks stat(2).
+  /// `cache` and `last` are what the cache tells of the runs before this one. `sizes` is asked by `measure`; by default
+  /// it asks stat(2).
   package init(
     version: String = rosterdVersion, pid: Int32, startedAt: Date, baseURL: String, cachePath: String,
     config: DaemonStatus.Config, flow: String, clock: WallClock, cache: CacheFacts = CacheFacts(),
@@ -40,10 +42,11 @@ package final class StatusBoard: Sendable {
     self.startedAt = startedAt
     self.baseURL = baseURL
     self.cachePath = cachePath
-    self.sizes = sizes ?? { FileSizes.on(cachePath: cachePath) }
+    let sizes = sizes ?? { FileSizes.on(cachePath: cachePath) }
+    self.sizes = sizes
     self.clock = clock
-    events = EventLog(clock: clock)
-    state = Mutex(State(cache: cache, last: last, token: TokenStatus(flow: flow), config: config))
+    events = EventLog(clock: clock, known: last?.finishedAt.flatMap(Date.init(rfc3339:)))
+    state = Mutex(State(cache: cache, last: last, token: TokenStatus(flow: flow), config: config, sizes: sizes()))
     (changes, changed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
@@ -78,8 +81,16 @@ package final class StatusBoard: Sendable {
     change { $0.current?.phase = phase }
   }
 
+  /// Looks how large the cache's files are. Whoever asks for the status is told what was seen last: a file system may
+  /// hang, and a request must not (S1).
+  package func measure() {
+    let sizes = sizes()
+    state.withLock { $0.sizes = sizes }
+  }
+
   /// The sync that ran has ended; `cache` is what readers see now, nil where that is not known. Call it once they can see it (P2).
   package func syncEnded(_ report: SyncReport, cache: CacheFacts?) {
+    measure()
     change { state in
       state.current = nil
       state.last = report
@@ -92,6 +103,7 @@ package final class StatusBoard: Sendable {
   }
 
   package func cache(_ facts: CacheFacts) {
+    measure()
     change { $0.cache = facts }
   }
 
@@ -117,7 +129,7 @@ extension StatusBoard {
       state.token.state = .expired
     }
     let sync = state.sync
-    let cache = document(of: state.cache, now: now)
+    let cache = document(of: state.cache, state.sizes, now: now)
     let name = DaemonStatus.state(stopping: state.stopping, token: state.token, sync: sync)
     return DaemonStatus(
       version: version, pid: pid, startedAt: startedAt.rfc3339,
@@ -137,14 +149,20 @@ extension StatusBoard {
     let counts = state.current?.tally.now ?? Tally.Counts()
     return metrics.text(
       Metrics.Gauges(
-        characters: state.cache.characters,
-        snapshot: state.cache.publishedAt.flatMap(Date.init(rfc3339:))?.timeIntervalSince1970 ?? 0,
+        characters: state.cache.characters, snapshot: Self.moment(state.cache.publishedAt) ?? 0,
+        verified: Self.moment(state.cache.verifiedAt) ?? 0, nextSync: state.next?.timeIntervalSince1970,
+        tokenExpiry: Self.moment(state.token.expiresAt),
+        state: DaemonStatus.state(stopping: state.stopping, token: state.token, sync: state.sync),
         pagesDone: counts.pagesDone, pages: counts.pagesTotal, version: version,
         processStart: startedAt.timeIntervalSince1970))
   }
 
-  private func document(of facts: CacheFacts, now: Date) -> DaemonStatus.Cache {
-    let sizes = sizes()
+  /// Seconds since 1970.
+  private static func moment(_ text: String?) -> Double? {
+    text.flatMap(Date.init(rfc3339:))?.timeIntervalSince1970
+  }
+
+  private func document(of facts: CacheFacts, _ sizes: FileSizes, now: Date) -> DaemonStatus.Cache {
     var cache = DaemonStatus.Cache(path: cachePath)
     cache.snapshot = facts.snapshot
     cache.publishedAt = facts.publishedAt

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterModel
 import RosterTestSupport
 import Synchronization
@@ -32,6 +33,20 @@ import Testing
     restarted.append(Event(.syncStarted))
     let later = all(restarted, after: 0).compactMap(\.id)
     #expect(later[0] > ids[1])
+  }
+
+  @Test("Events: ids grow across a restart also where the clock was set back, as far as the last sync tells")
+  func clockSetBack() {
+    let log = EventLog(clock: clock.wallClock)
+    clock.advance(by: .seconds(60))
+    for _ in 1...100 { log.append(Event(.pageFetched)) }
+    let before = all(log, after: 0).compactMap(\.id)
+    let syncEnd = clock.now
+    let setBack = ManualClock(now: syncEnd - 3600)
+    let restarted = EventLog(clock: setBack.wallClock, known: syncEnd)
+    restarted.append(Event(.syncStarted))
+    let later = all(restarted, after: before.last)
+    #expect(later.map(\.event.name) == [.eventsLost, .syncStarted] && (later.last?.id ?? 0) > (before.last ?? .max))
   }
 
   @Test("Events: without Last-Event-ID a reader hears what happens from now on, in order")

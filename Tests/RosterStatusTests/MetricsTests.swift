@@ -48,6 +48,29 @@ import Testing
     #expect(lines(board).contains("rosterd_sync_pages 42"))
   }
 
+  @Test("Metrics: the state, and the times of which alerts speak, where they are known")
+  func moments() {
+    let board = makeBoard()
+    #expect(lines(board).contains("rosterd_verified_timestamp_seconds 0"))
+    #expect(lines(board).contains(#"rosterd_state{state="starting"} 1"#))
+    #expect(!board.metricsText().contains("rosterd_next_sync") && !board.metricsText().contains("rosterd_token_expiry"))
+    board.syncEnded(makeReport(17, .failed), cache: snapshot)
+    board.nextSync(at: Date(timeIntervalSince1970: 1_700_000_900))
+    var token = TokenStatus(flow: "oauth2_refresh", state: .valid)
+    token.expiresAt = Date(timeIntervalSince1970: 1_700_003_600).rfc3339
+    board.token(token)
+    for line in [
+      "rosterd_verified_timestamp_seconds 1699999999.4", "rosterd_next_sync_timestamp_seconds 1700000900",
+      "rosterd_token_expiry_timestamp_seconds 1700003600", #"rosterd_state{state="degraded"} 1"#,
+      #"rosterd_state{state="idle"} 0"#,
+    ] {
+      #expect(lines(board).contains(line[...]), "\(line)")
+    }
+    #expect(lines(board).count { $0.hasPrefix("rosterd_state{") } == DaemonStatus.State.allCases.count)
+    board.syncBegan(SyncReport(id: 18, startedAt: ""), tally: Tally())
+    #expect(!board.metricsText().contains("rosterd_next_sync"))
+  }
+
   @Test("Metrics: every family has one HELP and one TYPE, before its samples, and no other metric is there")
   func form() {
     var families: [Substring] = []
@@ -65,8 +88,9 @@ import Testing
         "process_cpu_seconds_total", "process_open_fds", "process_resident_memory_bytes",
         "process_start_time_seconds", "rosterd_build_info", "rosterd_characters", "rosterd_received_bytes_total",
         "rosterd_request_duration_seconds", "rosterd_requests_total", "rosterd_retries_total",
-        "rosterd_snapshot_timestamp_seconds", "rosterd_sync_duration_seconds", "rosterd_sync_pages",
+        "rosterd_snapshot_timestamp_seconds", "rosterd_state", "rosterd_sync_duration_seconds", "rosterd_sync_pages",
         "rosterd_sync_pages_done", "rosterd_syncs_total", "rosterd_token_refreshes_total",
+        "rosterd_verified_timestamp_seconds",
       ])
   }
 

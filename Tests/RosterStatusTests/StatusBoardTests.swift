@@ -1,6 +1,7 @@
 import FoundationEssentials
 import RosterModel
 import RosterTestSupport
+import Synchronization
 import Testing
 
 @testable import RosterStatus
@@ -107,6 +108,25 @@ import Testing
         "last_refresh_at":null,"refreshes":0,"state":"none"},"upstream":{"base_url":"http://localhost/api"},\
         "uptime_seconds":0,"version":"0.1.0"}
         """)
+  }
+
+  @Test("S1: whoever asks is told the sizes that were seen last; nobody looks at files for a request")
+  func sizes() {
+    let looks = Mutex<Int64>(0)
+    let board = StatusBoard(
+      pid: 1, startedAt: clock.now, baseURL: "http://localhost", cachePath: "/c",
+      config: DaemonStatus.Config(path: nil, loadedAt: ""), flow: "none", clock: clock.wallClock,
+      sizes: {
+        looks.withLock { looks in
+          looks += 1
+          return FileSizes(database: looks, wal: 0)
+        }
+      })
+    for _ in 1...3 { #expect(board.status().cache.sizeBytes == 1 && !board.message.isEmpty) }
+    board.measure()
+    #expect(board.status().cache.sizeBytes == 2)
+    board.syncEnded(makeReport(), cache: snapshot)
+    #expect(board.status().cache.sizeBytes == 3)
   }
 
   @Test("Status: age counts from verified_at, and a running sync shows its tally as it is now")

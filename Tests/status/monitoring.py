@@ -8,6 +8,7 @@ from pathlib import Path
 from support import Daemon, Upstream, tool
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
+RULE_TESTS = Path(__file__).resolve().parent / "prometheus-rules.test.yml"
 SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 
 
@@ -22,7 +23,7 @@ def run(lines, program, folder):
                     lambda: clean(daemon))
         lines.check("Grafana: the dashboard is over exactly our metrics", lambda: dashboard(daemon))
     upstream.stop()
-    lines.check("Prometheus: promtool takes the alerts, which name metrics that are there", alerts)
+    lines.check("Prometheus: the alerts fire when they should, and name metrics that are there", alerts)
 
 
 def credential(folder):
@@ -114,6 +115,8 @@ def alerts():
     path = CONFIG / "prometheus-rules.yml"
     done = subprocess.run([tool("promtool"), "check", "rules", path], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done
+    done = subprocess.run([tool("promtool"), "test", "rules", RULE_TESTS], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
     known = named((CONFIG / "grafana-dashboard.json").read_text())
     used = named(re.sub(r"#.*", "", path.read_text()))
     assert used <= known, used - known
