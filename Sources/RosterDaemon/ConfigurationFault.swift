@@ -1,4 +1,5 @@
 package import RosterModel
+package import RosterSystemd
 
 /// One thing wrong with the configuration, as one printed line.
 package struct Fault: Sendable, Equatable, CustomStringConvertible {
@@ -22,6 +23,8 @@ package struct Fault: Sendable, Equatable, CustomStringConvertible {
 package struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConvertible {
   /// Not empty. Those of the file first, by line.
   package var faults: [Fault]
+  /// `log.format`, as far as it could be read: how the faults are to be told.
+  package var logFormat = LogFormat.auto
 
   package static let exit = Failure.Exit.configuration
 

@@ -15,7 +15,9 @@ extension Configuration {
     reader.readEnvironment(environment)
     reader.fillIn(defaults)
     reader.check()
-    guard reader.mistakes.isEmpty else { throw ConfigurationFaults(faults: reader.faults) }
+    guard reader.mistakes.isEmpty else {
+      throw ConfigurationFaults(faults: reader.faults, logFormat: reader.configuration.log.format)
+    }
     return (reader.configuration, reader.warnings)
   }
 }

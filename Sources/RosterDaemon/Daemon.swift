@@ -35,7 +35,7 @@ package struct Daemon: Sendable {
   ) async throws {
     let notify = Notify()
     // The group catches the signals before it runs this: one that comes while the cache is opened is a stop like any other.
-    let lifetime = Lifetime(clock: clock, logger: logger) {
+    let lifetime = Lifetime(clock: clock) {
       let hangups = await UnixSignalsSequence(trapping: .sighup)
       let instance = try await patiently(notify, clock) {
         try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
@@ -100,7 +100,9 @@ package struct Daemon: Sendable {
           SyncWish(allowRemoval: request.allowRemoval, retrySession: request.retrySession))
         return .init(sync: asked.id, joined: asked.joined)
       })
-    server = StatusServer(at: try Self.place(instance.live.configuration), routes: routes)
+    server = StatusServer(
+      at: try Self.place(instance.live.configuration), routes: routes, limits: .ofThisProcess,
+      logger: instance.logger)
   }
 
   private static func place(_ configuration: Configuration) throws -> StatusServer.Place {
@@ -140,7 +142,6 @@ package struct Daemon: Sendable {
 /// All that the daemon does, from the first signal that counts to the exit.
 private struct Lifetime: Service {
   let clock: WallClock
-  let logger: Logger
   let work: @Sendable () async throws -> Void
 
   /// P13 leaves 5 s; systemd's own limit is longer.
@@ -160,7 +161,7 @@ private struct Lifetime: Service {
       try await gracefulShutdown()
       try await clock.sleep(Self.longestStop)
     } catch { return }
-    logger.critical("the stop takes too long; what is not stored is pulled again")
+    // Nothing is logged any more: the log may be what hangs. What is not stored is pulled again.
     _exit(0)
   }
 }
@@ -170,10 +171,9 @@ private struct Lifetime: Service {
 extension Daemon {
   private func tellStatus() async {
     for await _ in instance.board.changes {
-      var wait = notify.status(instance.board.message, now: instance.clock.now())
-      while let delay = wait {
+      instance.board.measure()
+      while let delay = notify.status(instance.board.message, now: instance.clock.now()) {
         guard (try? await instance.clock.sleep(delay)) != nil else { return }
-        wait = notify.flush(now: instance.clock.now())
       }
     }
   }

@@ -15,7 +15,7 @@ extension Interceptor {
       do {
         let response = try await next(request)
         metadata["status"] = "\(response.status)"
-        metadata["seconds"] = "\(clock.now().timeIntervalSince(started))"
+        metadata["seconds"] = .stringConvertible(clock.now().timeIntervalSince(started))
         logger.debug("answered", metadata: metadata)
         return response
       } catch {

@@ -1,9 +1,67 @@
-internal import CSystemd
 import Glibc
 internal import Logging
+import Synchronization
 
-/// The journal's native protocol (systemd.journal-fields(7)).
-enum Journal {
+/// Writes to the journal by its native protocol (systemd.journal-fields(7), systemd.io/JOURNAL_NATIVE_PROTOCOL), and
+/// never waits for it: sd_journal_sendv(3) would, for as long as journald does not read.
+final class Journal: Sendable {
+  static let path = "/run/systemd/journal/socket"
+
+  private let descriptor: CInt
+  private let address: sockaddr_un
+  /// Records that found no room since the last one that did.
+  private let lost = Mutex(0)
+
+  /// Its socket is looked up for each record, since journald may be restarted.
+  init(path: String = path) {
+    descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    // As libsystemd asks for it; the kernel gives at most net.core.wmem_max.
+    var room: CInt = 8 << 20
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<CInt>.size))
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    self.address = address
+  }
+
+  deinit { close(descriptor) }
+
+  /// A record that finds no room is dropped; the next one that does is led by how many were.
+  func write(_ record: LogRecord) {
+    lost.withLock { lost in
+      if lost > 0, send(.lost(lost)) { lost = 0 }
+      if lost > 0 || !send(record) { lost += 1 }
+    }
+  }
+
+  /// Returns whether the journal has it, whole or, where it is too long for a datagram, its beginning.
+  private func send(_ record: LogRecord) -> Bool {
+    if send(Self.datagram(record)) { return true }
+    return errno == EMSGSIZE && send(Self.datagram(record, longest: Self.longestField))
+  }
+
+  private func send(_ bytes: [UInt8]) -> Bool {
+    withUnsafePointer(to: address) { address in
+      address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        return sendto(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL), $0, size) == bytes.count
+      }
+    }
+  }
+
+  /// Each field on a line of its own: no value has a line break.
+  private static func datagram(_ record: LogRecord, longest: Int = .max) -> [UInt8] {
+    fields(record).flatMap {
+      Array(String(decoding: $0.utf8.prefix(longest), as: UTF8.self).utf8) + [UInt8(ascii: "\n")]
+    }
+  }
+
+  /// Bytes of a field where a record is too long for a datagram (212,992 by default, net.core.wmem_default): many
+  /// fields of this size fit.
+  private static let longestField = 8192
+}
+
+extension Journal {
   /// Whether stderr is a stream of the journal: JOURNAL_STREAM is its device and inode (systemd.exec(5)).
   static func isStream(_ descriptor: CInt, journalStream: String?) -> Bool {
     var file = stat()
@@ -11,25 +69,13 @@ enum Journal {
     return journalStream == "\(file.st_dev):\(file.st_ino)"
   }
 
-  static var isRunning: Bool { access("/run/systemd/journal/socket", W_OK) == 0 }
+  static var isRunning: Bool { access(path, W_OK) == 0 }
 
-  /// `NAME=value`, the message first.
+  /// `NAME=value`, the message first. Printable, since journalctl(1) shows what is not as `[… blob data]`, or by its
+  /// option as it is.
   static func fields(_ record: LogRecord) -> [String] {
-    ["MESSAGE=\(record.message)", "PRIORITY=\(priority(record.level))", "SYSLOG_IDENTIFIER=rosterd"]
-      + record.metadata.map { "\(fieldName($0.key))=\($0.value)" }
-  }
-
-  /// A journal that does not take it is not waited for, and nobody could be told.
-  static func send(_ fields: [String]) {
-    var bytes = fields.flatMap { Array($0.utf8) }
-    bytes.withUnsafeMutableBytes { buffer in
-      var start = 0
-      let vectors = fields.map { field in
-        defer { start += field.utf8.count }
-        return iovec(iov_base: buffer.baseAddress.map { $0 + start }, iov_len: field.utf8.count)
-      }
-      _ = sd_journal_sendv(vectors, CInt(vectors.count))
-    }
+    ["MESSAGE=\(record.message.printable)", "PRIORITY=\(priority(record.level))", "SYSLOG_IDENTIFIER=rosterd"]
+      + record.metadata.map { "\(fieldName($0.key))=\("\($0.value)".printable)" }
   }
 
   /// Capitals, digits and `_`, a letter first; the contract's names for what the daemon logs (S5).

@@ -44,13 +44,9 @@ package final class LogSettings: Sendable {
   private static func writer(_ format: LogFormat) -> @Sendable (LogRecord) -> Void {
     let journalStream = ProcessInfo.processInfo.environment["JOURNAL_STREAM"]
     switch format.resolved(journalStream: journalStream, journalRuns: Journal.isRunning) {
-    case .journald: return { Journal.send(Journal.fields($0)) }
-    case .json:
-      let stderr = LineWriter(STDERR_FILENO)
-      return { stderr.write($0.json) }
-    case .text, .auto:
-      let stderr = LineWriter(STDERR_FILENO)
-      return { stderr.write($0.text) }
+    case .journald: return Journal().write
+    case .json: return LineWriter(STDERR_FILENO) { $0.json }.write
+    case .text, .auto: return LineWriter(STDERR_FILENO) { $0.text }.write
     }
   }
 }

@@ -18,31 +18,30 @@ package final class Notify: Sendable {
     return .microseconds(Int64(microseconds / 2))
   }
 
-  /// The start, or a reload, is over. Its status counts: where it comes too early, it is left to `status`.
+  /// The start, or a reload, is over. Its status counts for the throttle: where it comes too early, it is left to
+  /// `status`.
   package func ready(status: String, now: Date) {
     throttle.withLock { throttle in
-      send(throttle.goesAlong(status, now: now) ? "READY=1\nSTATUS=\(line(status))" : "READY=1")
+      guard case .send = throttle.offered(status, now: now) else { return send("READY=1") }
+      let assignment = assignment(status)
+      let together = "READY=1\n\(assignment)"
+      if together.utf8.count <= Self.longest { return send(together) }
+      send("READY=1")
+      send(assignment)
     }
   }
 
-  /// Sends it, at most twice a second. Returns after which time `flush` is due; nil: nothing is kept back, or that was
-  /// said before.
+  /// Sends it, at most twice a second. Returns after which time to come again, with the status of then; nil: it is what
+  /// the service manager knows.
   package func status(_ text: String, now: Date) -> Duration? {
-    throttle.withLock { perform($0.offered(text, now: now)) }
-  }
-
-  /// Sends the latest status that was kept back; returns as `status` does.
-  package func flush(now: Date) -> Duration? {
-    throttle.withLock { perform($0.due(now: now)) }
-  }
-
-  private func perform(_ decision: StatusThrottle.Decision) -> Duration? {
-    switch decision {
-    case .send(let text):
-      send("STATUS=\(line(text))")
-      return nil
-    case .later(let delay): return delay
-    case .ignore: return nil
+    throttle.withLock { throttle in
+      switch throttle.offered(text, now: now) {
+      case .send:
+        send(assignment(text))
+        return nil
+      case .later(let delay): return delay
+      case .ignore: return nil
+      }
     }
   }
 
@@ -71,8 +70,19 @@ package final class Notify: Sendable {
   /// Its failure is nobody's business: the service manager has gone, or never listened.
   private func send(_ state: String) { sd_notify(0, state) }
 
-  /// A line break would begin another assignment.
-  private func line(_ text: String) -> String {
-    String(text.map { $0.isNewline ? " " : $0 })
+  /// On one line, since a line break would begin another assignment, and short enough to be read.
+  private func assignment(_ status: String) -> String {
+    let text = "STATUS=\(String(status.map { $0.isNewline ? " " : $0 }))"
+    guard text.utf8.count > Self.longest else { return text }
+    let mark = "…"
+    var room = Self.longest - mark.utf8.count
+    let kept = text.prefix { character in
+      room -= character.utf8.count
+      return room >= 0
+    }
+    return kept + mark
   }
+
+  /// Bytes of a datagram: systemd drops a longer one whole (NOTIFY_BUFFER_MAX of src/core/manager.c, PIPE_BUF).
+  private static let longest = 4096
 }

@@ -1,43 +1,24 @@
 internal import FoundationEssentials
 
-/// Lets a status through at most twice a second (S4); what comes too early is kept, the latest only.
+/// Lets a status through at most twice a second (S4). It keeps none back: who came too early comes again with the
+/// status of then.
 struct StatusThrottle {
   enum Decision: Equatable {
-    case send(String)
-    /// `due` is to be asked after this time.
+    case send
+    /// Too early by this time.
     case later(Duration)
-    /// It is what the service manager knows, or `due` will be asked anyway.
+    /// The service manager knows it.
     case ignore
   }
 
   private var latest: (text: String, at: Date)?
-  private var pending: String?
 
+  /// `send` counts as sent.
   mutating func offered(_ text: String, now: Date) -> Decision {
-    if pending != nil {
-      pending = text
-      return .ignore
-    }
     if text == latest?.text { return .ignore }
-    pending = text
-    return due(now: now)
-  }
-
-  /// The time that `later` named has come, or an earlier one did that `goesAlong` has overtaken.
-  mutating func due(now: Date) -> Decision {
-    guard let text = pending else { return .ignore }
-    if text != latest?.text, let wait = wait(from: now) { return .later(wait) }
-    pending = nil
-    if text == latest?.text { return .ignore }
+    if let wait = wait(from: now) { return .later(wait) }
     latest = (text, now)
-    return .send(text)
-  }
-
-  /// Whether it may be sent with another message now; if not, it is for `offered` to bring it.
-  mutating func goesAlong(_ text: String, now: Date) -> Bool {
-    if text == latest?.text || wait(from: now) != nil { return false }
-    latest = (text, now)
-    return true
+    return .send
   }
 
   /// nil: none.

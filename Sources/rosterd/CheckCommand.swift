@@ -8,6 +8,6 @@ struct CheckCommand: ParsableCommand {
   @OptionGroup var options: ConfigurationOption
 
   func run() throws {
-    try answer(try options.load().rendered())
+    try answer(try options.load(isLogging: false).rendered())
   }
 }

@@ -1,8 +1,10 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import Logging
 import RosterDaemon
 import RosterModel
+import RosterSystemd
 
 @main
 struct Rosterd: AsyncParsableCommand {
@@ -25,21 +27,26 @@ struct ConfigurationOption: ParsableArguments {
   }
 
   /// Ends the program with 78 where the configuration is bad.
-  func load() throws -> Configuration {
+  /// - Parameter isLogging: what is said belongs to the log.
+  func load(isLogging: Bool = true) throws -> Configuration {
     do {
       let (configuration, warnings) = try read()
-      for warning in warnings { complain("warning: \(warning)") }
+      for warning in warnings { complain("warning: \(warning)", in: isLogging ? configuration.log.format : .text) }
       return configuration
     } catch let faults as ConfigurationFaults {
-      for fault in faults.faults { complain("\(fault)") }
+      for fault in faults.faults { complain("\(fault)", in: isLogging ? faults.logFormat : .text) }
       throw ExitCode(Failure.Exit.configuration.rawValue)
     }
   }
 }
 
-/// One line for people on stderr.
-func complain(_ line: String) {
-  write("rosterd: \(line)\n", to: STDERR_FILENO)
+/// One line for people on stderr; where the log there is JSON, a line of it, since each line is to be JSON (S5).
+func complain(_ line: String, in format: LogFormat = .text) {
+  if format == .json {
+    rosterLog(LogSettings(level: .error, format: format)).error("\(line)")
+  } else {
+    write("rosterd: \(line.printable)\n", to: STDERR_FILENO)
+  }
 }
 
 /// Returns whether all of it was written.
@@ -62,9 +69,9 @@ func answer(_ text: String) throws {
 }
 
 /// Runs the command's work; a Failure becomes its sentence and its exit code.
-func exiting(_ work: () async throws -> Void) async throws {
+func exiting(_ format: LogFormat = .text, _ work: () async throws -> Void) async throws {
   do { try await work() } catch let failure as Failure {
-    complain("\(failure)")
+    complain("\(failure)", in: format)
     throw ExitCode(failure.exit.rawValue)
   }
 }

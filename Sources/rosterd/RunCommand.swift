@@ -20,7 +20,7 @@ struct RunCommand: AsyncParsableCommand {
     let log = configuration.logSettings
     // A reader of the log that goes away must not take the daemon along.
     signal(SIGPIPE, SIG_IGN)
-    try await exiting {
+    try await exiting(log.format) {
       try await Daemon.run(
         configuration, logger: rosterLog(log), log: log, reread: options.read)
     }

@@ -18,7 +18,7 @@ struct SyncCommand: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try options.load()
-    try await exiting {
+    try await exiting(configuration.log.format) {
       let bar = LiveBar()
       let report = try await OneSync.run(
         configuration, allowRemoval: allowRemoval, logger: rosterLog(configuration.logSettings), watch: bar.follow)

@@ -1,4 +1,6 @@
+import FoundationEssentials
 import Glibc
+import Logging
 import Testing
 
 @testable import RosterSystemd
@@ -40,27 +42,64 @@ import Testing
     }
   }
 
-  @Test("S5: a reader that is stuck costs lines, not the daemon, and is told how many")
-  func stuck() {
+  private func record(_ message: String) -> LogRecord {
+    LogRecord(at: Date(), level: .info, message: message, metadata: [])
+  }
+
+  /// The messages alone; how many were lost for those that tell it.
+  private func messages(_ pipe: Pipe) throws -> [String] {
+    struct Line: Decodable {
+      var message: String
+      var lost: Int?
+    }
+    return try pipe.drain().split(separator: "\n").map { text in
+      let line = try JSONDecoder().decode(Line.self, from: Data(text.utf8))
+      return line.lost.map { "\($0) lost" } ?? line.message
+    }
+  }
+
+  @Test("S5: a reader that is stuck costs lines, not the daemon, and is told how many in a line like the others")
+  func stuck() throws {
     let pipe = Pipe()
     defer { pipe.close() }
-    let writer = LineWriter(pipe.writer)
-    writer.write("before")
+    let writer = LineWriter(pipe.writer) { $0.json }
+    writer.write(record("before"))
     pipe.fill()
-    for _ in 1...3 { writer.write("lost") }
-    #expect(pipe.drain() == "before\n")
-    writer.write("after")
-    #expect(pipe.drain() == "(lines lost: 3)\nafter\n")
-    writer.write("on")
-    #expect(pipe.drain() == "on\n")
+    for _ in 1...3 { writer.write(record("lost")) }
+    #expect(try messages(pipe) == ["before"])
+    writer.write(record("after"))
+    #expect(try messages(pipe) == ["3 lost", "after"])
+    writer.write(record("on"))
+    #expect(try messages(pipe) == ["on"])
   }
 
   @Test("A line longer than PIPE_BUF arrives whole")
-  func long() {
+  func long() throws {
     let pipe = Pipe()
     defer { pipe.close() }
     let line = String(repeating: "x", count: 20_000)
-    LineWriter(pipe.writer).write(line)
-    #expect(pipe.drain() == line + "\n")
+    LineWriter(pipe.writer) { $0.json }.write(record(line))
+    #expect(try messages(pipe) == [line])
   }
+
+  @Test("S5: a long line whose reader stops in its middle goes on before the next one")
+  func torn() throws {
+    let pipe = Pipe()
+    defer { pipe.close() }
+    let writer = LineWriter(pipe.writer) { $0.json }
+    let line = String(repeating: "x", count: 100_000)
+    writer.write(record(line))
+    writer.write(record("lost"))
+    let begun = pipe.drain()
+    #expect(begun.utf8.count < line.utf8.count)
+    writer.write(record("after"))
+    let lines = (begun + pipe.drain()).split(separator: "\n")
+    #expect(lines.count == 3 && lines[0].contains(line) && lines[1].contains("1") && lines[2].contains("after"))
+    for line in lines { _ = try JSONDecoder().decode([String: Any_].self, from: Data(line.utf8)) }
+  }
+}
+
+/// Any JSON value, unread.
+private struct Any_: Decodable {
+  init(from decoder: any Decoder) {}
 }

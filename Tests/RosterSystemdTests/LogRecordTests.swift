@@ -22,9 +22,14 @@ import Testing
 
   @Test("S5: what comes from outside cannot forge a line or steer the terminal")
   func forgery() {
-    let forged = record("a\nb\u{1b}[2J\u{85}", ["k": "1\n2"])
-    #expect(forged.text.hasSuffix(#"a\nb\u001b[2J\u0085  k="1\n2""#))
-    #expect(!forged.json.unicodeScalars.contains { $0.properties.generalCategory == .control })
+    let forged = record("a\nb\u{1b}[2J\u{85}\u{2028}\u{202E}\u{2066}", ["k": "1\n2\u{202D}"])
+    #expect(forged.text.hasSuffix(#"a\nb\u001b[2J\u0085\u2028\u202e\u2066  k="1\n2\u202d""#))
+    for text in [forged.text, forged.json] + Journal.fields(forged) {
+      #expect(
+        !text.unicodeScalars.contains {
+          $0.properties.generalCategory == .control || "\u{2028}\u{202E}\u{2066}\u{202D}".unicodeScalars.contains($0)
+        })
+    }
   }
 
   @Test("S5: a JSON line keeps numbers, lists and objects, and its own members")
@@ -36,6 +41,9 @@ import Testing
     #expect(
       line == #"{"time":"2026-11-21T04:15:06.125Z","level":"info","message":"é \"q\" \\","#
         + #""message_":"other","sync":17,"list":["a",2],"o":{"k":"v"}}"#)
+    #expect(
+      record("m", ["status": "503", "page": "x", "seconds": .stringConvertible(0.25)]).json.hasSuffix(
+        #""status":503,"page":"x","seconds":0.25}"#))
     struct Line: Decodable { var message: String }
     #expect(try JSONDecoder().decode(Line.self, from: Data(line.utf8)).message == "é \"q\" \\")
   }

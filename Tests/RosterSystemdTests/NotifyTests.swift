@@ -22,11 +22,8 @@ import Testing
       #expect(manager.receive() == "READY=1\nSTATUS=waits for the first sync")
       #expect(notify.status("pulls page 1", now: start + 0.125) == .milliseconds(375))
       #expect(manager.receive() == nil)
-      #expect(notify.status("pulls page 2", now: start + 0.2) == nil)
-      #expect(notify.flush(now: start + 0.5) == nil)
+      #expect(notify.status("pulls page 2", now: start + 0.5) == nil)
       #expect(manager.receive() == "STATUS=pulls page 2")
-      #expect(notify.flush(now: start + 1) == nil)
-      #expect(manager.receive() == nil)
       #expect(notify.status("idle", now: start + 1) == nil)
       #expect(manager.receive() == "STATUS=idle")
       notify.ready(status: "reloaded", now: start + 1.25)
@@ -40,6 +37,31 @@ import Testing
       #expect(manager.receive() == "STOPPING=1")
       notify.failed(exitStatus: 73)
       #expect(manager.receive() == "EXIT_STATUS=73")
+    }
+  }
+
+  @Test(
+    "S4: READY goes alone where it and its status are too long for systemd, and a status is cut to what systemd reads")
+  func long() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let path = folder.path + "/notify"
+      let manager = try DatagramSocket(path: path)
+      setenv("NOTIFY_SOCKET", path, 1)
+      let notify = Notify()
+      let start = Date(timeIntervalSince1970: 1000)
+      let longest = 4096
+      let fitting = String(repeating: "x", count: longest - "READY=1\nSTATUS=".utf8.count)
+      notify.ready(status: fitting, now: start)
+      #expect(manager.receive() == "READY=1\nSTATUS=\(fitting)")
+      notify.ready(status: fitting + "y", now: start + 1)
+      #expect(manager.receive() == "READY=1")
+      #expect(manager.receive() == "STATUS=\(fitting)y")
+      notify.ready(status: String(repeating: "é", count: 300_000), now: start + 2)
+      #expect(manager.receive() == "READY=1")
+      let status = try #require(manager.receive())
+      #expect(status.utf8.count <= longest && status.hasPrefix("STATUS=éé") && status.hasSuffix("é…"))
     }
   }
 
