@@ -25,8 +25,14 @@ struct TOMLDocument {
   /// - Parameter known: words that a syntax error may repeat; any other text in it may be a secret (T9).
   init(_ text: String, known: Set<String> = []) throws(SyntaxError) {
     // TOMLKit hands text over as C strings: a NUL would cut a file or a value short, and trap in a key.
-    for (index, row) in Self.rows(of: text).enumerated() where Self.holdsNUL(row) {
-      throw SyntaxError(line: index + 1, cause: "NUL in the text")
+    // A key of ten thousand parts is as many calls deep, here and in the parser, which limits only brackets.
+    var extent = TOMLStatement()
+    for (index, row) in Self.rows(of: text).enumerated() {
+      if Self.holdsNUL(row) { throw SyntaxError(line: index + 1, cause: "NUL in the text") }
+      _ = extent.ends(with: row)
+      if extent.mostDots >= Self.mostParts {
+        throw SyntaxError(line: index + 1, cause: "a key of more than \(Self.mostParts) parts")
+      }
     }
     do {
       items = try Self.parse(text)
@@ -47,21 +53,28 @@ struct TOMLDocument {
 
   /// The line, from 1, on which each path of keys first stands; for a value of many lines the first.
   ///
-  /// The parser keeps no positions of values. So each statement, the shortest run of lines that parses, is parsed by itself
-  /// below its table's header, and shows what it defines.
+  /// The parser keeps no positions of values. So each statement is parsed by itself, once, and shows what it defines
+  /// below its table.
   func lines() -> [[String]: Int] {
     var found: [[String]: Int] = [:]
-    var header = ""
+    var table: [String] = []
     var statement = ""
     var first = 1
+    var extent = TOMLStatement()
     for (index, row) in Self.rows(of: text).enumerated() {
-      if statement.isEmpty { first = index + 1 }
+      if statement.isEmpty {
+        if Self.isBlank(row) { continue }
+        first = index + 1
+      }
       statement += row + "\n"
+      guard extent.ends(with: row), let items = try? Self.parse(statement) else { continue }
       let isHeader = statement.drop(while: \.isWhitespace).hasPrefix("[")
-      guard let items = try? Self.parse(isHeader ? statement : header + statement) else { continue }
-      if isHeader { header = statement }
-      for path in Self.paths(of: items) where found[path] == nil { found[path] = first }
+      if isHeader { table = [] }
+      let paths = Self.paths(of: items, below: table)
+      for path in paths where found[path] == nil { found[path] = first }
+      if isHeader { table = paths.max { $0.count < $1.count } ?? [] }
       statement = ""
+      extent = TOMLStatement()
     }
     return found
   }
@@ -100,6 +113,13 @@ struct TOMLDocument {
   /// By bytes: a String takes CR LF for one character, which is no line feed.
   private static func rows(of text: String) -> [String] {
     text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { String(Substring($0)) }
+  }
+
+  /// Of a dotted key. No key of ours has more.
+  private static let mostParts = 10
+
+  private static func isBlank(_ row: String) -> Bool {
+    row.utf8.first { !" \t\r".utf8.contains($0) }.map { $0 == UInt8(ascii: "#") } ?? true
   }
 
   private static func holdsNUL(_ row: String) -> Bool {

@@ -35,6 +35,36 @@ struct TOMLDocumentTests {
     #expect(try TOMLDocument(windows).lines() == expected)
   }
 
+  @Test("Strings and lists of many lines end where TOML says, whatever stands in them")
+  func ends() throws {
+    let text = #"""
+      a = """x\""" ] # "" """""
+      b = ["]", '[', # ]
+        [ { c = "}" } ], """
+      ]"""
+      ]
+      c = '''
+      d = 1 '''
+      "e # [" = 'a' # [
+      f = ""
+      """#
+    #expect(try TOMLDocument(text).lines() == [["a"]: 1, ["b"]: 2, ["c"]: 6, ["e # ["]: 8, ["f"]: 9])
+  }
+
+  @Test(
+    "The lines of a file of 64 KiB are found in a moment, whatever it is made of",
+    arguments: [
+      "a = [\n" + String(repeating: "1,\n", count: 21_000) + "]",
+      "a = '''\n" + String(repeating: "\n", count: 65_000) + "'''",
+      "[" + String(repeating: "a", count: 32_000) + "]\n" + (0..<4000).map { "b\($0) = 1\n" }.joined(),
+      String(repeating: "\n", count: 65_000) + "a = 1",
+    ])
+  func large(text: String) throws {
+    let document = try TOMLDocument(text)
+    let took = ContinuousClock().measure { #expect(!document.lines().isEmpty) }
+    #expect(took < .seconds(2))
+  }
+
   @Test("Every kind of value arrives")
   func items() throws {
     let text = "a = 'x'\nb = -1\nc = 1.5\nd = false\ne = 2026-01-01\nf = [1, ['y']]\ng = { h = 07:32:00 }"
@@ -69,6 +99,23 @@ struct TOMLDocumentTests {
     arguments: ["a = 1\n\0", "a = 1\nb = \"\\u0000\"", "a = 1\n\"b\\U00000000\" = 1"])
   func nul(text: String) {
     #expect(throws: TOMLDocument.SyntaxError(line: 2, cause: "NUL in the text")) { _ = try TOMLDocument(text) }
+  }
+
+  @Test(
+    "A key of thousands of parts is refused: each would be a call deeper",
+    arguments: ["x = 1\na", "x = 1\n\"a\"", "x = 1\n[a", "x = 1\ny = { a"])
+  func deep(start: String) {
+    let text = start + String(repeating: ".a", count: 20_000) + " = 1"
+    #expect(throws: TOMLDocument.SyntaxError(line: 2, cause: "a key of more than 10 parts")) {
+      _ = try TOMLDocument(text)
+    }
+  }
+
+  @Test("Dots in texts, comments and numbers are no parts of keys")
+  func dots() throws {
+    let dots = String(repeating: ".", count: 100)
+    let text = "a = \"\(dots)\" # \(dots)\nb = [\(String(repeating: "1.5, ", count: 50))]\n\"\(dots)\".c = '\(dots)'"
+    #expect(try TOMLDocument(text).items.count == 3)
   }
 
   private func cause(of text: String) -> String? {
