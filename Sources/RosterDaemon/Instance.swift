@@ -155,8 +155,8 @@ struct Instance: Sendable {
       logger: logger)
     return Syncer(
       upstream: configuration.upstream.baseURL, maxRemoval: configuration.sync.maxRemoval,
-      allowRemoval: wish.allowRemoval, steps: steps(upstream, wish, begun: begun, ended: ended), clock: clock,
-      logger: logger)
+      allowRemoval: wish.allowRemoval, retrySession: wish.retrySession,
+      steps: steps(upstream, begun: begun, ended: ended), clock: clock, logger: logger)
   }
 }
 
@@ -164,7 +164,7 @@ struct Instance: Sendable {
 
 extension Instance {
   private func steps(
-    _ upstream: Upstream, _ wish: SyncWish, begun: @escaping @Sendable (Int64) async -> Void,
+    _ upstream: Upstream, begun: @escaping @Sendable (Int64) async -> Void,
     ended: @escaping @Sendable (SyncReport) async -> Date?
   ) -> Syncer.Steps {
     let cache = cache
@@ -181,8 +181,8 @@ extension Instance {
         await begun(report.id)
       },
       phase: { self.board.phase($0) },
-      prepare: {
-        try await self.keeper.syncBegins(retrySession: wish.retrySession)
+      prepare: { retrySession in
+        try await self.keeper.syncBegins(retrySession: retrySession)
         try await upstream.waitForHold()
       },
       discover: { report, tally in

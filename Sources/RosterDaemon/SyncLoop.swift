@@ -56,7 +56,7 @@ actor SyncLoop {
   func ask(_ asked: SyncWish) async throws -> (id: Int64, joined: Bool) {
     if isStopping { throw stopping }
     if let current {
-      current.syncer.joined(allowRemoval: asked.allowRemoval)
+      current.syncer.joined(allowRemoval: asked.allowRemoval, retrySession: asked.retrySession)
       if let id = current.id { return (id, true) }
       return (try await begunID(), true)
     }

@@ -15,7 +15,7 @@ package actor Syncer {
     package var begun: @Sendable (SyncReport, Tally) async -> Void
     package var phase: @Sendable (DaemonStatus.Current.Phase) -> Void
     /// Sees to it that requests can be made: the session, the time that upstream wants to be left alone.
-    package var prepare: @Sendable () async throws -> Void
+    package var prepare: @Sendable (_ retrySession: Bool) async throws -> Void
     /// Pulls page 1.
     package var discover: @Sendable (SyncReport, Tally) async throws -> Announced
     /// Pulls the others; tells what does not fit together, if anything.
@@ -36,7 +36,7 @@ package actor Syncer {
       begin: @escaping @Sendable (Date) async throws -> SyncReport,
       begun: @escaping @Sendable (SyncReport, Tally) async -> Void,
       phase: @escaping @Sendable (DaemonStatus.Current.Phase) -> Void,
-      prepare: @escaping @Sendable () async throws -> Void,
+      prepare: @escaping @Sendable (_ retrySession: Bool) async throws -> Void,
       discover: @escaping @Sendable (SyncReport, Tally) async throws -> Announced,
       pull: @escaping @Sendable (Announced, SyncReport, Tally) async throws -> String?,
       discard: @escaping @Sendable (_ validators: Bool) async throws -> Void,
@@ -66,22 +66,27 @@ package actor Syncer {
   private let logger: Logger
   private let maxRemoval: Int
   private let allowRemoval: Mutex<Bool>
+  /// Asked for, and not done yet.
+  private let retrySession: Mutex<Bool>
   private var machine: SyncMachine
 
   package init(
-    upstream: String, maxRemoval: Int, allowRemoval: Bool, steps: Steps, clock: WallClock, logger: Logger
+    upstream: String, maxRemoval: Int, allowRemoval: Bool, retrySession: Bool = false, steps: Steps, clock: WallClock,
+    logger: Logger
   ) {
     self.steps = steps
     self.clock = clock
     self.logger = logger
     self.maxRemoval = maxRemoval
     self.allowRemoval = Mutex(allowRemoval)
+    self.retrySession = Mutex(retrySession)
     machine = SyncMachine(upstream: upstream)
   }
 
   /// A request that joins may allow what the first one did not (P12).
-  nonisolated package func joined(allowRemoval: Bool) {
+  nonisolated package func joined(allowRemoval: Bool, retrySession: Bool = false) {
     if allowRemoval { self.allowRemoval.withLock { $0 = true } }
+    if retrySession { self.retrySession.withLock { $0 = true } }
   }
 
   /// One sync. Never throws: how it ended is in the report.
@@ -104,8 +109,27 @@ package actor Syncer {
     }
   }
 
+  /// An ended session is tried once more for whoever asks for that, also where the sync that they join has met its end
+  /// (T6).
   private func sync(_ report: SyncReport, _ tally: Tally) async throws -> SyncReport {
-    try await steps.prepare()
+    while true {
+      do {
+        try await steps.prepare(takeRetry())
+        return try await pullAndPublish(report, tally)
+      } catch let failure as Failure where failure.exit == .refused && retrySession.withLock({ $0 }) {
+        logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(report.id)"])
+      }
+    }
+  }
+
+  private func takeRetry() -> Bool {
+    retrySession.withLock { retry in
+      defer { retry = false }
+      return retry
+    }
+  }
+
+  private func pullAndPublish(_ report: SyncReport, _ tally: Tally) async throws -> SyncReport {
     while true {
       let announced = try await pullAll(report, tally)
       steps.phase(.verifying)

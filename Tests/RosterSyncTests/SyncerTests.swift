@@ -37,7 +37,7 @@ private final class Script: Sendable {
         try self.take("begin")
         return SyncReport(id: 7, startedAt: date.rfc3339)
       },
-      begun: { _, _ in }, phase: { _ in }, prepare: { try self.take("prepare") },
+      begun: { _, _ in }, phase: { _ in }, prepare: { _ in try self.take("prepare") },
       discover: { _, tally in
         try self.take("discover")
         tally.update {
@@ -123,6 +123,25 @@ private let broken = Failure(.unreachable, step: "reach", subject: "x", cause: "
     #expect(report.exit == 65)
     #expect(script.taken.filter { $0 == "discard" }.count == 3)
     #expect(script.taken.filter { $0 == "pull" }.count == 3)
+  }
+
+  @Test("T6, P12: a request that joins and asks to retry the session gets that, also after the session met its end")
+  func joinsToRetry() async {
+    let syncer = Mutex<Syncer?>(nil)
+    let retries = Mutex<[Bool]>([])
+    var steps = Script().steps
+    steps.prepare = { retry in retries.withLock { $0.append(retry) } }
+    steps.pull = { _, _, _ in
+      guard retries.withLock({ $0.count }) == 1 else { return nil }
+      syncer.withLock { $0 }?.joined(allowRemoval: false, retrySession: true)
+      throw Failure(.refused, step: "refresh the token", subject: "http://up", cause: "refused")
+    }
+    let running = Syncer(
+      upstream: "http://up", maxRemoval: 20, allowRemoval: false, steps: steps, clock: ManualClock().wallClock,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    syncer.withLock { $0 = running }
+    #expect(await running.run().outcome == .published)
+    #expect(retries.withLock { $0 } == [false, true])
   }
 
   @Test("P7: a pull that fits together after a drift is published")
