@@ -12,7 +12,7 @@ struct SocketFile {
   init(path: String, mode: UInt16) throws(Failure) {
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    guard withAddress(path, { _, _ in }) != nil else {
+    guard withSocketAddress(path, { _, _ in }) != nil else {
       throw Self.failure(path, "the path is too long for a socket", nil, hint: "choose a shorter status.socket")
     }
     if mkdir(folder, 0o755) != 0, errno != EEXIST { throw Self.failure(path, "cannot make the folder", errno) }
@@ -65,7 +65,7 @@ struct SocketFile {
     }
   }
 
-  private static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+  static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
   /// Connections that the kernel holds until they are accepted. Where they are too many a client that does not wait, such as curl, fails
   /// at once (connect(2), EAGAIN); Linux takes no more than this by default (net.core.somaxconn).
   private static let waiting: Int32 = 4096
@@ -80,10 +80,10 @@ struct SocketFile {
   /// bind(2) to the temporary name, through the folder's descriptor where its path is longer than a socket's may be
   /// (unix(7)), though the socket's own is not.
   private func bind(in folder: String, as name: String) -> Int32 {
-    if let bound = withAddress(temporary, { Glibc.bind(descriptor, $0, $1) }) { return bound }
+    if let bound = withSocketAddress(temporary, { Glibc.bind(descriptor, $0, $1) }) { return bound }
     let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(place) }
-    return withAddress("/proc/self/fd/\(place)/\(name)") { Glibc.bind(descriptor, $0, $1) } ?? -1
+    return withSocketAddress("/proc/self/fd/\(place)/\(name)") { Glibc.bind(descriptor, $0, $1) } ?? -1
   }
 
   /// Of the temporary name; the process's id follows.
@@ -111,7 +111,7 @@ struct SocketFile {
     }
     let probe = socket(AF_UNIX, stream, 0)
     defer { close(probe) }
-    let answer = withAddress(path) { connect(probe, $0, $1) == 0 ? 0 : errno }
+    let answer = withSocketAddress(path) { connect(probe, $0, $1) == 0 ? 0 : errno }
     if let obstacle = obstacle(answer) {
       throw failure(path, obstacle, nil, hint: "stop it or choose another status.socket")
     }
@@ -133,7 +133,7 @@ struct SocketFile {
 }
 
 /// Calls with the address of a Unix socket; nil where the path does not fit (unix(7)).
-private func withAddress<Result>(
+func withSocketAddress<Result>(
   _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
 ) -> Result? {
   var address = sockaddr_un()
