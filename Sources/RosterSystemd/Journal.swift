@@ -34,14 +34,9 @@ final class Journal: Sendable {
     }
   }
 
-  /// Returns whether the journal has it, whole or, where it is too long for a datagram, its beginning.
   private func send(_ record: LogRecord) -> Bool {
-    if send(Self.datagram(record)) { return true }
-    return errno == EMSGSIZE && send(Self.datagram(record, longest: Self.longestField))
-  }
-
-  private func send(_ bytes: [UInt8]) -> Bool {
-    withUnsafePointer(to: address) { address in
+    let bytes = Self.datagram(record)
+    return withUnsafePointer(to: address) { address in
       address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         let size = socklen_t(MemoryLayout<sockaddr_un>.size)
         return sendto(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL), $0, size) == bytes.count
@@ -49,16 +44,15 @@ final class Journal: Sendable {
     }
   }
 
-  /// Each field on a line of its own: no value has a line break.
-  private static func datagram(_ record: LogRecord, longest: Int = .max) -> [UInt8] {
+  /// Each field on a line of its own: no value has a line break. A longer field keeps its beginning.
+  private static func datagram(_ record: LogRecord) -> [UInt8] {
     fields(record).flatMap {
-      Array(String(decoding: $0.utf8.prefix(longest), as: UTF8.self).utf8) + [UInt8(ascii: "\n")]
+      Array(String(decoding: $0.utf8.prefix(longestField), as: UTF8.self).utf8) + [UInt8(ascii: "\n")]
     }
   }
 
-  /// Bytes of a field where a record is too long for a datagram (212,992 by default, net.core.wmem_default): many
-  /// fields of this size fit.
-  private static let longestField = 8192
+  /// Bytes: a dozen of them fit into a datagram (212,992 by default, net.core.wmem_default).
+  private static let longestField = 16 * 1024
 }
 
 extension Journal {
