@@ -130,12 +130,7 @@ package final class StatusServer: Sendable {
     return ServerBootstrap(group: group)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          // Without it the loop would ask again and again for what waits, and get the same error.
-          let pause = AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { error in
-            noRoom.tell("a client of the status socket waits: \(error)")
-            return Self.acceptPause
-          }
-          try channel.pipeline.syncOperations.addHandler(pause)
+          try channel.pipeline.syncOperations.addHandler(AcceptPause(noRoom))
         }
       }
       // A client that has shut its side down still gets its answer.
@@ -228,7 +223,4 @@ extension StatusServer {
     replaced.close(promise: nil)
     logger.warning("the status socket had been removed; it is there again", metadata: ["path": "\(pathName)"])
   }
-
-  /// A client waits meanwhile; descriptors come free in their own time.
-  private static let acceptPause = TimeAmount.seconds(1)
 }
