@@ -60,7 +60,8 @@ let package = Package(
   targets: [
     library("RosterModel", []),
     library("RosterAuth", ["RosterModel", log, crypto]),
-    library("RosterDecode", ["RosterModel"]),
+    library("RosterJSON", ["RosterModel"]),
+    library("RosterDecode", ["RosterModel", "RosterJSON"]),
     library(
       "RosterFetch",
       [
@@ -104,7 +105,8 @@ let package = Package(
     .target(name: "DiskFaults", path: "Tests/DiskFaults"),
     tests(of: "RosterModel"),
     tests(of: "RosterAuth", [log]),
-    tests(of: "RosterDecode"),
+    tests(of: "RosterJSON"),
+    tests(of: "RosterDecode", ["RosterJSON"]),
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterCache"),
     tests(of: "RosterSync"),

@@ -1,3 +1,5 @@
+import RosterJSON
+
 /// What stands between the quotes of a JSON string that has escapes (RFC 8259 §7).
 struct EscapedString {
   let bytes: UnsafeBufferPointer<UInt8>

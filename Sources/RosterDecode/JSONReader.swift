@@ -1,3 +1,5 @@
+import RosterJSON
+
 /// Reads JSON (RFC 8259) strictly, from the front, without building a tree: fields that have no column keep their bytes (P10),
 /// and a page costs a sixth of what JSONDecoder takes.
 struct JSONReader {

@@ -1,3 +1,4 @@
+package import RosterJSON
 package import RosterModel
 
 /// Makes characters of bytes. Does no I/O.

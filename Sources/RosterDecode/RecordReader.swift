@@ -1,3 +1,4 @@
+import RosterJSON
 import RosterModel
 
 /// Reads one record: columns, and the fields that have none (P10).

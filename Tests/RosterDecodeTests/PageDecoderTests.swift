@@ -1,4 +1,5 @@
 import RosterDecode
+import RosterJSON
 import RosterModel
 import Testing
 

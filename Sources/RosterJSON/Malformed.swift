@@ -4,5 +4,10 @@ package struct Malformed: Error, Equatable, CustomStringConvertible {
   package var offset: Int
   package var expected: String
 
+  package init(offset: Int, expected: String) {
+    self.offset = offset
+    self.expected = expected
+  }
+
   package var description: String { "expected \(expected) at byte \(offset)" }
 }

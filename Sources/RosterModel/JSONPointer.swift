@@ -1,0 +1,76 @@
+/// Addresses a value inside JSON (RFC 6901). `""` is the whole; `/a/0` the first element of the list `a`, or the member `0` where `a` is
+/// an object.
+package struct JSONPointer: Sendable {
+  /// Unescaped, from the outermost on.
+  package var segments: [String]
+
+  package init(segments: [String] = []) {
+    self.segments = segments
+  }
+
+  /// nil where the text is no pointer: it starts with neither nothing nor `/`, or has a `~` without 0 or 1 behind it.
+  package init?(_ text: String) {
+    if text.isEmpty {
+      self.init()
+      return
+    }
+    guard text.utf8.first == UInt8(ascii: "/") else { return nil }
+    var segments: [String] = []
+    for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+      guard let segment = Self.unescaped(Array(part)) else { return nil }
+      segments.append(segment)
+    }
+    self.init(segments: segments)
+  }
+
+  package var isWhole: Bool { segments.isEmpty }
+
+  /// The number of a list's element that a segment means (RFC 6901 §4: digits without a leading zero); nil where it means none.
+  package static func index(_ segment: String) -> Int? {
+    let digits = segment.utf8
+    guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return digits.count > 1 && digits.first == 0x30 ? nil : Int(segment)
+  }
+
+  private static func unescaped(_ part: [UInt8]) -> String? {
+    var bytes: [UInt8] = []
+    var at = 0
+    while at < part.count {
+      guard part[at] == UInt8(ascii: "~") else {
+        bytes.append(part[at])
+        at += 1
+        continue
+      }
+      guard at + 1 < part.count, part[at + 1] == 0x30 || part[at + 1] == 0x31 else { return nil }
+      bytes.append(part[at + 1] == 0x30 ? UInt8(ascii: "~") : UInt8(ascii: "/"))
+      at += 2
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// Byte by byte: names that only Unicode normalization makes equal are two.
+extension JSONPointer: Equatable {
+  package static func == (one: JSONPointer, other: JSONPointer) -> Bool {
+    one.segments.count == other.segments.count
+      && zip(one.segments, other.segments).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
+  }
+}
+
+extension JSONPointer: CustomStringConvertible {
+  /// As it is written in the configuration.
+  package var description: String {
+    var text: [UInt8] = []
+    for segment in segments {
+      text.append(UInt8(ascii: "/"))
+      for byte in segment.utf8 {
+        switch byte {
+        case UInt8(ascii: "~"): text += "~0".utf8
+        case UInt8(ascii: "/"): text += "~1".utf8
+        default: text.append(byte)
+        }
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

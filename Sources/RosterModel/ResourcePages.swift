@@ -1,0 +1,67 @@
+extension Resource {
+  /// How one page follows another: `[resource.NAME.pages]`.
+  package struct Pages: Sendable, Equatable {
+    package var style: Style
+    package var size: Size?
+    /// Where a boolean is: false ends the list.
+    package var more: JSONPointer?
+    /// Where the number of all records is, those that `where` skips included: the proof that a pull is whole (P7).
+    package var count: JSONPointer?
+    /// A page with fewer records than `size` ends the list.
+    package var short: Bool
+    /// Statuses that say "past the end" behind the first page; not for announced pages.
+    package var beyond: [Int]
+
+    package init(
+      _ style: Style = .number(), size: Size? = nil, more: JSONPointer? = nil, count: JSONPointer? = nil,
+      short: Bool = false, beyond: [Int] = []
+    ) {
+      self.style = style
+      self.size = size
+      self.more = more
+      self.count = count
+      self.short = short
+      self.beyond = beyond
+    }
+  }
+
+  package enum Style: Sendable, Equatable {
+    /// Counts pages. `last`: where the number of pages is; they are pulled in parallel then (P1).
+    case number(param: RequestPlace = .query("page"), first: Int = 1, last: JSONPointer? = nil)
+    /// Counts records.
+    case offset(param: RequestPlace, first: Int = 0)
+    /// Sends what the answer before gave. `start`: sent with the first request; nil: nothing.
+    case cursor(param: RequestPlace, start: String? = nil, at: AnswerPlace)
+    /// Follows an address in the answer.
+    case next(at: AnswerPlace)
+    /// Follows `rel="next"` of the Link header (RFC 8288).
+    case link
+    /// Sends a value of the last record.
+    case after(param: RequestPlace, at: JSONPointer)
+    /// There is one page.
+    case one
+  }
+
+  /// Records a page, and where upstream is told; nil: it is not told.
+  package struct Size: Sendable, Equatable {
+    package var records: Int
+    package var param: RequestPlace?
+
+    package init(_ records: Int, param: RequestPlace? = nil) {
+      self.records = records
+      self.param = param
+    }
+  }
+
+  /// Where a request has a value.
+  package enum RequestPlace: Sendable, Equatable {
+    case query(String)
+    case body(JSONPointer)
+  }
+
+  /// Where an answer has a value.
+  package enum AnswerPlace: Sendable, Equatable {
+    case body(JSONPointer)
+    case header(String)
+  }
+}
