@@ -1,4 +1,5 @@
-package import RosterJSON
+import RosterJSON
+import RosterModel
 
 /// Reads bodies by a plan: once in the pull (`scan`), once more in the publication (`begin`, `next`). Its memory is used again for each
 /// body, so one belongs to one task. Does no I/O.
@@ -10,81 +11,75 @@ package import RosterJSON
 ///       case .rejected: note(decoder.reject)
 ///       }
 ///     }
+///
+/// Of members of one name the last one counts. Names are compared byte by byte, once their escapes are read.
 package struct RecordDecoder: ~Copyable {
   package let plan: RecordPlan
 
+  /// Levels of one record, itself the first: deeper than any API nests, and well within what readers' tools take (SQLite's JSON functions
+  /// end at 1,000, Python's parser before that; sqlite.org/json1.html §3).
+  static let deepest = 128
+  /// In one body.
+  static let mostRecords = 100_000
+
+  let tree: WalkTree
+  /// What was found for each node of the tree.
+  let slots: UnsafeMutableBufferPointer<JSONSlice>
+  var scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
+  /// A name that has escapes in the body.
+  var name = ByteScratch()
+  /// The first element of each list that cannot be stored.
+  var listFaults: [RecordFault.ElementFault?]
+
+  // Of the pull.
+  var found = PageScan()
+  var lastRecord: Int?
+
+  // Of the publication.
+  var collectsExtra = false
+  var extras: ExtraFields
+  var record: RowMemory
+  var row: RowMemory
+  var progress = Progress.ended
+  var document = 0..<0
+  var fault: RecordFault?
+  var openedList = 0
+  var rowsAt = 0
+  var rowProgress = Progress.ended
+  package internal(set) var position = -1
+
+  /// How far a list has been gone through.
+  enum Progress {
+    /// The answer is the record itself.
+    case single
+    case beforeFirst, inside, ended
+  }
+
   package init(_ plan: RecordPlan) {
     self.plan = plan
+    tree = WalkTree(plan)
+    slots = .allocate(capacity: plan.tree.nodes.count)
+    slots.initialize(repeating: .absent)
+    listFaults = Array(repeating: nil, count: plan.lists.count)
+    extras = ExtraFields(nodes: plan.tree.nodes.count)
+    record = RowMemory(columns: plan.resource.columns.count)
+    row = RowMemory(columns: plan.resource.lists.map(\.columns.count).max() ?? 0)
   }
 
-  // MARK: The pull
+  deinit { slots.deallocate() }
 
-  /// Checks a page's whole body (RFC 8259, UTF-8) and finds what a pull needs of it, in one pass.
-  ///
-  /// Throws `Malformed` where it is no JSON, has no list of records where the definition says, or more than 100,000 records.
-  package mutating func scan(page body: [UInt8]) throws(Malformed) -> PageScan {
-    fatalError("follows")
+  var bytes: UnsafeBufferPointer<UInt8> { scanner.bytes }
+
+  /// Forgets what an earlier body needed more memory for than usual.
+  mutating func start(_ body: UnsafeBufferPointer<UInt8>, at start: Int) throws(Malformed) {
+    guard body.count <= JSONSlice.largestBody, start >= 0 else {
+      throw Malformed(offset: 0, expected: "at most \(JSONSlice.largestBody) bytes")
+    }
+    scanner = JSONScanner(body, at: start)
+    slots.update(repeating: .absent)
+    extras.removeAll()
+    name.shrink()
+    record.scratch.shrink()
+    row.scratch.shrink()
   }
-
-  /// The same for the answer of `by_key`, which is the record or the list itself. The places of `pages` are not looked for.
-  package mutating func scan(answer body: [UInt8]) throws(Malformed) -> PageScan {
-    fatalError("follows")
-  }
-
-  // MARK: The publication
-
-  /// Goes to the records of a body that has been scanned: its UTF-8 and what is not among the records are not checked again. The
-  /// bytes must stay where they are until the last call that reads them.
-  ///
-  /// - Parameter start: `PageScan.recordsAt`.
-  package mutating func begin(_ body: UnsafeBufferPointer<UInt8>, at start: Int) throws(Malformed) {
-    fatalError("follows")
-  }
-
-  package enum Step {
-    /// `key`, `column`, `extra` and `openList` tell of it.
-    case record
-    /// `reject` tells of it.
-    case rejected
-  }
-
-  /// The next record that `where` does not pass over, in the body's order; nil behind the last.
-  package mutating func next() throws(Malformed) -> Step? {
-    fatalError("follows")
-  }
-
-  /// Of the record at hand, among all of the body, from 0.
-  package var position: Int { fatalError("follows") }
-
-  package var key: RecordKey { fatalError("follows") }
-
-  /// The value for `plan.resource.columns[index]`.
-  package func column(_ index: Int) -> FieldValue {
-    fatalError("follows")
-  }
-
-  /// A JSON object of the fields that no column or list takes, names in their order (P10); nil: there are none.
-  package var extra: UnsafeBufferPointer<UInt8>? { fatalError("follows") }
-
-  package var reject: RecordReject { fatalError("follows") }
-
-  // MARK: The lists of a record
-
-  /// Goes before the first element of `plan.resource.lists[index]`. May be called again, to go over it again.
-  package mutating func openList(_ index: Int) {
-    fatalError("follows")
-  }
-
-  /// False behind the last element of the list that was opened.
-  package mutating func nextRow() -> Bool {
-    fatalError("follows")
-  }
-
-  /// The value for `columns[index]` of the list that was opened.
-  package func rowColumn(_ index: Int) -> FieldValue {
-    fatalError("follows")
-  }
-
-  /// As `extra`, of the element; nil for an element that is no object.
-  package var rowExtra: UnsafeBufferPointer<UInt8>? { fatalError("follows") }
 }

@@ -6,19 +6,163 @@ package struct RecordPlan: Sendable {
   /// The column that is the key.
   package let keyColumn: Int
 
+  let tree: PlanTree
+  let places: AnswerPlaces
+  let record: RowPlan
+  let lists: [ListPlan]
+  let conditions: [ConditionPlan]
+
   /// Else they are integers of 1…2^63-1.
   package var hasTextKeys: Bool { resource.columns[keyColumn].type == .text }
 
   /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, or a place deeper than any
   /// record may nest. The configuration is read so that none of them comes here.
   package init(_ resource: Resource) throws(Failure) {
-    fatalError("follows")
+    guard let keyColumn = resource.keyColumn else { throw Self.failure(resource, "no integer or text column is its key") }
+    if resource.everyPlace.contains(where: { $0.segments.count >= RecordDecoder.deepest }) {
+      throw Self.failure(resource, "a place nests deeper than \(RecordDecoder.deepest) levels")
+    }
+    if resource.lists.contains(where: \.columns.isEmpty) { throw Self.failure(resource, "a list has no columns") }
+    self.resource = resource
+    self.keyColumn = keyColumn
+    var tree = PlanTree()
+    places = AnswerPlaces(resource, &tree)
+    // Nodes of a record are side by side, so that they are forgotten at once.
+    let root = tree.addRoot()
+    let columns = Self.columns(resource.columns, below: root, &tree)
+    conditions = resource.conditions.map { ConditionPlan(tree.node($0.at, below: root), $0.test) }
+    let listNodes = resource.lists.map { list in
+      let node = tree.node(list.at, below: root)
+      tree.take(node, .list)
+      return node
+    }
+    let end = tree.nodes.count
+    lists = zip(resource.lists, listNodes).map { ListPlan($0, at: $1, &tree) }
+    record = RowPlan(nodes: root..<end, columns: columns, types: resource.columns.map(\.type), tree)
+    self.tree = tree
+  }
+
+  static func columns(_ columns: [Resource.Column], below root: Int, _ tree: inout PlanTree) -> [Int] {
+    columns.map { column in
+      let node = tree.node(column.at, below: root)
+      tree.take(node)
+      return node
+    }
+  }
+
+  private static func failure(_ resource: Resource, _ cause: String) -> Failure {
+    Failure(
+      .defect, step: "compile the definition", subject: "resource.\(resource.name)", cause: cause,
+      hint: "report it with the definition")
   }
 }
 
-/// Why a record cannot be stored.
-enum RecordFault {
-  case notAnObject
+/// One row: a record, or an element of a list.
+struct RowPlan: Sendable {
+  /// The root first.
+  let nodes: Range<Int>
+  /// The node of each column.
+  let columns: [Int]
+  let types: [Resource.ColumnType]
+  /// Nodes on the way to a column or list, the root of an element included: an object, null or absent.
+  let ways: [Int]
 
-  func reason(in plan: RecordPlan) -> String { "" }
+  init(nodes: Range<Int>, columns: [Int], types: [Resource.ColumnType], isElement: Bool = false, _ tree: PlanTree) {
+    self.nodes = nodes
+    self.columns = columns
+    self.types = types
+    ways = nodes.filter { tree.nodes[$0].role.contains(.split) && (isElement || $0 != nodes.lowerBound) }
+  }
+
+  var root: Int { nodes.lowerBound }
+  /// Values of elements go into columns as they are: nothing in them is looked for.
+  var isBare: Bool { nodes.count == 1 }
+}
+
+struct ListPlan: Sendable {
+  /// Where the list is in the record.
+  let node: Int
+  let row: RowPlan
+
+  init(_ list: Resource.List, at node: Int, _ tree: inout PlanTree) {
+    self.node = node
+    let root = tree.addRoot()
+    let columns = RecordPlan.columns(list.columns, below: root, &tree)
+    row = RowPlan(
+      nodes: root..<tree.nodes.count, columns: columns, types: list.columns.map(\.type), isElement: true, tree)
+  }
+}
+
+struct ConditionPlan: Sendable {
+  let node: Int
+  let test: Resource.Condition.Test
+
+  init(_ node: Int, _ test: Resource.Condition.Test) {
+    self.node = node
+    self.test = test
+  }
+}
+
+/// What is looked for in an answer besides the records' own fields.
+struct AnswerPlaces: Sendable {
+  let root: Int
+  let records: Int
+  let count: Place
+  let last: Place
+  let more: Place
+  let at: Place
+
+  enum Place: Sendable {
+    case nowhere
+    /// Met on the way through the answer.
+    case node(Int)
+    /// Inside the list of records: looked up once that is read.
+    case inRecords(JSONPointer)
+    case inLastRecord(JSONPointer)
+  }
+
+  init(_ resource: Resource, _ tree: inout PlanTree) {
+    let root = tree.addRoot()
+    self.root = root
+    records = tree.node(resource.records, below: root)
+    tree.mark(records, .records)
+    func place(_ pointer: JSONPointer?) -> Place {
+      guard let pointer else { return .nowhere }
+      let depth = resource.records.segments.count
+      let isInside =
+        pointer.segments.count > depth
+        && JSONPointer(segments: Array(pointer.segments.prefix(depth))) == resource.records
+      if isInside { return .inRecords(JSONPointer(segments: Array(pointer.segments.dropFirst(depth)))) }
+      return .node(tree.node(pointer, below: root))
+    }
+    count = place(resource.pages.count)
+    more = place(resource.pages.more)
+    switch resource.pages.style {
+    case .number(_, _, let last):
+      self.last = place(last)
+      at = .nowhere
+    case .cursor(_, _, .body(let pointer)), .next(.body(let pointer)):
+      last = .nowhere
+      at = place(pointer)
+    case .after(_, let pointer):
+      last = .nowhere
+      at = .inLastRecord(pointer)
+    case .offset, .cursor, .next, .link, .one:
+      last = .nowhere
+      at = .nowhere
+    }
+  }
+}
+
+extension Resource {
+  fileprivate var everyPlace: [JSONPointer] {
+    let styles: [JSONPointer?] =
+      switch pages.style {
+      case .number(_, _, let last): [last]
+      case .cursor(_, _, .body(let at)), .next(.body(let at)), .after(_, let at): [at]
+      case .offset, .cursor, .next, .link, .one: []
+      }
+    return [records, key] + styles.compactMap(\.self) + [pages.count, pages.more].compactMap(\.self)
+      + conditions.map(\.at) + columns.map(\.at) + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }
+  }
 }

@@ -1,0 +1,80 @@
+import RosterJSON
+
+/// A member that no column takes, in eight bytes: its value is found again behind its name. Offsets are of 31 bits.
+struct ExtraField {
+  private static let flag: UInt32 = 1 << 31
+  private let first: UInt32
+  private let last: UInt32
+
+  /// - Parameter name: from its opening quote on.
+  init(name: JSONSlice, value: JSONSlice) {
+    first = name.start
+    last = value.end | (value.hasSpace ? Self.flag : 0)
+  }
+
+  /// What is left of an object that a definition looks into, or a list that it looks into.
+  init(child: Int) {
+    first = UInt32(child) | Self.flag
+    last = 0
+  }
+
+  var child: Int? { first & Self.flag == 0 ? nil : Int(first & ~Self.flag) }
+  /// Of the opening quote: what comes later counts.
+  var start: Int { Int(first) }
+  var end: Int { Int(last & ~Self.flag) }
+  var hasSpace: Bool { last & Self.flag != 0 }
+}
+
+/// The members of the row at hand that no column takes, by the node whose object they are in.
+struct ExtraFields {
+  private(set) var fields: [[ExtraField]]
+  /// Objects with a name that has escapes: two spellings may be one name there.
+  private(set) var hasEscapes: [Bool]
+  private var filled: [Int] = []
+
+  init(nodes: Int) {
+    fields = Array(repeating: [], count: nodes)
+    hasEscapes = Array(repeating: false, count: nodes)
+  }
+
+  var isEmpty: Bool { filled.isEmpty }
+
+  mutating func append(_ name: JSONSlice, _ value: JSONSlice, to node: Int) {
+    if fields[node].isEmpty { filled.append(node) }
+    fields[node].append(ExtraField(name: name, value: value))
+    if name.kind == .escapedString { hasEscapes[node] = true }
+  }
+
+  mutating func append(child: Int, to node: Int) {
+    if fields[node].isEmpty { filled.append(node) }
+    fields[node].append(ExtraField(child: child))
+  }
+
+  mutating func remove(_ node: Int) {
+    fields[node].removeAll(keepingCapacity: fields[node].capacity <= Self.kept)
+    hasEscapes[node] = false
+  }
+
+  mutating func removeAll() {
+    for node in filled { remove(node) }
+    filled.removeAll(keepingCapacity: true)
+  }
+
+  /// Fields for which memory is kept.
+  private static let kept = 4096
+
+  mutating func sort(_ node: Int, by precedes: (ExtraField, ExtraField) -> Bool) {
+    fields[node].sort(by: precedes)
+  }
+
+  /// Of fields of one name side by side, the last one stays.
+  mutating func removeRepeated(_ node: Int, _ isSame: (ExtraField, ExtraField) -> Bool) {
+    var kept = 0
+    let count = fields[node].count
+    for index in 0..<count where index + 1 == count || !isSame(fields[node][index], fields[node][index + 1]) {
+      fields[node][kept] = fields[node][index]
+      kept += 1
+    }
+    fields[node].removeLast(count - kept)
+  }
+}

@@ -1,0 +1,142 @@
+import RosterJSON
+import RosterModel
+
+/// Whether a record is storable (P9).
+extension RecordDecoder {
+  enum Outcome {
+    case skipped
+    case storable
+    case rejected(RecordFault)
+  }
+
+  /// Reads the value at hand, which should be a record.
+  mutating func readRecord() throws(Malformed) -> Outcome {
+    slots.extracting(plan.record.nodes).update(repeating: .absent)
+    extras.removeAll()
+    let level = scanner.level
+    scanner.deepest = level
+    try readField(plan.record.root)
+    guard slots[plan.record.root].kind == .object else { return .rejected(.notAnObject) }
+    if !plan.conditions.isEmpty, !meetsConditions() { return .skipped }
+    if let fault = keyFault ?? rowFault() ?? listFault() { return .rejected(fault) }
+    return scanner.deepest - level > Self.deepest ? .rejected(.tooDeep) : .storable
+  }
+
+  var keySlice: JSONSlice { slots[plan.keyNode] }
+  var hasKey: Bool { slots[plan.record.root].kind == .object && keyFault == nil }
+
+  private var keyFault: RecordFault? {
+    let key = keySlice
+    switch key.kind {
+    case .absent: return .keyMissing
+    case .integer where !plan.hasTextKeys: return JSONNumber.integer(bytes, key.range) ?? 0 > 0 ? nil : .keyInvalid
+    case .string where plan.hasTextKeys, .escapedString where plan.hasTextKeys:
+      return key.content.isEmpty ? .keyInvalid : nil
+    default: return .keyInvalid
+    }
+  }
+
+  private func rowFault() -> RecordFault? {
+    switch fault(plan.record) {
+    case .column(let node, let type): .column(node: node, type)
+    case .way(let node): .way(node: node)
+    case nil: nil
+    }
+  }
+
+  private func listFault() -> RecordFault? {
+    for (index, list) in plan.lists.enumerated() {
+      switch slots[list.node].kind {
+      case .absent, .null: continue
+      case .list: if let fault = listFaults[index] { return .element(list: index, fault) }
+      default: return .notAList(node: list.node)
+      }
+    }
+    return nil
+  }
+
+  /// The first column, or thing on the way to one, that is not what it should be.
+  private func fault(_ row: RowPlan) -> RecordFault.ElementFault? {
+    for way in row.ways where !isPassable(way) { return .way(node: way) }
+    for (node, type) in zip(row.columns, row.types) where !isStorable(slots[node], type) {
+      return .column(node: node, type)
+    }
+    return nil
+  }
+
+  private func isPassable(_ way: Int) -> Bool {
+    switch slots[way].kind {
+    case .absent, .null, .object: true
+    case .list: tree.steps[way].role.contains(.indexed)
+    default: false
+    }
+  }
+
+  @inline(__always)
+  private func isStorable(_ slice: JSONSlice, _ type: Resource.ColumnType) -> Bool {
+    switch (slice.kind, type) {
+    case (.absent, _), (.null, _), (_, .json), (.string, .text), (.escapedString, .text): true
+    case (.true, .boolean), (.false, .boolean): true
+    case (.integer, .integer): JSONNumber.integer(bytes, slice.range) != nil
+    case (.integer, .real), (.fraction, .real): JSONNumber.double(bytes, slice.range) != nil
+    default: false
+    }
+  }
+
+  // MARK: Lists
+
+  /// Reads the elements of the list at hand and notes the first one that cannot be stored.
+  mutating func checkElements(_ list: Int) throws(Malformed) {
+    let collects = collectsExtra
+    collectsExtra = false
+    defer { collectsExtra = collects }
+    listFaults[list] = nil
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "]")) { return }
+    repeat {
+      try readElement(list)
+      if listFaults[list] == nil { listFaults[list] = fault(plan.lists[list].row) }
+    } while try scanner.goesOn(until: UInt8(ascii: "]"))
+  }
+
+  mutating func readElement(_ list: Int) throws(Malformed) {
+    let row = plan.lists[list].row
+    if row.isBare {
+      slots[row.root] = try scanner.value()
+    } else {
+      slots.extracting(row.nodes).update(repeating: .absent)
+      try readField(row.root)
+    }
+  }
+
+  // MARK: where
+
+  private mutating func meetsConditions() -> Bool {
+    for condition in plan.conditions where !meets(condition) { return false }
+    return true
+  }
+
+  private mutating func meets(_ condition: ConditionPlan) -> Bool {
+    let slice = slots[condition.node]
+    let isAbsent = slice.kind == .absent || slice.kind == .null
+    switch condition.test {
+    case .absent: return isAbsent
+    case .present: return !isAbsent
+    case .equal(let scalar): return equals(slice, scalar)
+    }
+  }
+
+  private mutating func equals(_ slice: JSONSlice, _ scalar: Resource.Scalar) -> Bool {
+    switch (scalar, slice.kind) {
+    case (.text(let text), .string), (.text(let text), .escapedString): self.text(slice).elementsEqual(text.utf8)
+    case (.boolean(let flag), .true): flag
+    case (.boolean(let flag), .false): !flag
+    case (.integer(let number), .integer): JSONNumber.integer(bytes, slice.range) == number
+    case (.integer(let number), .fraction):
+      JSONNumber.double(bytes, slice.range).flatMap { Int64(exactly: $0) } == number
+    case (.real(let number), .integer), (.real(let number), .fraction):
+      JSONNumber.double(bytes, slice.range) == number
+    default: false
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import RosterJSON
+
+/// What no column or list takes (P10): as upstream wrote it, in the order of its names, so that another order of the same fields is no
+/// change.
+extension RecordDecoder {
+  /// Writes what is left of the row whose root the node is; nil: nothing is.
+  mutating func writeExtra(_ root: Int, into scratch: inout ByteScratch) -> Range<Int>? {
+    let start = scratch.count
+    write(root, into: &scratch)
+    return start..<scratch.count
+  }
+
+  mutating func hasExtra(_ root: Int) -> Bool { collectChildren(of: root) }
+
+  /// Adds to each object on the way what is left of those inside it; false: nothing is.
+  private mutating func collectChildren(of node: Int) -> Bool {
+    let role = tree.steps[node].role
+    guard role.contains(.split), !role.contains(.taken) else { return false }
+    switch slots[node].kind {
+    case .list: return true
+    case .object: break
+    default: return false
+    }
+    for child in tree.children(of: node) where child >= 0 {
+      if collectChildren(of: Int(child)) { extras.append(child: Int(child), to: node) }
+    }
+    return !extras.fields[node].isEmpty
+  }
+
+  private mutating func write(_ node: Int, into scratch: inout ByteScratch) {
+    if slots[node].kind == .list { return append(slots[node].range, hasSpace: slots[node].hasSpace, to: &scratch) }
+    order(node)
+    scratch.append(UInt8(ascii: "{"))
+    for index in extras.fields[node].indices {
+      if index > 0 { scratch.append(UInt8(ascii: ",")) }
+      write(extras.fields[node][index], into: &scratch)
+    }
+    scratch.append(UInt8(ascii: "}"))
+  }
+
+  private mutating func write(_ field: ExtraField, into scratch: inout ByteScratch) {
+    let name = self.name(of: field)
+    scratch.append(UInt8(ascii: "\""))
+    scratch.append(name)
+    scratch.append(UInt8(ascii: "\""))
+    scratch.append(UInt8(ascii: ":"))
+    if let child = field.child { return write(child, into: &scratch) }
+    append(valueRange(of: field, name: name), hasSpace: field.hasSpace, to: &scratch)
+  }
+
+  private func append(_ range: Range<Int>, hasSpace: Bool, to scratch: inout ByteScratch) {
+    let body = bytes
+    if hasSpace {
+      scratch.append(range.count) { JSONCompact.write(body, range, into: $0) }
+    } else {
+      scratch.append(UnsafeBufferPointer(rebasing: body[range]))
+    }
+  }
+
+  /// As it is written between the quotes.
+  private func name(of field: ExtraField) -> UnsafeBufferPointer<UInt8> {
+    if let child = field.child { return tree.steps[child].written }
+    return Self.name(at: field.start, bytes)
+  }
+
+  private static func name(at start: Int, _ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+    var end = start + 1
+    while bytes[end] != UInt8(ascii: "\"") { end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1 }
+    return UnsafeBufferPointer(rebasing: bytes[start + 1..<end])
+  }
+
+  /// Behind the name, its quote, the colon, and white space.
+  private func valueRange(of field: ExtraField, name: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+    var start = field.start + name.count + 2
+    while bytes[start] <= 0x20 || bytes[start] == UInt8(ascii: ":") { start += 1 }
+    return start..<field.end
+  }
+}
+
+/// The order of names is that of their bytes, as upstream wrote them.
+extension RecordDecoder {
+  /// Sorts the fields of an object; of several of one name the last one stays.
+  private mutating func order(_ node: Int) {
+    guard extras.fields[node].count > 1 else { return }
+    let names = FieldNames(bytes: bytes, steps: tree.steps)
+    if extras.hasEscapes[node] {
+      extras.sort(node) { names.order($0, $1, names.compareTexts) }
+      extras.removeRepeated(node) { names.compareTexts($0, $1) == 0 }
+      extras.sort(node) { names.order($0, $1, names.compareWritten) }
+    } else {
+      extras.sort(node) { names.order($0, $1, names.compareWritten) }
+      extras.removeRepeated(node) { names.compareWritten($0, $1) == 0 }
+    }
+  }
+}
+
+/// Compares the names of fields without taking them out of the body.
+private struct FieldNames {
+  let bytes: UnsafeBufferPointer<UInt8>
+  let steps: UnsafeMutableBufferPointer<WalkTree.Step>
+
+  /// Of one name, the earlier one first.
+  func order(_ one: ExtraField, _ other: ExtraField, _ compare: (ExtraField, ExtraField) -> Int) -> Bool {
+    let result = compare(one, other)
+    return result == 0 ? one.start < other.start : result < 0
+  }
+
+  /// Less than 0, 0 or more, by the bytes between the quotes.
+  func compareWritten(_ one: ExtraField, _ other: ExtraField) -> Int {
+    let (one, other) = (written(one), written(other))
+    var at = 0
+    while true {
+      let (first, second) = (Self.byte(one, at), Self.byte(other, at))
+      if first != second || first < 0 { return first - second }
+      if first == Int(UInt8(ascii: "\\")) {
+        // What is escaped is no end, a quote neither.
+        at += 1
+        let (first, second) = (Int(one[at]), Int(other[at]))
+        if first != second { return first - second }
+      }
+      at += 1
+    }
+  }
+
+  /// From the first byte of the name on, to the end of the body.
+  private func written(_ field: ExtraField) -> UnsafeBufferPointer<UInt8> {
+    if let child = field.child { return steps[child].written }
+    return UnsafeBufferPointer(rebasing: bytes[(field.start + 1)...])
+  }
+
+  /// -1 at a name's end.
+  private static func byte(_ name: UnsafeBufferPointer<UInt8>, _ at: Int) -> Int {
+    at < name.count && name[at] != UInt8(ascii: "\"") ? Int(name[at]) : -1
+  }
+
+  func compareTexts(_ one: ExtraField, _ other: ExtraField) -> Int {
+    var (one, other) = (text(one), text(other))
+    while true {
+      let (first, second) = (one.next().map(Int.init) ?? -1, other.next().map(Int.init) ?? -1)
+      if first != second || first < 0 { return first - second }
+    }
+  }
+
+  private func text(_ field: ExtraField) -> UnescapedBytes {
+    if let child = field.child { return UnescapedBytes(steps[child].name, 0..<steps[child].name.count) }
+    var end = field.start + 1
+    while bytes[end] != UInt8(ascii: "\"") { end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1 }
+    return UnescapedBytes(bytes, field.start + 1..<end)
+  }
+}

@@ -1,0 +1,171 @@
+package import RosterJSON
+import RosterModel
+
+/// The publication: record by record.
+extension RecordDecoder {
+  /// Goes to the records of a body that has been scanned: its UTF-8 and what is not among the records are not checked again. The bytes
+  /// must stay where they are until the last call that reads them.
+  ///
+  /// - Parameter start: `PageScan.recordsAt`.
+  package mutating func begin(_ body: UnsafeBufferPointer<UInt8>, at start: Int) throws(Malformed) {
+    try self.start(body, at: start)
+    collectsExtra = true
+    position = -1
+    switch scanner.peek() {
+    case UInt8(ascii: "["):
+      scanner.enter()
+      progress = .beforeFirst
+    case UInt8(ascii: "{"): progress = .single
+    default:
+      progress = .ended
+      throw scanner.malformed("records")
+    }
+  }
+
+  package enum Step {
+    /// `key`, `column`, `extra` and `openList` tell of it.
+    case record
+    /// `reject` tells of it.
+    case rejected
+  }
+
+  /// The next record that `where` does not pass over, in the body's order; nil behind the last.
+  package mutating func next() throws(Malformed) -> Step? {
+    while try advances() {
+      position += 1
+      _ = scanner.peek()
+      let start = scanner.at
+      let outcome = try readRecord()
+      document = start..<scanner.at
+      switch outcome {
+      case .skipped: continue
+      case .storable:
+        prepareRecord()
+        return .record
+      case .rejected(let fault):
+        self.fault = fault
+        record.begin()
+        if hasKey { prepare(column: plan.keyColumn) }
+        return .rejected
+      }
+    }
+    return nil
+  }
+
+  private mutating func advances() throws(Malformed) -> Bool {
+    var progress = progress
+    defer { self.progress = progress }
+    return try advance(&progress)
+  }
+
+  /// Goes before the next element of a list; false behind its end.
+  private mutating func advance(_ progress: inout Progress) throws(Malformed) -> Bool {
+    switch progress {
+    case .ended: return false
+    case .single:
+      progress = .ended
+      return true
+    case .beforeFirst: progress = scanner.isEmpty(until: UInt8(ascii: "]")) ? .ended : .inside
+    case .inside: if try !scanner.goesOn(until: UInt8(ascii: "]")) { progress = .ended }
+    }
+    return progress == .inside
+  }
+
+  private mutating func prepareRecord() {
+    record.begin()
+    for column in 0..<plan.record.columns.count { prepare(column: column) }
+    guard hasExtra(plan.record.root) else { return }
+    var scratch = ByteScratch(capacity: 0)
+    swap(&scratch, &record.scratch)
+    record.extra = writeExtra(plan.record.root, into: &scratch)
+    swap(&scratch, &record.scratch)
+  }
+
+  private mutating func prepare(column: Int) {
+    record.prepare(column, slots[plan.record.columns[column]], plan.record.types[column], bytes)
+  }
+
+  package var key: RecordKey {
+    switch record.value(plan.keyColumn, keySlice, plan.record.types[plan.keyColumn], bytes) {
+    case .integer(let number): .integer(number)
+    case .text(let text): .text(text)
+    default: .integer(0)
+    }
+  }
+
+  /// The value for `plan.resource.columns[index]`.
+  package func column(_ index: Int) -> FieldValue {
+    let type = plan.record.types[index]
+    let value = record.value(index, slots[plan.record.columns[index]], type, bytes)
+    return filled(value, plan.resource.columns[index])
+  }
+
+  /// A text that is not there is '', unless its column says otherwise.
+  private func filled(_ value: FieldValue, _ column: Resource.Column) -> FieldValue {
+    guard case .null = value, column.type == .text, !column.isNullable else { return value }
+    return .text(UnsafeBufferPointer(rebasing: bytes[0..<0]))
+  }
+
+  /// A JSON object of the fields that no column or list takes, names in their order (P10); nil: there are none.
+  package var extra: UnsafeBufferPointer<UInt8>? { record.extraBytes }
+
+  /// The record that cannot be stored, after `next` said so.
+  package var reject: RecordReject {
+    RecordReject(
+      position: position, key: hasKey ? key : nil, document: UnsafeBufferPointer(rebasing: bytes[document]),
+      fault: fault ?? .notAnObject, plan: plan)
+  }
+
+  // MARK: The lists of a record
+
+  /// Goes before the first element of `plan.resource.lists[index]`. May be called again, to go over it again.
+  package mutating func openList(_ index: Int) {
+    openedList = index
+    let slice = slots[plan.lists[index].node]
+    rowProgress = slice.kind == .list ? .beforeFirst : .ended
+    rowsAt = Int(slice.start) + 1
+  }
+
+  /// False behind the last element of the list that was opened.
+  package mutating func nextRow() -> Bool {
+    let behind = scanner
+    defer { scanner = behind }
+    scanner.at = rowsAt
+    do throws(Malformed) {
+      var progress = rowProgress
+      defer { rowProgress = progress }
+      guard try advance(&progress) else { return false }
+      extras.removeAll()
+      try readElement(openedList)
+      rowsAt = scanner.at
+    } catch {
+      // `next` has read the same bytes without a fault.
+      return false
+    }
+    prepareRow()
+    return true
+  }
+
+  private mutating func prepareRow() {
+    let plan = plan.lists[openedList].row
+    row.begin()
+    for column in 0..<plan.columns.count {
+      row.prepare(column, slots[plan.columns[column]], plan.types[column], bytes)
+    }
+    guard !plan.isBare, hasExtra(plan.root) else { return }
+    var scratch = ByteScratch(capacity: 0)
+    swap(&scratch, &row.scratch)
+    row.extra = writeExtra(plan.root, into: &scratch)
+    swap(&scratch, &row.scratch)
+  }
+
+  /// The value for `columns[index]` of the list that was opened.
+  package func rowColumn(_ index: Int) -> FieldValue {
+    let list = plan.lists[openedList]
+    let value = row.value(index, slots[list.row.columns[index]], list.row.types[index], bytes)
+    return filled(value, plan.resource.lists[openedList].columns[index])
+  }
+
+  /// As `extra`, of the element; nil for an element that is no object.
+  package var rowExtra: UnsafeBufferPointer<UInt8>? { row.extraBytes }
+}

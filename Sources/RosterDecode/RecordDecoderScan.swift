@@ -1,0 +1,177 @@
+package import RosterJSON
+import RosterModel
+
+/// The pull: one pass over a body.
+extension RecordDecoder {
+  /// Checks a page's whole body (RFC 8259, UTF-8; a byte order mark before it is passed over) and finds what a pull needs of it.
+  ///
+  /// Throws `Malformed` where it is no JSON, has no list of records where the definition says, or more than 100,000 records. Whether what
+  /// stands at `count`, `last`, `more` and `at` is what the style needs, its caller decides.
+  package mutating func scan(page body: [UInt8]) throws(Malformed) -> PageScan {
+    try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
+      defer { forget() }
+      try startScan(bytes)
+      let places = plan.places
+      try readField(places.root)
+      try scanner.end()
+      let records = slots[places.records]
+      guard records.kind == .list else {
+        throw Malformed(offset: Int(records.start), expected: "a list of records at \"\(plan.resource.records)\"")
+      }
+      found.count = try pointed(places.count)
+      found.last = try pointed(places.last)
+      found.more = try pointed(places.more)
+      found.at = try pointed(places.at)
+      return found
+    }
+  }
+
+  /// The same for the answer of `by_key`, which is the record or the list itself. The places of `pages` are not looked for.
+  package mutating func scan(answer body: [UInt8]) throws(Malformed) -> PageScan {
+    try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
+      defer { forget() }
+      try startScan(bytes)
+      switch scanner.peek() {
+      case UInt8(ascii: "["): try scanRecords()
+      case UInt8(ascii: "{"):
+        found.recordsAt = scanner.at
+        try scanRecord()
+      default: throw scanner.malformed("a record or a list of them")
+      }
+      try scanner.end()
+      return found
+    }
+  }
+
+  private mutating func startScan(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
+    let hasMark = body.count >= 3 && body[0] == 0xEF && body[1] == 0xBB && body[2] == 0xBF
+    try start(body, at: hasMark ? 3 : 0)
+    try JSONScanner.checkUTF8(body)
+    collectsExtra = false
+    found = PageScan()
+  }
+
+  /// The body is its owner's again.
+  private mutating func forget() {
+    scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
+    found = PageScan()
+  }
+
+  /// The list at hand. A second one of that name takes the place of the first.
+  mutating func scanRecords() throws(Malformed) {
+    found = PageScan()
+    lastRecord = nil
+    found.recordsAt = scanner.at
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "]")) { return }
+    repeat {
+      if found.records == Self.mostRecords { throw scanner.malformed("at most \(Self.mostRecords) records") }
+      _ = scanner.peek()
+      lastRecord = scanner.at
+      try scanRecord()
+    } while try scanner.goesOn(until: UInt8(ascii: "]"))
+  }
+
+  private mutating func scanRecord() throws(Malformed) {
+    found.records += 1
+    switch try readRecord() {
+    case .skipped: found.skipped += 1
+    case .storable: note(keySlice, isRejected: false)
+    case .rejected:
+      found.rejects += 1
+      if hasKey { note(keySlice, isRejected: true) } else { found.rejectsOfUnknownKey += 1 }
+    }
+  }
+
+  private mutating func note(_ key: JSONSlice, isRejected: Bool) {
+    if key.kind == .integer {
+      guard let number = JSONNumber.integer(bytes, key.range) else { return }
+      if isRejected { found.rejectedKeys.append(number) } else { found.keys.append(number) }
+    } else {
+      let text = self.text(key)
+      if isRejected { found.rejectedKeys.append(text) } else { found.keys.append(text) }
+    }
+  }
+
+  // MARK: Values besides the records
+
+  private mutating func pointed(_ place: AnswerPlaces.Place) throws(Malformed) -> PointedValue {
+    switch place {
+    case .nowhere: return PointedValue()
+    case .node(let node): return value(slots[node])
+    case .inRecords(let pointer): return try look(for: pointer, from: found.recordsAt)
+    case .inLastRecord(let pointer):
+      guard let lastRecord else { return PointedValue() }
+      return try look(for: pointer, from: lastRecord)
+    }
+  }
+
+  private func value(_ slice: JSONSlice) -> PointedValue {
+    let kind: PointedValue.Kind =
+      switch slice.kind {
+      case .absent: .absent
+      case .null: .null
+      case .true: .boolean(true)
+      case .false: .boolean(false)
+      case .integer: JSONNumber.integer(bytes, slice.range).map { .integer($0) } ?? .number(written(slice))
+      case .fraction: .number(written(slice))
+      case .string, .escapedString: .text(JSONEscapes.text(bytes, slice))
+      case .list, .object: .compound
+      }
+    return PointedValue(kind, offset: Int(slice.start))
+  }
+
+  private func written(_ slice: JSONSlice) -> String { String(decoding: bytes[slice.range], as: UTF8.self) }
+
+  /// Goes to a place below the value that begins at `start`, by reading that once more: for the one record, or the few elements, that a
+  /// style looks into.
+  private mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
+    let end = scanner.at
+    defer { scanner.at = end }
+    var place: Int? = start
+    for segment in pointer.segments {
+      guard let within = place else { break }
+      scanner.at = within
+      place = try member(segment)
+    }
+    guard let place else { return PointedValue() }
+    scanner.at = place
+    return value(try scanner.value())
+  }
+
+  /// Where the value at hand has a member, or element, of that name; nil: nowhere.
+  private mutating func member(_ segment: String) throws(Malformed) -> Int? {
+    switch scanner.peek() {
+    case UInt8(ascii: "{"): try lastMember(Array(segment.utf8))
+    case UInt8(ascii: "["): if let index = JSONPointer.index(segment) { try element(index) } else { nil }
+    default: nil
+    }
+  }
+
+  private mutating func lastMember(_ segment: [UInt8]) throws(Malformed) -> Int? {
+    var place: Int?
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "}")) { return nil }
+    repeat {
+      let name = text(try scanner.name())
+      let isIt = name.elementsEqual(segment)
+      _ = scanner.peek()
+      if isIt { place = scanner.at }
+      _ = try scanner.value()
+    } while try scanner.goesOn(until: UInt8(ascii: "}"))
+    return place
+  }
+
+  private mutating func element(_ index: Int) throws(Malformed) -> Int? {
+    var rest = index
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "]")) { return nil }
+    repeat {
+      _ = scanner.peek()
+      if rest == 0 { return scanner.at }
+      rest -= 1
+      _ = try scanner.value()
+    } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    return nil
+  }
+}

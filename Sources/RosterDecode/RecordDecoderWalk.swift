@@ -1,0 +1,96 @@
+import RosterJSON
+
+/// The way through an answer, a record or an element: what is on the way to a place is gone into, all else is skipped.
+extension RecordDecoder {
+  /// Reads the value at hand, which is at that node, into the node's slot.
+  mutating func readField(_ node: Int) throws(Malformed) {
+    if slots[node].kind != .absent { forget(node) }
+    let byte = scanner.peek()
+    let role = tree.steps[node].role
+    guard !role.isDisjoint(with: .entered), byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") else {
+      slots[node] = try scanner.value()
+      return
+    }
+    let (start, spaces) = (scanner.at, scanner.spaces)
+    if byte == UInt8(ascii: "[") {
+      try readList(node, role)
+    } else if role.contains(.hasChildren) {
+      try readObject(node)
+    } else {
+      _ = try scanner.value()
+    }
+    slots[node] = JSONSlice(
+      start, scanner.at, byte == UInt8(ascii: "[") ? .list : .object, hasSpace: scanner.spaces != spaces)
+  }
+
+  /// What an earlier member of the same name had, with all below it.
+  private mutating func forget(_ node: Int) {
+    slots[node] = .absent
+    extras.remove(node)
+    for child in tree.children(of: node) where child >= 0 { forget(Int(child)) }
+  }
+
+  private mutating func readObject(_ node: Int) throws(Malformed) {
+    let role = tree.steps[node].role
+    let collects = collectsExtra && role.contains(.split) && !role.contains(.taken)
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "}")) { return }
+    repeat {
+      let name = try scanner.name()
+      let child = tree.child(text(name), of: node)
+      if child < 0 {
+        let value = try scanner.value()
+        if collects { extras.append(name, value, to: node) }
+      } else {
+        try readField(child)
+        if collects, tree.steps[child].role.isDisjoint(with: [.taken, .split]) {
+          extras.append(name, slots[child], to: node)
+        }
+      }
+    } while try scanner.goesOn(until: UInt8(ascii: "}"))
+  }
+
+  /// A string's text: a slice of the body, or of `name`, where it is good until the next one.
+  @inline(__always)
+  mutating func text(_ string: JSONSlice) -> UnsafeBufferPointer<UInt8> {
+    string.kind == .escapedString ? unescaped(string) : UnsafeBufferPointer(rebasing: bytes[string.content])
+  }
+
+  private mutating func unescaped(_ string: JSONSlice) -> UnsafeBufferPointer<UInt8> {
+    let body = bytes
+    name.removeAll()
+    name.append(string.content.count) { JSONEscapes.unescape(body, string.content, into: $0) }
+    return name[0..<name.count]
+  }
+
+  /// Elements that a place names by their number are rare: a list that is also one of the definition's is read twice for them.
+  private mutating func readList(_ node: Int, _ role: PlanTree.Role) throws(Malformed) {
+    let (start, spaces) = (scanner.at, scanner.spaces)
+    if role.contains(.records) {
+      return try scanRecords()
+    }
+    if role.contains(.list) { try checkElements(tree.steps[node].list) }
+    if role.contains(.indexed) {
+      scanner.at = start
+      scanner.spaces = spaces
+      try readIndexed(node)
+    } else if !role.contains(.list) {
+      _ = try scanner.value()
+    }
+  }
+
+  private mutating func readIndexed(_ node: Int) throws(Malformed) {
+    // The list stays whole in `extra`: what is left of its elements has no place there.
+    let collects = collectsExtra
+    collectsExtra = false
+    defer { collectsExtra = collects }
+    var index = 0
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "]")) { return }
+    repeat {
+      let child = tree.child(at: index, of: node)
+      if child < 0 { _ = try scanner.value() } else { try readField(child) }
+      index += 1
+    } while try scanner.goesOn(until: UInt8(ascii: "]"))
+  }
+}

@@ -1,0 +1,68 @@
+import RosterModel
+
+/// Why a record cannot be stored (P9): a few bytes, so that a page of nothing else costs no more than others.
+enum RecordFault {
+  case notAnObject
+  case keyMissing
+  case keyInvalid
+  /// A value of another type than its column's.
+  case column(node: Int, Resource.ColumnType)
+  /// On the way to a column there is something that holds no fields.
+  case way(node: Int)
+  case notAList(node: Int)
+  case element(list: Int, ElementFault)
+  case tooDeep
+
+  enum ElementFault {
+    case column(node: Int, Resource.ColumnType)
+    case way(node: Int)
+  }
+
+  func reason(in plan: RecordPlan) -> String {
+    switch self {
+    case .notAnObject: "the record is not an object"
+    case .keyMissing: "\(Self.path(plan.keyNode, plan)) is missing"
+    case .keyInvalid:
+      "\(Self.path(plan.keyNode, plan)) is not "
+        + (plan.hasTextKeys ? "a string that is not empty" : "an integer from 1 to \(Int64.max)")
+    case .column(let node, let type): "\(Self.path(node, plan)) is not \(type.phrase)"
+    case .way(let node): "\(Self.path(node, plan)) is not an object"
+    case .notAList(let node): "\(Self.path(node, plan)) is not a list"
+    case .element(let list, let fault): Self.path(plan.lists[list].node, plan) + " holds something " + fault.clause(in: plan)
+    case .tooDeep: "it nests deeper than \(RecordDecoder.deepest) levels"
+    }
+  }
+
+  private static func path(_ node: Int, _ plan: RecordPlan) -> String {
+    let path = plan.tree.path(node)
+    return path.isEmpty ? "the record" : path
+  }
+}
+
+extension RecordFault.ElementFault {
+  fileprivate func clause(in plan: RecordPlan) -> String {
+    let (node, phrase) =
+      switch self {
+      case .column(let node, let type): (node, type.phrase)
+      case .way(let node): (node, "an object")
+      }
+    let path = plan.tree.path(node)
+    return (path.isEmpty ? "that" : "whose \(path)") + " is not \(phrase)"
+  }
+}
+
+extension Resource.ColumnType {
+  fileprivate var phrase: String {
+    switch self {
+    case .text: "a string"
+    case .integer: "an integer of 64 bits"
+    case .real: "a number that a Double holds"
+    case .boolean: "true or false"
+    case .json: "a value"
+    }
+  }
+}
+
+extension RecordPlan {
+  var keyNode: Int { record.columns[keyColumn] }
+}

@@ -1,0 +1,56 @@
+import RosterJSON
+import RosterModel
+
+/// What a row at hand has besides slices of the body: texts without their escapes, JSON without its white space, `extra`.
+struct RowMemory: ~Copyable {
+  var scratch = ByteScratch()
+  /// Where in `scratch` a column's bytes are; empty: they are as in the body.
+  private var places: [Range<Int>]
+  var extra: Range<Int>?
+
+  init(columns: Int) {
+    places = Array(repeating: 0..<0, count: columns)
+  }
+
+  var extraBytes: UnsafeBufferPointer<UInt8>? {
+    if let extra { scratch[extra] } else { nil }
+  }
+
+  mutating func begin() {
+    scratch.removeAll()
+    extra = nil
+  }
+
+  /// Makes what cannot be a slice of the body.
+  mutating func prepare(
+    _ column: Int, _ slice: JSONSlice, _ type: Resource.ColumnType, _ body: UnsafeBufferPointer<UInt8>
+  ) {
+    let start = scratch.count
+    if type == .text, slice.kind == .escapedString {
+      scratch.append(slice.content.count) { JSONEscapes.unescape(body, slice.content, into: $0) }
+      places[column] = start..<scratch.count
+    } else if type == .json, slice.hasSpace {
+      scratch.append(slice.range.count) { JSONCompact.write(body, slice.range, into: $0) }
+      places[column] = start..<scratch.count
+    }
+  }
+
+  /// The value of a column that has been prepared and found good.
+  @inline(__always)
+  func value(
+    _ column: Int, _ slice: JSONSlice, _ type: Resource.ColumnType, _ body: UnsafeBufferPointer<UInt8>
+  ) -> FieldValue {
+    switch slice.kind {
+    case .absent, .null: return .null
+    case .string where type == .text: return .text(UnsafeBufferPointer(rebasing: body[slice.content]))
+    case .escapedString where type == .text: return .text(scratch[places[column]])
+    case _ where type == .json:
+      return .json(slice.hasSpace ? scratch[places[column]] : UnsafeBufferPointer(rebasing: body[slice.range]))
+    case .integer where type == .integer: return JSONNumber.integer(body, slice.range).map { .integer($0) } ?? .null
+    case .integer, .fraction: return JSONNumber.double(body, slice.range).map { .real($0) } ?? .null
+    case .true: return .boolean(true)
+    case .false: return .boolean(false)
+    case .string, .escapedString, .list, .object: return .null
+    }
+  }
+}

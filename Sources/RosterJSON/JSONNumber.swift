@@ -1,0 +1,49 @@
+/// What a number that a scanner has found is worth.
+package enum JSONNumber {
+  /// Digits with an optional minus; nil where they do not fit 64 bits.
+  package static func integer(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Int64? {
+    let negative = bytes[range.lowerBound] == UInt8(ascii: "-")
+    // Below zero, where there is one number more.
+    var value: Int64 = 0
+    for index in range.lowerBound + (negative ? 1 : 0)..<range.upperBound {
+      let (shifted, over) = value.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = shifted.subtractingReportingOverflow(Int64(bytes[index] &- 0x30))
+      if over || carry { return nil }
+      value = sum
+    }
+    if negative { return value }
+    return value == .min ? nil : -value
+  }
+
+  /// The nearest Double; nil where it is larger than any.
+  package static func double(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Double? {
+    if let exact = short(bytes, range) { return exact }
+    guard let value = Double(String(decoding: bytes[range], as: UTF8.self)), value.isFinite else { return nil }
+    return value
+  }
+
+  /// Up to 15 digits and 22 places: both are Doubles, and one division of such two is rounded right (Clinger 1990). Nearly all numbers
+  /// of an API are of that kind.
+  private static func short(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Double? {
+    guard range.count <= 15 else { return nil }
+    var (digits, places, isFraction): (Int64, Int, Bool) = (0, 0, false)
+    let negative = bytes[range.lowerBound] == UInt8(ascii: "-")
+    for index in range.lowerBound + (negative ? 1 : 0)..<range.upperBound {
+      let digit = bytes[index] &- 0x30
+      if digit < 10 {
+        digits = digits * 10 + Int64(digit)
+        if isFraction { places += 1 }
+      } else if bytes[index] == UInt8(ascii: ".") {
+        isFraction = true
+      } else {
+        return nil
+      }
+    }
+    let value = Double(digits) / powers[places]
+    return negative ? -value : value
+  }
+
+  private static let powers: [Double] = [
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+  ]
+}

@@ -1,0 +1,103 @@
+extension JSONScanner {
+  /// A literal or a number.
+  @usableFromInline
+  package mutating func word(_ first: UInt8) throws(Malformed) -> JSONKind {
+    switch first {
+    case UInt8(ascii: "t"): try literal("true", .true)
+    case UInt8(ascii: "f"): try literal("false", .false)
+    case UInt8(ascii: "n"): try literal("null", .null)
+    default: try number()
+    }
+  }
+
+  private mutating func literal(_ word: StaticString, _ kind: JSONKind) throws(Malformed) -> JSONKind {
+    for index in 0..<word.utf8CodeUnitCount {
+      guard at < bytes.count, bytes[at] == word.utf8Start[index] else { throw malformed("'\(word)'") }
+      at += 1
+    }
+    return kind
+  }
+
+  private mutating func number() throws(Malformed) -> JSONKind {
+    var kind = JSONKind.integer
+    _ = takeNow(UInt8(ascii: "-"))
+    if !takeNow(UInt8(ascii: "0")) { try digits("a value") }
+    if takeNow(UInt8(ascii: ".")) {
+      kind = .fraction
+      try digits("a digit")
+    }
+    if takeNow(UInt8(ascii: "e")) || takeNow(UInt8(ascii: "E")) {
+      kind = .fraction
+      if !takeNow(UInt8(ascii: "+")) { _ = takeNow(UInt8(ascii: "-")) }
+      try digits("a digit")
+    }
+    return kind
+  }
+
+  private mutating func takeNow(_ symbol: UInt8) -> Bool {
+    guard at < bytes.count, bytes[at] == symbol else { return false }
+    at += 1
+    return true
+  }
+
+  private mutating func digits(_ expected: String) throws(Malformed) {
+    let start = at
+    while at < bytes.count, bytes[at] &- 0x30 < 10 { at += 1 }
+    if at == start { throw malformed(expected) }
+  }
+
+  /// Reads the string at whose opening quote it stands; true: it has escapes.
+  @inlinable
+  package mutating func string() throws(Malformed) -> Bool {
+    at = plainEnd(from: at + 1)
+    if at < bytes.count, bytes[at] == UInt8(ascii: "\"") {
+      at += 1
+      return false
+    }
+    try restOfString()
+    return true
+  }
+
+  /// From the first byte on that is no plain text, behind the closing quote.
+  @usableFromInline
+  mutating func restOfString() throws(Malformed) {
+    while at < bytes.count, bytes[at] == UInt8(ascii: "\\") {
+      try escape()
+      at = plainEnd(from: at)
+    }
+    guard at < bytes.count else { throw malformed("the end of a string") }
+    guard bytes[at] == UInt8(ascii: "\"") else { throw malformed("no control character in a string") }
+    at += 1
+  }
+
+  private mutating func escape() throws(Malformed) {
+    let letter = at + 1 < bytes.count ? bytes[at + 1] : 0
+    if letter == UInt8(ascii: "u") {
+      guard JSONEscapes.unit(bytes, at) != nil else { throw malformed("four hexadecimal digits") }
+      at += 6
+    } else {
+      guard JSONEscapes.byte(letter) != nil else { throw malformed("a known escape") }
+      at += 2
+    }
+  }
+
+  /// The first quote, backslash or control character: eight bytes at a time, each test the classic one for a byte that is zero, or less
+  /// than some number, in a word (graphics.stanford.edu/~seander/bithacks.html, "Determine if a word has a byte less than n").
+  @inlinable @inline(__always)
+  func plainEnd(from start: Int) -> Int {
+    var index = start
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let raw = UnsafeRawBufferPointer(bytes)
+    while index + 8 <= bytes.count {
+      let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+      let quote = word ^ (ones &* 0x22)
+      let backslash = word ^ (ones &* 0x5C)
+      let found =
+        ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- ones &* 0x20) & ~word) & (ones &* 0x80)
+      if found != 0 { return index + found.trailingZeroBitCount >> 3 }
+      index += 8
+    }
+    while index < bytes.count, bytes[index] >= 0x20, bytes[index] != 0x22, bytes[index] != 0x5C { index += 1 }
+    return index
+  }
+}
