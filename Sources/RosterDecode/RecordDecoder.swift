@@ -23,8 +23,11 @@ package struct RecordDecoder: ~Copyable {
   static let mostRecords = 100_000
 
   let tree: WalkTree
-  /// What was found for each node of the tree.
-  let slots: UnsafeMutableBufferPointer<JSONSlice>
+  let keyNode: Int
+  /// A place is an element of a list by its number: such lists are in `extra`.
+  let keepsLists: Bool
+  /// A value of the row at hand has escapes, or white space between its tokens.
+  var needsPreparing = false
   var scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
   /// A name that has escapes in the body.
   var name = ByteScratch()
@@ -58,16 +61,15 @@ package struct RecordDecoder: ~Copyable {
   package init(_ plan: RecordPlan) {
     self.plan = plan
     tree = WalkTree(plan)
-    slots = .allocate(capacity: plan.tree.nodes.count)
-    slots.initialize(repeating: .absent)
+    keyNode = plan.keyNode
+    keepsLists = plan.tree.nodes.contains { $0.role.contains(.indexed) }
     listFaults = Array(repeating: nil, count: plan.lists.count)
     extras = ExtraFields(nodes: plan.tree.nodes.count)
     record = RowMemory(columns: plan.resource.columns.count)
     row = RowMemory(columns: plan.resource.lists.map(\.columns.count).max() ?? 0)
   }
 
-  deinit { slots.deallocate() }
-
+  var slots: UnsafeMutableBufferPointer<JSONSlice> { tree.slots }
   var bytes: UnsafeBufferPointer<UInt8> { scanner.bytes }
 
   /// Forgets what an earlier body needed more memory for than usual.

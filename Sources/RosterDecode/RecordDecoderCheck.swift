@@ -11,19 +11,20 @@ extension RecordDecoder {
 
   /// Reads the value at hand, which should be a record.
   mutating func readRecord() throws(Malformed) -> Outcome {
-    slots.extracting(plan.record.nodes).update(repeating: .absent)
-    extras.removeAll()
+    tree.record.nodes.update(repeating: .absent)
+    if !extras.isEmpty { extras.removeAll() }
+    needsPreparing = false
     let level = scanner.level
     scanner.deepest = level
-    try readField(plan.record.root)
-    guard slots[plan.record.root].kind == .object else { return .rejected(.notAnObject) }
-    if !plan.conditions.isEmpty, !meetsConditions() { return .skipped }
+    try readField(tree.record.root)
+    guard slots[tree.record.root].kind.isObject else { return .rejected(.notAnObject) }
+    if !meetsConditions() { return .skipped }
     if let fault = keyFault ?? rowFault() ?? listFault() { return .rejected(fault) }
     return scanner.deepest - level > Self.deepest ? .rejected(.tooDeep) : .storable
   }
 
-  var keySlice: JSONSlice { slots[plan.keyNode] }
-  var hasKey: Bool { slots[plan.record.root].kind == .object && keyFault == nil }
+  var keySlice: JSONSlice { slots[keyNode] }
+  var hasKey: Bool { slots[tree.record.root].kind.isObject && keyFault == nil }
 
   private var keyFault: RecordFault? {
     let key = keySlice
@@ -37,7 +38,7 @@ extension RecordDecoder {
   }
 
   private func rowFault() -> RecordFault? {
-    switch fault(plan.record) {
+    switch fault(tree.record) {
     case .column(let node, let type): .column(node: node, type)
     case .way(let node): .way(node: node)
     case nil: nil
@@ -45,21 +46,23 @@ extension RecordDecoder {
   }
 
   private func listFault() -> RecordFault? {
-    for (index, list) in plan.lists.enumerated() {
-      switch slots[list.node].kind {
+    for index in listFaults.indices {
+      let node = plan.lists[index].node
+      switch slots[node].kind {
       case .absent, .null: continue
       case .list: if let fault = listFaults[index] { return .element(list: index, fault) }
-      default: return .notAList(node: list.node)
+      default: return .notAList(node: node)
       }
     }
     return nil
   }
 
   /// The first column, or thing on the way to one, that is not what it should be.
-  private func fault(_ row: RowPlan) -> RecordFault.ElementFault? {
-    for way in row.ways where !isPassable(way) { return .way(node: way) }
-    for (node, type) in zip(row.columns, row.types) where !isStorable(slots[node], type) {
-      return .column(node: node, type)
+  @inline(__always)
+  private func fault(_ row: WalkTree.Row) -> RecordFault.ElementFault? {
+    for way in row.ways where !isPassable(Int(way)) { return .way(node: Int(way)) }
+    for column in row.columns where !isStorable(slots[Int(column.node)], column.type) {
+      return .column(node: Int(column.node), column.type)
     }
     return nil
   }
@@ -91,20 +94,23 @@ extension RecordDecoder {
     collectsExtra = false
     defer { collectsExtra = collects }
     listFaults[list] = nil
+    let row = tree.rows[list]
+    var first: RecordFault.ElementFault?
     scanner.enter()
     if scanner.isEmpty(until: UInt8(ascii: "]")) { return }
     repeat {
-      try readElement(list)
-      if listFaults[list] == nil { listFaults[list] = fault(plan.lists[list].row) }
+      try readElement(row)
+      if first == nil { first = fault(row) }
     } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    listFaults[list] = first
   }
 
-  mutating func readElement(_ list: Int) throws(Malformed) {
-    let row = plan.lists[list].row
+  @inline(__always)
+  mutating func readElement(_ row: WalkTree.Row) throws(Malformed) {
     if row.isBare {
       slots[row.root] = try scanner.value()
     } else {
-      slots.extracting(row.nodes).update(repeating: .absent)
+      row.nodes.update(repeating: .absent)
       try readField(row.root)
     }
   }

@@ -10,7 +10,10 @@ extension RecordDecoder {
     return start..<scratch.count
   }
 
-  mutating func hasExtra(_ root: Int) -> Bool { collectChildren(of: root) }
+  mutating func hasExtra(_ root: Int) -> Bool {
+    if extras.isEmpty, !keepsLists { return false }
+    return collectChildren(of: root)
+  }
 
   /// Adds to each object on the way what is left of those inside it; false: nothing is.
   private mutating func collectChildren(of node: Int) -> Bool {
@@ -28,7 +31,7 @@ extension RecordDecoder {
   }
 
   private mutating func write(_ node: Int, into scratch: inout ByteScratch) {
-    if slots[node].kind == .list { return append(slots[node].range, hasSpace: slots[node].hasSpace, to: &scratch) }
+    if slots[node].kind.isList { return append(slots[node].range, hasSpace: slots[node].hasSpace, to: &scratch) }
     order(node)
     scratch.append(UInt8(ascii: "{"))
     for index in extras.fields[node].indices {

@@ -73,20 +73,23 @@ extension RecordDecoder {
 
   private mutating func prepareRecord() {
     record.begin()
-    for column in 0..<plan.record.columns.count { prepare(column: column) }
-    guard hasExtra(plan.record.root) else { return }
+    if needsPreparing {
+      for column in tree.record.columns.indices { prepare(column: column) }
+    }
+    guard hasExtra(tree.record.root) else { return }
     var scratch = ByteScratch(capacity: 0)
     swap(&scratch, &record.scratch)
-    record.extra = writeExtra(plan.record.root, into: &scratch)
+    record.extra = writeExtra(tree.record.root, into: &scratch)
     swap(&scratch, &record.scratch)
   }
 
   private mutating func prepare(column: Int) {
-    record.prepare(column, slots[plan.record.columns[column]], plan.record.types[column], bytes)
+    let plan = tree.record.columns[column]
+    record.prepare(column, slots[Int(plan.node)], plan.type, bytes)
   }
 
   package var key: RecordKey {
-    switch record.value(plan.keyColumn, keySlice, plan.record.types[plan.keyColumn], bytes) {
+    switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
     case .integer(let number): .integer(number)
     case .text(let text): .text(text)
     default: .integer(0)
@@ -95,14 +98,14 @@ extension RecordDecoder {
 
   /// The value for `plan.resource.columns[index]`.
   package func column(_ index: Int) -> FieldValue {
-    let type = plan.record.types[index]
-    let value = record.value(index, slots[plan.record.columns[index]], type, bytes)
-    return filled(value, plan.resource.columns[index])
+    let column = tree.record.columns[index]
+    return filled(record.value(index, slots[Int(column.node)], column.type, bytes), column)
   }
 
   /// A text that is not there is '', unless its column says otherwise.
-  private func filled(_ value: FieldValue, _ column: Resource.Column) -> FieldValue {
-    guard case .null = value, column.type == .text, !column.isNullable else { return value }
+  @inline(__always)
+  private func filled(_ value: FieldValue, _ column: WalkTree.Column) -> FieldValue {
+    guard case .null = value, !column.isNullable else { return value }
     return .text(UnsafeBufferPointer(rebasing: bytes[0..<0]))
   }
 
@@ -122,7 +125,7 @@ extension RecordDecoder {
   package mutating func openList(_ index: Int) {
     openedList = index
     let slice = slots[plan.lists[index].node]
-    rowProgress = slice.kind == .list ? .beforeFirst : .ended
+    rowProgress = slice.kind.isList ? .beforeFirst : .ended
     rowsAt = Int(slice.start) + 1
   }
 
@@ -135,8 +138,9 @@ extension RecordDecoder {
       var progress = rowProgress
       defer { rowProgress = progress }
       guard try advance(&progress) else { return false }
-      extras.removeAll()
-      try readElement(openedList)
+      if !extras.isEmpty { extras.removeAll() }
+      needsPreparing = false
+      try readElement(tree.rows[openedList])
       rowsAt = scanner.at
     } catch {
       // `next` has read the same bytes without a fault.
@@ -147,10 +151,12 @@ extension RecordDecoder {
   }
 
   private mutating func prepareRow() {
-    let plan = plan.lists[openedList].row
+    let plan = tree.rows[openedList]
     row.begin()
-    for column in 0..<plan.columns.count {
-      row.prepare(column, slots[plan.columns[column]], plan.types[column], bytes)
+    if needsPreparing || plan.isBare {
+      for (index, column) in plan.columns.enumerated() {
+        row.prepare(index, slots[Int(column.node)], column.type, bytes)
+      }
     }
     guard !plan.isBare, hasExtra(plan.root) else { return }
     var scratch = ByteScratch(capacity: 0)
@@ -161,9 +167,8 @@ extension RecordDecoder {
 
   /// The value for `columns[index]` of the list that was opened.
   package func rowColumn(_ index: Int) -> FieldValue {
-    let list = plan.lists[openedList]
-    let value = row.value(index, slots[list.row.columns[index]], list.row.types[index], bytes)
-    return filled(value, plan.resource.lists[openedList].columns[index])
+    let column = tree.rows[openedList].columns[index]
+    return filled(row.value(index, slots[Int(column.node)], column.type, bytes), column)
   }
 
   /// As `extra`, of the element; nil for an element that is no object.

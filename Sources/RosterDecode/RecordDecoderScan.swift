@@ -15,7 +15,7 @@ extension RecordDecoder {
       try readField(places.root)
       try scanner.end()
       let records = slots[places.records]
-      guard records.kind == .list else {
+      guard records.kind.isList else {
         throw Malformed(offset: Int(records.start), expected: "a list of records at \"\(plan.resource.records)\"")
       }
       found.count = try pointed(places.count)
@@ -84,7 +84,7 @@ extension RecordDecoder {
   }
 
   private mutating func note(_ key: JSONSlice, isRejected: Bool) {
-    if key.kind == .integer {
+    if case .integer = key.kind {
       guard let number = JSONNumber.integer(bytes, key.range) else { return }
       if isRejected { found.rejectedKeys.append(number) } else { found.keys.append(number) }
     } else {

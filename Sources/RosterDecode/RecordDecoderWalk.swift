@@ -4,11 +4,13 @@ import RosterJSON
 extension RecordDecoder {
   /// Reads the value at hand, which is at that node, into the node's slot.
   mutating func readField(_ node: Int) throws(Malformed) {
-    if slots[node].kind != .absent { forget(node) }
+    if !slots[node].kind.isAbsent { forget(node) }
     let byte = scanner.peek()
     let role = tree.steps[node].role
     guard !role.isDisjoint(with: .entered), byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") else {
-      slots[node] = try scanner.value()
+      let value = try scanner.value()
+      if value.hasSpace || value.kind.isEscaped { needsPreparing = true }
+      slots[node] = value
       return
     }
     let (start, spaces) = (scanner.at, scanner.spaces)
@@ -19,8 +21,9 @@ extension RecordDecoder {
     } else {
       _ = try scanner.value()
     }
-    slots[node] = JSONSlice(
-      start, scanner.at, byte == UInt8(ascii: "[") ? .list : .object, hasSpace: scanner.spaces != spaces)
+    let hasSpace = scanner.spaces != spaces
+    if hasSpace { needsPreparing = true }
+    slots[node] = JSONSlice(start, scanner.at, byte == UInt8(ascii: "[") ? .list : .object, hasSpace: hasSpace)
   }
 
   /// What an earlier member of the same name had, with all below it.
@@ -37,7 +40,7 @@ extension RecordDecoder {
     if scanner.isEmpty(until: UInt8(ascii: "}")) { return }
     repeat {
       let name = try scanner.name()
-      let child = tree.child(text(name), of: node)
+      let child = find(name, in: node)
       if child < 0 {
         let value = try scanner.value()
         if collects { extras.append(name, value, to: node) }
@@ -50,10 +53,15 @@ extension RecordDecoder {
     } while try scanner.goesOn(until: UInt8(ascii: "}"))
   }
 
+  @inline(__always)
+  private mutating func find(_ name: JSONSlice, in node: Int) -> Int {
+    name.kind.isEscaped ? tree.child(unescaped(name), of: node) : tree.child(bytes, name.content, of: node)
+  }
+
   /// A string's text: a slice of the body, or of `name`, where it is good until the next one.
   @inline(__always)
   mutating func text(_ string: JSONSlice) -> UnsafeBufferPointer<UInt8> {
-    string.kind == .escapedString ? unescaped(string) : UnsafeBufferPointer(rebasing: bytes[string.content])
+    string.kind.isEscaped ? unescaped(string) : UnsafeBufferPointer(rebasing: bytes[string.content])
   }
 
   private mutating func unescaped(_ string: JSONSlice) -> UnsafeBufferPointer<UInt8> {

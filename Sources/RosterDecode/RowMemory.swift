@@ -26,10 +26,10 @@ struct RowMemory: ~Copyable {
     _ column: Int, _ slice: JSONSlice, _ type: Resource.ColumnType, _ body: UnsafeBufferPointer<UInt8>
   ) {
     let start = scratch.count
-    if type == .text, slice.kind == .escapedString {
+    if case .text = type, slice.kind.isEscaped {
       scratch.append(slice.content.count) { JSONEscapes.unescape(body, slice.content, into: $0) }
       places[column] = start..<scratch.count
-    } else if type == .json, slice.hasSpace {
+    } else if case .json = type, slice.hasSpace {
       scratch.append(slice.range.count) { JSONCompact.write(body, slice.range, into: $0) }
       places[column] = start..<scratch.count
     }
@@ -40,17 +40,17 @@ struct RowMemory: ~Copyable {
   func value(
     _ column: Int, _ slice: JSONSlice, _ type: Resource.ColumnType, _ body: UnsafeBufferPointer<UInt8>
   ) -> FieldValue {
-    switch slice.kind {
-    case .absent, .null: return .null
-    case .string where type == .text: return .text(UnsafeBufferPointer(rebasing: body[slice.content]))
-    case .escapedString where type == .text: return .text(scratch[places[column]])
-    case _ where type == .json:
-      return .json(slice.hasSpace ? scratch[places[column]] : UnsafeBufferPointer(rebasing: body[slice.range]))
-    case .integer where type == .integer: return JSONNumber.integer(body, slice.range).map { .integer($0) } ?? .null
-    case .integer, .fraction: return JSONNumber.double(body, slice.range).map { .real($0) } ?? .null
-    case .true: return .boolean(true)
-    case .false: return .boolean(false)
-    case .string, .escapedString, .list, .object: return .null
+    switch (slice.kind, type) {
+    case (.absent, _), (.null, _): .null
+    case (.string, .text): .text(UnsafeBufferPointer(rebasing: body[slice.content]))
+    case (.escapedString, .text): .text(scratch[places[column]])
+    case (_, .json):
+      .json(slice.hasSpace ? scratch[places[column]] : UnsafeBufferPointer(rebasing: body[slice.range]))
+    case (.integer, .integer): JSONNumber.integer(body, slice.range).map { .integer($0) } ?? .null
+    case (.integer, _), (.fraction, _): JSONNumber.double(body, slice.range).map { .real($0) } ?? .null
+    case (.true, _): .boolean(true)
+    case (.false, _): .boolean(false)
+    case (.string, _), (.escapedString, _), (.list, _), (.object, _): .null
     }
   }
 }

@@ -10,7 +10,9 @@ struct WalkTree: ~Copyable {
     var table: Int32
     var mask: Int32
     var name: UnsafeBufferPointer<UInt8>
-    /// The same with the escapes that JSON needs.
+    /// Its first eight bytes.
+    var word: UInt64
+    /// The name with the escapes that JSON needs.
     var written: UnsafeBufferPointer<UInt8>
     /// As an element of a list; -1: it is none.
     var index: Int
@@ -20,7 +22,26 @@ struct WalkTree: ~Copyable {
     var list: Int
   }
 
+  /// A record, or an element of a list.
+  struct Row {
+    var root: Int
+    var nodes: UnsafeMutableBufferPointer<JSONSlice>
+    var columns: UnsafeMutableBufferPointer<Column>
+    var ways: UnsafeMutableBufferPointer<Int32>
+    var isBare: Bool
+  }
+
+  struct Column {
+    var node: Int32
+    var type: Resource.ColumnType
+    var isNullable: Bool
+  }
+
   let steps: UnsafeMutableBufferPointer<Step>
+  /// What was found for each node.
+  let slots: UnsafeMutableBufferPointer<JSONSlice>
+  let record: Row
+  let rows: UnsafeMutableBufferPointer<Row>
   private let tables: UnsafeMutableBufferPointer<Int32>
   private let names: UnsafeMutableBufferPointer<UInt8>
 
@@ -35,16 +56,27 @@ struct WalkTree: ~Copyable {
     for (index, node) in nodes.enumerated() {
       let name = Self.place(node.segment.utf8, &free)
       let step = Step(
-        role: node.role, table: 0, mask: -1, name: name, written: Self.place(written[index], &free),
+        role: node.role, table: 0, mask: -1, name: name, word: Self.word(name), written: Self.place(written[index], &free),
         index: JSONPointer.index(node.segment) ?? -1,
         lastIndex: node.children.compactMap { JSONPointer.index(nodes[$0].segment) }.max() ?? -1,
         list: plan.lists.firstIndex { $0.node == index } ?? -1)
       steps.initializeElement(at: index, to: step)
     }
+    slots = .allocate(capacity: nodes.count)
+    slots.initialize(repeating: .absent)
+    record = Row(plan.record, plan.resource.columns, slots)
+    rows = .allocate(capacity: plan.lists.count)
+    for (index, list) in plan.lists.enumerated() {
+      rows.initializeElement(at: index, to: Row(list.row, plan.resource.lists[index].columns, slots))
+    }
     fillTables(nodes)
   }
 
   deinit {
+    record.deallocate()
+    for row in rows { row.deallocate() }
+    rows.deallocate()
+    slots.deallocate()
     steps.deallocate()
     tables.deallocate()
     names.deallocate()
@@ -79,7 +111,7 @@ struct WalkTree: ~Copyable {
       steps[index].table = Int32(end)
       steps[index].mask = Int32(mask)
       for child in node.children {
-        var entry = Self.hash(steps[child].name) & mask
+        var entry = Self.hash(steps[child].word, steps[child].name.count) & mask
         while tables[end + entry] >= 0 { entry = (entry + 1) & mask }
         tables[end + entry] = Int32(child)
       }
@@ -87,21 +119,45 @@ struct WalkTree: ~Copyable {
     }
   }
 
-  @inline(__always)
-  private static func hash(_ name: UnsafeBufferPointer<UInt8>) -> Int {
-    guard let first = name.first else { return 0 }
-    return name.count &* 13 &+ Int(first) &* 7 &+ Int(name[name.count - 1]) &* 31 &+ Int(name[name.count / 2]) &* 3
+  /// The first eight bytes of a name as a number, the first one lowest; 0 for those that it does not have.
+  static func word(_ name: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    name.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The child of that name; -1: none.
+  /// The same in one step, of a name that is so far from the end of the body that eight bytes can be read.
   @inline(__always)
+  private static func word(_ body: UnsafeBufferPointer<UInt8>, _ start: Int, _ count: Int) -> UInt64 {
+    let word = UInt64(
+      littleEndian: UnsafeRawBufferPointer(body).loadUnaligned(fromByteOffset: start, as: UInt64.self))
+    return count >= 8 ? word : word & (1 << (UInt64(count) &* 8) &- 1)
+  }
+
+  @inline(__always)
+  private static func hash(_ word: UInt64, _ count: Int) -> Int {
+    // A multiplication mixes upwards: the upper half has a part of every byte (Knuth's multiplicative hashing).
+    Int(truncatingIfNeeded: ((word &+ UInt64(truncatingIfNeeded: count)) &* 0x9E37_79B9_7F4A_7C15) >> 40)
+  }
+
+  /// The child whose name is at a place of the body, without escapes; -1: none.
+  @inline(__always)
+  func child(_ body: UnsafeBufferPointer<UInt8>, _ content: Range<Int>, of node: Int) -> Int {
+    let name = UnsafeBufferPointer(rebasing: body[content])
+    let hasRoom = content.lowerBound + 8 <= body.count
+    return child(name, hasRoom ? Self.word(body, content.lowerBound, name.count) : Self.word(name), of: node)
+  }
+
   func child(_ name: UnsafeBufferPointer<UInt8>, of node: Int) -> Int {
+    child(name, Self.word(name), of: node)
+  }
+
+  @inline(__always)
+  private func child(_ name: UnsafeBufferPointer<UInt8>, _ word: UInt64, of node: Int) -> Int {
     let (table, mask) = (Int(steps[node].table), Int(steps[node].mask))
     guard mask >= 0 else { return -1 }
-    var entry = Self.hash(name) & mask
+    var entry = Self.hash(word, name.count) & mask
     while true {
       let child = Int(tables[table + entry])
-      if child < 0 || steps[child].name.isSame(name) { return child }
+      if child < 0 || (steps[child].word == word && steps[child].name.isSame(name)) { return child }
       entry = (entry + 1) & mask
     }
   }
@@ -120,10 +176,35 @@ struct WalkTree: ~Copyable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
+  /// Of two whose first eight bytes are the same.
   @inline(__always)
-  func isSame(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+  fileprivate func isSame(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
     guard count == other.count else { return false }
-    for index in 0..<count where self[index] != other[index] { return false }
+    guard count > 8 else { return true }
+    for index in 8..<count where self[index] != other[index] { return false }
     return true
+  }
+}
+
+extension WalkTree.Row {
+  fileprivate init(
+    _ plan: RowPlan, _ columns: [Resource.Column], _ slots: UnsafeMutableBufferPointer<JSONSlice>
+  ) {
+    root = plan.root
+    nodes = slots.extracting(plan.nodes)
+    self.columns = .allocate(capacity: columns.count)
+    for (index, column) in columns.enumerated() {
+      let isNullable = column.isNullable || column.type != .text
+      self.columns.initializeElement(
+        at: index, to: WalkTree.Column(node: Int32(plan.columns[index]), type: column.type, isNullable: isNullable))
+    }
+    ways = .allocate(capacity: plan.ways.count)
+    _ = ways.initialize(from: plan.ways.map(Int32.init))
+    isBare = plan.isBare
+  }
+
+  fileprivate func deallocate() {
+    columns.deallocate()
+    ways.deallocate()
   }
 }

@@ -12,6 +12,16 @@ package enum JSONKind: UInt8, Sendable {
   case escapedString
   case list
   case object
+
+  // By patterns, not ==: that is a call where it is used from another module.
+  @inlinable
+  package var isAbsent: Bool { if case .absent = self { true } else { false } }
+  @inlinable
+  package var isObject: Bool { if case .object = self { true } else { false } }
+  @inlinable
+  package var isList: Bool { if case .list = self { true } else { false } }
+  @inlinable
+  package var isEscaped: Bool { if case .escapedString = self { true } else { false } }
 }
 
 /// Where a value is among the bytes, quotes and brackets included.
