@@ -28,7 +28,8 @@ enum RecordFault {
     case .column(let node, let type): "\(Self.path(node, plan)) is not \(type.phrase)"
     case .way(let node): "\(Self.path(node, plan)) is not an object"
     case .notAList(let node): "\(Self.path(node, plan)) is not a list"
-    case .element(let list, let fault): Self.path(plan.lists[list].node, plan) + " holds something " + fault.clause(in: plan)
+    case .element(let list, let fault):
+      Self.path(plan.lists[list].node, plan) + " holds something " + fault.clause(in: plan)
     case .tooDeep: "it nests deeper than \(RecordDecoder.deepest) levels"
     }
   }

@@ -18,7 +18,9 @@ package struct RecordPlan: Sendable {
   /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, or a place deeper than any
   /// record may nest. The configuration is read so that none of them comes here.
   package init(_ resource: Resource) throws(Failure) {
-    guard let keyColumn = resource.keyColumn else { throw Self.failure(resource, "no integer or text column is its key") }
+    guard let keyColumn = resource.keyColumn else {
+      throw Self.failure(resource, "no integer or text column is its key")
+    }
     if resource.everyPlace.contains(where: { $0.segments.count >= RecordDecoder.deepest }) {
       throw Self.failure(resource, "a place nests deeper than \(RecordDecoder.deepest) levels")
     }

@@ -56,7 +56,8 @@ struct WalkTree: ~Copyable {
     for (index, node) in nodes.enumerated() {
       let name = Self.place(node.segment.utf8, &free)
       let step = Step(
-        role: node.role, table: 0, mask: -1, name: name, word: Self.word(name), written: Self.place(written[index], &free),
+        role: node.role, table: 0, mask: -1, name: name, word: Self.word(name),
+        written: Self.place(written[index], &free),
         index: JSONPointer.index(node.segment) ?? -1,
         lastIndex: node.children.compactMap { JSONPointer.index(nodes[$0].segment) }.max() ?? -1,
         list: plan.lists.firstIndex { $0.node == index } ?? -1)

@@ -52,7 +52,10 @@ package struct Resource: Sendable, Equatable {
     self.lists = lists
   }
 
-  package enum Method: String, Sendable { case get = "GET", post = "POST" }
+  package enum Method: String, Sendable {
+    case get = "GET"
+    case post = "POST"
+  }
 
   /// What becomes of a record that a whole pull has missed (P8).
   package enum Removal: String, Sendable { case ask, twice, never }

@@ -1,0 +1,135 @@
+import RosterDecode
+import RosterJSON
+import RosterModel
+import Testing
+
+private func scan(_ json: String, _ resource: Resource) throws -> PageScan {
+  var decoder = RecordDecoder(try RecordPlan(resource))
+  return try decoder.scan(page: Array(json.utf8))
+}
+
+private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
+  resource([idColumn], records: records, pages: pages)
+}
+
+@Suite struct PageScanTests {
+  @Test("one pass tells how many records there are, which are skipped, and the keys of the others")
+  func counts() throws {
+    let open = resource(
+      [idColumn, Resource.Column("t", at: at("/t"))], where: [Resource.Condition(at("/state"), .equal(.text("open")))])
+    let body = #"""
+      [{"id":5,"state":"open"},{"id":6,"state":"closed"},{"id":4,"state":"\u006fpen","t":1},{"state":"open"},7,{"state":1}]
+      """#
+    let found = try scan(body, open)
+    #expect((found.records, found.storable, found.rejects, found.rejectsOfUnknownKey, found.skipped) == (6, 1, 3, 2, 2))
+    #expect(Decoded.keys(found.keys) == ["5"])
+    #expect(Decoded.keys(found.rejectedKeys) == ["4"])
+    #expect(try Decoded.page(body, open).decoded.rejects.map(\.position) == [2, 3, 4])
+  }
+
+  @Test(
+    "where: absent, present and equal; null is absent, numbers are equal by value",
+    arguments: [
+      (.absent, ["null"], ["0", "{}", "false"]), (.present, ["0", #""""#, "[]"], ["null"]),
+      (.equal(.text("a")), [#""a""#, #""\u0061""#], [#""A""#, "null", #"["a"]"#, "1"]),
+      (.equal(.integer(1)), ["1", "1.0", "1e0", "10e-1"], ["1.5", "2", #""1""#, "true", "1e400"]),
+      (.equal(.integer(.max)), ["9223372036854775807"], ["9223372036854775808", "9223372036854775806"]),
+      (.equal(.real(1.5)), ["1.5", "15e-1"], ["1", "2"]), (.equal(.real(2)), ["2", "2.0"], ["3"]),
+      (.equal(.boolean(true)), ["true"], ["false", "1", #""true""#]),
+      (.equal(.boolean(false)), ["false"], ["null", "0"]),
+    ] as [(Resource.Condition.Test, [String], [String])])
+  func conditions(test: Resource.Condition.Test, kept: [String], skipped: [String]) throws {
+    let deep = resource([idColumn], where: [Resource.Condition(at("/a/b"), test)])
+    for (values, expected) in [(kept, 0), (skipped, 1)] {
+      for value in values {
+        #expect(try scan(#"[{"id":1,"a":{"b":\#(value)}}]"#, deep).skipped == expected, "\(value)")
+      }
+    }
+    let isAbsent = test == .absent
+    for record in [#"{"id":1}"#, #"{"id":1,"a":7}"#, #"{"id":1,"a":null}"#] {
+      #expect(try scan("[\(record)]", deep).skipped == (isAbsent ? 0 : 1))
+    }
+  }
+
+  @Test("a record that where passes over is no reject, whatever is wrong with it")
+  func skippedNotRejected() throws {
+    let open = resource([idColumn], where: [Resource.Condition(at("/pr"), .absent)])
+    let (found, decoded) = try Decoded.page(#"[{"pr":1},{"id":1}]"#, open)
+    #expect((found.skipped, found.rejects) == (1, 0))
+    #expect(decoded.records.map(\.position) == [1])
+  }
+
+  @Test("count, last, more and at are found before, behind and beside the records; absent and null are told apart")
+  func places() throws {
+    let pages = Resource.Pages(
+      .cursor(param: .query("c"), at: .body(at("/meta/next"))), more: at("/more"), count: at("/meta/0/count"))
+    let resource = things("/data/items", pages)
+    let found = try scan(
+      #"{"meta":{"0":{"count":12},"next":"a\u0062"},"data":{"items":[{"id":1}]},"more":false}"#, resource)
+    #expect((found.count.kind, found.at.kind, found.more.kind) == (.integer(12), .text("ab"), .boolean(false)))
+    #expect(found.count.offset == 22)
+    let behind = try scan(#"{"data":{"items":[]},"meta":[{"count":1.5}],"more":null}"#, resource)
+    #expect((behind.count.kind, behind.at.kind, behind.more.kind) == (.number("1.5"), .absent, .null))
+    let odd = try scan(#"{"data":{"items":[]},"meta":[{"count":9223372036854775808}],"more":[]}"#, resource)
+    #expect((odd.count.kind, odd.more.kind) == (.number("9223372036854775808"), .compound))
+    #expect(try scan(#"{"meta":7,"data":{"items":[]}}"#, resource).at.kind == .absent)
+  }
+
+  @Test("places inside the list of records are found too, and after is the last record's")
+  func placesInside() throws {
+    let after = things("/list", Resource.Pages(.after(param: .query("since"), at: at("/at/1")), count: at("/list/0/n")))
+    let found = try scan(#"{"list":[{"id":1,"n":3},{"at":[1,2],"at":[1,"x"]}]}"#, after)
+    #expect((found.at.kind, found.count.kind) == (.text("x"), .integer(3)))
+    #expect(try scan(#"{"list":[{"id":1,"at":[1,"x"]},{"id":2}]}"#, after).at.kind == .absent)
+    #expect(try scan(#"{"list":[]}"#, after).at.kind == .absent)
+    let whole = things("", Resource.Pages(.after(param: .query("since"), at: at("/id")), more: at("/1/more")))
+    let list = try scan(#"[{"id":1},{"id":7,"more":true}]"#, whole)
+    #expect((list.at.kind, list.more.kind) == (.integer(7), .boolean(true)))
+  }
+
+  @Test("of a list of records that comes twice the last one counts; without one the body is malformed")
+  func repeatedRecords() throws {
+    let one = things("/data/items", Resource.Pages(.one))
+    let twice = #"{"data":{"items":[{"id":1},{"id":2}]},"data":{"items":[{"id":3}]}}"#
+    #expect(try Decoded.keys(scan(twice, one).keys) == ["3"])
+    #expect(try Decoded.page(twice, one).decoded.records.map(\.key) == ["3"])
+    for body in [
+      #"{"data":{"items":[]},"data":{}}"#, "{}", "[]", "7", #"{"data":{"items":{}}}"#, #"{"data":{"items":null}}"#,
+      #"{"data":[]}"#, #"{"data":{"items":[]}}x"#, #"{"data":{"items":[]}"#,
+    ] {
+      #expect(throws: Malformed.self, "\(body)") { try scan(body, one) }
+    }
+  }
+
+  @Test("a body cut off anywhere is malformed, and so is one that is not UTF-8; a byte order mark is passed over")
+  func strict() throws {
+    let one = things("/list", Resource.Pages(.one))
+    let whole = Array(#"{"a":"ü\n","list":[{"id":1,"x":-1.5e+3,"y":[true,{"z":null}]}],"b":[{}]}"#.utf8)
+    var decoder = RecordDecoder(try RecordPlan(one))
+    for length in 0..<whole.count {
+      #expect(throws: Malformed.self) { try decoder.scan(page: Array(whole.prefix(length))) }
+    }
+    #expect(throws: Malformed.self) { try decoder.scan(page: Array(#"{"list":[],"a":""#.utf8) + [0xFF, 0x22, 0x7D]) }
+    let marked = [0xEF, 0xBB, 0xBF] + whole
+    let found = try decoder.scan(page: marked)
+    #expect(try Decoded.read(marked, found, &decoder).records.map(\.key) == ["1"])
+  }
+
+  @Test("P8: the answer for a key is the record or a list; what where passes over is gone")
+  func answers() throws {
+    let open = resource([idColumn], where: [Resource.Condition(at("/pr"), .absent)], records: "/results")
+    var decoder = RecordDecoder(try RecordPlan(open))
+    for (answer, keys, skipped) in [
+      (#" {"id":1,"x":2} "#, ["1"], 0), (#"[{"id":1},{"id":2,"pr":1},{"id":3}]"#, ["1", "3"], 1), ("[]", [], 0),
+      (#"{"id":1,"pr":{}}"#, [], 1),
+    ] {
+      let found = try decoder.scan(answer: Array(answer.utf8))
+      #expect(Decoded.keys(found.keys) == keys)
+      #expect(found.skipped == skipped)
+      #expect(try Decoded.read(Array(answer.utf8), found, &decoder).records.map(\.key) == keys)
+    }
+    for answer in ["7", "", "null", #"{"id":1}x"#, #"{"id":1"#] {
+      #expect(throws: Malformed.self, "\(answer)") { try decoder.scan(answer: Array(answer.utf8)) }
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import RosterDecode
+import RosterModel
+import Testing
+
+private func column(_ type: Resource.ColumnType, isNullable: Bool = false) -> Resource {
+  resource([idColumn, Resource.Column("v", at: at("/v"), type, isNullable: isNullable)])
+}
+
+private func stored(_ record: String, _ resource: Resource) throws -> [String?] {
+  let (scan, decoded) = try Decoded.page("[\(record)]", resource)
+  #expect(scan.storable == 1 && decoded.rejects.isEmpty, "\(record): \(decoded.rejects)")
+  return try #require(decoded.records.first).columns
+}
+
+/// The row of P9 that a record breaks.
+private func reason(_ record: String, _ resource: Resource) throws -> String {
+  let (scan, decoded) = try Decoded.page(#"[\#(record)]"#, resource)
+  #expect(scan.rejects == 1 && scan.storable == 0)
+  let reject = try #require(decoded.rejects.first)
+  #expect(reject.document == record)
+  #expect((reject.key == nil) == (scan.rejectsOfUnknownKey == 1))
+  #expect(Decoded.keys(scan.rejectedKeys, isText: resource.key == at("/slug")) == [reject.key].compactMap(\.self))
+  return reject.reason
+}
+
+@Suite struct StorableTests {
+  @Test(
+    "P9: each type of column takes what it says, null and absent too",
+    arguments: [
+      (.text, #""a\u00fc\"b""#, "aü\"b"), (.text, #""""#, ""), (.text, "null", ""),
+      (.integer, "0", "0"), (.integer, "-9223372036854775808", "-9223372036854775808"),
+      (.integer, "9223372036854775807", "9223372036854775807"), (.integer, "null", nil),
+      (.real, "1", "1.0"), (.real, "-1.5e2", "-150.0"), (.real, "123456789012345678901", "1.2345678901234568e+20"),
+      (.real, "null", nil), (.boolean, "true", "true"), (.boolean, "false", "false"), (.boolean, "null", nil),
+      (.json, #"{ "b" : [ 1.10 , " x " ] , "a":1 }"#, #"{"b":[1.10," x "],"a":1}"#),
+      (.json, #""\u00e9""#, #""\u00e9""#),
+      (.json, "1e2", "1e2"), (.json, "null", nil), (.json, "[]", "[]"), (.json, "true", "true"),
+    ] as [(Resource.ColumnType, String, String?)])
+  func types(type: Resource.ColumnType, json: String, value: String?) throws {
+    #expect(try stored(#"{"id":1,"v":\#(json)}"#, column(type)) == ["1", value])
+  }
+
+  @Test("P9: a column that is absent is '' where it is text, NULL otherwise; a nullable text is NULL")
+  func absent() throws {
+    for type in [Resource.ColumnType.text, .integer, .real, .boolean, .json] {
+      #expect(try stored(#"{"id":1}"#, column(type)) == ["1", type == .text ? "" : nil])
+    }
+    #expect(try stored(#"{"id":1}"#, column(.text, isNullable: true)) == ["1", nil])
+    #expect(try stored(#"{"id":1,"v":null}"#, column(.text, isNullable: true)) == ["1", nil])
+    #expect(try stored(#"{"id":1,"v":""}"#, column(.text, isNullable: true)) == ["1", ""])
+  }
+
+  @Test(
+    "P9: a value of another type is a reject with its key and its reason",
+    arguments: [
+      (.text, ["1", "true", "[]", "{}"], "v is not a string"),
+      (
+        .integer, ["1.0", "1e0", "9223372036854775808", "-9223372036854775809", #""1""#, "true", "[1]"],
+        "v is not an integer of 64 bits"
+      ),
+      (.real, [#""1""#, "false", "1e400", "{}"], "v is not a number that a Double holds"),
+      (.boolean, ["0", #""true""#, "[]"], "v is not true or false"),
+    ] as [(Resource.ColumnType, [String], String)])
+  func wrongTypes(type: Resource.ColumnType, values: [String], expected: String) throws {
+    for value in values {
+      #expect(try reason(#"{"id":1,"v":\#(value)}"#, column(type)) == expected, "\(value)")
+    }
+  }
+
+  @Test("P9: an integer key is 1…2^63-1, a text key a string that is not empty")
+  func keys() throws {
+    let integers = resource([idColumn])
+    for key in ["0", "-1", "1.0", "9223372036854775808", #""7""#, "null", "[]"] {
+      #expect(try reason(#"{"id":\#(key)}"#, integers) == "id is not an integer from 1 to 9223372036854775807")
+    }
+    #expect(try reason("{}", integers) == "id is missing")
+    #expect(try reason("7", integers) == "the record is not an object")
+    #expect(try stored(#"{"id":9223372036854775807}"#, integers) == ["9223372036854775807"])
+
+    let texts = resource(key: "/slug", [Resource.Column("slug", at: at("/slug"))])
+    for key in [#""""#, "7", "null"] {
+      #expect(try reason(#"{"slug":\#(key)}"#, texts) == "slug is not a string that is not empty")
+    }
+    let (scan, decoded) = try Decoded.page(#"[{"slug":"a\u0000b"},{"slug":"é"},{"slug":"\u00e9"}]"#, texts)
+    #expect(Decoded.keys(scan.keys, isText: true) == ["a\0b", "é", "é"])
+    #expect(decoded.records.map(\.key) == ["a\0b", "é", "é"])
+  }
+
+  @Test("P9: a reject whose text key has escapes tells the key")
+  func escapedRejectKey() throws {
+    let texts = resource(key: "/slug", [Resource.Column("slug", at: at("/slug")), Resource.Column("n", at: at("/n"))])
+    let (scan, decoded) = try Decoded.page(#"[{"slug":"\u0061","n":1}]"#, texts)
+    #expect(Decoded.keys(scan.rejectedKeys, isText: true) == ["a"])
+    #expect(decoded.rejects.map(\.key) == ["a"])
+  }
+
+  @Test("P9: an object on the way to a column is an object, null or absent; a list where an element is addressed")
+  func ways() throws {
+    let nested = resource([
+      idColumn, Resource.Column("u", at: at("/user/login")), Resource.Column("l", at: at("/labels/1/name")),
+    ])
+    #expect(try stored(#"{"id":1,"user":null,"labels":null}"#, nested) == ["1", "", ""])
+    #expect(try stored(#"{"id":1,"user":{"login":"x"},"labels":[{},{"name":"b"}]}"#, nested) == ["1", "x", "b"])
+    #expect(try stored(#"{"id":1,"labels":[7]}"#, nested) == ["1", "", ""])
+    #expect(try stored(#"{"id":1,"labels":{"1":{"name":"c"}}}"#, nested) == ["1", "", "c"])
+    for value in ["1", #""x""#, "[]", "true"] {
+      #expect(try reason(#"{"id":1,"user":\#(value)}"#, nested) == "user is not an object")
+    }
+    #expect(try reason(#"{"id":1,"labels":[0,7]}"#, nested) == "labels.1 is not an object")
+    #expect(try reason(#"{"id":1,"labels":7}"#, nested) == "labels is not an object")
+  }
+
+  @Test("P9: a list is a list, null or absent, its elements as its columns say")
+  func lists() throws {
+    let list = { (columns: [Resource.Column]) in
+      resource([idColumn], lists: [Resource.List(table: "thing_l", at: at("/l"), columns: columns)])
+    }
+    let bare = list([Resource.Column("v", at: at(""))])
+    for value in ["{}", "1", #""x""#] {
+      #expect(try reason(#"{"id":1,"l":\#(value)}"#, bare) == "l is not a list")
+    }
+    #expect(try reason(#"{"id":1,"l":["x",1,[]]}"#, bare) == "l holds something that is not a string")
+    let objects = list([
+      Resource.Column("n", at: at("/n"), .integer), Resource.Column("u", at: at("/u/v"), isNullable: true),
+    ])
+    #expect(
+      try reason(#"{"id":1,"l":[{"n":1},{"n":"x"}]}"#, objects)
+        == "l holds something whose n is not an integer of 64 bits")
+    #expect(try reason(#"{"id":1,"l":[{"u":1}]}"#, objects) == "l holds something whose u is not an object")
+    #expect(try reason(#"{"id":1,"l":[1]}"#, objects) == "l holds something that is not an object")
+    for absent in [#"{"id":1}"#, #"{"id":1,"l":null}"#, #"{"id":1,"l":[ ]}"#] {
+      #expect(try Decoded.page("[\(absent)]", bare).decoded.records.first?.lists == [[]])
+    }
+    let rows = try Decoded.page(#"[{"id":1,"l":[{"n":1,"u":{"v":"x","w":2}}, null, {"u":null, "z": [ 1 ]}]}]"#, objects)
+    #expect(
+      rows.decoded.records.first?.lists == [
+        [
+          .init(columns: ["1", "x"], extra: #"{"u":{"w":2}}"#), .init(columns: [nil, nil], extra: nil),
+          .init(columns: [nil, nil], extra: #"{"z":[1]}"#),
+        ]
+      ])
+  }
+
+  @Test("P9: bare elements of every type; null is '' or NULL")
+  func bareElements() throws {
+    let types: [(Resource.ColumnType, String, [String?])] = [
+      (.text, #"["a", "\u0062", null]"#, ["a", "b", ""]), (.integer, "[1,-2,null]", ["1", "-2", nil]),
+      (.json, #"[{"a": 1},[ ],null,"x"]"#, [#"{"a":1}"#, "[]", nil, #""x""#]),
+      (.boolean, "[true,false]", ["true", "false"]),
+      (.real, "[1,2.5]", ["1.0", "2.5"]),
+    ]
+    for (type, json, values) in types {
+      let list = Resource.List(table: "thing_l", at: at("/l"), columns: [Resource.Column("v", at: at(""), type)])
+      let decoded = try Decoded.page(#"[{"id":1,"l":\#(json)}]"#, resource([idColumn], lists: [list])).decoded
+      #expect(decoded.records.first?.lists == [values.map { .init(columns: [$0], extra: nil) }])
+    }
+  }
+
+  @Test("P9: a record deeper than 128 levels is one reject; 128 are kept")
+  func depth() throws {
+    let nested = { (levels: Int) in String(repeating: "[", count: levels) + String(repeating: "]", count: levels) }
+    #expect(try stored(#"{"id":1,"x":\#(nested(127))}"#, resource([idColumn])) == ["1"])
+    #expect(try reason(#"{"id":1,"x":\#(nested(128))}"#, resource([idColumn])) == "it nests deeper than 128 levels")
+    let (scan, decoded) = try Decoded.page(
+      #"[{"id":1},{"id":2,"x":\#(nested(50_000))},{"id":3}]"#, resource([idColumn]))
+    #expect((scan.records, scan.storable, scan.rejects, scan.rejectsOfUnknownKey) == (3, 2, 1, 0))
+    #expect(decoded.records.map(\.key) == ["1", "3"])
+    let list = Resource.List(table: "thing_l", at: at("/l"), columns: [Resource.Column("v", at: at(""), .json)])
+    let deepList = #"{"id":1,"l":[\#(nested(127))]}"#
+    #expect(try reason(deepList, resource([idColumn], lists: [list])) == "it nests deeper than 128 levels")
+  }
+
+  @Test("of members of one name the last one counts, with all that is in it, in whatever spelling")
+  func repeated() throws {
+    let nested = resource([idColumn, Resource.Column("a", at: at("/o/a")), Resource.Column("b", at: at("/o/b"))])
+    #expect(try stored(#"{"id":1,"id":2,"o":{"a":"x","b":"y"},"o":{"b":"z"}}"#, nested) == ["2", "", "z"])
+    #expect(try stored(#"{"id":1,"o":5,"\u006f":{"a":7,"a":"x"}}"#, nested) == ["1", "x", ""])
+    #expect(try stored(#"{"id":1,"o":{"a":"x"},"o":null}"#, nested) == ["1", "", ""])
+    let list = Resource.List(table: "thing_l", at: at("/l"), columns: [Resource.Column("v", at: at(""))])
+    let decoded = try Decoded.page(#"[{"id":1,"l":["a",1],"l":["b"]}]"#, resource([idColumn], lists: [list])).decoded
+    #expect(decoded.records.first?.lists == [[.init(columns: ["b"], extra: nil)]])
+  }
+
+  @Test("names are compared byte by byte: \\u0000id is not id, and what normalization makes equal is two")
+  func names() throws {
+    #expect(try reason(#"{"\u0000id":1}"#, resource([idColumn])) == "id is missing")
+    #expect(try stored(#"{"\u0069d":1}"#, resource([idColumn])) == ["1"])
+    let two = resource([
+      idColumn, Resource.Column("a", at: at("/\u{e9}")), Resource.Column("b", at: at("/e\u{301}")),
+    ])
+    #expect(try stored("{\"id\":1,\"\u{e9}\":\"x\",\"e\u{301}\":\"y\"}", two) == ["1", "x", "y"])
+    let long = ["a_name_of_16_byte", "a_name_of_16_bytf", "a_name_o", "a_name_of", ""]
+    let many = resource([idColumn] + long.map { Resource.Column("c\($0)", at: at("/\($0)")) })
+    let members = long.map { #""\#($0)":"<\#($0)>""# }.joined(separator: ",")
+    #expect(try stored(#"{"id":1,\#(members)}"#, many) == ["1"] + long.map { "<\($0)>" })
+  }
+}

@@ -1,0 +1,34 @@
+import RosterModel
+import Testing
+
+@Suite struct JSONPointerTests {
+  @Test(
+    "pointers are read as RFC 6901 §5 has them, and written back as they were",
+    arguments: [
+      ("", []), ("/foo", ["foo"]), ("/foo/0", ["foo", "0"]), ("/", [""]), ("/a~1b", ["a/b"]), ("/c%d", ["c%d"]),
+      ("/g|h", ["g|h"]), ("/i\\j", ["i\\j"]), ("/k\"l", ["k\"l"]), ("/ ", [" "]), ("/m~0n", ["m~n"]),
+      ("/~01", ["~1"]), ("/a//b/", ["a", "", "b", ""]), ("/é", ["é"]),
+    ] as [(String, [String])])
+  func reads(text: String, segments: [String]) throws {
+    let pointer = try #require(JSONPointer(text))
+    #expect(pointer.segments == segments)
+    #expect(pointer.description == text)
+  }
+
+  @Test("what is no pointer is none", arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a", " /a"])
+  func refuses(text: String) {
+    #expect(JSONPointer(text) == nil)
+  }
+
+  @Test("places that only Unicode normalization makes equal are two")
+  func normalization() {
+    #expect(JSONPointer("/\u{e9}") != JSONPointer("/e\u{301}"))
+    #expect(JSONPointer("/a") == JSONPointer("/a"))
+  }
+
+  @Test("an element's number has no leading zero and no sign")
+  func index() {
+    #expect(["0", "7", "10"].map(JSONPointer.index) == [0, 7, 10])
+    #expect(["", "00", "01", "-1", "+1", "1a", "99999999999999999999"].allSatisfy { JSONPointer.index($0) == nil })
+  }
+}
