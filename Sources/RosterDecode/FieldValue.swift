@@ -1,5 +1,5 @@
-/// What goes into one column. Bytes are a slice of the body, or of the decoder's memory where the body has escapes or white space in
-/// them: good until the decoder's next call of `next`, `nextRow` (those of a row) or `begin`.
+/// What goes into one column. Bytes are a slice of the body, or of the decoder's memory where the body has escapes or
+/// white space in them: good until the decoder's next call of `next`, `nextRow` (those of a row) or `begin`.
 package enum FieldValue {
   case null
   /// UTF-8; it may hold U+0000.

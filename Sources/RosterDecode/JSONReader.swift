@@ -1,7 +1,7 @@
 import RosterJSON
 
-/// Reads JSON (RFC 8259) strictly, from the front, without building a tree: fields that have no column keep their bytes (P10),
-/// and a page costs a sixth of what JSONDecoder takes.
+/// Reads JSON (RFC 8259) strictly, from the front, without building a tree: fields that have no column keep their bytes
+/// (P10), and a page costs a sixth of what JSONDecoder takes.
 struct JSONReader {
   private let bytes: UnsafeBufferPointer<UInt8>
   private(set) var offset = 0
@@ -94,8 +94,8 @@ struct JSONReader {
     return negative ? -value : value
   }
 
-  /// Reads a value of any kind and gives its bytes' place. Not by recursion: how deep it nests is upstream's choice, and the stack of a
-  /// task is small.
+  /// Reads a value of any kind and gives its bytes' place. Not by recursion: how deep it nests is upstream's choice,
+  /// and the stack of a task is small.
   @discardableResult
   mutating func skip() throws(Malformed) -> Range<Int> {
     guard peek() != nil else { throw malformed("a value") }

@@ -1,5 +1,5 @@
-/// The keys of a page in a few bytes each, for the cache to keep and to walk: of integers the difference to the one before, of texts
-/// length and bytes. Which of the two it is, the plan knows (`RecordPlan.hasTextKeys`).
+/// The keys of a page in a few bytes each, for the cache to keep and to walk: of integers the difference to the one
+/// before, of texts length and bytes. Which of the two it is, the plan knows (`RecordPlan.hasTextKeys`).
 package struct KeyList: Sendable, Equatable {
   /// What the cache keeps. Only `KeyCursor` reads it.
   package private(set) var bytes: [UInt8] = []
@@ -45,7 +45,8 @@ package enum RecordKey {
   case text(UnsafeBufferPointer<UInt8>)
 }
 
-/// Walks the bytes of a `KeyList`. Bytes that are none (a damaged file) end the walk early; nothing outside them is read.
+/// Walks the bytes of a `KeyList`. Bytes that are none (a damaged file) end the walk early; nothing outside them is
+/// read.
 package struct KeyCursor {
   private let bytes: UnsafeBufferPointer<UInt8>
   private let isText: Bool

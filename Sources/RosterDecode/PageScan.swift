@@ -1,4 +1,5 @@
-/// What one pass over a body finds: enough to plan the next page, to compare the pull with the cache, and to come back for the records.
+/// What one pass over a body finds: enough to plan the next page, to compare the pull with the cache, and to come back
+/// for the records.
 package struct PageScan: Sendable, Equatable {
   /// Elements of the list: storable, rejected and skipped ones together; at most 100,000.
   package var records = 0

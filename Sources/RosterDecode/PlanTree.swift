@@ -1,6 +1,7 @@
 import RosterModel
 
-/// The places that a plan looks at, as a tree of names: one node a place, in the order in which they were added, roots among them.
+/// The places that a plan looks at, as a tree of names: one node a place, in the order in which they were added, roots
+/// among them.
 struct PlanTree: Sendable {
   private(set) var nodes: [Node] = []
 

@@ -1,8 +1,8 @@
 import RosterJSON
 import RosterModel
 
-/// Reads bodies by a plan: once in the pull (`scan`), once more in the publication (`begin`, `next`). Its memory is used again for each
-/// body, so one belongs to one task. Does no I/O.
+/// Reads bodies by a plan: once in the pull (`scan`), once more in the publication (`begin`, `next`). Its memory is
+/// used again for each body, so one belongs to one task. Does no I/O.
 ///
 ///     try decoder.begin(body, at: scan.recordsAt)
 ///     while let step = try decoder.next() {
@@ -16,8 +16,8 @@ import RosterModel
 package struct RecordDecoder: ~Copyable {
   package let plan: RecordPlan
 
-  /// Levels of one record, itself the first: deeper than any API nests, and well within what readers' tools take (SQLite's JSON functions
-  /// end at 1,000, Python's parser before that; sqlite.org/json1.html §3).
+  /// Levels of one record, itself the first: deeper than any API nests, and well within what readers' tools take
+  /// (SQLite's JSON functions end at 1,000, Python's parser before that; sqlite.org/json1.html §3).
   static let deepest = 128
   /// In one body.
   static let mostRecords = 100_000

@@ -1,7 +1,7 @@
 import RosterJSON
 
-/// What no column or list takes (P10): as upstream wrote it, in the order of its names, so that another order of the same fields is no
-/// change.
+/// What no column or list takes (P10): as upstream wrote it, in the order of its names, so that another order of the
+/// same fields is no change.
 extension RecordDecoder {
   /// Writes what is left of the row whose root the node is; nil: nothing is.
   mutating func writeExtra(_ root: Int, into scratch: inout ByteScratch) -> Range<Int>? {

@@ -3,8 +3,8 @@ import RosterModel
 
 /// The publication: record by record.
 extension RecordDecoder {
-  /// Goes to the records of a body that has been scanned: its UTF-8 and what is not among the records are not checked again. The bytes
-  /// must stay where they are until the last call that reads them.
+  /// Goes to the records of a body that has been scanned: its UTF-8 and what is not among the records are not checked
+  /// again. The bytes must stay where they are until the last call that reads them.
   ///
   /// - Parameter start: `PageScan.recordsAt`.
   package mutating func begin(_ body: UnsafeBufferPointer<UInt8>, at start: Int) throws(Malformed) {

@@ -3,10 +3,11 @@ import RosterModel
 
 /// The pull: one pass over a body.
 extension RecordDecoder {
-  /// Checks a page's whole body (RFC 8259, UTF-8; a byte order mark before it is passed over) and finds what a pull needs of it.
+  /// Checks a page's whole body (RFC 8259, UTF-8; a byte order mark before it is passed over) and finds what a pull
+  /// needs of it.
   ///
-  /// Throws `Malformed` where it is no JSON, has no list of records where the definition says, or more than 100,000 records. Whether what
-  /// stands at `count`, `last`, `more` and `at` is what the style needs, its caller decides.
+  /// Throws `Malformed` where it is no JSON, has no list of records where the definition says, or more than 100,000
+  /// records. Whether what stands at `count`, `last`, `more` and `at` is what the style needs, its caller decides.
   package mutating func scan(page body: [UInt8]) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
@@ -26,7 +27,8 @@ extension RecordDecoder {
     }
   }
 
-  /// The same for the answer of `by_key`, which is the record or the list itself. The places of `pages` are not looked for.
+  /// The same for the answer of `by_key`, which is the record or the list itself. The places of `pages` are not looked
+  /// for.
   package mutating func scan(answer body: [UInt8]) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
@@ -123,8 +125,8 @@ extension RecordDecoder {
 
   private func written(_ slice: JSONSlice) -> String { String(decoding: bytes[slice.range], as: UTF8.self) }
 
-  /// Goes to a place below the value that begins at `start`, by reading that once more: for the one record, or the few elements, that a
-  /// style looks into.
+  /// Goes to a place below the value that begins at `start`, by reading that once more: for the one record, or the few
+  /// elements, that a style looks into.
   private mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
     let end = scanner.at
     defer { scanner.at = end }

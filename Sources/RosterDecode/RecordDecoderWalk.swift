@@ -71,7 +71,8 @@ extension RecordDecoder {
     return name[0..<name.count]
   }
 
-  /// Elements that a place names by their number are rare: a list that is also one of the definition's is read twice for them.
+  /// Elements that a place names by their number are rare: a list that is also one of the definition's is read twice
+  /// for them.
   private mutating func readList(_ node: Int, _ role: PlanTree.Role) throws(Malformed) {
     let (start, spaces) = (scanner.at, scanner.spaces)
     if role.contains(.records) {

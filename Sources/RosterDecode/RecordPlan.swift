@@ -15,8 +15,8 @@ package struct RecordPlan: Sendable {
   /// Else they are integers of 1…2^63-1.
   package var hasTextKeys: Bool { resource.columns[keyColumn].type == .text }
 
-  /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, or a place deeper than any
-  /// record may nest. The configuration is read so that none of them comes here.
+  /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, or a place
+  /// deeper than any record may nest. The configuration is read so that none of them comes here.
   package init(_ resource: Resource) throws(Failure) {
     guard let keyColumn = resource.keyColumn else {
       throw Self.failure(resource, "no integer or text column is its key")

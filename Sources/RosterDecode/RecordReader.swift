@@ -15,8 +15,8 @@ struct RecordReader {
   private var origin = Extra()
   private var location = Extra()
 
-  /// Deeper than any API nests, and well within what readers' tools take: SQLite's JSON functions end at 1,000, Python's parser before
-  /// that (sqlite.org/json1.html §3).
+  /// Deeper than any API nests, and well within what readers' tools take: SQLite's JSON functions end at 1,000,
+  /// Python's parser before that (sqlite.org/json1.html §3).
   static let deepest = 128
 
   /// - Parameter levels: of the whole record, itself the first.
@@ -115,7 +115,8 @@ struct RecordReader {
   }
 }
 
-/// Fields without a column, as upstream wrote them, in the order of their names: another order of the same fields is no change.
+/// Fields without a column, as upstream wrote them, in the order of their names: another order of the same fields is no
+/// change.
 private struct Extra {
   private var fields: [(name: String, value: String)] = []
 

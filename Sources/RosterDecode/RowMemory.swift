@@ -1,7 +1,8 @@
 import RosterJSON
 import RosterModel
 
-/// What a row at hand has besides slices of the body: texts without their escapes, JSON without its white space, `extra`.
+/// What a row at hand has besides slices of the body: texts without their escapes, JSON without its white space,
+/// `extra`.
 struct RowMemory: ~Copyable {
   var scratch = ByteScratch()
   /// Where in `scratch` a column's bytes are; empty: they are as in the body.

@@ -48,7 +48,8 @@ package enum JSONEscapes {
   }
 }
 
-/// The bytes of a text that is written with escapes, one after the other. `\uXXXX` of half a surrogate pair is U+FFFD: no text can hold it.
+/// The bytes of a text that is written with escapes, one after the other. `\uXXXX` of half a surrogate pair is U+FFFD:
+/// no text can hold it.
 package struct UnescapedBytes {
   private let bytes: UnsafeBufferPointer<UInt8>
   private let end: Int

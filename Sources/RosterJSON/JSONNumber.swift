@@ -22,8 +22,8 @@ package enum JSONNumber {
     return value
   }
 
-  /// Up to 15 digits and 22 places: both are Doubles, and one division of such two is rounded right (Clinger 1990). Nearly all numbers
-  /// of an API are of that kind.
+  /// Up to 15 digits and 22 places: both are Doubles, and one division of such two is rounded right (Clinger 1990).
+  /// Nearly all numbers of an API are of that kind.
   private static func short(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Double? {
     guard range.count <= 15 else { return nil }
     var (digits, places, isFraction): (Int64, Int, Bool) = (0, 0, false)

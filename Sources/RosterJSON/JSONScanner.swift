@@ -1,5 +1,6 @@
-/// Reads JSON (RFC 8259) strictly, from the front, value by value, without making anything of it: what it finds are slices of the bytes,
-/// which must stay where they are. Text in the bytes must be UTF-8: `checkUTF8` says whether it is.
+/// Reads JSON (RFC 8259) strictly, from the front, value by value, without making anything of it: what it finds are
+/// slices of the bytes, which must stay where they are. Text in the bytes must be UTF-8: `checkUTF8` says whether it
+/// is.
 ///
 /// It is inlined into whoever reads records: a call for each byte would double the price of a page.
 package struct JSONScanner {

@@ -1,6 +1,6 @@
 extension JSONScanner {
-  /// Reads the list or object at which it stands. Not by recursion: how deep it nests is upstream's choice, and the stack of a task is
-  /// small.
+  /// Reads the list or object at which it stands. Not by recursion: how deep it nests is upstream's choice, and the
+  /// stack of a task is small.
   @usableFromInline
   package mutating func compound() throws(Malformed) {
     var open = OpenBrackets()

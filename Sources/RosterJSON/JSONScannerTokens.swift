@@ -81,8 +81,9 @@ extension JSONScanner {
     }
   }
 
-  /// The first quote, backslash or control character: eight bytes at a time, each test the classic one for a byte that is zero, or less
-  /// than some number, in a word (graphics.stanford.edu/~seander/bithacks.html, "Determine if a word has a byte less than n").
+  /// The first quote, backslash or control character: eight bytes at a time, each test the classic one for a byte that
+  /// is zero, or less than some number, in a word (graphics.stanford.edu/~seander/bithacks.html, "Determine if a word
+  /// has a byte less than n").
   @inlinable @inline(__always)
   func plainEnd(from start: Int) -> Int {
     var index = start

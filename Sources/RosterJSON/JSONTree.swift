@@ -4,8 +4,8 @@ extension JSONValue {
   /// Deeper than any configuration, token answer or status nests; a tree is let go of by recursion.
   private static let deepest = 128
 
-  /// Reads a whole text strictly (RFC 8259). Throws `Malformed` where it is no JSON, or nests deeper than 128 levels. Of members of one
-  /// name the last one counts.
+  /// Reads a whole text strictly (RFC 8259). Throws `Malformed` where it is no JSON, or nests deeper than 128 levels.
+  /// Of members of one name the last one counts.
   package init(json bytes: some Sequence<UInt8>) throws(Malformed) {
     self = try Array(bytes).withUnsafeBufferPointer { bytes throws(Malformed) -> JSONValue in
       try JSONScanner.checkUTF8(bytes)

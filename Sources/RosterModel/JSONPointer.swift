@@ -1,5 +1,5 @@
-/// Addresses a value inside JSON (RFC 6901). `""` is the whole; `/a/0` the first element of the list `a`, or the member `0` where `a` is
-/// an object.
+/// Addresses a value inside JSON (RFC 6901). `""` is the whole; `/a/0` the first element of the list `a`, or the member
+/// `0` where `a` is an object.
 package struct JSONPointer: Sendable {
   /// Unescaped, from the outermost on.
   package var segments: [String]
@@ -25,7 +25,8 @@ package struct JSONPointer: Sendable {
 
   package var isWhole: Bool { segments.isEmpty }
 
-  /// The number of a list's element that a segment means (RFC 6901 §4: digits without a leading zero); nil where it means none.
+  /// The number of a list's element that a segment means (RFC 6901 §4: digits without a leading zero); nil where it
+  /// means none.
   package static func index(_ segment: String) -> Int? {
     let digits = segment.utf8
     guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

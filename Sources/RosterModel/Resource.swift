@@ -1,4 +1,5 @@
-/// A kind of record that upstream lists, as `[resource.NAME]` defines it: where its pages are, what a record is, and which tables it fills.
+/// A kind of record that upstream lists, as `[resource.NAME]` defines it: where its pages are, what a record is, and
+/// which tables it fills.
 package struct Resource: Sendable, Equatable {
   /// `[a-z][a-z0-9_]{0,39}`.
   package var name: String
@@ -27,7 +28,8 @@ package struct Resource: Sendable, Equatable {
   package var columns: [Column]
   package var lists: [List]
 
-  /// Defaults as the contract has them. `table`: nil means `name`; `removal`: nil means ask where `byKey` is given, else twice.
+  /// Defaults as the contract has them. `table`: nil means `name`; `removal`: nil means ask where `byKey` is given,
+  /// else twice.
   package init(
     name: String, path: String, query: [Parameter] = [], method: Method = .get, body: JSONValue = .object([]),
     records: JSONPointer = JSONPointer(), key: JSONPointer = JSONPointer(segments: ["id"]), table: String? = nil,
