@@ -3,11 +3,14 @@
 package struct KeyList: Sendable, Equatable {
   /// What the cache keeps. Only `KeyCursor` reads it.
   package private(set) var bytes: [UInt8] = []
+  /// How many keys there are.
   package private(set) var count = 0
   private var previous: Int64 = 0
 
+  /// No keys.
   package init() {}
 
+  /// An integer key; a list has keys of one kind only.
   package mutating func append(_ key: Int64) {
     let step = key &- previous
     previous = key
@@ -15,12 +18,14 @@ package struct KeyList: Sendable, Equatable {
     count += 1
   }
 
+  /// A text key, as UTF-8.
   package mutating func append(_ key: UnsafeBufferPointer<UInt8>) {
     append(varint: UInt64(key.count))
     bytes.append(contentsOf: key)
     count += 1
   }
 
+  /// Begins anew in the same memory.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     (count, previous) = (0, 0)
@@ -53,6 +58,7 @@ package struct KeyCursor {
   private var at = 0
   private var previous: Int64 = 0
 
+  /// Stands before the first key of `KeyList.bytes`, which must stay where they are.
   package init(_ bytes: UnsafeBufferPointer<UInt8>, isText: Bool) {
     self.bytes = bytes
     self.isText = isText

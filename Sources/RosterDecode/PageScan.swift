@@ -25,13 +25,16 @@ package struct PageScan: Sendable, Equatable {
   /// Where the style's `at` says: in the answer for `cursor` and `next`, in the last record for `after`.
   package var at = PointedValue()
 
+  /// Nothing is found yet.
   package init() {}
 
+  /// Records that can be stored, those with a key that is met twice twice.
   package var storable: Int { keys.count }
 }
 
 /// What stands at a place of an answer.
 package struct PointedValue: Sendable, Equatable {
+  /// Absent and null are told apart: one is no answer, the other one is.
   package enum Kind: Sendable, Equatable {
     case absent
     case null
@@ -45,10 +48,12 @@ package struct PointedValue: Sendable, Equatable {
     case compound
   }
 
+  /// What it is.
   package var kind: Kind
   /// Bytes from the start of the body, for whoever finds it malformed; 0 where it is absent.
   package var offset: Int
 
+  /// A value at a byte of the body.
   package init(_ kind: Kind = .absent, offset: Int = 0) {
     self.kind = kind
     self.offset = offset

@@ -14,6 +14,7 @@ import RosterModel
 ///
 /// Of members of one name the last one counts. Names are compared byte by byte, once their escapes are read.
 package struct RecordDecoder: ~Copyable {
+  /// What it reads by.
   package let plan: RecordPlan
 
   /// Levels of one record, itself the first: deeper than any API nests, and well within what readers' tools take
@@ -49,6 +50,7 @@ package struct RecordDecoder: ~Copyable {
   var openedList = 0
   var rowsAt = 0
   var rowProgress = Progress.ended
+  /// Of the record at hand, among all of the body, from 0.
   package internal(set) var position = -1
 
   /// How far a list has been gone through.
@@ -58,6 +60,7 @@ package struct RecordDecoder: ~Copyable {
     case beforeFirst, inside, ended
   }
 
+  /// Takes the memory that any body needs.
   package init(_ plan: RecordPlan) {
     self.plan = plan
     tree = WalkTree(plan)

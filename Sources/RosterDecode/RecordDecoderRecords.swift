@@ -22,6 +22,7 @@ extension RecordDecoder {
     }
   }
 
+  /// What `next` came to.
   package enum Step {
     /// `key`, `column`, `extra` and `openList` tell of it.
     case record
@@ -88,6 +89,7 @@ extension RecordDecoder {
     record.prepare(column, slots[Int(plan.node)], plan.type, bytes)
   }
 
+  /// Of the record at hand.
   package var key: RecordKey {
     switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
     case .integer(let number): .integer(number)

@@ -2,6 +2,7 @@ package import RosterModel
 
 /// A definition compiled once, for any number of bodies: which member leads to which column or list.
 package struct RecordPlan: Sendable {
+  /// What it was compiled from.
   package let resource: Resource
   /// The column that is the key.
   package let keyColumn: Int

@@ -41,6 +41,7 @@ package enum JSONEscapes {
     return count
   }
 
+  /// The text of a string that a scanner has found.
   package static func text(_ bytes: UnsafeBufferPointer<UInt8>, _ string: JSONSlice) -> String {
     let content = string.content
     guard string.kind == .escapedString else { return String(decoding: bytes[content], as: UTF8.self) }
@@ -58,12 +59,14 @@ package struct UnescapedBytes {
   private var pending: UInt32 = 0
   private var pendingCount = 0
 
+  /// The text between the quotes, which a scanner has found to be good.
   package init(_ bytes: UnsafeBufferPointer<UInt8>, _ content: Range<Int>) {
     self.bytes = bytes
     at = content.lowerBound
     end = content.upperBound
   }
 
+  /// nil at the end.
   package mutating func next() -> UInt8? {
     if pendingCount > 0 { return takePending() }
     guard at < end else { return nil }

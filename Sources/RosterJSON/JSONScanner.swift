@@ -4,6 +4,7 @@
 ///
 /// It is inlined into whoever reads records: a call for each byte would double the price of a page.
 package struct JSONScanner {
+  /// All that there is to read.
   package let bytes: UnsafeBufferPointer<UInt8>
   /// The byte that is read next.
   package var at: Int
@@ -14,6 +15,7 @@ package struct JSONScanner {
   /// How many bytes of insignificant white space were passed so far.
   package var spaces = 0
 
+  /// Stands before the byte `at`.
   @inlinable
   package init(_ bytes: UnsafeBufferPointer<UInt8>, at: Int = 0) {
     self.bytes = bytes
@@ -29,6 +31,7 @@ package struct JSONScanner {
     }
   }
 
+  /// That something else was expected at the byte that is read next.
   @inline(never)
   package func malformed(_ expected: String) -> Malformed {
     Malformed(offset: at, expected: expected)
@@ -46,6 +49,7 @@ package struct JSONScanner {
     return 0
   }
 
+  /// Reads that token, of one byte, if it is the next.
   @inlinable @inline(__always)
   package mutating func take(_ symbol: UInt8) -> Bool {
     guard peek() == symbol else { return false }

@@ -8,23 +8,29 @@ package import RosterModel
 ///       json.member("name", "Rick")
 ///     }
 package struct JSONWriter: Sendable {
+  /// What has been written.
   package private(set) var bytes: [UInt8] = []
   /// Something stands before the next member or element, in the list or object at hand.
   private var needsComma = false
 
+  /// Nothing is written yet.
   package init() {}
 
+  /// The same as text.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
+  /// Begins anew in the same memory.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     needsComma = false
   }
 
+  /// An object, of what the closure writes: names and values in turns.
   package mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
     try compound(UInt8(ascii: "{"), UInt8(ascii: "}"), members)
   }
 
+  /// A list, of what the closure writes.
   package mutating func list(_ elements: (inout JSONWriter) throws -> Void) rethrows {
     try compound(UInt8(ascii: "["), UInt8(ascii: "]"), elements)
   }
@@ -48,19 +54,24 @@ package struct JSONWriter: Sendable {
     needsComma = false
   }
 
+  /// null
   package mutating func null() { raw("null".utf8) }
+  /// true or false.
   package mutating func value(_ value: Bool) { raw((value ? "true" : "false").utf8) }
+  /// A whole number.
   package mutating func value(_ value: some BinaryInteger) { raw(String(value).utf8) }
 
   /// JSON has no infinity and no NaN: null.
   package mutating func value(_ value: Double) { raw((value.isFinite ? value.description : "null").utf8) }
 
+  /// Text, in quotes.
   package mutating func value(_ text: String) {
     begin()
     Self.append(text, to: &bytes)
     needsComma = true
   }
 
+  /// A tree, its numbers as they were written.
   package mutating func value(_ value: JSONValue) {
     switch value {
     case .null: null()
@@ -94,26 +105,31 @@ package struct JSONWriter: Sendable {
 }
 
 extension JSONWriter {
+  /// A name and its text.
   package mutating func member(_ name: String, _ value: String) {
     self.name(name)
     self.value(value)
   }
 
+  /// A name and its whole number.
   package mutating func member(_ name: String, _ value: some BinaryInteger) {
     self.name(name)
     self.value(value)
   }
 
+  /// A name and its number; null for infinity and NaN.
   package mutating func member(_ name: String, _ value: Double) {
     self.name(name)
     self.value(value)
   }
 
+  /// A name and its true or false.
   package mutating func member(_ name: String, _ value: Bool) {
     self.name(name)
     self.value(value)
   }
 
+  /// A name and its tree.
   package mutating func member(_ name: String, _ value: JSONValue) {
     self.name(name)
     self.value(value)
