@@ -6,6 +6,8 @@ enum GrantRefusal: Error, Sendable, Equatable {
   /// `error`: the code of RFC 6749 §5.2, where the answer names one.
   case refused(status: Int, error: String?)
   case incomplete(field: String)
+  /// The store could not give it back.
+  case tooLarge
   case malformed
   case other(status: Int)
   case passing(Failure.Reason, retryAfter: Duration?)

@@ -11,45 +11,57 @@ struct RefreshFault: Sendable, Equatable {
 
 /// What is known when a token request has come to its end.
 struct RefreshAttempt: Sendable {
-  var settings: TokenSettings
-  var credentials: Credentials
+  let settings: TokenSettings
+  let credentials: Credentials
   /// 1 is the first.
-  var number: Int
-  var usedRefreshToken: Bool
+  let number: Int
+  let usedRefreshToken: Bool
   /// An earlier attempt had no answer (T5).
-  var followsUnanswered: Bool
-  var now: Date
+  let followsUnanswered: Bool
+  let now: Date
   /// In 0..<1, for the jitter.
-  var random: Double
+  let random: Double
 
-  func fault(_ refusal: GrantRefusal) -> RefreshFault {
+  init(_ attempt: TokenMachine.Attempt, now: Date, random: Double) {
+    settings = attempt.setup.settings
+    credentials = attempt.setup.credentials
+    number = attempt.number
+    usedRefreshToken = attempt.session.refreshToken != nil
+    followsUnanswered = attempt.session.isUnanswered
+    self.now = now
+    self.random = random
+  }
+
+  /// Without an answer that grants, or any. Whether the latter passes is told by the failure's reason (T5).
+  func fault(_ error: any Error) -> RefreshFault {
+    switch error {
+    case let refusal as GrantRefusal: fault(refusal)
+    case let failure as Failure: fault(failure)
+    default: other(.sendDefect(error, settings), "other")
+    }
+  }
+
+  private func fault(_ refusal: GrantRefusal) -> RefreshFault {
     switch refusal {
     case .refused(let status, let error): refused(status, error)
-    case .incomplete(let field): incomplete(field)
+    case .incomplete(let field): incomplete("\(field) is missing in the answer or cannot be sent in a header")
+    case .tooLarge: incomplete("its tokens are larger than the token store may become (\(TokenStore.mostText))")
     case .malformed: other(.malformedAnswer(settings), "malformed")
     case .other(let status): other(.otherAnswer(status, settings), "other")
-    case .passing(let reason, let retryAfter): passing(reason, retryAfter)
+    case .passing(let reason, let retryAfter): passing(reason, retryAfter, answered: true)
     }
   }
 
-  /// Without an answer. Whether it passes is told by the reason (T5).
-  func fault(_ error: any Error) -> RefreshFault {
-    guard let failure = error as? Failure else {
-      return other(.sendDefect(error, settings), "other")
-    }
+  private func fault(_ failure: Failure) -> RefreshFault {
     switch failure.reason {
-    case .connection, .dns, .tls, .timeout, .truncated: return passing(failure.reason ?? .connection, nil)
-    case .malformed, .tooLarge: return other(.malformedAnswer(settings), "malformed")
-    case .status, nil: return other(failure, "other")
+    case .connection, .dns, .tls, .timeout, .truncated:
+      passing(failure.reason ?? .connection, nil, answered: failure.isUnsent)
+    case .malformed, .tooLarge: other(.malformedAnswer(settings), "malformed")
+    case .status, nil: other(failure, "other")
     }
   }
 
-  private func passing(_ reason: Failure.Reason, _ retryAfter: Duration?) -> RefreshFault {
-    let answered =
-      switch reason {
-      case .status, .dns: true
-      case .connection, .tls, .timeout, .truncated, .malformed, .tooLarge: false
-      }
+  private func passing(_ reason: Failure.Reason, _ retryAfter: Duration?, answered: Bool) -> RefreshFault {
     let failure = Failure.exhausted(
       reason, attempts: number, retryAfter: retryAfter,
       unanswered: usedRefreshToken && (followsUnanswered || !answered), settings)
@@ -68,10 +80,8 @@ struct RefreshAttempt: Sendable {
     return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings))
   }
 
-  private func incomplete(_ field: String) -> RefreshFault {
-    let ending = ending(
-      "upstream granted it, but \(field) is missing in the answer or cannot be sent in a header",
-      settings.credential)
+  private func incomplete(_ what: String) -> RefreshFault {
+    let ending = ending("upstream granted it, but \(what)", settings.credential)
     return RefreshFault(fault: .incomplete(ending), label: "incomplete", failure: .ended(ending, settings))
   }
 

@@ -12,6 +12,14 @@ struct Session: Sendable, Equatable {
     var tokenOrigin: String
   }
 
+  /// What requests can do with it.
+  enum Standing: Sendable, Equatable {
+    case token(IssuedToken)
+    /// It needs a token first: it has none, or upstream has refused the one that it had.
+    case absent, refused
+    case ended(Ending)
+  }
+
   /// Why it ended (T6).
   struct Ending: Sendable, Equatable {
     var at: Date
@@ -26,11 +34,35 @@ struct Session: Sendable, Equatable {
   var binding: Binding
   /// Digests of the credential bytes that it began with, by file name.
   var began: [String: String]
-  var access: IssuedToken?
+  var standing: Standing
   var refreshToken: Secret?
   /// A request with this refresh token brought no answer: upstream may have rotated it (T5).
   var isUnanswered = false
-  var ending: Ending?
+}
+
+extension Session {
+  var access: IssuedToken? {
+    if case .token(let issued) = standing { issued } else { nil }
+  }
+
+  var ending: Ending? {
+    if case .ended(let ending) = standing { ending } else { nil }
+  }
+
+  /// A request that used it has no answer. Returns whether that is worth a note: the refresh token may have been rotated
+  /// unseen.
+  mutating func noteUnanswered() -> Bool {
+    guard refreshToken != nil, !isUnanswered else { return false }
+    isUnanswered = true
+    return true
+  }
+
+  /// As an answer carries it on.
+  func granted(_ answer: GrantAnswer) -> Session {
+    Session(
+      binding: binding, began: began, standing: .token(answer.issued),
+      refreshToken: answer.refreshToken ?? refreshToken)
+  }
 }
 
 extension Session.Binding {
@@ -56,7 +88,7 @@ extension Session {
     from current: Session?, _ settings: TokenSettings, _ credentials: Credentials
   ) throws(Failure) -> Change {
     try credentials.check(settings, stored: current?.belongs(to: settings, credentials) == true ? current : nil)
-    guard let current, current.belongs(to: settings, credentials), !current.isOutdated(by: credentials) else {
+    guard let current, current.fits(settings, credentials) else {
       return .begin(Session(settings, credentials))
     }
     return current.isMended(by: settings, credentials) ? .lift : .none
@@ -65,13 +97,18 @@ extension Session {
   init(_ settings: TokenSettings, _ credentials: Credentials) {
     binding = Binding(settings, credentials)
     began = credentials.sessionDigests
-    access = credentials.accessToken.map { token in
+    let access = credentials.accessToken.map { token in
       let times = JWTTimes(token)
       return IssuedToken(access: token, obtainedAt: times?.issued, expiresAt: times?.expiry)
     }
+    standing = access.map { .token($0) } ?? .absent
     // The client's own grant needs none from a file: only one that upstream sends is used (CONTRACT 3).
     refreshToken = settings.flow == .oauth2ClientCredentials ? nil : credentials.refreshToken
-    ending = nil
+  }
+
+  /// Whether it goes on with these.
+  func fits(_ settings: TokenSettings, _ credentials: Credentials) -> Bool {
+    belongs(to: settings, credentials) && !isOutdated(by: credentials)
   }
 
   private func belongs(to settings: TokenSettings, _ credentials: Credentials) -> Bool {

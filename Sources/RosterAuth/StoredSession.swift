@@ -59,7 +59,7 @@ struct StoredSession: Codable {
 
   /// nil: a time or a token in it is not what rosterd writes.
   var session: Session? {
-    var access: IssuedToken?
+    var standing = Session.Standing.absent
     if let accessToken {
       let issued = IssuedToken(
         access: Secret(accessToken), obtainedAt: obtainedAt.flatMap { Date(rfc3339: $0) },
@@ -67,16 +67,15 @@ struct StoredSession: Codable {
       guard issued.access.fitsHeader, (issued.obtainedAt == nil) == (obtainedAt == nil),
         (issued.expiresAt == nil) == (expiresAt == nil)
       else { return nil }
-      access = issued
+      standing = .token(issued)
     }
-    var ending: Session.Ending?
     if let ended {
       guard let at = Date(rfc3339: ended.at) else { return nil }
-      ending = Session.Ending(at: at, cause: ended.cause, file: ended.file, tried: ended.tried)
+      standing = .ended(.init(at: at, cause: ended.cause, file: ended.file, tried: ended.tried))
     }
     return Session(
       binding: .init(flow: flow, clientID: clientID, baseOrigin: baseOrigin, tokenOrigin: tokenOrigin),
-      began: began, access: access, refreshToken: refreshToken.map { Secret($0) },
-      isUnanswered: unanswered ?? false, ending: ending)
+      began: began, standing: standing, refreshToken: refreshToken.map { Secret($0) },
+      isUnanswered: unanswered ?? false)
   }
 }

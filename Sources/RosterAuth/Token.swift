@@ -3,33 +3,25 @@ package import RosterModel
 
 /// An access token as it is handed to requests.
 package struct Token: Sendable, Equatable {
-  package let access: Secret
   /// Grows with every token of this process: tells a late 401 from one for the current token.
   package let generation: Int
-  /// nil: unknown.
-  package let expiresAt: Date?
-  let obtainedAt: Date?
+  let issued: IssuedToken
 
-  init(_ issued: IssuedToken, generation: Int) {
-    access = issued.access
-    expiresAt = issued.expiresAt
-    obtainedAt = issued.obtainedAt
-    self.generation = generation
-  }
+  package var access: Secret { issued.access }
+  /// nil: unknown.
+  package var expiresAt: Date? { issued.expiresAt }
 
   package var authorization: Request.Header {
     Request.Header("Authorization", "Bearer \(access.reveal())")
   }
 
-  func isExpired(_ now: Date) -> Bool {
-    expiresAt.map { $0 <= now } ?? false
+  func isExpired(_ now: Moment) -> Bool {
+    issued.remaining(now).map { $0 <= 0 } ?? false
   }
 
   /// Whether it is to be refreshed ahead of time (T2): half of its life stands in for `early` where that is longer.
-  func isDue(_ now: Date, early: Duration) -> Bool {
-    guard let expiresAt else { return false }
-    let halfLife = obtainedAt.map { expiresAt.timeIntervalSince($0) / 2 } ?? .infinity
-    return now >= expiresAt - min(early.seconds, halfLife)
+  func isDue(_ now: Moment, early: Duration) -> Bool {
+    issued.remaining(now).map { $0 <= min(early.seconds, (issued.life ?? .infinity) / 2) } ?? false
   }
 }
 
@@ -39,6 +31,33 @@ struct IssuedToken: Sendable, Equatable {
   /// nil: unknown, and so is its whole life.
   var obtainedAt: Date?
   var expiresAt: Date?
+  /// The uptime at which its life is over; not stored.
+  private var deadline: Duration?
+
+  init(access: Secret, obtainedAt: Date? = nil, expiresAt: Date? = nil) {
+    self.access = access
+    self.obtainedAt = obtainedAt
+    self.expiresAt = expiresAt
+  }
+
+  /// Seconds; nil: unknown.
+  fileprivate var life: Double? {
+    obtainedAt.flatMap { obtainedAt in expiresAt.map { $0.timeIntervalSince(obtainedAt) } }
+  }
+
+  /// From now on a clock that is set back makes its life no longer; nor does one that was ahead when it was obtained.
+  mutating func start(_ now: Moment) {
+    deadline = expiresAt.map {
+      now.uptime + .seconds(min($0.timeIntervalSince(now.date), life ?? .infinity))
+    }
+  }
+
+  /// Seconds; nil: unknown.
+  fileprivate func remaining(_ now: Moment) -> Double? {
+    expiresAt.map {
+      min($0.timeIntervalSince(now.date), deadline.map { ($0 - now.uptime).seconds } ?? .infinity)
+    }
+  }
 }
 
 /// What the credential files hold; RosterDaemon reads them. nil: no such file.

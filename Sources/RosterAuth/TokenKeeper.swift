@@ -6,7 +6,6 @@ package import RosterModel
 /// hands tokens to requests. Requests wait for it; it waits for none of them.
 package actor TokenKeeper {
   var machine: TokenMachine
-  var credentials = Credentials()
   let store: TokenStore
   let send: Send
   let clock: WallClock
@@ -35,7 +34,8 @@ package actor TokenKeeper {
     onStatus: @escaping @Sendable (TokenStatus) -> Void, logger: Logger,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) {
-    machine = TokenMachine(settings, Session(settings, Credentials()))
+    machine = TokenMachine(
+      .init(settings: settings), Session(settings, Credentials()), now: clock.moment)
     readCredentials = credentials
     store = TokenStore(path: settings.storePath)
     self.send = send
@@ -64,33 +64,33 @@ package actor TokenKeeper {
   package func syncBegins(retrySession: Bool = false) async throws {
     try take(machine.settings, retry: retrySession)
     let waiter = waiting.open()
-    _ = try await settle(machine.syncBegan(waiter), waiter)
+    _ = try await outcome(of: act { $0.syncBegan(waiter) }, for: waiter)
+  }
+
+  /// A request to retry the session joins the sync that runs (T6): gives the session one more try where it has ended,
+  /// or does so in this sync.
+  package func retrySession() {
+    machine.retryAsked()
+    pushStatus()
   }
 
   private func take(_ settings: TokenSettings, retry: Bool) throws {
     let credentials = settings.flow == .none ? Credentials() : try readCredentials(settings.credentialsDirectory)
-    let isHeld = isOpen && machine.session.binding.flow == settings.flow.rawValue
-    let current = isHeld ? machine.session : settings.flow.refreshes ? try store.load() : nil
+    let setup = TokenMachine.Setup(settings: settings, credentials: credentials)
+    let known = isOpen ? machine.known(setup) : nil
+    let current = try known ?? (settings.flow.refreshes ? store.load() : nil)
     let change = try Session.change(from: current, settings, credentials)
     // Nothing throws from here on: what is refused changes nothing.
     isOpen = true
-    machine.reconfigured(settings)
-    self.credentials = credentials
-    if case .begin(let session) = change {
-      replaceSession(session)
-    } else if !isHeld, let current {
-      replaceSession(current)
-    }
-    if machine.session.ending != nil, retry || change == .lift { machine.lifted() }
+    var session = current ?? machine.session
+    if case .begin(let new) = change { session = new }
+    let now = clock.moment
+    act { $0.reconfigured(setup, session, now: now) }
+    if retry || change == .lift { machine.lifted() }
     // Without a session nothing but the next sync tells whether upstream has changed its mind.
     let stands = change == .none && settings.flow != .none
     status.lastError = machine.failure?.description ?? (stands ? status.lastError : nil)
     pushStatus()
-  }
-
-  private func replaceSession(_ session: Session) {
-    let now = clock.now()
-    cutShort { $0.credentialChanged(session, now: now) }
   }
 
   // MARK: Requests
@@ -99,11 +99,11 @@ package actor TokenKeeper {
   /// Throws `Failure`, or CancellationError as soon as the caller is cancelled.
   package func current() async throws -> Token? {
     try Task.checkCancellation()
-    let waiter = waiting.open()
-    return try await settle(machine.wanted(waiter, now: clock.now()), waiter)
+    let (waiter, now) = (waiting.open(), clock.moment)
+    return try await outcome(of: act { $0.wanted(waiter, now: now) }, for: waiter)
   }
 
-  /// A request with that token was answered, and not with 401: the token works.
+  /// A request with that token was answered in a way that shows that it works (T3).
   package func accepted(_ generation: Int) {
     machine.accepted(generation)
   }
@@ -114,22 +114,23 @@ package actor TokenKeeper {
     try Task.checkCancellation()
     let isLate = machine.isLate(generation)
     report(Event(.tokenRefused, page: Cause.page, reason: isLate ? "late" : "current"))
-    let waiter = waiting.open()
-    let action = machine.rejected(waiter, generation, now: clock.now())
+    let (waiter, now) = (waiting.open(), clock.moment)
+    let action = act { $0.rejected(waiter, generation, now: now) }
     var isFresh = true
     switch action {
     case .use, .useAndRefresh:
-      status.avoided += 1
       isFresh = false
+      status.avoided += 1
+      pushStatus()
     default: break
     }
-    return (try await settle(action, waiter), isFresh)
+    return (try await outcome(of: action, for: waiter), isFresh)
   }
 
   /// A 401 to a request that had been sent again with a fresh token: returns the failure of the sync (T3).
   package func refusedAgain(_ generation: Int?) -> Failure {
     report(Event(.tokenRefused, page: Cause.page, reason: machine.isLate(generation) ? "late" : "current"))
-    start(machine.refusedAgain(generation))
+    act { $0.refusedAgain(generation) }
     let failure = machine.failure ?? .freshTokenRefused(machine.settings)
     note(failure)
     return failure
@@ -140,18 +141,15 @@ package actor TokenKeeper {
     let failure = Failure.loggedOut(code, machine.settings)
     let ending = Session.Ending(
       at: clock.now(), cause: failure.cause, file: machine.settings.credential.rawValue,
-      tried: Session.tried(machine.settings, credentials))
-    cutShort { $0.loggedOut(generation, ending) }
+      tried: Session.tried(machine.settings, machine.setup.credentials))
+    act { $0.loggedOut(generation, ending) }
     note(machine.failure ?? failure)
     return failure
   }
 
-  private func settle(_ action: TokenMachine.Action, _ waiter: Waiters<Token?>.ID) async throws -> Token? {
-    if case .wait = action {
-      status.joined += 1
-      report(Event(.tokenJoined, page: Cause.page))
-    }
-    start(action)
+  private func outcome(
+    of action: TokenMachine.Action, for waiter: Waiters<Token?>.ID
+  ) async throws -> Token? {
     switch action {
     case .wait, .refresh, .store: return try await wait(waiter)
     case .use(let token):
@@ -184,12 +182,17 @@ package actor TokenKeeper {
 
   // MARK: Shutdown
 
-  /// Starts no further token request; returns when the one under way is answered and stored, or, false, when the caller
+  /// Starts no further token request (P13); what is under way goes on.
+  package func stop() {
+    act { $0.stopped() }
+  }
+
+  /// As `stop`; returns when the request under way is answered and stored, or, false, when the caller
   /// is cancelled first, who thereby says how long to wait (T7). `rosterd sync` calls it too: the end of a session may
   /// still be on its way to the disk.
   @discardableResult
   package func drain() async -> Bool {
-    cutShort { $0.stopped() }
+    stop()
     do {
       if work != nil {
         let id = draining.open()
@@ -214,24 +217,24 @@ package actor TokenKeeper {
 
   // MARK: Work
 
-  /// For the events that may end the wait for the next attempt, and nothing else that is under way.
-  private func cutShort(_ event: (inout TokenMachine) -> TokenMachine.Action) {
-    let wasCoolingDown = machine.isCoolingDown
+  /// Does what the machine decides. The wait for an attempt ends early where the event ended it, or put another in its
+  /// place; nothing else that is under way does.
+  @discardableResult
+  private func act(_ event: (inout TokenMachine) -> TokenMachine.Action) -> TokenMachine.Action {
+    let wasWaiting = machine.isWaiting
     let action = event(&machine)
-    if wasCoolingDown, !machine.isCoolingDown {
+    let step = begin(action)
+    if wasWaiting, step != nil || !machine.isWaiting {
       work?.cancel()
       work = nil
     }
-    start(action)
-  }
-
-  private func start(_ action: TokenMachine.Action) {
-    if let step = begin(action) {
+    if let step {
       workNumber += 1
       let number = workNumber
       work = Task { await self.run(step, number) }
     }
     pushStatus()
+    return action
   }
 
   private func run(_ first: Step, _ number: Int) async {
@@ -251,12 +254,16 @@ package actor TokenKeeper {
   /// Does at once what needs no waiting, and returns the rest.
   private func begin(_ action: TokenMachine.Action) -> Step? {
     switch action {
-    case .ignore, .use, .wait, .fail: return nil
+    case .ignore, .use, .fail: return nil
+    case .wait:
+      status.joined += 1
+      report(Event(.tokenJoined, page: Cause.page))
+      return nil
     case .refresh(let reason), .useAndRefresh(_, let reason):
       report(Event(.tokenRefreshing, page: Cause.page, reason: reason.rawValue))
-      return .send
-    case .send: return .send
-    case .coolDown(let delay): return .coolDown(delay)
+      return .pause(.zero)
+    case .coolDown(let delay): return .pause(delay)
+    case .send(let attempt): return .send(attempt)
     case .store(let session): return .store(session)
     case .release(let release):
       resume(release)
@@ -279,7 +286,7 @@ package actor TokenKeeper {
   private func pushStatus() {
     var now = status
     now.flow = machine.settings.flow.rawValue
-    now.state = machine.state(clock.now())
+    now.state = machine.state(clock.moment)
     now.expiresAt = machine.token?.expiresAt?.rfc3339
     guard now != pushed else { return }
     status = now

@@ -5,50 +5,46 @@ import RosterModel
 /// One step of the refresh: what the keeper has to wait for. Each ends in one event of the machine.
 extension TokenKeeper {
   enum Step: Sendable {
-    case send
-    case coolDown(Duration)
+    case pause(Duration)
+    case send(TokenMachine.Attempt)
     case store(Session)
     case keep(Session)
   }
 
   func perform(_ step: Step) async -> TokenMachine.Action {
     switch step {
-    case .send: return await exchange()
-    case .coolDown(let delay):
-      try? await clock.sleep(delay)
+    case .pause(let delay):
+      if delay > .zero { try? await clock.sleep(delay) }
       // Cut short: another session may be waiting to try again by now.
       return Task.isCancelled ? .ignore : machine.due()
+    case .send(let attempt): return await exchange(attempt)
     case .store(let session): return await save(session)
     case .keep(let session):
       await keep(session)
-      return machine.stored(now: clock.now())
+      return machine.stored(now: clock.moment)
     }
   }
 
-  private func exchange() async -> TokenMachine.Action {
-    guard let grant = Grant(machine.settings.flow), case .refreshing(let number) = machine.phase else { return .ignore }
-    var attempt = RefreshAttempt(
-      settings: machine.settings, credentials: credentials, number: number,
-      usedRefreshToken: machine.session.refreshToken != nil, followsUnanswered: machine.session.isUnanswered,
-      now: clock.now(), random: random())
-    let request = grant.request(attempt.settings, credentials, refreshToken: machine.session.refreshToken)
+  private func exchange(_ attempt: TokenMachine.Attempt) async -> TokenMachine.Action {
+    let setup = attempt.setup
+    guard let grant = Grant(setup.settings.flow) else {
+      return machine.refreshFailed(.other(.notRenewable(setup.settings)), now: clock.moment)
+    }
+    let request = grant.request(setup.settings, setup.credentials, refreshToken: attempt.session.refreshToken)
     do {
-      let response = try await send(request)
-      attempt.now = clock.now()
-      return machine.refreshed(try grant.read(response, now: attempt.now), now: attempt.now)
-    } catch let refusal as GrantRefusal {
-      return failed(attempt.fault(refusal), attempt)
+      let answer = try grant.read(try await send(request), now: clock.now())
+      guard TokenStore.fits(attempt.session.granted(answer)) else { throw GrantRefusal.tooLarge }
+      return machine.refreshed(answer)
     } catch is CancellationError {
       // The transport was closed under it: `drain` has told what that may mean.
-      return machine.refreshFailed(.other(.stopping), now: clock.now())
+      return machine.refreshFailed(.other(.stopping), now: clock.moment)
     } catch {
-      attempt.now = clock.now()
-      return failed(attempt.fault(error), attempt)
+      return failed(RefreshAttempt(attempt, now: clock.now(), random: random()).fault(error), attempt)
     }
   }
 
-  private func failed(_ fault: RefreshFault, _ attempt: RefreshAttempt) -> TokenMachine.Action {
-    let action = machine.refreshFailed(fault.fault, now: attempt.now)
+  private func failed(_ fault: RefreshFault, _ attempt: TokenMachine.Attempt) -> TokenMachine.Action {
+    let action = machine.refreshFailed(fault.fault, now: clock.moment)
     var delay: Duration?
     if case .coolDown(let pause) = action { delay = pause }
     tellFailure(fault.failure, reason: fault.label, attempt: attempt.number, delay: delay)
@@ -61,14 +57,14 @@ extension TokenKeeper {
     } catch {
       let failure = Failure.unstored(error, store.path)
       tellFailure(failure, reason: "other")
-      return machine.storeFailed(failure, now: clock.now())
+      return machine.storeFailed(failure, now: clock.moment)
     }
     status.refreshes += 1
     status.lastRefreshAt = clock.now().rfc3339
     status.lastError = nil
     report(Event(.tokenRefreshed, page: Cause.page))
     logger.debug("got a new access token", metadata: ["expires": "\(session.access?.expiresAt?.rfc3339 ?? "unknown")"])
-    return machine.stored(now: clock.now())
+    return machine.stored(now: clock.moment)
   }
 
   /// Its loss costs one request after a restart, no token.

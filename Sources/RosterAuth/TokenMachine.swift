@@ -8,327 +8,344 @@ import RosterModel
 struct TokenMachine: Sendable, Equatable {
   typealias Waiter = Int
 
-  private(set) var phase = Phase.idle
+  private(set) var setup: Setup
+  /// What requests are served with. Work that is under way may be for the one before it.
   private(set) var session: Session
-  private(set) var settings: TokenSettings
-  /// nil: none, or refused.
-  private(set) var token: Token?
+  private(set) var phase = Phase.idle
+  private(set) var sync = SyncFacts()
   private(set) var generation = 0
-  private(set) var waiters: [Waiter] = []
   /// The first of this session: what was sent with an older one says nothing about it.
   private var firstGeneration = 1
-  /// Fails every request until the next sync.
-  private(set) var barred: Failure?
-  /// Replaces the session as soon as nothing is under way.
-  private var next: Session?
-  private var missing = RefreshReason.absent
-  /// Granted in this sync, and not yet known to work (T3).
-  private(set) var isUnproven = false
-  /// An early refresh failed: the token serves to its end before the next try.
-  private var earlyFailed = false
-  private var isUnkept = false
   private var isStopping = false
 
-  init(_ settings: TokenSettings, _ session: Session) {
-    self.settings = settings
+  init(_ setup: Setup, _ session: Session, now: Moment) {
+    self.setup = setup
     self.session = session
-    takeToken()
+    takeToken(now)
   }
 
   // MARK: Requests
 
-  mutating func wanted(_ waiter: Waiter, now: Date) -> Action {
-    if settings.flow == .none { return .use(nil) }
-    if let failure { return .fail(failure) }
-    guard let token, !token.isExpired(now) else { return join(waiter) }
-    guard phase == .idle, settings.flow.refreshes, !earlyFailed, !isStopping,
-      token.isDue(now, early: settings.earlyRefresh)
-    else { return .use(token) }
-    phase = .refreshing(attempt: 1)
-    return .useAndRefresh(token, .expired)
+  mutating func wanted(_ waiter: Waiter, now: Moment) -> Action {
+    switch answer(now) {
+    case nil: return join(waiter)
+    case .failure(let failure): return .fail(failure)
+    case .success(let token):
+      guard let token, mayRefreshEarly(now), token.isDue(now, early: settings.earlyRefresh) else { return .use(token) }
+      phase = .busy(.waiting(1), Sequel())
+      return .useAndRefresh(token, .expired)
+    }
   }
 
   /// A 401 to the token of that generation (nil: to none). An older one than the current means: send again.
-  mutating func rejected(_ waiter: Waiter, _ generation: Int?, now: Date) -> Action {
+  mutating func rejected(_ waiter: Waiter, _ generation: Int?, now: Moment) -> Action {
     if let failure { return .fail(failure) }
+    if isLate(generation), settings.flow == .none || token != nil { return wanted(waiter, now: now) }
     guard settings.flow != .none else { return bar(.notRenewable(settings)) }
     guard let token else { return join(waiter) }
-    if isLate(generation) { return wanted(waiter, now: now) }
     guard settings.flow.refreshes else { return bar(.notRenewable(settings)) }
-    if isUnproven { return refusedAgain(generation) }
-    lose(token)
+    if sync.unproven == token.generation { return refusedAgain(generation) }
+    session.standing = .refused
     return join(waiter)
   }
 
-  func isLate(_ generation: Int?) -> Bool { settings.flow != .none && (generation ?? 0) < self.generation }
+  /// With `none` a token is one from before a reload.
+  func isLate(_ generation: Int?) -> Bool {
+    settings.flow == .none ? generation != nil : (generation ?? 0) < self.generation
+  }
 
   mutating func accepted(_ generation: Int) {
-    if token?.generation == generation { isUnproven = false }
+    if sync.unproven == generation { sync.unproven = nil }
   }
 
   /// A request was refused with a fresh token too: the sync is over, and the next one starts with a refresh (T3).
   mutating func refusedAgain(_ generation: Int?) -> Action {
     let failure = Failure.freshTokenRefused(settings)
-    barred = failure
+    sync.failure = failure
     guard settings.flow.refreshes, let token, token.generation == generation else {
-      return .release(releaseAll(.failure(failure)))
+      return release(.failure(failure), note: false)
     }
-    lose(token)
-    isUnkept = true
-    return settled(.failure(failure))
+    session.standing = .refused
+    return release(.failure(failure), note: true)
   }
 
   /// A status of `auth.logout_status`. One that answers a token from before this session says nothing about it.
   mutating func loggedOut(_ generation: Int?, _ ending: Session.Ending) -> Action {
     guard settings.flow.refreshes, session.ending == nil, (generation ?? 0) >= firstGeneration else { return .ignore }
-    return end(ending)
+    session.standing = .ended(ending)
+    let result = Result<Token?, Failure>.failure(.ended(ending, settings))
+    guard case .busy(.waiting, var sequel) = phase else { return release(result, note: true) }
+    sequel.hasNote = true
+    return finish(sequel, result)
   }
 
   mutating func waiterCancelled(_ waiter: Waiter) {
-    waiters.removeAll { $0 == waiter }
+    guard case .busy(let work, var sequel) = phase else { return }
+    sequel.waiters.removeAll { $0 == waiter }
+    phase = .busy(work, sequel)
   }
 
   // MARK: The token request
 
-  mutating func refreshed(_ answer: GrantAnswer, now: Date) -> Action {
-    guard case .refreshing = phase else { return .ignore }
-    if let next { return adopt(next, now: now) }
-    var granted = session
-    granted.isUnanswered = false
-    granted.access = answer.issued
-    granted.refreshToken = answer.refreshToken ?? session.refreshToken
-    phase = .storing(granted)
-    isUnkept = false
+  /// The wait for the attempt is over.
+  mutating func due() -> Action {
+    guard case .busy(.waiting(let number), let sequel) = phase else { return .ignore }
+    return send(number, sequel)
+  }
+
+  mutating func refreshed(_ answer: GrantAnswer) -> Action {
+    guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
+    let granted = attempt.session.granted(answer)
+    if !sequel.isSuperseded { sequel.hasNote = false }
+    phase = .busy(.storing(granted), sequel)
     return .store(granted)
   }
 
-  mutating func refreshFailed(_ fault: Fault, now: Date) -> Action {
-    guard case .refreshing(let attempt) = phase else { return .ignore }
-    if let next { return adopt(next, now: now) }
-    if let ending = session.ending {
-      phase = .idle
-      return settled(.failure(.ended(ending, settings)))
-    }
+  mutating func refreshFailed(_ fault: Fault, now: Moment) -> Action {
+    guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
+    if sequel.isSuperseded { return supersededFailed(fault, attempt.session, sequel, now) }
+    if let ending = session.ending { return finish(sequel, .failure(.ended(ending, settings))) }
     switch fault {
     case .passing(let failure, let delay, let answered):
-      if !answered, session.refreshToken != nil, !session.isUnanswered {
-        session.isUnanswered = true
-        isUnkept = true
-      }
-      if let delay, !isStopping {
-        phase = .coolingDown(attempt: attempt)
-        return .coolDown(delay)
-      }
-      phase = .idle
-      // Without waiters it was early, and the old token still serves.
-      if waiters.isEmpty { earlyFailed = true } else { barred = failure }
-      return settled(.failure(failure))
+      if !answered, session.noteUnanswered() { sequel.hasNote = true }
+      guard let delay, !isStopping else { return gaveUp(failure, sequel, now) }
+      phase = .busy(.waiting(attempt.number + 1), sequel)
+      return .coolDown(delay)
     case .refused where settings.flow == .oauth2ClientCredentials && session.refreshToken != nil:
       session.refreshToken = nil
-      return .send
+      guard isStopping else { return send(attempt.number, sequel) }
+      sequel.hasNote = true
+      return finish(sequel, .failure(.stopping))
+    case .refused where sync.mayRetry && !isStopping, .incomplete where sync.mayRetry && !isStopping:
+      sync.mayRetry = false
+      return send(1, sequel)
     case .refused(let ending), .incomplete(let ending):
-      phase = .idle
-      return end(ending)
+      session.standing = .ended(ending)
+      sequel.hasNote = true
+      return finish(sequel, .failure(.ended(ending, settings)))
     case .other(let failure):
-      phase = .idle
-      barred = failure
-      return settled(.failure(failure))
+      sync.failure = failure
+      return finish(sequel, .failure(failure))
     }
   }
 
   /// The process ends before the answer (T7). Returns what the next one should know.
   mutating func abandoned() -> Session? {
-    guard case .refreshing = phase, session.refreshToken != nil, !session.isUnanswered || isUnkept else { return nil }
-    session.isUnanswered = true
-    isUnkept = false
-    return session
-  }
-
-  mutating func due() -> Action {
-    guard case .coolingDown(let attempt) = phase else { return .ignore }
-    phase = .refreshing(attempt: attempt + 1)
-    return .send
+    guard case .busy(.sending(let attempt), var sequel) = phase else { return nil }
+    var left = sequel.isSuperseded ? attempt.session : session
+    let isNews = left.noteUnanswered()
+    if sequel.isSuperseded { return isNews ? left : nil }
+    guard isNews || sequel.hasNote else { return nil }
+    session = left
+    sequel.hasNote = false
+    phase = .busy(.sending(attempt), sequel)
+    return left
   }
 
   // MARK: The store
 
-  mutating func stored(now: Date) -> Action {
+  mutating func stored(now: Moment) -> Action {
     switch phase {
-    case .storing(var granted):
-      phase = .idle
-      if let next { return adopt(next, now: now) }
-      granted.ending = session.ending
+    case .busy(.storing(let granted), var sequel) where !sequel.isSuperseded:
+      let ending = session.ending
       session = granted
-      if let ending = session.ending { return settled(.failure(.ended(ending, settings))) }
-      takeToken()
-      isUnproven = true
-      return settled(.success(token))
-    case .keeping:
-      phase = .idle
-      if let next { return adopt(next, now: now) }
-      if isUnkept { return keep(Release(waiters: [], result: .success(token))) }
-      return waiters.isEmpty ? .ignore : start()
-    case .idle, .refreshing, .coolingDown, .unstored: return .ignore
+      if let ending {
+        session.standing = .ended(ending)
+        sequel.hasNote = true
+        return finish(sequel, .failure(.ended(ending, settings)))
+      }
+      takeToken(now)
+      sync.unproven = generation
+      return finish(sequel, .success(token))
+    case .busy(.storing, let sequel), .busy(.keeping, let sequel): return goOn(sequel, now)
+    case .idle, .busy(.waiting, _), .busy(.sending, _), .unstored: return .ignore
     }
   }
 
-  mutating func storeFailed(_ failure: Failure, now: Date) -> Action {
-    guard case .storing(let granted) = phase else { return stored(now: now) }
-    phase = .idle
-    if let next { return adopt(next, now: now) }
-    phase = .unstored(granted)
-    barred = failure
-    return .release(releaseAll(.failure(failure)))
+  mutating func storeFailed(_ failure: Failure, now: Moment) -> Action {
+    guard case .busy(.storing(let granted), let sequel) = phase else { return stored(now: now) }
+    phase = .unstored(granted, failure, isSuperseded: sequel.isSuperseded)
+    return .release(Release(waiters: sequel.waiters, result: .failure(self.failure ?? failure)))
   }
 
   // MARK: Syncs, configuration, shutdown
 
   mutating func syncBegan(_ waiter: Waiter) -> Action {
-    barred = nil
-    earlyFailed = false
-    isUnproven = false
-    if case .unstored(let granted) = phase {
-      waiters.append(waiter)
-      phase = .storing(granted)
+    sync = SyncFacts()
+    if case .unstored(let granted, _, let isSuperseded) = phase {
+      phase = .busy(.storing(granted), Sequel(waiters: [waiter], isSuperseded: isSuperseded))
       return .store(granted)
     }
     return failure.map { .fail($0) } ?? .ignore
   }
 
-  mutating func reconfigured(_ settings: TokenSettings) {
-    self.settings = settings
-  }
-
-  mutating func credentialChanged(_ next: Session, now: Date) -> Action {
+  /// From now on requests are served with `session`: the same as before, the one that something is under way for, or
+  /// another.
+  mutating func reconfigured(_ setup: Setup, _ session: Session, now: Moment) -> Action {
+    self.setup = setup
+    if session == self.session { return .ignore }
     switch phase {
-    case .refreshing, .storing, .keeping:
-      self.next = next
+    case .idle:
+      adopt(session, now)
       return .ignore
-    case .idle, .coolingDown, .unstored: return adopt(next, now: now)
+    case .busy(.waiting, let sequel): return replaceWaiting(sequel, session, now)
+    case .busy(let work, var sequel):
+      let goesOn = sequel.isSuperseded && work.session == session
+      sequel = Sequel(waiters: sequel.waiters, hasNote: goesOn, isSuperseded: !goesOn)
+      phase = .busy(work, sequel)
+      adopt(goesOn ? work.servable(session) : session, now)
+      return serveAtOnce(now)
+    case .unstored(let granted, let failure, _):
+      let goesOn = granted == session
+      phase = .unstored(granted, failure, isSuperseded: !goesOn)
+      adopt(goesOn ? Work.storing(granted).servable(session) : session, now)
+      return .ignore
     }
   }
 
   /// The ended session gets another try, with its refresh token.
   mutating func lifted() {
-    session.ending = nil
-    session.access = nil
-    token = nil
-    missing = .absent
+    if session.ending != nil { session.standing = .absent }
+  }
+
+  /// Somebody asks the sync that runs for one more try (T6): of a session that has ended, or that is about to.
+  mutating func retryAsked() {
+    if session.ending == nil { sync.mayRetry = true } else { lifted() }
   }
 
   /// No token request starts any more; what is under way goes on (T7).
   mutating func stopped() -> Action {
     isStopping = true
     switch phase {
-    case .coolingDown:
-      phase = .idle
-      return settled(.failure(.stopping))
-    case .unstored(let granted):
-      phase = .storing(granted)
+    case .busy(.waiting, let sequel): return finish(sequel, .failure(.stopping))
+    case .unstored(let granted, _, let isSuperseded):
+      phase = .busy(.storing(granted), Sequel(isSuperseded: isSuperseded))
       return .store(granted)
-    case .idle, .refreshing, .storing, .keeping: return .ignore
+    case .idle, .busy: return .ignore
     }
   }
 }
 
+// MARK: Steps
+
 extension TokenMachine {
-  /// What every request fails with now.
-  var failure: Failure? {
-    if let ending = session.ending { return .ended(ending, settings) }
-    return barred
-  }
-
-  /// T4: the current token is in memory only.
-  var isUnstored: Bool {
-    if case .unstored = phase { true } else { false }
-  }
-
-  var isCoolingDown: Bool {
-    if case .coolingDown = phase { true } else { false }
-  }
-
-  func state(_ now: Date) -> TokenStatus.State {
-    if settings.flow == .none { return .none }
-    if session.ending != nil { return .unauthorized }
-    switch phase {
-    case .refreshing, .coolingDown, .storing: return .refreshing
-    case .idle, .unstored, .keeping: break
+  /// What a request gets without a wait; nil: it takes a refresh.
+  private func answer(_ now: Moment) -> Result<Token?, Failure>? {
+    if settings.flow == .none { return .success(nil) }
+    if let failure { return .failure(failure) }
+    if let token, !token.isExpired(now) { return .success(token) }
+    guard settings.flow.refreshes else {
+      return .failure(token?.expiresAt.map { .outlived($0, settings) } ?? .notRenewable(settings))
     }
-    guard let token else { return .none }
-    return token.isExpired(now) ? .expired : .valid
+    return isStopping && phase == .idle ? .failure(.stopping) : nil
+  }
+
+  private func mayRefreshEarly(_ now: Moment) -> Bool {
+    phase == .idle && settings.flow.refreshes && !isStopping && (sync.earlyRefreshAfter ?? now.uptime) <= now.uptime
   }
 
   private mutating func join(_ waiter: Waiter) -> Action {
-    guard settings.flow.refreshes else {
-      return bar(token?.expiresAt.map { .outlived($0, settings) } ?? .notRenewable(settings))
+    guard case .busy(let work, var sequel) = phase else {
+      return isStopping ? .fail(.stopping) : start([waiter])
     }
-    if phase == .idle, isStopping { return .fail(.stopping) }
-    waiters.append(waiter)
-    return phase == .idle ? start() : .wait
+    sequel.waiters.append(waiter)
+    phase = .busy(work, sequel)
+    return .wait
   }
 
-  private mutating func start() -> Action {
-    if isStopping { return .release(releaseAll(.failure(.stopping))) }
-    phase = .refreshing(attempt: 1)
-    return .refresh(token == nil ? missing : .expired)
+  private mutating func start(_ waiters: [Waiter]) -> Action {
+    phase = .busy(.waiting(1), Sequel(waiters: waiters))
+    return .refresh(token != nil ? .expired : session.standing == .refused ? .refused : .absent)
+  }
+
+  private mutating func send(_ number: Int, _ sequel: Sequel) -> Action {
+    let attempt = Attempt(number: number, setup: setup, session: session)
+    phase = .busy(.sending(attempt), sequel)
+    return .send(attempt)
+  }
+
+  /// Without waiters it was early, and the old token still serves: the next try comes after the longest pause.
+  private mutating func gaveUp(_ failure: Failure, _ sequel: Sequel, _ now: Moment) -> Action {
+    if sequel.waiters.isEmpty {
+      sync.earlyRefreshAfter = now.uptime + max(settings.retry.max, failure.retryAfter ?? .zero)
+    } else {
+      sync.failure = failure
+    }
+    return finish(sequel, .failure(failure))
+  }
+
+  private mutating func supersededFailed(
+    _ fault: Fault, _ session: Session, _ sequel: Sequel, _ now: Moment
+  ) -> Action {
+    var session = session
+    guard case .passing(_, _, answered: false) = fault, session.noteUnanswered() else { return goOn(sequel, now) }
+    phase = .busy(.keeping(session), sequel)
+    return .keep(session, .none)
+  }
+
+  private mutating func replaceWaiting(_ sequel: Sequel, _ session: Session, _ now: Moment) -> Action {
+    let old = self.session
+    adopt(session, now)
+    guard sequel.hasNote else { return serve(sequel.waiters, now) }
+    phase = .busy(.keeping(old), Sequel(waiters: sequel.waiters, isSuperseded: true))
+    if case .release(let release) = serveAtOnce(now) { return .keep(old, release) }
+    return .keep(old, .none)
   }
 
   private mutating func bar(_ failure: Failure) -> Action {
-    barred = failure
+    sync.failure = failure
     return .fail(failure)
   }
 
-  private mutating func end(_ ending: Session.Ending) -> Action {
-    session.ending = ending
-    session.access = nil
-    token = nil
-    isUnkept = true
-    if isCoolingDown { phase = .idle }
-    return settled(.failure(.ended(ending, settings)))
+  /// The work is done; the session is as the waiters are told.
+  private mutating func finish(_ sequel: Sequel, _ result: Result<Token?, Failure>) -> Action {
+    let release = Release(waiters: sequel.waiters, result: result)
+    phase = sequel.hasNote ? .busy(.keeping(session), Sequel()) : .idle
+    return sequel.hasNote ? .keep(session, release) : .release(release)
   }
 
-  private mutating func lose(_ token: Token) {
-    self.token = nil
-    session.access = nil
-    missing = .refused
+  /// The work is done, and the waiters are none the wiser.
+  private mutating func goOn(_ sequel: Sequel, _ now: Moment) -> Action {
+    guard sequel.hasNote else { return serve(sequel.waiters, now) }
+    phase = .busy(.keeping(session), Sequel(waiters: sequel.waiters))
+    return .keep(session, .none)
   }
 
-  private mutating func takeToken() {
-    generation += 1
-    token = session.access.map { Token($0, generation: generation) }
-  }
-
-  /// Releases the waiters; writes what is worth it once nothing is under way.
-  private mutating func settled(_ result: Result<Token?, Failure>) -> Action {
-    let release = releaseAll(result)
-    return isUnkept && phase == .idle ? keep(release) : .release(release)
-  }
-
-  private mutating func keep(_ release: Release) -> Action {
-    isUnkept = false
-    phase = .keeping
-    return .keep(session, release)
-  }
-
-  private mutating func releaseAll(_ result: Result<Token?, Failure>) -> Release {
-    defer { waiters = [] }
-    return Release(waiters: waiters, result: result)
-  }
-
-  private mutating func adopt(_ session: Session, now: Date) -> Action {
-    self.session = session
-    next = nil
+  private mutating func serve(_ waiters: [Waiter], _ now: Moment) -> Action {
     phase = .idle
-    barred = nil
-    missing = .absent
-    isUnproven = false
-    earlyFailed = false
-    isUnkept = false
-    takeToken()
+    if waiters.isEmpty { return .ignore }
+    return answer(now).map { .release(Release(waiters: waiters, result: $0)) } ?? start(waiters)
+  }
+
+  /// Those who wait for work that is under way, as far as they need not.
+  private mutating func serveAtOnce(_ now: Moment) -> Action {
+    answer(now).map { release($0, note: false) } ?? .ignore
+  }
+
+  /// Lets the waiters go; what is under way goes on.
+  private mutating func release(_ result: Result<Token?, Failure>, note: Bool) -> Action {
+    switch phase {
+    case .idle: return finish(Sequel(hasNote: note), result)
+    case .busy(let work, let sequel):
+      phase = .busy(work, Sequel(hasNote: note || sequel.hasNote, isSuperseded: sequel.isSuperseded))
+      return .release(Release(waiters: sequel.waiters, result: result))
+    // What is written in the end says it too.
+    case .unstored: return .release(Release(waiters: [], result: result))
+    }
+  }
+
+  private mutating func adopt(_ session: Session, _ now: Moment) {
+    self.session = session
+    sync = SyncFacts()
+    takeToken(now)
     firstGeneration = generation
-    guard !waiters.isEmpty else { return .ignore }
-    if settings.flow == .none { return .release(releaseAll(.success(nil))) }
-    if let token, !token.isExpired(now) { return .release(releaseAll(.success(token))) }
-    return settings.flow.refreshes ? start() : .release(releaseAll(.failure(.notRenewable(settings))))
+  }
+
+  private mutating func takeToken(_ now: Moment) {
+    generation += 1
+    if case .token(var issued) = session.standing {
+      issued.start(now)
+      session.standing = .token(issued)
+    }
   }
 }

@@ -21,6 +21,17 @@ struct TokenStore: Sendable {
   /// In the same folder, since rename(2) is atomic only within a file system.
   var temporaryPath: String { path + ".new" }
 
+  /// Far above what a few tokens take.
+  private static let mostBytes = 1 << 20
+  static let mostText = "1 MiB"
+  /// What a session may be noted to have become later.
+  private static let noteRoom = 4096
+
+  /// Whether the store can give it back, also with what is noted of it later.
+  static func fits(_ session: Session) -> Bool {
+    (try? encoded(session)).map { $0.count <= mostBytes - noteRoom } ?? false
+  }
+
   // MARK: Reading
 
   /// nil: none yet. Makes the folder. Throws `Failure` 73 for a store that is damaged, newer or out of reach, and
@@ -56,33 +67,39 @@ struct TokenStore: Sendable {
     guard file >= 0 else { throw broken("open the token store", path) }
     defer { close(file) }
     var bytes = Data()
-    // Far above what a few tokens take.
-    let limit = 1 << 20
     var chunk = [UInt8](repeating: 0, count: 16384)
-    while bytes.count <= limit {
+    while bytes.count <= Self.mostBytes {
       let count = Glibc.read(file, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw broken("read the token store", path) }
       if count == 0 { return bytes }
       bytes.append(contentsOf: chunk[..<count])
     }
-    throw damaged("it is larger than \(limit) bytes")
+    throw damaged("it is larger than \(Self.mostText)")
   }
 
   // MARK: Writing
 
-  /// Returns when the session would survive a power cut. Throws `Failure` 73.
-  func save(_ session: Session) async throws {
+  /// Returns when the session would survive a power cut. Sessions are written in the order of the calls, as long as
+  /// those come from one actor. Throws `Failure` 73.
+  func save(_ session: Session, isolation: isolated (any Actor)? = #isolation) async throws {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Result { try write(session) }) }
     }
   }
 
-  private func write(_ session: Session) throws {
-    try makeFolder()
+  private static func encoded(_ session: Session) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-    let bytes = try encoder.encode(StoredSession(session))
+    return try encoder.encode(StoredSession(session))
+  }
+
+  private func write(_ session: Session) throws {
+    let bytes = try Self.encoded(session)
+    guard bytes.count <= Self.mostBytes else {
+      throw Failure.store("write the token store", path, cause: "it would be larger than \(Self.mostText)")
+    }
+    try makeFolder()
     do {
       try writeTemporary(bytes)
       guard rename(temporaryPath, path) == 0 else { throw broken("replace the token store", path) }

@@ -83,7 +83,7 @@ package struct Daemon: Sendable {
     self.reread = reread
     let schedule = LiveSchedule(Schedule(.init(instance.live.configuration)))
     self.schedule = schedule
-    loop = SyncLoop(clock: instance.clock) { wish, loop in
+    loop = SyncLoop(clock: instance.clock, retrySession: instance.retrySession) { wish, loop in
       instance.syncer(wish, begun: { await loop.begun($0) }) { report in
         let next = schedule.next(after: report.outcome, at: instance.clock.now(), hold: instance.heldUntil)
         await loop.ended(report, next: next)
@@ -116,6 +116,11 @@ package struct Daemon: Sendable {
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
       group.addTask { await self.reload(on: hangups) }
+      group.addTask {
+        // P13: not at the end of the sync, which may take its time.
+        try? await gracefulShutdown()
+        await instance.stopTokenRequests()
+      }
       group.addTask {
         await self.instance.checkCache()
         await self.instance.shortenLog()

@@ -126,6 +126,12 @@ struct Instance: Sendable {
   /// T7: how long a shutdown waits for a refresh that was sent; P13 leaves 5 s for all.
   static let longestDrain = Duration.seconds(4)
 
+  /// A request to retry the session joins the sync that runs.
+  @Sendable func retrySession() async { await keeper.retrySession() }
+
+  /// No token request begins any more (P13); what is under way goes on.
+  func stopTokenRequests() async { await keeper.stop() }
+
   /// Starts no further token request, and waits for the one under way.
   /// - Parameter limit: for the answer to a token request that was sent (T7); nil: the request's own.
   func drain(waitingForToken limit: Duration? = nil) async {

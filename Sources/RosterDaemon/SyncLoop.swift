@@ -22,6 +22,7 @@ actor SyncLoop {
   }
 
   private let make: @Sendable (SyncWish, SyncLoop) -> Syncer
+  private let retrySession: @Sendable () async -> Void
   private let clock: WallClock
   /// The first starts at once.
   private var due: Date
@@ -31,8 +32,13 @@ actor SyncLoop {
   private var nap: Task<Void, any Error>?
   private var isStopping = false
 
-  init(clock: WallClock, make: @escaping @Sendable (SyncWish, SyncLoop) -> Syncer) {
+  /// - Parameter retrySession: gives the session one more try in the sync that runs (T6).
+  init(
+    clock: WallClock, retrySession: @escaping @Sendable () async -> Void = {},
+    make: @escaping @Sendable (SyncWish, SyncLoop) -> Syncer
+  ) {
     self.make = make
+    self.retrySession = retrySession
     self.clock = clock
     due = clock.now()
   }
@@ -54,6 +60,7 @@ actor SyncLoop {
 
   /// Starts a sync, or joins the one that runs; returns when its row is written.
   func ask(_ asked: SyncWish) async throws -> (id: Int64, joined: Bool) {
+    if asked.retrySession, current != nil { await retrySession() }
     if isStopping { throw stopping }
     if let current {
       current.syncer.joined(allowRemoval: asked.allowRemoval, retrySession: asked.retrySession)

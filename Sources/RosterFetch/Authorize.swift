@@ -19,7 +19,7 @@ extension Interceptor {
           throw await keeper.endSession(status: response.status, generation: token?.generation)
         }
         guard response.status == 401 else {
-          if let token { await keeper.accepted(token.generation) }
+          if let token, response.showsThatTokenWorks { await keeper.accepted(token.generation) }
           return response
         }
         if isFresh { throw await keeper.refusedAgain(token?.generation) }
@@ -30,6 +30,11 @@ extension Interceptor {
       }
     }
   }
+}
+
+extension Response {
+  /// T3: any other may come from what stands before the one that looks at tokens.
+  fileprivate var showsThatTokenWorks: Bool { status < 400 || status == 404 }
 }
 
 /// The keeper has tried as often as `retry` says (T5): no request's own retry begins that anew.

@@ -14,7 +14,17 @@ func failure(_ error: any Error, of request: Request, received: Int = 0) -> any 
   }
   var failure = TransportCause(error).failure(of: request)
   failure.received = received
+  failure.isUnsent = isBeforeSending(error)
   return failure
+}
+
+/// Whether it ended the making of a connection: a TLS handshake comes before the request (T5).
+private func isBeforeSending(_ error: any Error) -> Bool {
+  switch error {
+  case is NIOConnectionError, is TLSBrokenOff: true
+  case let error as HTTPClientError: error == .connectTimeout || error == .tlsHandshakeTimeout
+  default: false
+  }
 }
 
 private enum TransportCause {

@@ -6,17 +6,26 @@ package struct WallClock: Sendable {
   package var now: @Sendable () -> Date
   /// Throws CancellationError.
   package var sleep: @Sendable (Duration) async throws -> Void
+  /// For durations: grows evenly, also while the machine is suspended, whatever the clock is set to. Its zero means
+  /// nothing.
+  package var uptime: @Sendable () -> Duration
 
-  /// A clock that is driven by these two.
+  /// A clock that is driven by these; without `uptime`, one that nobody sets.
   package init(
-    now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void
+    now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void,
+    uptime: (@Sendable () -> Duration)? = nil
   ) {
     self.now = now
     self.sleep = sleep
+    self.uptime = uptime ?? { .seconds(now().timeIntervalSince1970) }
   }
 
   /// The real one.
-  package static let system = WallClock(now: { Date() }, sleep: { try await Task.sleep(for: $0) })
+  package static let system: WallClock = {
+    let start = ContinuousClock.now
+    return WallClock(
+      now: { Date() }, sleep: { try await Task.sleep(for: $0) }, uptime: { start.duration(to: .now) })
+  }()
 }
 
 extension Date {

@@ -195,6 +195,31 @@ import Testing
     }
   }
 
+  @Test(
+    "T4, T7: SIGHUP that takes the flow away while a token request is out loses no session; nor one that brings it back",
+    arguments: [false, true])
+  func flowOffAndOn(beforeTheAnswer: Bool) async throws {
+    let on = "[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n"
+    try await withSite(.pages(2, tokens: .init(flow: .oauth2Refresh, uses: [1]))) { site in
+      site.upstream.hold(.anyToken)
+      try await site.withFile(on) { daemon, notify in
+        try await site.upstream.waitFor { $0.tokenRequests.count == 1 }
+        try await site.reload("", daemon, notify)
+        // Upstream asks for a token, and there is none: that is the end of the sync that ran, or of the next one.
+        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
+        if beforeTheAnswer { try await site.reload(on, daemon, notify) }
+        site.upstream.release()
+        if !beforeTheAnswer {
+          try await site.upstream.waitFor { $0.tokensGranted == 1 }
+          try await site.reload(on, daemon, notify)
+        }
+        let after = try await site.rosterctl("sync", "--wait")
+        #expect(after.exit == 0, "\(after.error)")
+      }
+      #expect(site.upstream.counts.tokenRequests.count == 1 && site.upstream.counts.reuses == 0)
+    }
+  }
+
   @Test("T6, T10: SIGHUP looks at the credential files: an ended session goes on with new ones")
   func newCredentials() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .oauth2Refresh))) { site in

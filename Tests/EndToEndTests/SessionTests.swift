@@ -37,6 +37,23 @@ import Testing
     }
   }
 
+  @Test("T6: a retry that is asked for while a sync runs holds in that sync")
+  func joinedRetry() async throws {
+    try await withSite(Self.refusedOnce) { site in
+      site.upstream.hold(.anyToken)
+      try await site.withDaemon { _, _ in
+        try await site.upstream.waitFor { $0.tokenRequests.count == 1 }
+        let joined = try await site.rosterctl("sync", "--retry-session")
+        #expect(joined.exit == 0, "\(joined.error)")
+        site.upstream.release()
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        let last = try await site.status().sync.last
+        #expect(last?.id == 1 && last?.outcome == .published && last?.refreshes == 1)
+      }
+      #expect(site.upstream.counts.tokenRequests.count == 2)
+    }
+  }
+
   @Test("T6: a retry that is refused ends the session again, after one request")
   func retriedInVain() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
@@ -120,6 +137,28 @@ import Testing
             String($0.prefix(24))
           })
       #expect(try await site.sync().refreshes == 0)
+    }
+  }
+
+  @Test("P13: after SIGTERM no new grant follows a refused refresh token; the next start begins with it")
+  func noGrantAfterStop() async throws {
+    var tokens = Scenario.Tokens(flow: .oauth2ClientCredentials)
+    tokens.grantRefreshToken = true
+    try await withSite(.pages(2, tokens: tokens)) { site in
+      try await site.withDaemon { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        site.upstream.endSession()
+        site.upstream.hold(.anyToken)
+        _ = try await site.rosterctl("sync")
+        try await site.upstream.waitFor { $0.tokenRequests.count == 2 }
+        daemon.signal(SIGTERM)
+        _ = await notify.first { $0.contains("STOPPING=1") }
+        site.upstream.release()
+        #expect(try await daemon.end().exit == 0)
+      }
+      #expect(Asked(site).tokens == 2)
+      #expect(try await site.sync().refreshes == 1)
+      #expect(Asked(site).tokens == 3)
     }
   }
 

@@ -7,7 +7,7 @@ struct SecretTests {
   func redacted() {
     let secret = Secret("hunter2")
     let credentials = Credentials(refreshToken: secret, clientSecret: secret)
-    let token = Token(IssuedToken(access: secret, obtainedAt: nil, expiresAt: nil), generation: 1)
+    let token = Token(generation: 1, issued: IssuedToken(access: secret))
     var dumped = ""
     dump((secret, credentials, token), to: &dumped)
     let texts = [

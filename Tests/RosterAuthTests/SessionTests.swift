@@ -13,11 +13,11 @@ struct SessionTests {
     settings: TokenSettings? = nil, ended: Bool = false, _ edit: (inout Credentials) -> Void = { _ in }
   ) throws -> Session.Change {
     var session = Session(self.settings, files)
-    session.access = IssuedToken(access: Secret("a1"))
+    session.standing = .token(IssuedToken(access: Secret("a1")))
     session.refreshToken = Secret("r1")
     if ended {
-      session.ending = Session.Ending(
-        at: Date(timeIntervalSince1970: 0), cause: "c", file: "f", tried: Session.tried(self.settings, files))
+      session.standing = .ended(
+        .init(at: Date(timeIntervalSince1970: 0), cause: "c", file: "f", tried: Session.tried(self.settings, files)))
     }
     var now = files
     edit(&now)

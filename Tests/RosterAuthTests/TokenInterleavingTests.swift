@@ -4,7 +4,8 @@ import Testing
 
 @testable import RosterAuth
 
-/// Four requests against an upstream that kills tokens, in every order in which their steps can fall.
+/// A few requests against an upstream that kills tokens, with reloads and a stop, in every order in which all these can
+/// fall.
 struct TokenInterleavingTests {
   /// One request as Authorize runs it: sent again at most once with the current and once with a fresh token (T3).
   private enum Stage: Equatable {
@@ -21,16 +22,36 @@ struct TokenInterleavingTests {
     var usedFresh = false
   }
 
+  /// What happens to the daemon meanwhile.
+  private enum Happening: String {
+    /// SIGHUP with `auth.flow` "none", and with the flow that was.
+    case off, on
+    /// SIGHUP with other credentials.
+    case credentials
+    case stop
+  }
+
   private struct Scene: Equatable {
     var world: TokenWorld
     var processes: [Process]
     /// The one access token that upstream takes now; nil: none.
     var accepted: Secret?
     var killsLeft: Int
+    /// In this order.
+    var happenings: [Happening] = []
 
     /// Every scene that one more step can lead to.
     func next() -> [Scene] {
       var scenes = processes.indices.compactMap { step($0) }
+      if world.isWaiting { scenes.append(changed { $0.world.due() }) }
+      if let next = happenings.first {
+        scenes.append(
+          changed {
+            $0.happenings.removeFirst()
+            $0.happen(next)
+            $0.resume()
+          })
+      }
       if world.isSending {
         scenes.append(
           changed {
@@ -53,6 +74,18 @@ struct TokenInterleavingTests {
           })
       }
       return scenes
+    }
+
+    private mutating func happen(_ happening: Happening) {
+      var files = world.files
+      switch happening {
+      case .off: world.reload(.none, files)
+      case .on: world.reload(.oauth2Refresh, files)
+      case .credentials:
+        files.refreshToken = Secret("f")
+        world.reload(.oauth2Refresh, files)
+      case .stop: world.stop()
+      }
     }
 
     private func changed(_ change: (inout Scene) -> Void) -> Scene {
@@ -89,7 +122,10 @@ struct TokenInterleavingTests {
       switch answer.outcome {
       case .waits: processes[index].stage = .waiting(answer.waiter)
       case .token(let token?): processes[index].stage = .sent(token)
-      case .token(nil): Issue.record("a request goes without a token")
+      case .token(nil):
+        if world.machine.settings.flow != .none { Issue.record("a request goes without a token") }
+        // Upstream asks for one: what follows is Authorize's.
+        processes[index].stage = .failed(.notRenewable(world.machine.settings))
       case .failed(let failure): processes[index].stage = .failed(failure)
       }
       resume()
@@ -104,11 +140,13 @@ struct TokenInterleavingTests {
   }
 
   /// Every end that can be reached. Scenes that differ in the names of the requests only are one.
-  private func ends(kills: Int, access: String? = "a0") -> [Scene] {
+  private func ends(
+    kills: Int, access: String? = "a0", requests: Int = 4, _ happenings: [Happening] = []
+  ) -> [Scene] {
     var open = [
       Scene(
-        world: TokenWorld(access: access), processes: Array(repeating: Process(), count: 4), accepted: nil,
-        killsLeft: kills)
+        world: TokenWorld(access: access), processes: Array(repeating: Process(), count: requests), accepted: nil,
+        killsLeft: kills, happenings: happenings)
     ]
     var seen: Set<String> = []
     var ends: [Scene] = []
@@ -133,12 +171,21 @@ struct TokenInterleavingTests {
         }
       return "\(stage)\(process.usedCurrent)\(process.usedFresh)"
     }
-    let machine = scene.world.machine
+    let world = scene.world
+    let machine = world.machine
     return """
-      \(processes.sorted()) \(scene.accepted?.reveal() ?? "-") \(scene.killsLeft) \(scene.world.sent) \
-      \(scene.world.isSending) \(scene.world.writing != nil) \(machine.token?.generation ?? 0) \(machine.generation) \
-      \(machine.barred != nil) \(machine.isUnproven)
+      \(processes.sorted()) \(scene.accepted?.reveal() ?? "-") \(scene.killsLeft) \(scene.happenings) \
+      \(world.sent) \(world.isWaiting) \(world.isSending) \(world.writing?.refreshToken?.reveal() ?? "-") \
+      \(world.disk?.refreshToken?.reveal() ?? "-") \(machine.generation) \(machine.sync) \(phase(machine)) \
+      \(machine.session.binding.flow) \(machine.session.refreshToken?.reveal() ?? "-") \
+      \(machine.session.access?.access.reveal() ?? "-")
       """
+  }
+
+  /// Without the names of the requests.
+  private func phase(_ machine: TokenMachine) -> String {
+    guard case .busy(_, let sequel) = machine.phase else { return "" }
+    return "\(sequel.hasNote) \(sequel.isSuperseded) \(sequel.waiters.count)"
   }
 
   @Test("T1: however four requests meet one dead token, one refresh is sent and all of them succeed")
@@ -174,5 +221,51 @@ struct TokenInterleavingTests {
       }
     }
     #expect(refreshes == [1, 2])
+  }
+
+  /// TokenWorld asserts at each step what must hold; in the end the store has the last refresh token that was granted.
+  private func expectSound(_ ends: [Scene]) {
+    #expect(!ends.isEmpty)
+    for end in ends {
+      for process in end.processes {
+        switch process.stage {
+        case .done, .failed: break
+        case .fresh, .waiting, .sent: Issue.record("a request is left behind")
+        }
+      }
+      #expect(!end.world.isBusy)
+      let left = end.world.disk?.refreshToken
+      // A session of other credentials may have been noted since.
+      let isOther = end.world.machine.session.refreshToken == Secret("f") && left == Secret("f")
+      #expect(end.world.sent == 0 || left == Secret("r\(end.world.sent)") || isOther)
+    }
+  }
+
+  @Test("T4, T7: a reload that takes the flow away, at whatever moment, loses no refresh token", arguments: [0, 1])
+  func flowOff(kills: Int) {
+    expectSound(ends(kills: kills, requests: 2, [.off]))
+  }
+
+  @Test("T4, T7: nor does one that brings it back, before or after the answer", arguments: ["a0", nil])
+  func flowOffAndOn(access: String?) {
+    let ends = ends(kills: 0, access: access, requests: 2, [.off, .on])
+    expectSound(ends)
+    for end in ends { #expect(end.world.machine.session.refreshToken == end.world.disk?.refreshToken ?? Secret("r0")) }
+    expectSound(self.ends(kills: 1, access: access, requests: 2, [.off, .on, .off, .on]))
+  }
+
+  @Test(
+    "T10: other credentials, at whatever moment, get one token request of their own at most", arguments: ["a0", nil])
+  func otherCredentials(access: String?) {
+    let ends = ends(kills: 0, access: access, requests: 2, [.credentials])
+    expectSound(ends)
+    for end in ends { #expect(end.world.sent <= 2) }
+  }
+
+  @Test("P13: no token request begins after a stop, whatever it meets")
+  func stop() {
+    expectSound(ends(kills: 1, requests: 3, [.stop]))
+    expectSound(ends(kills: 0, requests: 2, [.off, .on, .stop]))
+    expectSound(ends(kills: 0, requests: 2, [.credentials, .stop]))
   }
 }

@@ -91,6 +91,21 @@ struct TokenKeeperFailureTests {
     #expect(plain != nil && plain?.cause.contains(Failure.mayHaveRotated) == false)
   }
 
+  @Test("T5: an attempt that had no connection cannot have rotated anything", arguments: [false, true])
+  func neverSent(unsent: Bool) async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    var refused = Failure(.unreachable, step: "send", subject: "t", cause: "refused", reason: .connection)
+    refused.isUnsent = unsent
+    bench.endpoint.answer(.failure(refused))
+    bench.endpoint.answer(400)
+    let request = bench.requests(1)[0]
+    await bench.clock.sleepers(1)
+    bench.clock.advance(by: .seconds(1))
+    let after = await failure { try await request.value }
+    #expect(after?.cause.contains(Failure.mayHaveRotated) == !unsent)
+  }
+
   @Test("T5: a refusal says so too where it was an earlier process whose attempt brought no answer")
   func rotatedUnseenBefore() async throws {
     let bench = try Bench { $0.retry.maxRetries = 0 }
@@ -172,6 +187,33 @@ struct TokenKeeperFailureTests {
     #expect(bench.status?.state == .valid && bench.status?.lastError == nil)
   }
 
+  @Test("T6: a request to retry that joins a sync gives an ended session one more try in it")
+  func joinedRetry() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    _ = await refuse(bench)
+    await bench.keeper.retrySession()
+    #expect(bench.status?.state != .unauthorized)
+    bench.endpoint.grant("a1")
+    let token = try await bench.keeper.current()
+    #expect(token?.access == Secret("a1"))
+    #expect(bench.endpoint.requests.all.count == 2)
+  }
+
+  @Test("T6: and one that is about to end, while its requests wait")
+  func joinedRetryWhileRefreshing() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    await bench.keeper.retrySession()
+    bench.endpoint.answer(400)
+    bench.endpoint.grant("a1")
+    let token = try await request.value
+    #expect(token?.access == Secret("a1"))
+    #expect(bench.endpoint.requests.all.count == 2)
+  }
+
   @Test("T6: scope and token_url lift an ended session at SIGHUP, early_refresh does not")
   func liftedByReload() async throws {
     let bench = try Bench()
@@ -238,6 +280,24 @@ struct TokenKeeperFailureTests {
         "grant_type=client_credentials", "grant_type=refresh_token&refresh_token=r1", "grant_type=client_credentials",
       ])
     #expect(bench.stored?.refreshToken == nil)
+  }
+
+  @Test("P13: once it is stopped a refused refresh token is followed by no new grant")
+  func noGrantAfterStop() async throws {
+    let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
+    let bench = try Bench(.oauth2ClientCredentials, client)
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1")
+    let first = try #require(try await bench.keeper.current())
+    await bench.keeper.accepted(first.generation)
+    let request = bench.reject(first.generation, times: 1)[0]
+    await bench.endpoint.arrived(2)
+    await bench.keeper.stop()
+    bench.endpoint.answer(400)
+    let stopped = await failure { try await request.value }
+    #expect(stopped?.exit == .cancelled)
+    #expect(await bench.keeper.drain())
+    #expect(bench.endpoint.requests.all.count == 2 && bench.stored?.refreshToken == nil)
   }
 
   @Test("T5: where no refresh token was sent, none can have been rotated")

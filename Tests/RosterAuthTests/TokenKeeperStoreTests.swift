@@ -298,4 +298,77 @@ struct TokenKeeperStoreTests {
       #expect(!text.contains("s3cret"))
     }
   }
+
+  /// With a token request out, the flow "none" taken on.
+  private func switchedOff() async throws -> (Bench, Task<Token?, any Error>) {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    var none = bench.settings
+    none.flow = .none
+    try await bench.keeper.reload(none)
+    return (bench, request)
+  }
+
+  @Test(
+    "T4, T7: a reload to the flow none while a token request is out loses no refresh token", arguments: [false, true])
+  func flowOff(restarts: Bool) async throws {
+    let (bench, request) = try await switchedOff()
+    let none = try await request.value
+    #expect(none == nil)
+    bench.endpoint.grant("a1", refresh: "r1")
+    await bench.events.wait(for: .tokenRefreshed)
+    #expect(bench.stored?.refreshToken == "r1")
+    let next = restarts ? try Bench(folder: bench.folder) : bench
+    try await next.keeper.reload(bench.settings)
+    let token = try await next.keeper.current()
+    #expect(token?.access == Secret("a1"))
+    #expect(bench.endpoint.requests.all.count == 1)
+  }
+
+  @Test("T4, T7: off and on again before the answer: it is the one that serves")
+  func flowOffAndOn() async throws {
+    let (bench, _) = try await switchedOff()
+    try await bench.keeper.reload(bench.settings)
+    let request = bench.requests(1)[0]
+    await bench.events.wait(for: .tokenJoined)
+    bench.endpoint.grant("a1", refresh: "r1")
+    let token = try await request.value
+    #expect(token?.access == Secret("a1"))
+    #expect(bench.stored?.refreshToken == "r1" && bench.endpoint.requests.all.count == 1)
+  }
+
+  @Test("T7: an answer that comes as a drain gives up is not overwritten by the note that it did not")
+  func answerAtTheEndOfADrain() async throws {
+    for _ in 0..<100 {
+      let bench = try Bench()
+      try await bench.keeper.syncBegins()
+      let request = bench.requests(1)[0]
+      await bench.endpoint.arrived(1)
+      let keeper = bench.keeper
+      let drained = Task { await keeper.drain() }
+      drained.cancel()
+      bench.endpoint.grant("a1", refresh: "r1")
+      _ = await drained.value
+      _ = try? await request.value
+      #expect(bench.stored?.refreshToken == "r1" && bench.stored?.unanswered == nil)
+    }
+  }
+
+  @Test("T6: a token too large for the store is incomplete, and the store can be read back", arguments: [false, true])
+  func tooLarge(isRefreshToken: Bool) async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let large = String(repeating: "x", count: 1 << 20)
+    bench.endpoint.grant(isRefreshToken ? "a1" : large, refresh: isRefreshToken ? large : nil)
+    let ended = await failure { try await bench.keeper.current() }
+    #expect(ended?.exit == .refused && ended?.cause.contains("1 MiB") == true)
+    #expect(bench.events.all.last { $0.name == .tokenFailed }?.reason == "incomplete")
+    #expect(bench.status?.state == .unauthorized)
+    #expect(await bench.keeper.drain())
+    let restarted = try Bench(folder: bench.folder)
+    let still = await failure { try await restarted.keeper.syncBegins() }
+    #expect(still == ended)
+  }
 }

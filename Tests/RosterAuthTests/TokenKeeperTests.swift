@@ -115,6 +115,16 @@ struct TokenKeeperTests {
     #expect(new?.access == Secret("a2"))
   }
 
+  @Test("T2: a clock that is set back keeps no expired token in use")
+  func setBack() async throws {
+    let bench = try await settled(life: 100)
+    bench.clock.set(by: -3600)
+    bench.clock.advance(by: .seconds(100))
+    bench.endpoint.grant("a2")
+    let token = try await bench.keeper.current()
+    #expect(token?.access == Secret("a2"))
+  }
+
   @Test("T3: a fresh token that is refused fails the sync with 77, and no refresh follows from it")
   func refusedFresh() async throws {
     let bench = try await settled()

@@ -7,34 +7,43 @@ import Testing
 /// Every state × every event: what the machine asks for, and where it goes.
 struct TokenMachineTests {
   enum State: String, CaseIterable {
-    case empty, valid, due, expired, refreshing, refreshingEarly, coolingDown, storing, keeping, unstored, barred, ended
+    case empty, valid, due, expired, waiting, refreshing, refreshingEarly, coolingDown, storing, keeping, unstored,
+      barred, ended, superseded
   }
 
   enum Input: String, CaseIterable {
     case wanted, rejectedCurrent, rejectedLate, refusedAgain, loggedOut, refreshed, passingAgain, passingLast, refused,
-      incomplete, other, due, stored, storeFailed, syncBegan, credentialChanged, stopped
+      incomplete, other, due, stored, storeFailed, syncBegan, credentialChanged, reconfigured,
+      switchedOff, stopped
   }
 
-  private static let now = Date(timeIntervalSince1970: 1_700_000_000)
+  private static let start = Date(timeIntervalSince1970: 1_700_000_000)
+  private static let now = Moment(date: start, uptime: .zero)
   private static let failure = TokenMachine.Fault.failure
 
   /// Generation 2, so that 1 is late.
   private static func machine(_ state: State) -> TokenMachine {
     switch state {
-    case .empty: return TokenMachine(.sample(.oauth2Refresh), session(nil))
+    case .empty: return TokenMachine(setup(), session(nil), now: now)
     case .valid: return settledMachine(life: 3600)
     case .due: return settledMachine(life: 30)
     case .expired: return settledMachine(life: 0)
-    case .refreshing: return after(.empty) { _ = $0.wanted(9, now: now) }
-    case .refreshingEarly: return after(.due) { _ = $0.wanted(9, now: now) }
+    case .waiting: return after(.empty) { _ = $0.wanted(9, now: now) }
+    case .refreshing: return after(.waiting) { _ = $0.due() }
+    case .refreshingEarly:
+      return after(.due) {
+        _ = $0.wanted(9, now: now)
+        _ = $0.due()
+      }
+    case .superseded: return after(.refreshing) { _ = feed(.credentialChanged, &$0) }
     case .coolingDown: return after(.refreshing) { _ = $0.refreshFailed(.passing(again: true), now: now) }
-    case .storing: return after(.refreshing) { _ = $0.refreshed(answer, now: now) }
+    case .storing: return after(.refreshing) { _ = $0.refreshed(answer) }
     case .keeping: return after(.valid) { _ = $0.refusedAgain(2) }
     case .unstored: return after(.storing) { _ = $0.storeFailed(failure, now: now) }
     case .barred: return after(.refreshing) { _ = $0.refreshFailed(.other(failure), now: now) }
     case .ended:
       return after(.refreshing) {
-        _ = $0.refreshFailed(.refused(.init(at: now, cause: "c", file: "f", tried: "d")), now: now)
+        _ = $0.refreshFailed(.refused(.init(at: start, cause: "c", file: "f", tried: "d")), now: now)
         _ = $0.stored(now: now)
       }
     }
@@ -47,14 +56,18 @@ struct TokenMachineTests {
   }
 
   private static func settledMachine(life: Double) -> TokenMachine {
-    var machine = TokenMachine(.sample(.oauth2Refresh), session(nil))
-    _ = machine.credentialChanged(session(now + life), now: now)
+    var machine = TokenMachine(setup(), session(nil), now: now)
+    _ = machine.reconfigured(setup(), session(start + life), now: now)
     return machine
+  }
+
+  private static func setup(_ flow: Flow = .oauth2Refresh) -> TokenMachine.Setup {
+    .init(settings: .sample(flow))
   }
 
   private static func session(_ expiry: Date?) -> Session {
     var session = Session(.sample(.oauth2Refresh), Credentials(refreshToken: Secret("r0")))
-    session.access = expiry.map { IssuedToken(access: Secret("a"), obtainedAt: nil, expiresAt: $0) }
+    session.standing = expiry.map { .token(IssuedToken(access: Secret("a"), expiresAt: $0)) } ?? .absent
     return session
   }
 
@@ -66,8 +79,8 @@ struct TokenMachineTests {
     case .rejectedCurrent: machine.rejected(1, machine.generation, now: now)
     case .rejectedLate: machine.rejected(1, machine.generation - 1, now: now)
     case .refusedAgain: machine.refusedAgain(machine.generation)
-    case .loggedOut: machine.loggedOut(machine.generation, .init(at: now, cause: "c", file: "f", tried: "d"))
-    case .refreshed: machine.refreshed(answer, now: now)
+    case .loggedOut: machine.loggedOut(machine.generation, .init(at: start, cause: "c", file: "f", tried: "d"))
+    case .refreshed: machine.refreshed(answer)
     case .passingAgain: machine.refreshFailed(.passing(again: true), now: now)
     case .passingLast: machine.refreshFailed(.passing(again: false), now: now)
     case .refused: machine.refreshFailed(.refused(TokenMachine.Fault.ending), now: now)
@@ -77,7 +90,9 @@ struct TokenMachineTests {
     case .stored: machine.stored(now: now)
     case .storeFailed: machine.storeFailed(failure, now: now)
     case .syncBegan: machine.syncBegan(1)
-    case .credentialChanged: machine.credentialChanged(session(now + 3600), now: now)
+    case .credentialChanged: machine.reconfigured(setup(), session(start + 1800), now: now)
+    case .reconfigured: machine.reconfigured(setup(), machine.session, now: now)
+    case .switchedOff: machine.reconfigured(setup(.none), Session(.sample(.none), Credentials()), now: now)
     case .stopped: machine.stopped()
     }
   }
@@ -86,70 +101,96 @@ struct TokenMachineTests {
   private static func cell(_ state: State, _ input: Input) -> String {
     var machine = machine(state)
     let action = String("\(feed(input, &machine))".prefix { $0 != "(" })
-    return "\(action)/\(String("\(machine.phase)".prefix { $0 != "(" }))"
+    return "\(action)/\(name(machine.phase))"
+  }
+
+  private static func name(_ phase: TokenMachine.Phase) -> String {
+    switch phase {
+    case .idle: "idle"
+    case .unstored: "unstored"
+    case .busy(let work, let sequel):
+      String("\(work)".prefix { $0 != "(" }) + (sequel.isSuperseded ? " for another" : "")
+    }
   }
 
   /// "action/phase after it" and the events that lead there. What is not named is ignored and leaves the phase.
   private static let table: [State: [String: [Input]]] = [
     .empty: [
-      "refresh/refreshing": [.wanted, .rejectedCurrent, .rejectedLate],
+      "refresh/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
       "release/idle": [.refusedAgain],
       "keep/keeping": [.loggedOut],
     ],
     .valid: [
       "use/idle": [.wanted, .rejectedLate],
-      "refresh/refreshing": [.rejectedCurrent],
+      "refresh/waiting": [.rejectedCurrent],
       "keep/keeping": [.refusedAgain, .loggedOut],
     ],
     .due: [
-      "useAndRefresh/refreshing": [.wanted, .rejectedLate],
-      "refresh/refreshing": [.rejectedCurrent],
+      "useAndRefresh/waiting": [.wanted, .rejectedLate],
+      "refresh/waiting": [.rejectedCurrent],
       "keep/keeping": [.refusedAgain, .loggedOut],
     ],
     .expired: [
-      "refresh/refreshing": [.wanted, .rejectedCurrent, .rejectedLate],
+      "refresh/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
       "keep/keeping": [.refusedAgain, .loggedOut],
     ],
+    .waiting: [
+      "wait/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
+      "release/waiting": [.refusedAgain],
+      "keep/keeping": [.loggedOut],
+      "send/sending": [.due],
+      "release/idle": [.credentialChanged, .switchedOff, .stopped],
+    ],
     .refreshing: [
-      "wait/refreshing": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/refreshing": [.refusedAgain, .loggedOut],
+      "wait/sending": [.wanted, .rejectedCurrent, .rejectedLate],
+      "release/sending": [.refusedAgain, .loggedOut],
       "store/storing": [.refreshed],
-      "coolDown/coolingDown": [.passingAgain],
+      "coolDown/waiting": [.passingAgain],
       "release/idle": [.passingLast, .other],
       "keep/keeping": [.refused, .incomplete],
+      "release/sending for another": [.credentialChanged, .switchedOff],
     ],
     .refreshingEarly: [
-      "use/refreshing": [.wanted, .rejectedLate],
-      "wait/refreshing": [.rejectedCurrent],
-      "release/refreshing": [.refusedAgain, .loggedOut],
+      "use/sending": [.wanted, .rejectedLate],
+      "wait/sending": [.rejectedCurrent],
+      "release/sending": [.refusedAgain, .loggedOut],
       "store/storing": [.refreshed],
-      "coolDown/coolingDown": [.passingAgain],
+      "coolDown/waiting": [.passingAgain],
       "release/idle": [.passingLast, .other],
       "keep/keeping": [.refused, .incomplete],
+      "release/sending for another": [.credentialChanged, .switchedOff],
+    ],
+    .superseded: [
+      "use/sending for another": [.wanted, .rejectedLate],
+      "wait/sending for another": [.rejectedCurrent],
+      "release/sending for another": [.refusedAgain, .loggedOut, .credentialChanged, .switchedOff],
+      "store/storing for another": [.refreshed],
+      "ignore/idle": [.passingAgain, .passingLast, .refused, .incomplete, .other],
     ],
     .coolingDown: [
-      "wait/coolingDown": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/coolingDown": [.refusedAgain],
+      "wait/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
+      "release/waiting": [.refusedAgain],
       "keep/keeping": [.loggedOut],
-      "send/refreshing": [.due],
-      "release/idle": [.credentialChanged, .stopped],
+      "send/sending": [.due],
+      "release/idle": [.credentialChanged, .switchedOff, .stopped],
     ],
     .storing: [
       "wait/storing": [.wanted, .rejectedCurrent, .rejectedLate],
       "release/storing": [.refusedAgain, .loggedOut],
       "release/idle": [.stored],
       "release/unstored": [.storeFailed],
+      "release/storing for another": [.credentialChanged, .switchedOff],
     ],
     .keeping: [
       "fail/keeping": [.wanted, .rejectedCurrent, .rejectedLate],
       "release/keeping": [.refusedAgain, .loggedOut],
       "ignore/idle": [.stored, .storeFailed],
+      "release/keeping for another": [.credentialChanged, .switchedOff],
     ],
     .unstored: [
       "fail/unstored": [.wanted, .rejectedCurrent, .rejectedLate],
       "release/unstored": [.refusedAgain, .loggedOut],
       "store/storing": [.syncBegan, .stopped],
-      "ignore/idle": [.credentialChanged],
     ],
     .barred: [
       "fail/idle": [.wanted, .rejectedCurrent, .rejectedLate],
@@ -166,7 +207,7 @@ struct TokenMachineTests {
     "Every event in every state does what the table says, and nothing where it says nothing", arguments: State.allCases)
   func row(state: State) throws {
     let row = try #require(Self.table[state])
-    let unmoved = "ignore/\(String("\(Self.machine(state).phase)".prefix { $0 != "(" }))"
+    let unmoved = "ignore/\(Self.name(Self.machine(state).phase))"
     for input in Input.allCases {
       let expected = row.first { $0.value.contains(input) }?.key ?? unmoved
       #expect(Self.cell(state, input) == expected, "\(state) × \(input)")
@@ -182,32 +223,108 @@ struct TokenMachineTests {
     _ = machine.refreshFailed(.passing(again: true), now: Self.now)
     _ = machine.due()
     #expect(machine.session.isUnanswered)
-    _ = machine.refreshed(Self.answer, now: Self.now)
+    _ = machine.refreshed(Self.answer)
     _ = machine.stored(now: Self.now)
     #expect(!machine.session.isUnanswered)
   }
 
-  @Test("T6: with client credentials a refused refresh token is followed by one grant without it")
-  func newGrant() {
+  /// One with client credentials whose refresh token is being tried.
+  private static func clientWorld() -> TokenWorld {
     var world = TokenWorld(.oauth2ClientCredentials)
     _ = world.wanted()
+    world.due()
     world.granted()
     world.wrote()
-    _ = world.rejected(nil)
-    _ = world.syncBegan()
+    world.machine.accepted(world.machine.generation)
     _ = world.rejected(world.machine.generation)
-    #expect(world.machine.session.refreshToken != nil)
+    world.due()
+    return world
+  }
+
+  @Test("T6: with client credentials a refused refresh token is followed by one grant without it")
+  func newGrant() {
+    var world = Self.clientWorld()
+    #expect(world.sending?.session.refreshToken != nil)
     world.failed(.refused(TokenMachine.Fault.ending))
-    #expect(world.isSending && world.machine.session.refreshToken == nil)
+    #expect(world.isSending && world.sending?.session.refreshToken == nil)
     world.failed(.refused(TokenMachine.Fault.ending))
     #expect(!world.isSending && world.machine.session.ending != nil)
     #expect(world.sent == 3)
+  }
+
+  @Test("P13: after a stop no new grant follows a refused refresh token; the next process begins with the grant")
+  func noGrantAfterStop() {
+    var world = Self.clientWorld()
+    world.stop()
+    world.failed(.refused(TokenMachine.Fault.ending))
+    #expect(world.sent == 2 && world.released.count == 2)
+    world.wrote()
+    #expect(world.disk?.refreshToken == nil && world.disk?.ending == nil && world.machine.phase == .idle)
+  }
+
+  @Test("P13: a token request that was decided on, and not begun, does not begin after a stop")
+  func notBegun() {
+    var world = TokenWorld()
+    let (waiter, _) = world.wanted()
+    world.stop()
+    world.due()
+    #expect(world.sent == 0 && world.released[waiter] == .failed(.stopping))
+  }
+
+  @Test("T2: after an early refresh that failed the next one is tried when the longest pause is over, in the same sync")
+  func earlyAgain() {
+    var world = TokenWorld(access: "a0", life: 50)
+    _ = world.wanted()
+    world.due()
+    world.failed(.passing(again: false))
+    world.pass(9)
+    _ = world.wanted()
+    #expect(!world.isBusy)
+    // Nor does a clock that is set back put it off.
+    world.now.date -= 20
+    world.pass(1)
+    #expect(world.wanted().1 == .token(world.machine.token))
+    #expect(world.isWaiting)
+  }
+
+  @Test("T6: a session that ends while another request is out has ended for the next process too")
+  func endedWhileSending() {
+    var world = TokenWorld(access: "a0")
+    _ = world.rejected(1)
+    world.due()
+    world.loggedOut(1)
+    world.granted()
+    world.wrote()
+    world.wrote()
+    #expect(world.disk?.ending != nil && world.disk?.refreshToken == Secret("r1"))
+  }
+
+  @Test("T6: a retry that is asked for while a sync runs holds in it, once", arguments: [false, true])
+  func retryAsked(ended: Bool) {
+    var world = TokenWorld()
+    _ = world.wanted()
+    world.due()
+    if ended {
+      world.failed(.refused(TokenMachine.Fault.ending))
+      world.wrote()
+    }
+    world.machine.retryAsked()
+    if ended {
+      _ = world.wanted()
+      world.due()
+    } else {
+      world.failed(.refused(TokenMachine.Fault.ending))
+    }
+    #expect(world.isSending && world.sent == 2)
+    world.failed(.refused(TokenMachine.Fault.ending))
+    #expect(!world.isSending && world.machine.session.ending != nil)
   }
 
   @Test("T3: a 401 to a fresh token that has not worked yet bars the sync; once it worked, it is refreshed")
   func unproven() {
     var world = TokenWorld()
     _ = world.wanted()
+    world.due()
     world.granted()
     world.wrote()
     var proven = world
@@ -215,22 +332,43 @@ struct TokenMachineTests {
     #expect(world.sent == 1)
     proven.machine.accepted(proven.machine.generation)
     #expect(proven.rejected(proven.machine.generation).1 == .waits)
+    proven.due()
     #expect(proven.sent == 2)
   }
 
-  @Test(
-    "T10: a credential that changes during a refresh or its storing wins over the answer", arguments: [false, true])
-  func changedMeanwhile(storing: Bool) {
+  @Test("T4, T10: a credential that changes during a refresh wins at once; the answer is stored all the same")
+  func changedMeanwhile() {
     var world = TokenWorld()
     let (waiter, _) = world.wanted()
-    if storing { world.granted() }
-    let files = Credentials(refreshToken: Secret("r9"), accessToken: Secret("a9"))
-    world.filesAccess = files.accessToken
-    world.cutShort { $0.credentialChanged(Session(.sample(.oauth2Refresh), files), now: Self.now) }
-    #expect(world.released.isEmpty)
-    if storing { world.wrote() } else { world.granted() }
+    world.due()
+    var files = world.files
+    files.refreshToken = Secret("r9")
+    files.accessToken = Secret("a9")
+    world.reload(.oauth2Refresh, files)
     #expect(world.released[waiter] == .token(world.machine.token))
     #expect(world.machine.token?.access == Secret("a9"))
-    #expect(world.machine.session.refreshToken == Secret("r9"))
+    world.granted()
+    world.wrote()
+    #expect(world.disk?.refreshToken == Secret("r1") && world.machine.session.refreshToken == Secret("r9"))
+  }
+
+  @Test("T4: what could not be stored is kept through a reload without the flow, and is nobody's until it is stored")
+  func unstoredThroughReload() {
+    var world = TokenWorld()
+    _ = world.wanted()
+    world.due()
+    world.granted()
+    world.writeFailed()
+    world.reload(.none, world.files)
+    world.reload(.oauth2Refresh, world.files)
+    guard case .failed = world.wanted().1 else {
+      Issue.record("a request is served")
+      return
+    }
+    let (waiter, _) = world.syncBegan()
+    #expect(world.wanted().1 == .waits)
+    world.wrote()
+    #expect(world.released[waiter] == .token(world.machine.token) && world.machine.token?.access == Secret("a1"))
+    #expect(world.sent == 1)
   }
 }

@@ -14,13 +14,12 @@ struct TokenStoreTests {
     store = TokenStore(path: "\(folder.path)/a/b/token.json")
   }
 
-  private static let session: Session = {
+  private static let start = Date(timeIntervalSince1970: 1_700_000_000.5)
+  fileprivate static let session: Session = {
     var session = Session(
       .sample(.oauth2Refresh), Credentials(refreshToken: Secret("r0"), clientID: Secret("id")))
-    let start = Date(timeIntervalSince1970: 1_700_000_000.5)
-    session.access = IssuedToken(access: Secret("a1"), obtainedAt: start, expiresAt: start + 60)
+    session.standing = .token(IssuedToken(access: Secret("a1"), obtainedAt: start, expiresAt: start + 60))
     session.refreshToken = Secret("r1")
-    session.ending = Session.Ending(at: start, cause: "refused", file: "refresh_token", tried: "d")
     return session
   }()
 
@@ -43,12 +42,50 @@ struct TokenStoreTests {
     try await store.save(Self.session)
     #expect(try store.load() == Self.session)
     var bare = Self.session
-    bare.access = nil
+    bare.standing = .absent
     bare.refreshToken = nil
-    bare.ending = nil
     bare.isUnanswered = true
     try await store.save(bare)
     #expect(try store.load() == bare)
+    bare.standing = .ended(.init(at: Self.start, cause: "refused", file: "refresh_token", tried: "d"))
+    try await store.save(bare)
+    #expect(try store.load() == bare)
+  }
+
+  /// Asks for one save after another without waiting for any.
+  private actor Asker {
+    func save(_ count: Int, to store: TokenStore) async throws {
+      var saves: [Task<Void, any Error>] = []
+      for number in 0..<count {
+        var session = TokenStoreTests.session
+        session.refreshToken = Secret("r\(number)")
+        // Runs here up to its first wait.
+        saves.append(Task.immediate { [session] in try await self.save(session, to: store) })
+      }
+      for save in saves { try await save.value }
+    }
+
+    private func save(_ session: Session, to store: TokenStore) async throws { try await store.save(session) }
+  }
+
+  @Test("T7: what is saved last is what is left, however close together the saves are")
+  func order() async throws {
+    for _ in 0..<50 {
+      try await Asker().save(8, to: store)
+      let left = try store.load()
+      #expect(left?.refreshToken == Secret("r7"))
+    }
+  }
+
+  @Test("T6: what the store could not give back fits it not, and is not written")
+  func tooLarge() async throws {
+    try await store.save(Self.session)
+    var large = Self.session
+    large.refreshToken = Secret(String(repeating: "x", count: 1 << 20))
+    #expect(TokenStore.fits(Self.session) && !TokenStore.fits(large))
+    let failure = await failure { try await store.save(large) }
+    #expect(failure?.exit == .cannotWrite)
+    #expect(try store.load() == Self.session)
   }
 
   // In a process of its own: the umask is all threads'.

@@ -8,9 +8,15 @@ struct TokenTests {
   private let start = Date(timeIntervalSince1970: 1_700_000_000)
 
   private func token(life: Double?, knownStart: Bool = true) -> Token {
-    let issued = IssuedToken(
+    var issued = IssuedToken(
       access: Secret("a"), obtainedAt: knownStart ? start : nil, expiresAt: life.map { start + $0 })
-    return Token(issued, generation: 1)
+    issued.start(at(0))
+    return Token(generation: 1, issued: issued)
+  }
+
+  /// So many seconds later, and the clock set by so many.
+  private func at(_ seconds: Double, set: Double = 0) -> Moment {
+    Moment(date: start + seconds + set, uptime: .seconds(1000 + seconds))
   }
 
   @Test(
@@ -18,17 +24,31 @@ struct TokenTests {
     arguments: [(3600.0, 3540.0), (121, 61), (120, 60), (100, 50), (2, 1)])
   func due(life: Double, due: Double) {
     let token = token(life: life)
-    #expect(!token.isDue(start + (due - 0.001), early: .seconds(60)))
-    #expect(token.isDue(start + due, early: .seconds(60)))
-    #expect(!token.isExpired(start + (life - 0.001)))
-    #expect(token.isExpired(start + life))
+    #expect(!token.isDue(at(due - 0.001), early: .seconds(60)))
+    #expect(token.isDue(at(due), early: .seconds(60)))
+    #expect(!token.isExpired(at(life - 0.001)))
+    #expect(token.isExpired(at(life)))
   }
 
   @Test("Without a known expiry it is never due, without a known start early_refresh alone counts")
   func unknown() {
-    #expect(!token(life: nil).isDue(.distantFuture, early: .seconds(60)))
-    #expect(!token(life: nil).isExpired(.distantFuture))
-    #expect(token(life: 50, knownStart: false).isDue(start, early: .seconds(60)))
+    #expect(!token(life: nil).isDue(at(1e9), early: .seconds(60)))
+    #expect(!token(life: nil).isExpired(at(1e9)))
+    #expect(token(life: 50, knownStart: false).isDue(at(0), early: .seconds(60)))
+  }
+
+  @Test("T2: a clock that is set back makes no token live longer")
+  func setBack() {
+    #expect(!token(life: 100).isExpired(at(99.9, set: -3600)))
+    #expect(token(life: 100).isExpired(at(100, set: -3600)))
+    #expect(token(life: 100).isDue(at(50, set: -3600), early: .seconds(60)))
+  }
+
+  @Test("T2: nor does one that was ahead when the token was obtained, by an earlier process")
+  func obtainedInTheFuture() {
+    var issued = IssuedToken(access: Secret("a"), obtainedAt: start + 86400, expiresAt: start + 86500)
+    issued.start(at(0))
+    #expect(Token(generation: 1, issued: issued).isExpired(at(100)))
   }
 
   @Test("The header is RFC 6750's")

@@ -7,7 +7,7 @@ import Testing
 
 struct TokenWalkTests {
   /// TokenWorld asserts the invariants after each step.
-  @Test("T1, T4, T6: whatever happens in whatever order, the invariants hold")
+  @Test("T1, T4, T6, T7, P13: whatever happens in whatever order, the invariants hold")
   func walks() {
     let walks = ProcessInfo.processInfo.environment["ROSTER_WALKS"].flatMap { UInt64($0) } ?? 2000
     for seed in 0..<walks {
@@ -21,16 +21,18 @@ struct TokenWalkTests {
 
   private struct Walk {
     var world: TokenWorld
+    private let flow: Flow
 
     init(_ generator: inout SeededDice) {
-      let flow = [Flow.oauth2Refresh, .oauth2ClientCredentials, .bearerRefresh].randomElement(using: &generator)
+      let flows = [Flow.oauth2Refresh, .oauth2ClientCredentials, .bearerRefresh]
+      flow = flows.randomElement(using: &generator) ?? .oauth2Refresh
       world = TokenWorld(
-        flow ?? .oauth2Refresh, access: Bool.random(using: &generator) ? "a0" : nil,
+        flow, access: Bool.random(using: &generator) ? "a0" : nil,
         life: Bool.random(using: &generator) ? 90 : nil)
     }
 
     mutating func step(_ generator: inout SeededDice) {
-      world.now += Double.random(in: 0...10, using: &generator)
+      world.pass(Double.random(in: 0...10, using: &generator))
       let generation = Int.random(
         in: max(0, world.machine.generation - 2)...world.machine.generation, using: &generator)
       switch Int.random(in: 0..<100, using: &generator) {
@@ -38,28 +40,30 @@ struct TokenWalkTests {
       case 25..<40: _ = world.rejected(generation == 0 ? nil : generation)
       case 40..<48: world.machine.accepted(generation)
       case 48..<50: world.refusedAgain(generation)
-      case 50..<52: world.cutShort { $0.loggedOut(generation, TokenMachine.Fault.ending) }
+      case 50..<52: world.loggedOut(generation)
       case 52..<56: if let waiter = world.waiting.sorted().randomElement(using: &generator) { world.cancel(waiter) }
       case 56..<62: _ = world.syncBegan()
-      case 62..<64: changeCredential(&generator)
-      case 64..<66: if world.machine.session.ending != nil { world.machine.lifted() }
+      case 62..<64: world.reload(world.machine.settings.flow, newFiles(&generator))
+      case 64..<66: world.machine.retryAsked()
+      case 66..<69: world.reload(world.machine.settings.flow == .none ? flow : .none, world.files)
+      case 69: if Int.random(in: 0..<5, using: &generator) == 0 { world.stop() }
+      case 70: world.abandon()
+      case 71: world.now.date += Double.random(in: -100...100, using: &generator)
       default: finish(&generator)
       }
     }
 
-    private mutating func changeCredential(_ generator: inout SeededDice) {
-      let bytes = "f\(Int.random(in: 0..<1_000_000, using: &generator))"
-      let files = Credentials(
-        refreshToken: Secret(bytes), accessToken: Bool.random(using: &generator) ? Secret(bytes) : nil)
-      let next = Session(world.machine.settings, files)
-      let now = world.now
-      world.filesAccess = next.access?.access
-      world.cutShort { $0.credentialChanged(next, now: now) }
+    private func newFiles(_ generator: inout SeededDice) -> Credentials {
+      let bytes = "f\(UInt64.random(in: 0...UInt64.max, using: &generator))"
+      var files = world.files
+      files.refreshToken = Secret(bytes)
+      files.accessToken = Bool.random(using: &generator) ? Secret(bytes) : nil
+      return files
     }
 
     /// One end of what is under way.
     private mutating func finish(_ generator: inout SeededDice) {
-      if world.isCoolingDown { return world.due() }
+      if world.isWaiting { return world.due() }
       if world.writing != nil {
         return Int.random(in: 0..<4, using: &generator) == 0 ? world.writeFailed() : world.wrote()
       }
@@ -76,10 +80,11 @@ struct TokenWalkTests {
     }
 
     mutating func settle() {
-      world.cutShort { $0.stopped() }
-      while world.isSending || world.writing != nil || world.isCoolingDown {
-        if world.isCoolingDown { world.due() } else if world.writing != nil { world.wrote() } else { world.granted() }
+      world.stop()
+      while world.isBusy {
+        if world.isWaiting { world.due() } else if world.isSending { world.granted() } else { world.wrote() }
       }
+      #expect(!world.machine.isUnstored, "T4: what was granted is on disk")
     }
   }
 }

@@ -14,33 +14,46 @@ struct TokenWorld: Equatable {
   }
 
   var machine: TokenMachine
-  var now = Date(timeIntervalSince1970: 1_700_000_000)
-  var isSending = false
-  var writing: Session?
-  var isCoolingDown = false
-  /// What a restart would find; the files stand in for it at first.
-  var disk: Session?
-  /// The access token in the credential files, which is on disk too.
-  var filesAccess: Secret?
+  var now = Moment(date: Date(timeIntervalSince1970: 1_700_000_000), uptime: .zero)
+  private(set) var isWaiting = false
+  private(set) var sending: TokenMachine.Attempt?
+  private(set) var writing: Session?
+  /// What a restart would find.
+  private(set) var disk: Session?
+  private(set) var files: Credentials
+  /// The access tokens that the credential files have held, which are on disk too.
+  private var filesAccess: Set<Secret> = []
+  /// Refresh tokens whose successor was granted, each with its flow.
+  private var spent: Set<String> = []
   var waiting: Set<Int> = []
   var released: [Int: Outcome] = [:]
-  var sent = 0
+  private(set) var sent = 0
+  private(set) var isStopped = false
   private var lastWaiter = 0
   private var minted = 0
 
   init(_ flow: Flow = .oauth2Refresh, access: String? = nil, life: Double? = nil) {
-    let files = Credentials(
+    files = Credentials(
       refreshToken: Secret("r0"), accessToken: access.map { Secret($0) }, clientID: Secret("id"),
       clientSecret: Secret("s"))
     let settings = TokenSettings.sample(flow)
     var session = Session(settings, files)
-    let start = now
-    session.access?.expiresAt = life.map { start + $0 }
-    machine = TokenMachine(settings, session)
-    disk = session
+    if let life, let access = session.access?.access {
+      session.standing = .token(IssuedToken(access: access, expiresAt: now.date + life))
+    }
+    machine = TokenMachine(.init(settings: settings, credentials: files), session, now: now)
+    noteFiles()
   }
 
+  var isSending: Bool { sending != nil }
+  var isBusy: Bool { isSending || writing != nil || isWaiting }
+
   // MARK: Events
+
+  mutating func pass(_ seconds: Double) {
+    now.date += seconds
+    now.uptime += .seconds(seconds)
+  }
 
   mutating func wanted() -> (Int, Outcome) { request { $0.wanted($1, now: $2) } }
 
@@ -53,47 +66,80 @@ struct TokenWorld: Equatable {
     waiting.remove(waiter)
   }
 
+  mutating func due() {
+    isWaiting = false
+    act { machine, _ in machine.due() }
+  }
+
   mutating func granted(rotates: Bool = true, life: Double? = nil) {
-    isSending = false
+    guard let attempt = sending else { return }
+    sending = nil
     minted += 1
-    let issued = IssuedToken(access: Secret("a\(minted)"), obtainedAt: now, expiresAt: life.map { now + $0 })
-    run(machine.refreshed(GrantAnswer(issued: issued, refreshToken: rotates ? Secret("r\(minted)") : nil), now: now))
+    if rotates, let name = attempt.tokenName { spent.insert(name) }
+    let issued = IssuedToken(
+      access: Secret("a\(minted)"), obtainedAt: now.date, expiresAt: life.map { now.date + $0 })
+    let answer = GrantAnswer(issued: issued, refreshToken: rotates ? Secret("r\(minted)") : nil)
+    act { machine, _ in machine.refreshed(answer) }
+    #expect(writing?.refreshToken == answer.refreshToken ?? attempt.session.refreshToken, "T7: every answer is stored")
   }
 
   mutating func failed(_ fault: TokenMachine.Fault) {
-    isSending = false
-    run(machine.refreshFailed(fault, now: now))
+    sending = nil
+    act { $0.refreshFailed(fault, now: $1) }
   }
 
   mutating func wrote() {
     disk = writing
     writing = nil
-    run(machine.stored(now: now))
+    act { $0.stored(now: $1) }
   }
 
   mutating func writeFailed() {
     writing = nil
-    run(machine.storeFailed(.store("write", "f", cause: "full"), now: now))
+    act { $0.storeFailed(.store("write", "f", cause: "full"), now: $1) }
   }
 
-  mutating func due() {
-    isCoolingDown = false
-    run(machine.due())
+  /// As the keeper takes a configuration and the credential files, at SIGHUP and before each sync.
+  mutating func reload(_ flow: Flow, _ files: Credentials) {
+    self.files = files
+    noteFiles()
+    let setup = TokenMachine.Setup(settings: .sample(flow), credentials: flow == .none ? Credentials() : files)
+    let current = machine.known(setup) ?? (flow.refreshes ? disk : nil)
+    guard let change = try? Session.change(from: current, setup.settings, setup.credentials) else { return }
+    var session = current ?? machine.session
+    if case .begin(let new) = change { session = new }
+    act { $0.reconfigured(setup, session, now: $1) }
+    if change == .lift { machine.lifted() }
   }
 
-  /// What the keeper runs through `cutShort`.
-  mutating func cutShort(_ event: (inout TokenMachine) -> TokenMachine.Action) {
-    let action = event(&machine)
-    if !machine.isCoolingDown { isCoolingDown = false }
-    run(action)
+  mutating func stop() {
+    isStopped = true
+    act { machine, _ in machine.stopped() }
   }
 
-  mutating func refusedAgain(_ generation: Int?) { run(machine.refusedAgain(generation)) }
+  mutating func abandon() { _ = machine.abandoned() }
+
+  mutating func refusedAgain(_ generation: Int?) { act { machine, _ in machine.refusedAgain(generation) } }
+
+  mutating func loggedOut(_ generation: Int?) {
+    act { machine, _ in machine.loggedOut(generation, TokenMachine.Fault.ending) }
+  }
 
   // MARK: Effects
 
+  private mutating func noteFiles() {
+    if let access = files.accessToken { filesAccess.insert(access) }
+  }
+
+  private mutating func act(_ event: (inout TokenMachine, Moment) -> TokenMachine.Action) {
+    let action = event(&machine, now)
+    // The keeper cuts the wait short.
+    if !machine.isWaiting || action.beginsWork { isWaiting = false }
+    run(action)
+  }
+
   private mutating func request(
-    _ event: (inout TokenMachine, Int, Date) -> TokenMachine.Action
+    _ event: (inout TokenMachine, Int, Moment) -> TokenMachine.Action
   ) -> (Int, Outcome) {
     lastWaiter += 1
     let waiter = lastWaiter
@@ -125,10 +171,10 @@ struct TokenWorld: Equatable {
   private mutating func run(_ action: TokenMachine.Action) {
     switch action {
     case .ignore, .use, .wait, .fail: break
-    case .refresh, .useAndRefresh, .send: startSending()
-    case .coolDown:
+    case .refresh, .useAndRefresh, .coolDown:
       #expect(!isBusy)
-      isCoolingDown = true
+      isWaiting = true
+    case .send(let attempt): startSending(attempt)
     case .store(let session): startWriting(session)
     case .release(let release): self.release(release)
     case .keep(let session, let release):
@@ -138,12 +184,17 @@ struct TokenWorld: Equatable {
     check()
   }
 
-  private var isBusy: Bool { isSending || writing != nil || isCoolingDown }
-
-  private mutating func startSending() {
+  private mutating func startSending(_ attempt: TokenMachine.Attempt) {
     #expect(!isBusy, "T1: never two at once")
-    #expect(machine.session.ending == nil, "T6: an ended session sends nothing")
-    isSending = true
+    #expect(!isStopped, "P13: no token request begins after a stop")
+    #expect(attempt.session.ending == nil, "T6: an ended session sends nothing")
+    #expect(attempt.session == machine.session && attempt.setup == machine.setup)
+    if let name = attempt.tokenName {
+      #expect(!spent.contains(name), "T4: no refresh token is sent whose successor was granted")
+    } else {
+      #expect(attempt.setup.settings.flow == .oauth2ClientCredentials)
+    }
+    sending = attempt
     sent += 1
   }
 
@@ -162,8 +213,11 @@ struct TokenWorld: Equatable {
 
   private func checkUsable(_ token: Token) {
     #expect(
-      token.access == disk?.access?.access || token.access == filesAccess,
+      token.access == disk?.access?.access || filesAccess.contains(token.access),
       "T4: no request uses a token that is not on disk")
+    #expect(
+      machine.session.binding.flow == machine.settings.flow.rawValue,
+      "T8: a token belongs to the flow that it was got for")
   }
 
   private func check() {
@@ -172,9 +226,25 @@ struct TokenWorld: Equatable {
     #expect(waiting.isEmpty || isBusy, "nobody waits for nothing")
     switch machine.phase {
     case .idle, .unstored: #expect(!isBusy)
-    case .refreshing: #expect(isSending)
-    case .coolingDown: #expect(isCoolingDown)
-    case .storing, .keeping: #expect(writing != nil)
+    case .busy(.waiting, _): #expect(isWaiting)
+    case .busy(.sending(let attempt), _): #expect(sending == attempt)
+    case .busy(.storing(let session), _), .busy(.keeping(let session), _): #expect(writing == session)
+    }
+  }
+}
+
+extension TokenMachine.Attempt {
+  /// nil: it goes without a refresh token.
+  fileprivate var tokenName: String? {
+    session.refreshToken.map { "\(session.binding.flow) \($0.reveal())" }
+  }
+}
+
+extension TokenMachine.Action {
+  fileprivate var beginsWork: Bool {
+    switch self {
+    case .refresh, .useAndRefresh, .coolDown, .send, .store, .keep: true
+    case .ignore, .use, .wait, .release, .fail: false
     }
   }
 }

@@ -7,36 +7,74 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct AuthorizeTests {
-  @Test("T3: a request whose every 401 comes late is sent again once with the current and once with a fresh token")
-  func alwaysLate() async throws {
+  /// Calls `body` with a keeper whose grants are a1, a2, …, and with the number of them so far.
+  private func withKeeper(
+    accessToken: String? = nil, _ body: (TokenKeeper, @escaping @Sendable () -> Int) async throws -> Void
+  ) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/rosterd-authorize-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let grants = Mutex(0)
+    let grants = Grants()
     let keeper = TokenKeeper(
       settings: TokenSettings(
         flow: .oauth2Refresh, tokenURL: "http://localhost/token", baseOrigin: "http://localhost:80",
         tokenOrigin: "http://localhost:80", storePath: folder + "/token.json"),
-      credentials: { _ in .init(refreshToken: Secret("r")) },
-      send: { _ in
-        let number = grants.withLock { grants in
-          grants += 1
-          return grants
-        }
-        return Response(status: 200, body: Array("{\"access_token\":\"a\(number)\"}".utf8))
-      }, report: { _ in }, onStatus: { _ in }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      credentials: { _ in .init(refreshToken: Secret("r"), accessToken: accessToken.map { Secret($0) }) },
+      send: { _ in Response(status: 200, body: Array("{\"access_token\":\"a\(grants.next())\"}".utf8)) },
+      report: { _ in }, onStatus: { _ in }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await keeper.open()
     try await keeper.syncBegins()
-    let sent = Mutex(0)
-    let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
-      sent.withLock { $0 += 1 }
-      // Another request has worked with this token, and then found it expired, before this one is answered.
-      let token = try await keeper.current()
-      await keeper.accepted(token?.generation ?? 0)
-      _ = try await keeper.rejected(token?.generation)
-      return Response(status: 401)
+    try await body(keeper) { grants.count }
+  }
+
+  private final class Grants: Sendable {
+    private let number = Mutex(0)
+    var count: Int { number.withLock { $0 } }
+    func next() -> Int {
+      number.withLock { number in
+        number += 1
+        return number
+      }
     }
-    let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/character")) }
-    #expect(failure?.exit == .refused)
-    #expect(sent.withLock { $0 } == 3)
+  }
+
+  @Test("T3: a request whose every 401 comes late is sent again once with the current and once with a fresh token")
+  func alwaysLate() async throws {
+    try await withKeeper { keeper, _ in
+      let sent = Mutex(0)
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
+        sent.withLock { $0 += 1 }
+        // Another request has worked with this token, and then found it expired, before this one is answered.
+        let token = try await keeper.current()
+        await keeper.accepted(token?.generation ?? 0)
+        _ = try await keeper.rejected(token?.generation)
+        return Response(status: 401)
+      }
+      let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/character")) }
+      #expect(failure?.exit == .refused)
+      #expect(sent.withLock { $0 } == 3)
+    }
+  }
+
+  @Test(
+    "T3: only an answer below 400, or 404, shows that a fresh token works; without one it is refreshed once a sync",
+    arguments: [200, 304, 404, 400, 403, 429, 500, 503])
+  func provesToken(status: Int) async throws {
+    try await withKeeper(accessToken: "a0") { keeper, grants in
+      let answers = Mutex([401, status, 401, status, 401, status])
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
+        Response(status: answers.withLock { $0.removeFirst() })
+      }
+      let request = Request(.get, "http://localhost/character")
+      let first = try await send(request)
+      #expect(first.status == status)
+      if status < 400 || status == 404 {
+        let second = try await send(request)
+        #expect(second.status == status)
+        #expect(grants() == 2)
+      } else {
+        let failure = await #expect(throws: Failure.self) { try await send(request) }
+        #expect(failure?.exit == .refused && grants() == 1)
+      }
+    }
   }
 }

@@ -51,11 +51,14 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11: a connection refused")
+  @Test("P11, T5: a connection refused, which no request was sent on")
   func refused() async throws {
     let transport = HTTPTransport(.init())
     // tcpmux (RFC 1078): nothing listens there, and no test that runs beside this one can.
-    #expect(await reason { try await transport.send(Request(.get, "http://127.0.0.1:1/api")) } == .connection)
+    let failure = await #expect(throws: Failure.self) {
+      try await transport.send(Request(.get, "http://127.0.0.1:1/api"))
+    }
+    #expect(failure?.reason == .connection && failure?.isUnsent == true)
     try await transport.shutdown()
   }
 

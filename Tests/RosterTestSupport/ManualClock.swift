@@ -12,7 +12,9 @@ package final class ManualClock: Sendable {
   }
 
   private struct State {
+    /// What would be the time if nobody had set the clock.
     var now: Date
+    var setBy = 0.0
     var nextID = 0
     var sleepers: [Sleeper] = []
     var cancelled: Set<Int> = []
@@ -32,13 +34,18 @@ package final class ManualClock: Sendable {
     state = Mutex(State(now: now))
   }
 
-  /// The time at which it stands.
-  package var now: Date { state.withLock { $0.now } }
+  /// The time of day at which it stands.
+  package var now: Date { state.withLock { $0.now + $0.setBy } }
 
   /// The same clock, as code under test takes it.
   package var wallClock: WallClock {
-    WallClock(now: { self.now }, sleep: { try await self.sleep($0) })
+    WallClock(
+      now: { self.now }, sleep: { try await self.sleep($0) },
+      uptime: { .seconds(self.state.withLock { $0.now.timeIntervalSince1970 }) })
   }
+
+  /// Sets the clock forward, or back; no time passes.
+  package func set(by seconds: Double) { state.withLock { $0.setBy += seconds } }
 
   /// The delays that are slept now, shortest first.
   package var pending: [Duration] {
