@@ -329,7 +329,6 @@ extension TokenMachine {
     case .busy(let work, let sequel):
       phase = .busy(work, Sequel(hasNote: note || sequel.hasNote, isSuperseded: sequel.isSuperseded))
       return .release(Release(waiters: sequel.waiters, result: result))
-    // What is written in the end says it too.
     case .unstored: return .release(Release(waiters: [], result: result))
     }
   }

@@ -294,6 +294,7 @@ struct TokenKeeperFailureTests {
     await bench.endpoint.arrived(2)
     await bench.keeper.stop()
     bench.endpoint.answer(400)
+    bench.endpoint.grant("a2")
     let stopped = await failure { try await request.value }
     #expect(stopped?.exit == .cancelled)
     #expect(await bench.keeper.drain())
