@@ -7,10 +7,12 @@ package struct Token: Sendable, Equatable {
   package let generation: Int
   let issued: IssuedToken
 
+  /// The token itself.
   package var access: Secret { issued.access }
   /// nil: unknown.
   package var expiresAt: Date? { issued.expiresAt }
 
+  /// As RFC 6750 §2.1 has it.
   package var authorization: Request.Header {
     Request.Header("Authorization", "Bearer \(access.reveal())")
   }

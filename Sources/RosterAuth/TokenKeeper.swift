@@ -1,6 +1,7 @@
 import FoundationEssentials
 package import Logging
 package import RosterModel
+import Synchronization
 
 /// Holds the one session, and does what TokenMachine decides: sends the one token request, stores its answer,
 /// hands tokens to requests. Requests wait for it; it waits for none of them.
@@ -25,6 +26,8 @@ package actor TokenKeeper {
   /// cancellation reaches it (T7). It is cancelled only while it waits to try again.
   private var work: Task<Void, Never>?
   private var workNumber = 0
+  /// Whoever asks for a stop cannot wait for the actor; it looks before each token request.
+  nonisolated let stopRequested = Atomic(false)
 
   /// `credentials` reads the files of a folder: at `open`, before each sync, and at a reload. `onStatus` is called at
   /// each change, in order; a state of `valid` there becomes `expired` by time alone. `random` gives numbers in 0..<1.
@@ -182,9 +185,9 @@ package actor TokenKeeper {
 
   // MARK: Shutdown
 
-  /// Starts no further token request (P13); what is under way goes on.
-  package func stop() {
-    act { $0.stopped() }
+  /// No token request begins from now on (P13); what is under way goes on. For signal handlers: `drain` does the rest.
+  nonisolated package func stop() {
+    stopRequested.store(true, ordering: .releasing)
   }
 
   /// As `stop`; returns when the request under way is answered and stored, or, false, when the caller
@@ -192,7 +195,7 @@ package actor TokenKeeper {
   /// still be on its way to the disk.
   @discardableResult
   package func drain() async -> Bool {
-    stop()
+    act { $0.stopped() }
     do {
       if work != nil {
         let id = draining.open()

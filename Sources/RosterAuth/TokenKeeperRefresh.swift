@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Logging
 import RosterModel
+import Synchronization
 
 /// One step of the refresh: what the keeper has to wait for. Each ends in one event of the machine.
 extension TokenKeeper {
@@ -16,7 +17,8 @@ extension TokenKeeper {
     case .pause(let delay):
       if delay > .zero { try? await clock.sleep(delay) }
       // Cut short: another session may be waiting to try again by now.
-      return Task.isCancelled ? .ignore : machine.due()
+      if Task.isCancelled { return .ignore }
+      return stopRequested.load(ordering: .acquiring) ? machine.stopped() : machine.due()
     case .send(let attempt): return await exchange(attempt)
     case .store(let session): return await save(session)
     case .keep(let session):
@@ -44,6 +46,8 @@ extension TokenKeeper {
   }
 
   private func failed(_ fault: RefreshFault, _ attempt: TokenMachine.Attempt) -> TokenMachine.Action {
+    // Nothing else follows from it while a request is out.
+    if stopRequested.load(ordering: .acquiring) { _ = machine.stopped() }
     let action = machine.refreshFailed(fault.fault, now: clock.moment)
     var delay: Duration?
     if case .coolDown(let pause) = action { delay = pause }

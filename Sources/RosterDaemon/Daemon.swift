@@ -117,17 +117,13 @@ package struct Daemon: Sendable {
       group.addTask { await self.beat() }
       group.addTask { await self.reload(on: hangups) }
       group.addTask {
-        // P13: not at the end of the sync, which may take its time.
-        try? await gracefulShutdown()
-        await instance.stopTokenRequests()
-      }
-      group.addTask {
         await self.instance.checkCache()
         await self.instance.shortenLog()
       }
       await withGracefulShutdownHandler {
         await cancelWhenGracefulShutdown { await self.loop.run() }
       } onGracefulShutdown: {
+        instance.stopTokenRequests()
         notify.stopping()
         instance.cache.interruptPublish()
         instance.reporter.report(Event(.daemonStopping))

@@ -130,7 +130,7 @@ struct Instance: Sendable {
   @Sendable func retrySession() async { await keeper.retrySession() }
 
   /// No token request begins any more (P13); what is under way goes on.
-  func stopTokenRequests() async { await keeper.stop() }
+  func stopTokenRequests() { keeper.stop() }
 
   /// Starts no further token request, and waits for the one under way.
   /// - Parameter limit: for the answer to a token request that was sent (T7); nil: the request's own.

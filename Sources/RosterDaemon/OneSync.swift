@@ -38,7 +38,7 @@ package enum OneSync {
       for await part in group {
         if case .sync(let ended) = part { report = ended }
         if case .watch = part { continue }
-        if case .signal = part { await instance.stopTokenRequests() }
+        if case .signal = part { instance.stopTokenRequests() }
         group.cancelAll()
       }
       return report

@@ -23,6 +23,7 @@ private func isBeforeSending(_ error: any Error) -> Bool {
   switch error {
   case is NIOConnectionError, is TLSBrokenOff: true
   case let error as HTTPClientError: error == .connectTimeout || error == .tlsHandshakeTimeout
+  case let error as IOError: error.errnoCode == ECONNREFUSED
   default: false
   }
 }

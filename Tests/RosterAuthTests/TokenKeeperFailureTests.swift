@@ -292,7 +292,7 @@ struct TokenKeeperFailureTests {
     await bench.keeper.accepted(first.generation)
     let request = bench.reject(first.generation, times: 1)[0]
     await bench.endpoint.arrived(2)
-    await bench.keeper.stop()
+    bench.keeper.stop()
     bench.endpoint.answer(400)
     bench.endpoint.grant("a2")
     let stopped = await failure { try await request.value }
