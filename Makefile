@@ -15,7 +15,9 @@ UNITDIR    ?= $(PREFIX)/lib/systemd/system
 BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
-EXAMPLES   ?= $(PREFIX)/share/doc/rosterd/examples
+DOCDIR     ?= $(PREFIX)/share/doc/rosterd
+DOCUMENTS  := README.md config/grafana-dashboard.json config/prometheus-rules.yml
+EXAMPLES   := $(wildcard systemd/examples/*)
 PROGRAMS   := rosterd rosterctl
 
 DOCUMENTED   := RosterSimulator RosterSystemd RosterTestSupport
@@ -51,9 +53,16 @@ install:
 	done
 	install -D -m 644 systemd/rosterd.sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/rosterd.conf
 	install -D -m 644 systemd/rosterd.tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/rosterd.conf
-	install -D -m 644 -t $(DESTDIR)$(EXAMPLES) systemd/encrypted-credentials.conf
-	test -e $(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml || \
-	  install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/rosterd config/rosterd.toml
+	install -D -m 644 -t $(DESTDIR)$(DOCDIR) $(DOCUMENTS)
+	install -d $(DESTDIR)$(DOCDIR)/examples
+	for e in $(EXAMPLES); do \
+	  sed 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $$e > $(DESTDIR)$(DOCDIR)/examples/$${e##*/} && \
+	  chmod 644 $(DESTDIR)$(DOCDIR)/examples/$${e##*/} || exit 1; \
+	done
+	# It may hold a secret header. Where the group is not there yet, it is for root until somebody gives it to the group.
+	file=$(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml; test -e $$file || { \
+	  install -D -m 640 -t $${file%/*} config/rosterd.toml && \
+	  if [ -z "$(DESTDIR)" ] && getent group rosterd >/dev/null; then chgrp rosterd $$file; fi; }
 
 # What `make install` has put there; the configuration and the cache stay.
 uninstall:
@@ -62,7 +71,7 @@ uninstall:
 	  $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%) \
 	  $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish) $(DESTDIR)$(PREFIX)/lib/*.d/rosterd.conf \
 	  $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service systemd/*.socket)) \
-	  $(DESTDIR)$(EXAMPLES)/encrypted-credentials.conf
+	  $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(addprefix examples/,$(notdir $(EXAMPLES))))
 
 # A Debian package of what `make build` has left, in .build. Needs debhelper; asks nobody on the network.
 deb:
