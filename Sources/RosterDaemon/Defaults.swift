@@ -1,6 +1,6 @@
 /// Where things are unless the configuration says otherwise.
 ///
-/// Inside a systemd service its folders hold (systemd.exec(5), STATE_DIRECTORY). Outside, root has the system's folders and
+/// Inside a systemd service its folders hold (systemd.exec(5), STATE_DIRECTORY and its like). Outside, root has the system's folders and
 /// anyone else those of the XDG Base Directory Specification. Without XDG_RUNTIME_DIR the socket goes to the state folder: a
 /// socket there belongs to the user alone, whereas a name in /tmp can be taken by anybody.
 package struct Defaults: Sendable, Equatable {
@@ -25,10 +25,11 @@ package struct Defaults: Sendable, Equatable {
     let state = service("STATE_DIRECTORY")
     let runtime = service("RUNTIME_DIRECTORY")
     credentialsDirectory = environment["CREDENTIALS_DIRECTORY"] ?? ""
-    let isService = state != nil || runtime != nil || !credentialsDirectory.isEmpty
+    let configuration = service("CONFIGURATION_DIRECTORY")
+    let isService = state != nil || runtime != nil || configuration != nil || !credentialsDirectory.isEmpty
     let user = isRoot || isService ? nil : UserFolders(environment)
 
-    configurationFile = "\(user?.configuration ?? "/etc")/rosterd/rosterd.toml"
+    configurationFile = "\(configuration ?? "\(user?.configuration ?? "/etc")/rosterd")/rosterd.toml"
     stateDirectory = state ?? "\(user?.state ?? "/var/lib")/rosterd"
     socket = "\(runtime ?? "\(user?.runtime ?? "/run")/rosterd")/status.sock"
   }

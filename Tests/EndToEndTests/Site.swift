@@ -22,9 +22,9 @@ struct Site: Sendable {
     upstream = try await Simulator.start(scenario)
     self.settings = [
       "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "", "STATE_DIRECTORY": "\(folder)/state",
-      "RUNTIME_DIRECTORY": folder, "CREDENTIALS_DIRECTORY": folder, "ROSTERD_UPSTREAM_BASE_URL": upstream.baseURL,
-      "ROSTERD_SYNC_INTERVAL": "1h", "ROSTERD_SYNC_JITTER": "0s", "ROSTERD_RETRY_BASE_DELAY": "0s",
-      "ROSTERD_RETRY_JITTER": "0s", "ROSTERD_LOG_FORMAT": "text",
+      "RUNTIME_DIRECTORY": folder, "CREDENTIALS_DIRECTORY": folder, "CONFIGURATION_DIRECTORY": "\(folder)/etc",
+      "ROSTERD_UPSTREAM_BASE_URL": upstream.baseURL, "ROSTERD_SYNC_INTERVAL": "1h", "ROSTERD_SYNC_JITTER": "0s",
+      "ROSTERD_RETRY_BASE_DELAY": "0s", "ROSTERD_RETRY_JITTER": "0s", "ROSTERD_LOG_FORMAT": "text",
     ].merging(settings) { $1 }
     for (name, secret) in upstream.credentials.files {
       try Data(secret.utf8).write(to: URL(filePath: "\(folder)/\(name)"))

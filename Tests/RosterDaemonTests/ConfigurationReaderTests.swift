@@ -15,7 +15,7 @@ struct ConfigurationReaderTests {
     var expected = Configuration()
     expected.fillIn(.system)
     #expect(
-      try Configuration.load(file: nil, environment: ["STATE_DIRECTORY": workspace.folder], isRoot: true).0.sync
+      try Configuration.load(file: nil, environment: ["CONFIGURATION_DIRECTORY": workspace.folder], isRoot: true).0.sync
         == expected.sync)
     expected.path = workspace.path("rosterd.toml")
     #expect(try workspace.load("") == expected)

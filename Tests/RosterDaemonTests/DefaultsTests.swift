@@ -25,10 +25,11 @@ struct DefaultsTests {
   func systemd(isRoot: Bool) {
     let environment = [
       "STATE_DIRECTORY": "/var/lib/one:/var/lib/two", "RUNTIME_DIRECTORY": "/run/one",
+      "CONFIGURATION_DIRECTORY": "/etc/one",
       "CREDENTIALS_DIRECTORY": "/run/credentials/one", "XDG_CONFIG_HOME": "/x", "HOME": "/home/u",
     ]
     let expected = [
-      "/etc/rosterd/rosterd.toml", "/var/lib/one/roster.db", "/var/lib/one/token.json", "/run/one/status.sock",
+      "/etc/one/rosterd.toml", "/var/lib/one/roster.db", "/var/lib/one/token.json", "/run/one/status.sock",
       "/run/credentials/one",
     ]
     #expect(paths(environment, isRoot: isRoot) == expected)
