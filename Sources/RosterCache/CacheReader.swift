@@ -49,6 +49,27 @@ package struct CacheReader {
     package var json: String
   }
 
+  /// The records that could not be stored, as of the last sync that was published or found nothing new.
+  package struct Rejects: Sendable, Equatable {
+    package struct Record: Sendable, Equatable {
+      /// In the order they came, from 1; 0: asked for by its id.
+      package var page: Int
+      /// In the page, from 0.
+      package var position: Int
+      package var reason: String
+      /// As upstream sent it.
+      package var document: String
+      package var json: String
+    }
+
+    package var records: [Record]
+    /// Whether anything was published yet.
+    package var hasSnapshot: Bool
+
+    /// `{"rejects":[…]}`, each with the columns of the table; `document` as a value where it is JSON.
+    package var json: String { #"{"rejects":[\#(records.map(\.json).joined(separator: ","))]}"# }
+  }
+
   private let path: String
   private let database: Database
 
@@ -113,6 +134,22 @@ package struct CacheReader {
   /// Whether anything was published yet.
   package func hasSnapshot() throws -> Bool { try read { try snapshot() != nil } }
 
+  package func rejects() throws -> Rejects {
+    try read {
+      let records = try database.rows(
+        """
+        SELECT page, position, reason, document, json_object('sync_id', sync_id, 'page', page, 'position', position,
+          'reason', reason, 'document', iif(json_valid(document), json(document), document))
+        FROM rejects ORDER BY page, position
+        """
+      ) {
+        Rejects.Record(
+          page: $0.int(0), position: $0.int(1), reason: $0.text(2), document: $0.text(3), json: $0.text(4))
+      }
+      return Rejects(records: records, hasSnapshot: try snapshot() != nil)
+    }
+  }
+
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncReport] {
     try read {
@@ -163,7 +200,7 @@ package struct CacheReader {
     do {
       for sql in [
         CachedCharacter.select, "SELECT rowid FROM characters_fts", "SELECT snapshot FROM cache_info",
-        "SELECT after FROM changes", "\(SyncRow.select)",
+        "SELECT after FROM changes", "SELECT reason FROM rejects", "\(SyncRow.select)",
       ] {
         _ = try database.statement(sql)
       }
