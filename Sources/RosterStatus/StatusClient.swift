@@ -14,6 +14,9 @@ package struct StatusClient: Sendable {
     self.path = path
   }
 
+  /// The user to whom the socket belongs, which is the daemon's; nil: not to be found out.
+  package var owner: String? { SocketAccess.owner(of: path) }
+
   /// One request and its whole answer, whatever its status. Throws `Failure`: 3 where no daemon answers within `limit`, 77 where the socket is not allowed to this user; or CancellationError.
   package func send(
     _ method: String, _ target: String, body: [UInt8] = [], within limit: Duration = .seconds(10)
@@ -137,7 +140,7 @@ package struct StatusClient: Sendable {
     guard code == EACCES || code == EPERM else { return silent(cause) }
     return Failure(
       .refused, step: "ask the daemon", subject: path, cause: cause,
-      hint: "use a user in the socket's group, or root")
+      hint: SocketAccess.hint(for: path))
   }
 
   private func silent(_ cause: String) -> Failure {

@@ -1,0 +1,47 @@
+import Glibc
+
+/// Who may use a socket, told to one who may not. Connecting needs permission to write to it and to search its folders (unix(7)).
+enum SocketAccess {
+  /// An imperative.
+  static func hint(for path: String) -> String {
+    // Where a folder may not be searched, that folder decides.
+    var place = path
+    var about = stat()
+    while stat(place, &about) != 0, let slash = place.lastIndex(of: "/"), slash > place.startIndex {
+      place = String(place[..<slash])
+    }
+    let needed = place == path ? S_IWGRP : S_IXGRP
+    let owner = userName(about.st_uid) ?? "\(about.st_uid)"
+    // Nobody is made a member of root's group for this.
+    guard about.st_mode & needed != 0, about.st_gid != 0, let group = groupName(about.st_gid) else {
+      return owner == "root" ? "only root may use it" : "only root and \(owner) may use it"
+    }
+    let user = userName(geteuid()) ?? "USER"
+    return "it is for the group \(group): `sudo adduser \(user) \(group)` lets you in from the next login on"
+  }
+
+  /// nil: not to be found out.
+  static func owner(of path: String) -> String? {
+    var about = stat()
+    return stat(path, &about) == 0 ? userName(about.st_uid) : nil
+  }
+
+  /// What glibc itself takes for an entry (sysconf(3), _SC_GETGR_R_SIZE_MAX), for groups of many members.
+  private static let room = 64 * 1024
+
+  private static func groupName(_ id: gid_t) -> String? {
+    var entry = group()
+    var found: UnsafeMutablePointer<group>?
+    var buffer = [CChar](repeating: 0, count: room)
+    guard getgrgid_r(id, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+    return String(cString: entry.gr_name)
+  }
+
+  private static func userName(_ id: uid_t) -> String? {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var buffer = [CChar](repeating: 0, count: room)
+    guard getpwuid_r(id, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+    return String(cString: entry.pw_name)
+  }
+}

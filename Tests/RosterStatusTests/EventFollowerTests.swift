@@ -1,0 +1,123 @@
+import Dispatch
+import Glibc
+import RosterModel
+import Synchronization
+import Testing
+
+@testable import RosterStatus
+
+@Suite(.timeLimit(.minutes(1))) struct EventFollowerTests {
+  private enum Happening: Sendable, Equatable {
+    case opened(again: Bool)
+    case silent(String)
+    case event(String)
+  }
+
+  private static let quick = EventFollower.Pulse(interval: .milliseconds(60), limit: .milliseconds(40))
+
+  /// Follows until `body` returns, and gives it what happens.
+  private func following<Result: Sendable>(
+    _ path: String, _ policy: SilencePolicy, pulse: EventFollower.Pulse = .usual,
+    _ body: (AsyncStream<Happening>) async throws -> Result
+  ) async throws -> Result {
+    let follower = EventFollower(client: StatusClient(socket: path), policy: policy, pulse: pulse)
+    let (stream, happened) = AsyncStream<Happening>.makeStream()
+    let following = Task {
+      defer { happened.finish() }
+      try await follower.follow(
+        opened: { happened.yield(.opened(again: $0)) }, silent: { happened.yield(.silent($0.cause)) },
+        each: { happened.yield(.event($0.name)) })
+    }
+    let result = try await body(stream)
+    following.cancel()
+    _ = await following.result
+    return result
+  }
+
+  @Test("rosterctl events outlives a restart of the daemon: what happened before it was back is told too")
+  func restart() async throws {
+    try await withFolder { folder in
+      let path = folder + "/status.sock"
+      let policy = SilencePolicy(toldAfter: .seconds(50), givenUpAfter: .seconds(60))
+      let first = makeBoard()
+      let one = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes(first))
+      try await one.start()
+      let after = try await following(path, policy) { stream in
+        var seen = stream.makeAsyncIterator()
+        var names = [await seen.next()]
+        await one.stop()
+        let second = makeBoard()
+        second.report(Event(.syncStarted, sync: 2))
+        let other = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes(second))
+        try await other.start()
+        for _ in 0..<3 { names.append(await seen.next()) }
+        await other.stop()
+        return names
+      }
+      #expect(after.prefix(2) == [.opened(again: false), .opened(again: true)])
+      #expect(after.suffix(2) == [.event("events.lost"), .event("sync.started")])
+    }
+  }
+
+  @Test("rosterctl events: a daemon that takes a connection and does not answer is told")
+  func mute() async throws {
+    try await withFolder { folder in
+      let mute = try SocketFile(path: folder + "/status.sock", mode: 0o600)
+      try mute.publish()
+      defer { close(mute.descriptor) }
+      let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
+      let seen = try await following(folder + "/status.sock", policy, pulse: Self.quick) { stream in
+        await stream.first { _ in true }
+      }
+      #expect(seen == .silent("it did not answer within 100ms"))
+    }
+  }
+
+  @Test("rosterctl events: a daemon that stops answering behind an open stream is told")
+  func hung() async throws {
+    try await withFolder { folder in
+      let hung = try SocketFile(path: folder + "/status.sock", mode: 0o600)
+      try hung.publish()
+      async let clients = beginStreams(hung.descriptor)
+      let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
+      let told = try await following(folder + "/status.sock", policy, pulse: Self.quick) { stream in
+        await stream.first { $0 == .silent("no daemon answers: nothing came within 40ms") }
+      }
+      #expect(told != nil)
+      // Makes accept(2) return.
+      shutdown(hung.descriptor, Int32(SHUT_RDWR))
+      for client in await clients { close(client) }
+      close(hung.descriptor)
+    }
+  }
+
+  /// Answers each request for a stream with its head, and nothing with another word. Returns the connections.
+  private func beginStreams(_ socket: Int32) async -> [Int32] {
+    await withCheckedContinuation { ended in
+      // A thread of its own: it blocks.
+      DispatchQueue(label: "accept").async {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        var clients: [Int32] = []
+        while case let client = accept(socket, nil, nil), client >= 0 {
+          clients.append(client)
+          var request = [UInt8](repeating: 0, count: 1024)
+          let count = recv(client, &request, request.count, 0)
+          guard String(decoding: request.prefix(max(0, count)), as: UTF8.self).hasPrefix("GET /v1/events") else {
+            continue
+          }
+          _ = send(client, head, head.utf8.count, Int32(MSG_NOSIGNAL))
+        }
+        ended.resume(returning: clients)
+      }
+    }
+  }
+
+  @Test("rosterctl events: where no daemon is at the start, that is 3 at once")
+  func absent() async throws {
+    let follower = EventFollower(
+      client: StatusClient(socket: "/nonexistent/status.sock"),
+      policy: SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60)))
+    let failure = await #expect(throws: Failure.self) { try await follower.follow(silent: { _ in }, each: { _ in }) }
+    #expect(failure?.exit == .noDaemon)
+  }
+}
