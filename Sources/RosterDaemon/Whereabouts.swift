@@ -20,16 +20,23 @@ package struct Whereabouts: Sendable, Equatable {
   package var path: String
   package var doubt: Doubt?
 
-  package static func socket(environment: [String: String], isRoot: Bool = geteuid() == 0) -> Self {
-    find("status.socket", \.status.socket, environment, isRoot)
+  /// - Parameter system: where the system's own daemon is, for users without one.
+  package static func socket(
+    environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
+  ) -> Self {
+    find("status.socket", \.status.socket, environment, isRoot, system)
   }
 
-  package static func cache(environment: [String: String], isRoot: Bool = geteuid() == 0) -> Self {
-    find("cache.path", \.cache.path, environment, isRoot)
+  /// - Parameter system: where the system's own daemon is, for users without one.
+  package static func cache(
+    environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
+  ) -> Self {
+    find("cache.path", \.cache.path, environment, isRoot, system)
   }
 
   private static func find(
-    _ key: String, _ field: KeyPath<Configuration, String>, _ environment: [String: String], _ isRoot: Bool
+    _ key: String, _ field: KeyPath<Configuration, String>, _ environment: [String: String], _ isRoot: Bool,
+    _ system: Defaults
   ) -> Self {
     let variable = ConfigurationKey.all.first { $0.name == key }?.variable ?? ""
     let own = Defaults(environment: environment, isRoot: isRoot)
@@ -38,7 +45,6 @@ package struct Whereabouts: Sendable, Equatable {
     }
     let mine = place(key, field, own)
     // A user without a daemon of their own asks the system's.
-    let system = Defaults.system
     guard own.configurationFile != system.configurationFile,
       access(own.configurationFile, F_OK) != 0, access(mine.path, F_OK) != 0
     else { return mine }

@@ -1,7 +1,7 @@
 /// Why something did not work: what was tried, on what, the cause, and what the user can do.
 package struct Failure: Error, Sendable, Equatable {
   /// What `rosterd sync` exits with; sysexits.h where it has one.
-  package enum Exit: Int32, Sendable {
+  package enum Exit: Int32, Sendable, CaseIterable {
     case cancelled = 1
     /// Of rosterctl only: no daemon answers on the socket.
     case noDaemon = 3

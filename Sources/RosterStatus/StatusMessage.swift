@@ -53,7 +53,7 @@ extension DaemonStatus {
     if let error = last.error { return "sync \(last.id) \(last.outcome.rawValue): \(error)" }
     guard last.rejected > 0 else { return "sync \(last.id) \(last.outcome.rawValue)" }
     let records = last.rejected == 1 ? "1 record" : "\(last.rejected) records"
-    return "sync \(last.id) rejected \(records); see the table rejects for the reasons"
+    return "sync \(last.id) rejected \(records); `rosterctl rejects` tells the reasons"
   }
 }
 

@@ -89,7 +89,7 @@ package struct SyncMachine: Sendable {
 
   private mutating func tellRejects() {
     guard rejected > 0 else { return }
-    shortcoming = "\(counted(rejected, "record")) could not be stored; see the table rejects"
+    shortcoming = "\(counted(rejected, "record")) could not be stored; `rosterctl rejects` tells why"
   }
 
   package mutating func ended() { state = .ended }

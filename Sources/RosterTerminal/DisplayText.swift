@@ -1,8 +1,19 @@
 extension String {
   /// Without what would steer a terminal: controls, line ends, and marks that turn the direction of what follows (UAX 9 §2).
-  var printable: String {
+  package var printable: String {
     guard unicodeScalars.contains(where: Self.steers) else { return self }
     return String(String.UnicodeScalarView(unicodeScalars.map { Self.steers($0) ? "\u{FFFD}" : $0 }))
+  }
+
+  /// JSON lines that mean the same, with what would steer a terminal as escapes (RFC 8259 §7): it stands in strings only.
+  package var printableJSON: String {
+    func isKept(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || !Self.steers(scalar) }
+    guard !unicodeScalars.allSatisfy(isKept) else { return self }
+    return unicodeScalars.map { scalar in
+      if isKept(scalar) { return String(scalar) }
+      let hex = String(scalar.value, radix: 16)
+      return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+    }.joined()
   }
 
   /// The cells of a terminal that it takes.

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
+internal import RosterModel
 
-/// An event of the stream in words.
+/// An event of the stream in words, without what steers a terminal.
 package enum EventText {
   private struct Fields: Decodable {
     var at: String
@@ -23,7 +24,33 @@ package enum EventText {
 
   /// `2026-01-01T12:00:00.000Z  page.fetched      sync 18, page 17 (17/42)`. What is no JSON of an event stands as it is.
   package static func line(name: String, data: String) -> String {
-    guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(data.utf8)) else { return "\(name)  \(data)" }
+    guard let fields = fields(of: data) else { return "\(name)  \(data)".printable }
+    let words = words(name, fields, data)
+    let gap = String(repeating: " ", count: max(0, names - name.count))
+    return "\(fields.at)  \(name)\(words.isEmpty ? "" : "\(gap)  \(words)")".printable
+  }
+
+  /// The same for a screen of `width` cells: the time of day (UTC), and as many lines as it takes.
+  static func lines(name: String, data: String, width: Int) -> [String] {
+    guard let fields = fields(of: data) else { return "\(name)  \(data)".printable.wrapped(width) }
+    let head = "\(timeOfDay(fields.at)) \(name) ".printable
+    let rest = words(name, fields, data).printable.wrapped(width - indent.count)
+    if let first = rest.first, rest.count == 1, head.cells + 1 + first.cells <= width { return [head + " " + first] }
+    return [head] + rest.filter { !$0.isEmpty }.map { indent + $0 }
+  }
+
+  /// As wide as `token.refreshing`.
+  private static let names = 16
+  private static let indent = "  "
+
+  private static func fields(of data: String) -> Fields? {
+    try? JSONDecoder().decode(Fields.self, from: Data(data.utf8))
+  }
+
+  private static func words(_ name: String, _ fields: Fields, _ data: String) -> String {
+    if name.hasPrefix("sync."), let report = try? JSONDecoder().decode(SyncReport.self, from: Data(data.utf8)) {
+      return SyncText.line(report)
+    }
     var parts: [String] = []
     if let sync = fields.sync { parts.append("sync \(sync)") }
     if let page = fields.page { parts.append("page \(page)" + progress(fields)) }
@@ -31,15 +58,16 @@ package enum EventText {
     if let reason = fields.reason { parts.append(reason) }
     if let delay = fields.delaySeconds { parts.append("again in \(Words.span(delay))") }
     if let error = fields.error { parts.append(error) }
-    let gap = String(repeating: " ", count: max(0, names - name.count))
-    return "\(fields.at)  \(name)" + (parts.isEmpty ? "" : gap + "  " + parts.joined(separator: ", "))
+    return parts.joined(separator: ", ")
   }
-
-  /// As wide as `token.refreshing`.
-  private static let names = 16
 
   private static func progress(_ fields: Fields) -> String {
     guard let done = fields.pagesDone, let total = fields.pagesTotal else { return "" }
     return " (\(done)/\(total))"
+  }
+
+  /// `12:00:00` of `2026-01-01T12:00:00.000Z`.
+  private static func timeOfDay(_ time: String) -> Substring {
+    time.split(separator: "T").last?.prefix { $0 != "." } ?? time[...]
   }
 }

@@ -5,6 +5,8 @@ package struct ProgressBar: Sendable, Equatable {
   package var done: Int
   package var total: Int
   package var counts: [String]
+  /// False where the pages are told beside it.
+  var showsPages = true
 
   /// `total` 0: not known yet. `counts` are shown as far as there is room, the first ones first.
   package init(done: Int, total: Int, counts: [String] = []) {
@@ -26,7 +28,7 @@ package struct ProgressBar: Sendable, Equatable {
   /// At most `width` characters, without a line end: `━━━━━━━╸────────  17/42 pages  340 characters`.
   package func text(width: Int, colour: Bool = false) -> String {
     let pages = total > 0 ? "\(done)/\(total) pages" : "asking for page 1"
-    var tail = "  " + pages
+    var tail = showsPages ? "  " + pages : ""
     for count in counts where total > 0 {
       let longer = tail + "  " + count
       if longer.count + Self.leastBar > width { break }

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 package import RosterModel
 
-/// The daemon's status for people: the state first, then how old the data is, what runs, the token, the syncs.
+/// The daemon's status for people: the state first, then how old the data is, what runs, the token, the syncs. Each fact stands once.
 package struct StatusText: Sendable {
   private let status: DaemonStatus
   private let width: Int
@@ -17,19 +17,19 @@ package struct StatusText: Sendable {
 
   /// Lines of at most `width` characters, as far as words permit, each with its end.
   package var text: String {
-    let rows: [(name: String, value: String?)] = [
-      ("data", data), ("progress", progress), ("token", token), ("last sync", last), ("next sync", next),
-      ("config", config), ("upstream", status.upstream.baseURL), ("cache", cache), ("daemon", daemon),
-    ]
     let layout = Rows(width: width, colour: colour)
-    return head
-      + rows.map { name, value in
-        // The bar has its width already, and colours that no line break may part.
-        name == "progress" ? layout.row(name, lines: value.map { [$0] } ?? []) : layout.row(name, value)
-      }.joined()
+    // In order of importance, since a small screen shows the first ones.
+    return headline + layout.row("data", data)
+      // The bar has its width already, and colours that no line break may part.
+      + layout.row("progress", lines: progress.map { [$0] } ?? [])
+      + [
+        ("token", token), ("last sync", last), ("next sync", next), ("config", config),
+        ("upstream", status.upstream.baseURL), ("cache", cache), ("daemon", daemon),
+      ].map { layout.row($0, $1) }.joined()
   }
 
-  private var head: String {
+  /// What the daemon does, or what is wrong and what to do: the first lines of `text`.
+  package var headline: String {
     let lines = message.printable.wrapped(width - 2)
     let marked = zip(lines, [tone.mark.toned(tone.tone, colour) + " "] + lines.dropFirst().map { _ in "  " })
     return marked.map { $1 + $0.toned($1 == "  " ? .plain : .strong, colour) + "\n" }.joined()
@@ -47,40 +47,62 @@ package struct StatusText: Sendable {
 
   // MARK: Rows
 
-  private var data: String {
-    guard let age = status.cache.ageSeconds else { return "no snapshot yet" }
-    let (characters, pages) = (status.cache.characters, status.cache.pages)
-    return Words.count(characters, "character") + " in " + Words.count(pages, "page")
-      + ", verified \(Words.span(age)) ago" + (ago(status.cache.publishedAt).map { ", published \($0)" } ?? "")
+  private var data: String? {
+    guard status.cache.ageSeconds != nil else { return "no snapshot yet" }
+    return filled(facts.filter { !isTold($0) }.joined(separator: ", "))
+  }
+
+  /// Of the snapshot.
+  private var facts: [String] {
+    let cache = status.cache
+    var facts = [Words.count(cache.characters, "character"), Words.count(cache.pages, "page")]
+    if let verified = ago(cache.verifiedAt) { facts.append("verified \(verified)") }
+    if cache.publishedAt != cache.verifiedAt, let published = ago(cache.publishedAt) {
+      facts.append("published \(published)")
+    }
+    return facts
   }
 
   private var progress: String? {
-    guard let current = status.sync.current else { return nil }
-    return ProgressBar(current).text(width: width - Rows.indent, colour: colour)
+    guard let current = status.sync.current, current.phase != .discovering else { return nil }
+    var bar = ProgressBar(current)
+    bar.showsPages = !isTold("\(current.pagesDone) of \(Words.count(current.pagesTotal, "page"))")
+    bar.counts.removeAll { status.message.contains($0) }
+    return bar.text(width: width - Rows.indent, colour: colour)
   }
 
   private var token: String? {
     let token = status.token
     if token.flow == "none" { return "none needed" }
-    var parts = ["\(token.state.rawValue) (\(token.flow))" + (ahead(token.expiresAt).map { ", expires \($0)" } ?? "")]
+    var parts = ["\(token.state.rawValue) (\(token.flow))" + (expiry.map { ", \($0)" } ?? "")]
     if token.refreshes > 0 {
       parts.append(
         Words.count(token.refreshes, "refresh") + (ago(token.lastRefreshAt).map { ", the last \($0)" } ?? ""))
     }
     if token.joined > 0 { parts.append("\(token.joined) joined") }
     if token.avoided > 0 { parts.append("\(token.avoided) avoided") }
-    if token.state != .unauthorized, let error = token.lastError { parts.append("last error: \(error)") }
+    if let error = token.lastError, !status.message.contains(error) { parts.append("last error: \(error)") }
     return parts.joined(separator: "; ")
   }
 
-  private var last: String? {
-    guard var last = status.sync.last else { return nil }
-    // What stands at the top already is not told again.
-    if let error = last.error, status.message.contains(error) { last.error = nil }
-    return SyncText.line(last, ago: ago(last.finishedAt))
+  private var expiry: String? {
+    guard let seconds = seconds(until: status.token.expiresAt) else { return nil }
+    return seconds > 0 ? "expires in \(Words.span(seconds))" : "expired \(Words.span(-seconds)) ago"
   }
 
-  private var next: String? { ahead(status.sync.nextAt) }
+  private var last: String? {
+    guard let last = status.sync.last else { return nil }
+    let head = isTold(SyncText.head(last)) ? "" : SyncText.head(last)
+    let ended = last.finishedAt == status.cache.verifiedAt ? nil : ago(last.finishedAt)
+    let opening = head + (ended.map { " \($0)" } ?? "") + SyncText.took(last)
+    let parts = (SyncText.contents(last) + SyncText.work(last)).filter { !isTold($0) && !facts.contains($0) }
+    let error = last.error.flatMap { status.message.contains($0) ? nil : "; \($0)" } ?? ""
+    return opening.drop { $0 == " " } + ": " + parts.joined(separator: ", ") + error
+  }
+
+  private var next: String? {
+    status.sync.nextAt.flatMap(due).flatMap { isTold("next sync \($0)") ? nil : $0 }
+  }
 
   private var config: String? {
     let file = status.config.path ?? "no file, the defaults hold"
@@ -96,24 +118,50 @@ package struct StatusText: Sendable {
     "rosterd \(status.version), pid \(status.pid), up \(Words.span(status.uptimeSeconds))"
   }
 
+  /// Whether it is a clause of the headline.
+  private func isTold(_ fact: String) -> Bool {
+    let clauses = message.replacing("; ", with: ", ").replacing(": ", with: ", ").split(separator: ", ")
+    return clauses.contains { $0 == fact }
+  }
+
+  private func filled(_ text: String) -> String? { text.isEmpty ? nil : text }
+
   // MARK: Times, by the daemon's own clock
 
   /// The daemon's sentence, its times as people say them: `verified 3.2 s ago; next sync in 14 min`.
   private var message: String {
-    status.message.replacing(/\ at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
-      let time = String(found.1)
-      return Date(rfc3339: time) == nil ? String(found.0) : ahead(time).map { " \($0)" } ?? String(found.0)
-    }
+    status.message
+      .replacing(/next sync at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
+        due(String(found.1)).map { "next sync \($0)" } ?? String(found.0)
+      }
+      .replacing(/\ at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
+        moment(String(found.1)).map { " \($0)" } ?? String(found.0)
+      }
   }
 
-  private func ago(_ time: String?) -> String? {
+  private func seconds(until time: String?) -> Double? {
     guard let now, let date = time.flatMap(Date.init(rfc3339:)) else { return nil }
-    return Words.span(now.timeIntervalSince(date)) + " ago"
+    return date.timeIntervalSince(now)
   }
 
-  private func ahead(_ time: String?) -> String? {
-    guard let now, let date = time.flatMap(Date.init(rfc3339:)) else { return nil }
-    let seconds = date.timeIntervalSince(now)
-    return seconds > 0 ? "in \(Words.span(seconds))" : Words.span(-seconds) + " ago"
+  private func ago(_ time: String?) -> String? { seconds(until: time).map { Words.span(-$0) + " ago" } }
+
+  /// `in 14 min`, `3.2 s ago`.
+  private func moment(_ time: String) -> String? {
+    seconds(until: time).map { $0 > 0 ? "in \(Words.span($0))" : "\(Words.span(-$0)) ago" }
   }
+
+  /// When a sync is to begin: `in 14 min`, `now`, `due since 11:56:40 UTC (3 min 20 s ago)`.
+  private func due(_ time: String) -> String? {
+    guard let seconds = seconds(until: time) else { return nil }
+    if seconds > 0 { return "in \(Words.span(seconds))" }
+    if -seconds < Self.moment { return "now" }
+    let parts = time.split { $0 == "T" || $0 == "." }
+    let clock = -seconds < Self.day ? "\(parts[1])" : "\(parts[0]) \(parts[1])"
+    return "due since \(clock) UTC (\(Words.span(-seconds)) ago)"
+  }
+
+  /// What a sync may take to begin, in seconds.
+  private static let moment = 1.0
+  private static let day = 86_400.0
 }

@@ -2,17 +2,23 @@ package import RosterModel
 
 /// A sync in words.
 package enum SyncText {
-  /// `sync 17 published 3.0 s ago in 0.4 s: 42 pages, 826 characters, 2 added; 43 requests, 1 refresh`. `ago` says when.
-  package static func line(_ report: SyncReport, ago: String? = nil) -> String {
-    let head = "sync \(report.id) \(report.outcome.rawValue)" + (ago.map { " \($0)" } ?? "")
-    let took = report.seconds.map { " in \(Words.took($0))" } ?? ""
-    if let error = report.error, report.outcome == .failed { return head + took + ": " + error }
+  /// `sync 17 published in 0.4 s: 42 pages, 826 characters, 2 added; 43 requests, 1 refresh`, without what steers a terminal.
+  package static func line(_ report: SyncReport) -> String {
+    let head = head(report) + took(report)
+    if let error = report.error, report.outcome == .failed { return "\(head): \(error)".printable }
     let error = report.error.map { "; \($0)" } ?? ""
-    return head + took + ": " + contents(report).joined(separator: ", ") + "; "
-      + work(report).joined(separator: ", ") + error
+    return head + ": " + contents(report).joined(separator: ", ") + "; " + work(report).joined(separator: ", ")
+      + error.printable
   }
 
-  private static func contents(_ report: SyncReport) -> [String] {
+  /// `sync 17 published`.
+  static func head(_ report: SyncReport) -> String { "sync \(report.id) \(report.outcome.rawValue)" }
+
+  /// ` in 0.4 s`; nothing while it runs.
+  static func took(_ report: SyncReport) -> String { report.seconds.map { " in \(Words.took($0))" } ?? "" }
+
+  /// What it saw, and what changed by it.
+  static func contents(_ report: SyncReport) -> [String] {
     let changes = [
       (report.added, "added"), (report.changed, "changed"), (report.removed, "removed"), (report.rejected, "rejected"),
     ]
@@ -20,7 +26,8 @@ package enum SyncText {
       + changes.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
   }
 
-  private static func work(_ report: SyncReport) -> [String] {
+  /// What it cost.
+  static func work(_ report: SyncReport) -> [String] {
     var parts = [Words.count(report.requests, "request")]
     if report.notModified > 0 { parts.append("\(report.notModified) not modified") }
     if report.resumed > 0 { parts.append("\(report.resumed) resumed") }

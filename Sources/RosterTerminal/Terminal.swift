@@ -2,7 +2,7 @@ import Glibc
 
 /// What is known of where a program writes to.
 package struct Terminal: Sendable, Equatable {
-  /// A person may be looking: lines can be drawn again.
+  /// A person may be looking, and lines can be drawn again.
   package var isInteractive: Bool
   /// Characters a line.
   package var columns: Int
@@ -20,10 +20,10 @@ package struct Terminal: Sendable, Equatable {
     self.colour = colour
   }
 
-  /// Of a descriptor, as it is now. Colour goes where `NO_COLOR` is set (no-color.org) or `TERM` is `dumb`.
+  /// Of a descriptor, as it is now. Colour goes where `NO_COLOR` is set (no-color.org); a `dumb` terminal knows no control sequence (terminfo(5)).
   package static func of(_ descriptor: Int32, environment: [String: String]) -> Terminal {
-    let interactive = isatty(descriptor) == 1
-    let plain = !environment["NO_COLOR", default: ""].isEmpty || environment["TERM"] == "dumb"
+    let interactive = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
+    let plain = !environment["NO_COLOR", default: ""].isEmpty
     var size = winsize()
     let known = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
     let wanted = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }

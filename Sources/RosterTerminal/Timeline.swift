@@ -105,6 +105,7 @@ extension Timeline {
     init(_ entry: Entry) {
       time = Self.time(entry.at)
       (mark, tone, words) = Self.telling(entry)
+      words = words.printable
     }
 
     func text(_ colour: Bool) -> String {

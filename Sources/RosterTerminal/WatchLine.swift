@@ -27,7 +27,7 @@ package struct WatchLine: Sendable {
 
   /// Of one sync: `2026-01-01T12:00:00.400Z  sync 17 published in 0.4 s: …`.
   package static func line(_ report: SyncReport) -> String {
-    "\(report.finishedAt ?? report.startedAt)  \(SyncText.line(report).printable)"
+    "\(report.finishedAt ?? report.startedAt)  \(SyncText.line(report))"
   }
 
   private static func ended(_ data: String) -> String? {

@@ -7,20 +7,26 @@ import RosterTerminal
 struct Events: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Follows what happens, a line each, until Ctrl-C.")
 
-  @OptionGroup var daemon: DaemonOptions
+  /// A restart takes seconds, a start that waits for a migration longer.
+  private static let policy = SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60))
+
+  @OptionGroup var daemon: SocketOption
+  @OptionGroup(visibility: .hidden) var unused: CacheOption
   @Flag(help: "Print JSON, an object a line.") var json = false
 
   func run() async throws {
     signal(SIGINT) { _ in _exit(0) }
     Output.standard.endWhenUnread()
-    try await daemon.client().follow { event in
-      try Output.standard.write((json ? Self.json(event) : EventText.line(name: event.name, data: event.data)) + "\n")
-      return true
-    }
-    throw Failure(.noDaemon, step: "follow the events", subject: "the daemon", cause: "it ended the stream")
+    try await EventFollower(client: daemon.client(), policy: Self.policy).follow(
+      silent: { Output.error.tell("note: \($0); waiting for it") },
+      each: { [json] event in
+        json
+          ? try Output.standard.write(json: Self.object(event) + "\n")
+          : try Output.standard.write(EventText.line(name: event.name, data: event.data) + "\n")
+      })
   }
 
-  private static func json(_ event: StreamedEvent) -> String {
+  private static func object(_ event: StreamedEvent) -> String {
     #"{"id":\#(event.id ?? "null"),"event":"\#(event.name)","data":\#(event.data)}"#
   }
 }

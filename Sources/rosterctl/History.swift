@@ -4,9 +4,10 @@ import RosterStatus
 import RosterTerminal
 
 struct History: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Lists the latest syncs, the newest first.")
+  static let configuration = CommandConfiguration(abstract: "The latest syncs, the newest first.")
 
-  @OptionGroup var daemon: DaemonOptions
+  @OptionGroup var daemon: SocketOption
+  @OptionGroup(visibility: .hidden) var unused: CacheOption
   @Option(help: "How many, 1 to 1000.") var limit = 20
   @Flag(help: "Print /v1/syncs unchanged.") var json = false
 
@@ -16,7 +17,7 @@ struct History: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await daemon.client().send("GET", "/v1/syncs?limit=\(limit)")
-    if json { return try Output.standard.write(try answer.json(of: "ask for the syncs")) }
+    if json { return try Output.standard.write(json: try answer.json(of: "ask for the syncs")) }
     let syncs = try answer.decoded(SyncList.self, of: "ask for the syncs").syncs
     if syncs.isEmpty { return Output.error.say("no sync has begun yet\n") }
     let terminal = Output.standard.terminal

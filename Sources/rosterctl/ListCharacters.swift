@@ -6,15 +6,17 @@ import RosterTerminal
 struct ListCharacters: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "characters",
-    abstract: "Lists or searches the cache, 20 characters a page; needs no running daemon.")
+    abstract: "Lists or searches the cache; needs no daemon.")
 
-  @OptionGroup var daemon: DaemonOptions
+  @OptionGroup(visibility: .hidden) var unused: SocketOption
+  @OptionGroup var place: CacheOption
+  @Argument(
+    help: "What each must occur, whole or as a beginning, in name, species, type, origin or location; without: all.")
+  var words: [String] = []
   @Option(
-    name: .customLong("search"), parsing: .unconditional,
-    help: ArgumentHelp(
-      "Words that each must occur, whole or as a beginning, in name, species, type, origin or location.",
-      valueName: "words"))
-  var words = ""
+    parsing: .unconditional,
+    help: ArgumentHelp("The same, also for words that begin with a dash.", valueName: "words"))
+  var search = ""
   @Option(help: ArgumentHelp("Which page, from 1.", valueName: "n")) var page = 1
   @Flag(help: "Print JSON.") var json = false
 
@@ -23,9 +25,12 @@ struct ListCharacters: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let listing = try daemon.reader().characters(search: words, page: page)
-    if json { return try Output.standard.write(listing.json + "\n") }
-    guard !listing.characters.isEmpty else { return Output.error.say(Self.nothing(listing, words) + "\n") }
+    let words = ([search] + words).joined(separator: " ")
+    let listing = try place.reader().characters(search: words, page: page)
+    if json { return try Output.standard.write(json: listing.json + "\n") }
+    guard !listing.characters.isEmpty else {
+      return Output.error.say(Self.nothing(listing, isSearch: words.contains { $0 != " " }) + "\n")
+    }
     let terminal = Output.standard.terminal
     let table = CharacterTable(listing.characters.map(\.character))
     try Output.standard.write(table.text(width: terminal.limit, colour: terminal.colour))
@@ -33,11 +38,11 @@ struct ListCharacters: AsyncParsableCommand {
     if listing.pages > 1 { try Output.standard.write("page \(listing.page) of \(listing.pages), \(found)\n") }
   }
 
-  private static func nothing(_ listing: CacheReader.Listing, _ words: String) -> String {
+  private static func nothing(_ listing: CacheReader.Listing, isSearch: Bool) -> String {
     if listing.total > 0 {
       return listing.pages == 1 ? "there is only one page" : "there are only \(listing.pages) pages"
     }
     if !listing.hasSnapshot { return "the cache holds no snapshot yet: no sync has been published" }
-    return words.isEmpty ? "upstream has no characters" : "no character has all these words"
+    return isSearch ? "no character has all these words" : "upstream has no characters"
   }
 }

@@ -1,88 +1,169 @@
+import Dispatch
 import Glibc
 import RosterModel
 import RosterStatus
 import RosterTerminal
 
-/// `rosterctl watch` on a terminal: one screen, drawn again when something happens and once a second, since ages grow.
-struct LiveView {
-  let feed: WatchFeed
+/// `rosterctl watch` on a terminal: one screen, drawn again when something happens or is pressed, and once a second, since ages grow.
+actor LiveView {
+  private let feed: WatchFeed
+  private var screen: WatchScreen
+  private var noticeEnds: ContinuousClock.Instant?
+  /// That there is something new to draw, to ask the daemon for, to ask of it.
+  private let frames = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+  private let looks = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+  private let wishes = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
   /// As fast as a bar moves smoothly.
   private static let frame = Duration.milliseconds(100)
   private static let second = Duration.seconds(1)
+  /// As long as it takes to read a sentence.
+  private static let noticed = Duration.seconds(8)
   /// More do not fit an ordinary terminal below the status.
   private static let latest = 10
 
-  func run() async throws {
+  private init(feed: WatchFeed, status: DaemonStatus) {
+    self.feed = feed
+    screen = WatchScreen(WatchText(status: status, syncs: []), hasKeys: RawMode.isPossible)
+  }
+
+  /// Returns when somebody quits.
+  static func run(_ feed: WatchFeed) async throws {
     // Before the screen is taken: where no daemon answers, that is said and all is left as it was.
-    var text = WatchText(status: try await feed.status(), syncs: [])
+    let view = LiveView(feed: feed, status: try await feed.status())
     takeScreen()
-    defer { put(Screen.leave) }
-    let (looks, look) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    defer { giveBack() }
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
-        // What happened is read from the status; the stream only says when to look.
-        try await feed.follow(opened: { look.yield() }, gone: { _ in look.yield() }, each: { _ in look.yield() })
-      }
-      group.addTask {
-        while true {
-          look.yield()
-          try await Task.sleep(for: Self.second)
+      group.addTask { try await view.follow() }
+      group.addTask { try await view.tick() }
+      group.addTask { try await view.look() }
+      group.addTask { try await view.draw() }
+      group.addTask { await view.askForSyncs() }
+      if RawMode.isPossible { group.addTask { await view.listen() } }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
+
+  // MARK: What happens
+
+  private func follow() async throws {
+    try await feed.events.follow(
+      opened: { _ in self.looks.continuation.yield() }, silent: { _ in self.looks.continuation.yield() },
+      each: { event in
+        await self.happened(event)
+      })
+  }
+
+  private func happened(_ event: StreamedEvent) {
+    screen.happened(name: event.name, data: event.data)
+    looks.continuation.yield()
+  }
+
+  private func tick() async throws {
+    let resized = DispatchSource.makeSignalSource(signal: SIGWINCH)
+    resized.setEventHandler { [frames] in frames.continuation.yield() }
+    resized.activate()
+    defer { resized.cancel() }
+    while true {
+      looks.continuation.yield()
+      try await Task.sleep(for: Self.second)
+    }
+  }
+
+  /// Returns when somebody quits, or the terminal goes away.
+  private func listen() async {
+    var keys = KeyReader()
+    for await bytes in Keyboard.bytes() {
+      for key in keys.keys(in: bytes) {
+        noticeEnds = nil
+        switch screen.pressed(key) {
+        case .quit: return
+        case .sync: wishes.continuation.yield()
+        case .none: break
         }
       }
-      for await _ in looks {
-        await update(&text)
-        try draw(text)
-        try await Task.sleep(for: Self.frame)
-      }
-      group.cancelAll()
+      frames.continuation.yield()
     }
   }
 
-  private func update(_ text: inout WatchText) async {
+  private func askForSyncs() async {
+    for await _ in wishes.stream {
+      let answer: String
+      do { answer = try await feed.askForSync() } catch { answer = "\(error)" }
+      screen.notice = answer
+      noticeEnds = .now + Self.noticed
+      looks.continuation.yield()
+    }
+  }
+
+  // MARK: What is shown
+
+  /// The status is asked for apart from drawing: a daemon that hangs holds up no key.
+  private func look() async throws {
+    for await _ in looks.stream {
+      await update()
+      frames.continuation.yield()
+      try await Task.sleep(for: Self.frame)
+    }
+  }
+
+  private func update() async {
     do {
       let status = try await feed.status()
-      if text.syncs.isEmpty || text.silence != nil || status.sync.last?.id != text.status?.sync.last?.id {
-        text.syncs = try await feed.syncs(Self.latest).filter { $0.finishedAt != nil }
+      let known = screen.text
+      if known.syncs.isEmpty || known.silence != nil || status.sync.last?.id != known.status.sync.last?.id {
+        screen.text.syncs = try await feed.syncs(Self.latest).filter { $0.finishedAt != nil }
       }
-      text.status = status
-      text.silence = nil
-    } catch let failure as Failure {
-      text.silence = failure.cause
+      screen.text.status = status
+      screen.text.silence = nil
     } catch {
-      text.silence = "\(error)"
+      screen.text.silence = (error as? Failure)?.cause ?? "\(error)"
     }
   }
 
-  private func draw(_ text: WatchText) throws {
-    let terminal = Output.standard.terminal
-    // One less: what clears the rest of a line would clear its last cell.
-    try Output.standard.write(
-      Screen.frame(text.lines(width: terminal.columns - 1, rows: terminal.rows, colour: terminal.colour)))
+  private func draw() async throws {
+    for await _ in frames.stream {
+      if let noticeEnds, noticeEnds < .now { screen.notice = nil }
+      let terminal = Output.standard.terminal
+      // One less: what clears the rest of a line would clear its last cell.
+      let lines = screen.frame(width: terminal.columns - 1, rows: terminal.rows, colour: terminal.colour)
+      try Output.standard.write(Screen.frame(lines))
+      try await Task.sleep(for: Self.frame)
+    }
   }
+}
 
-  // MARK: The terminal is given back however the program ends
+// MARK: The terminal is given back however the program ends
 
-  private func takeScreen() {
+private func takeScreen() {
+  RawMode.begin()
+  put(Screen.enter)
+  signal(SIGINT) { _ in
+    giveBack()
+    _exit(0)
+  }
+  for ending in [SIGTERM, SIGHUP, SIGQUIT] {
+    signal(ending) { number in
+      giveBack()
+      signal(number, SIG_DFL)
+      raise(number)
+    }
+  }
+  // Ctrl-Z: the shell gets its screen, and `fg` brings ours back.
+  signal(SIGTSTP) { _ in
+    giveBack()
+    raise(SIGSTOP)
+  }
+  signal(SIGCONT) { _ in
+    RawMode.begin()
     put(Screen.enter)
-    signal(SIGINT) { _ in
-      put(Screen.leave)
-      _exit(0)
-    }
-    for ending in [SIGTERM, SIGHUP, SIGQUIT] {
-      signal(ending) { number in
-        put(Screen.leave)
-        signal(number, SIG_DFL)
-        raise(number)
-      }
-    }
-    // Ctrl-Z: the shell gets its screen, and `fg` brings ours back.
-    signal(SIGTSTP) { _ in
-      put(Screen.leave)
-      raise(SIGSTOP)
-    }
-    signal(SIGCONT) { _ in put(Screen.enter) }
   }
+}
+
+private func giveBack() {
+  put(Screen.leave)
+  RawMode.end()
 }
 
 /// Safe in a signal handler (signal-safety(7)).

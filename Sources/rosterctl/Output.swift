@@ -33,8 +33,18 @@ struct Output {
       .cannotWrite, step: "write the answer", subject: "standard output", cause: String(cString: strerror(code)))
   }
 
+  /// JSON as it is, though nothing of upstream's steers a terminal.
+  func write(json text: String) throws { try write(isatty(descriptor) == 1 ? text.printableJSON : text) }
+
+  func write(json bytes: [UInt8]) throws {
+    isatty(descriptor) == 1 ? try write(json: String(decoding: bytes, as: UTF8.self)) : try write(bytes)
+  }
+
   /// What is said beside the answer; where that cannot be written, nobody is left to tell.
   func say(_ text: String) { try? write(text) }
+
+  /// A sentence for people, which may hold upstream's words.
+  func tell(_ sentence: String) { say("rosterctl: \(sentence.printable)\n") }
 
   /// Draws a line of a terminal again (ECMA-48 EL).
   func redraw(_ line: String) { say("\r\(line)\u{1b}[K") }

@@ -1,21 +1,25 @@
 import ArgumentParser
 import Glibc
 import RosterModel
+import RosterTerminal
 
 @main
 struct Rosterctl: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rosterctl",
-    abstract: "Asks a running rosterd how it is, tells it what to do, and reads its cache.",
+    abstract: "Asks a rosterd how it is, tells it what to do, reads its cache.",
     version: rosterdVersion,
     subcommands: [
-      Status.self, Watch.self, Wait.self, Sync.self, Events.self, History.self, ListCharacters.self, ShowCharacter.self,
+      Status.self, Watch.self, Wait.self, Sync.self, Events.self, Rejects.self, History.self, ListCharacters.self,
+      ShowCharacter.self,
     ])
 
   /// One place turns what went wrong into a sentence and an exit code.
   static func main() async {
     do {
-      let command = try parseAsRoot(Self.commandFirst(CommandLine.arguments.dropFirst()))
+      let arguments = commandFirst(CommandLine.arguments.dropFirst())
+      try nameCommand(arguments)
+      let command = try parseAsRoot(arguments)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -32,8 +36,8 @@ struct Rosterctl: AsyncParsableCommand {
   }
 
   private static func fail(_ failure: Failure) -> Never {
-    Output.error.say("rosterctl: \(failure)\n")
-    if let doubt = DaemonOptions.doubt(about: failure) { Output.error.say("rosterctl: note: \(doubt)\n") }
+    Output.error.tell("\(failure)")
+    if let doubt = doubt(about: failure) { Output.error.tell("note: \(doubt)") }
     Glibc.exit(failure.exit.rawValue)
   }
 
@@ -43,6 +47,14 @@ struct Rosterctl: AsyncParsableCommand {
     guard exitCode(for: error).isSuccess, !text.isEmpty else { exit(withError: error) }
     do { try Output.standard.write(text + "\n") } catch let failure as Failure { fail(failure) } catch {}
     Glibc.exit(0)
+  }
+
+  /// ArgumentParser says of a mistyped command only that it did not expect it.
+  private static func nameCommand(_ arguments: [String]) throws {
+    let commands = configuration.subcommands.map { $0._commandName } + ["help"]
+    guard let word = arguments.first, !word.hasPrefix("-"), !commands.contains(word) else { return }
+    let nearest = NearestWord.to(word, among: commands).map { "; did you mean '\($0)'?" } ?? ""
+    throw ValidationError("There is no command '\(word)'\(nearest)")
   }
 
   /// `rosterctl --socket PATH status` means `rosterctl status --socket PATH`: the options belong to the commands, people write them first.

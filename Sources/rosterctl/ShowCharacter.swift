@@ -6,16 +6,17 @@ import RosterTerminal
 struct ShowCharacter: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "character",
-    abstract: "Shows one character of the cache and how it changed; needs no running daemon.")
+    abstract: "One character of the cache and how it changed.")
 
-  @OptionGroup var daemon: DaemonOptions
+  @OptionGroup(visibility: .hidden) var unused: SocketOption
+  @OptionGroup var place: CacheOption
   @Argument(help: "The character's number.") var id: Int64
   @Flag(help: "Print JSON.") var json = false
 
   func run() async throws {
-    let reader = try daemon.reader()
+    let reader = try place.reader()
     guard let found = try reader.character(id: id) else { throw try absence(reader) }
-    if json { return try Output.standard.write(found.json + "\n") }
+    if json { return try Output.standard.write(json: found.json + "\n") }
     let changes = found.changes.map {
       CharacterText.Change(sync: $0.sync, kind: $0.kind.rawValue, at: $0.at, before: $0.before, after: $0.after)
     }

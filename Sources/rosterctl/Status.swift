@@ -4,16 +4,40 @@ import RosterStatus
 import RosterTerminal
 
 struct Status: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Shows what the daemon does and how old its data is.")
+  static let configuration = CommandConfiguration(abstract: "What the daemon does and how old its data is.")
 
-  @OptionGroup var daemon: DaemonOptions
+  @OptionGroup var daemon: SocketOption
+  @OptionGroup(visibility: .hidden) var unused: CacheOption
+  @Flag(help: "Print the headline only, and exit by the state: 0, 1, 77.") var check = false
   @Flag(help: "Print /v1/status unchanged.") var json = false
 
   func run() async throws {
     let answer = try await daemon.client().send("GET", "/v1/status")
-    if json { return try Output.standard.write(try answer.json(of: "ask for the status")) }
-    let status = try answer.decoded(DaemonStatus.self, of: "ask for the status")
+    if json { try Output.standard.write(json: try answer.json(of: Self.step)) }
+    if json, !check { return }
+    let status = try answer.decoded(DaemonStatus.self, of: Self.step)
+    if !json { try show(status) }
+    if check, status.state.exit != 0 { throw ExitCode(status.state.exit) }
+  }
+
+  private static let step = "ask for the status"
+
+  private func show(_ status: DaemonStatus) throws {
     let terminal = Output.standard.terminal
-    try Output.standard.write(StatusText(status, width: terminal.columns, colour: terminal.colour).text)
+    // In a pipe the headline is one line.
+    let width = check ? terminal.limit ?? .max / 2 : terminal.columns
+    let text = StatusText(status, width: width, colour: terminal.colour)
+    try Output.standard.write(check ? text.headline : text.text)
+  }
+}
+
+extension DaemonStatus.State {
+  /// What `status --check` exits with.
+  fileprivate var exit: Int32 {
+    switch self {
+    case .idle, .syncing: 0
+    case .degraded, .starting, .stopping: 1
+    case .unauthorized: Failure.Exit.refused.rawValue
+    }
   }
 }

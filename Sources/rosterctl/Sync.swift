@@ -21,22 +21,19 @@ struct Sync: AsyncParsableCommand {
   /// A shell's exit code for a program that Ctrl-C ended; the sync goes on.
   private static let interrupted: Int32 = 130
 
-  @OptionGroup var daemon: DaemonOptions
+  @OptionGroup var daemon: SocketOption
+  @OptionGroup(visibility: .hidden) var unused: CacheOption
   @Flag(help: "Follow the sync and exit as it ends.") var wait = false
   @Flag(help: "Let it remove more than sync.max_removal permits.") var allowRemoval = false
   @Flag(help: "Try the stored token of an ended session once more.") var retrySession = false
   @Flag(help: "Print JSON: what the daemon answers, or with --wait the finished sync.") var json = false
 
   func run() async throws {
-    let wanted = ["allow_removal": allowRemoval, "retry_session": retrySession]
     let client = daemon.client()
-    let answer = try await client.send("POST", "/v1/sync", body: Array(try JSONEncoder().encode(wanted)))
-    let accepted = try answer.decoded(StatusRoutes.Accepted.self, of: "ask for a sync")
+    let (answer, accepted) = try await SyncRequest(allowRemoval: allowRemoval, retrySession: retrySession).send(client)
     if !wait {
       return json
-        ? try Output.standard.write(answer.body)
-        : try Output.standard.write(
-          "sync \(accepted.sync) " + (accepted.joined ? "runs already, joined\n" : "started\n"))
+        ? try Output.standard.write(json: answer.body) : try Output.standard.write("\(accepted.text)\n")
     }
     signal(SIGINT) { _ in _exit(Self.interrupted) }
     let report = try await reportOfEnd(of: accepted.sync, client)
@@ -49,7 +46,7 @@ struct Sync: AsyncParsableCommand {
     guard json else { return try Output.standard.write(SyncText.line(report) + "\n") }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    try Output.standard.write(Array(try encoder.encode(report)) + Array("\n".utf8))
+    try Output.standard.write(json: Array(try encoder.encode(report)) + Array("\n".utf8))
   }
 
   private func reportOfEnd(of sync: Int64, _ client: StatusClient) async throws -> SyncReport {

@@ -4,7 +4,7 @@ import RosterStatus
 
 struct Wait: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Waits until there is a snapshot, and for the daemon too; for scripts and units that need the cache.")
+    abstract: "Waits for a snapshot, and for the daemon too.")
 
   /// Between two looks for a daemon that does not answer yet; nothing tells of one.
   private static let interval = Duration.milliseconds(200)
@@ -12,7 +12,8 @@ struct Wait: AsyncParsableCommand {
   /// However little time there is, it is asked once, and has this long to answer.
   private static let patience = Duration.seconds(2)
 
-  @OptionGroup var daemon: DaemonOptions
+  @OptionGroup var daemon: SocketOption
+  @OptionGroup(visibility: .hidden) var unused: CacheOption
   @Option(help: "The snapshot must not be older: 500ms, 15m, 2h.") var maxAge: String?
   @Option(help: "Give up after that long, with 1.") var timeout: String?
 

@@ -6,15 +6,16 @@ import RosterTerminal
 
 struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Shows the daemon's status live, with progress bars and the durations of the latest syncs, until Ctrl-C.")
+    abstract: "The same, live, with bars and the latest syncs.")
 
-  @OptionGroup var daemon: DaemonOptions
+  @OptionGroup var daemon: SocketOption
+  @OptionGroup(visibility: .hidden) var unused: CacheOption
 
   func run() async throws {
     signal(SIGINT) { _ in _exit(0) }
     let feed = WatchFeed(client: daemon.client())
     if Output.standard.terminal.isInteractive {
-      try await LiveView(feed: feed).run()
+      try await LiveView.run(feed)
     } else {
       try await PlainView(feed: feed).run()
     }
@@ -25,10 +26,12 @@ struct Watch: AsyncParsableCommand {
 struct WatchFeed: Sendable {
   let client: StatusClient
 
-  /// Between two looks for a daemon that does not answer; nothing tells of one.
-  static let interval = Duration.milliseconds(300)
   /// A daemon that stopped answering is told as gone before a person wonders.
   private static let patience = Duration.seconds(2)
+  /// The screen says at once that the daemon is gone, and waits for it as long as somebody looks.
+  private static let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
+
+  var events: EventFollower { EventFollower(client: client, policy: Self.policy) }
 
   func status() async throws -> DaemonStatus {
     try await client.send("GET", "/v1/status", within: Self.patience).decoded(
@@ -42,28 +45,6 @@ struct WatchFeed: Sendable {
     ).syncs
   }
 
-  /// Follows the events of one daemon after the other; `gone` is told why there is none. Ends with its task.
-  func follow(
-    opened: () async throws -> Void, gone: (Failure) async throws -> Void,
-    each: (StreamedEvent) async throws -> Void
-  ) async throws {
-    while true {
-      do {
-        try await client.follow(
-          opened: {
-            try await opened()
-            return true
-          },
-          each: { event in
-            try await each(event)
-            return true
-          })
-        try Task.checkCancellation()
-        try await gone(Failure(.noDaemon, step: "follow the events", subject: "the daemon", cause: "it stopped"))
-      } catch let failure as Failure where failure.exit != .cannotWrite {
-        try await gone(failure)
-      }
-      try await Task.sleep(for: Self.interval)
-    }
-  }
+  /// What became of it, in words.
+  func askForSync() async throws -> String { try await SyncRequest().send(client).1.text }
 }

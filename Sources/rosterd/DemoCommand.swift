@@ -6,8 +6,7 @@ import RosterTerminal
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract:
-      "Shows the whole main job on this machine alone: an upstream whose token dies mid-sync, a daemon, its status.")
+    abstract: "Shows the whole main job on this machine alone.")
 
   @Flag(help: "Print a summary as JSON and nothing else.")
   var json = false

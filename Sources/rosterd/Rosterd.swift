@@ -5,6 +5,7 @@ import Logging
 import RosterDaemon
 import RosterModel
 import RosterSystemd
+import RosterTerminal
 
 @main
 struct Rosterd: AsyncParsableCommand {
@@ -14,6 +15,16 @@ struct Rosterd: AsyncParsableCommand {
     version: rosterdVersion,
     subcommands: [RunCommand.self, SyncCommand.self, CheckCommand.self, DemoCommand.self],
     defaultSubcommand: RunCommand.self)
+
+  static func main() async {
+    let commands = configuration.subcommands.map { $0._commandName } + ["help"]
+    // To ArgumentParser it would be an argument of `run`.
+    if let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-"), !commands.contains(word) {
+      let nearest = NearestWord.to(word, among: commands).map { "; did you mean '\($0)'?" } ?? ""
+      exit(withError: ValidationError("There is no command '\(word)'\(nearest)"))
+    }
+    await main(nil)
+  }
 }
 
 /// What the commands that read the configuration share.
@@ -79,5 +90,7 @@ func exiting(_ format: LogFormat = .text, _ work: () async throws -> Void) async
 func jsonLine(_ value: some Encodable) throws -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+  let line = String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+  // Nothing of upstream's steers a terminal.
+  return isatty(STDOUT_FILENO) == 1 ? line.printableJSON : line
 }

@@ -94,6 +94,65 @@ import Testing
     }
   }
 
+  @Test("rosterctl characters rick searches, with --search too")
+  func bareWords() async throws {
+    var characters = Characters.made(40)
+    characters[0].name = "Rick Sanchez"
+    characters[1].name = "Rick Prime"
+    try await withSite(Scenario(characters: characters)) { site in
+      _ = try await site.sync()
+      for (words, ids) in [
+        (["rick"], [1, 2]), (["rick", "sanchez"], [1]), (["rick", "--search", "prime"], [2]),
+        (["--page", "1", "prime", "rick"], [2]), (["--", "--search"], []),
+      ] as [([String], [Int64])] {
+        let outcome = try await Program.run(
+          try Program.built("rosterctl"), ["characters", "--json"] + words,
+          environment: ["ROSTERD_CACHE_PATH": site.cache])
+        let found = try JSONDecoder().decode(Listing.self, from: Data(outcome.output.utf8))
+        #expect(found.characters.map(\.id) == ids, "\(words)")
+      }
+    }
+  }
+
+  @Test("rosterctl rejects: the records that could not be stored, and why; for people and as JSON")
+  func rejects() async throws {
+    struct Answer: Decodable {
+      struct Reject: Decodable {
+        struct Document: Decodable { var id: Int64 }
+        var syncID: Int64
+        var page: Int
+        var position: Int
+        var reason: String
+        var document: Document
+
+        enum CodingKeys: String, CodingKey {
+          case page, position, reason, document
+          case syncID = "sync_id"
+        }
+      }
+      var rejects: [Reject]
+    }
+    let bad = #"{"id":24,"name":"\u001b[2J","status":7,"n":1.10}"#
+    try await withSite(.pages(2, rules: [.on(.page(2), .records([3: bad]))])) { site in
+      let none = try await rosterctl(site, "rejects")
+      #expect(none.exit == 73)
+      _ = try await site.sync()
+      let json = try await rosterctl(site, "rejects", "--json")
+      let found = try JSONDecoder().decode(Answer.self, from: Data(json.output.utf8)).rejects
+      #expect(json.exit == 0 && found.map(\.document.id) == [24] && json.output.contains(#""n":1.10"#))
+      #expect(found.map(\.page) == [2] && found.map(\.position) == [3] && found.map(\.syncID) == [1])
+      let people = try await rosterctl(site, "rejects", columns: 40)
+      let lines = people.output.split(separator: "\n")
+      #expect(people.exit == 0 && lines.allSatisfy { $0.count <= 40 }, "\(people.output)")
+      #expect(people.output.hasPrefix("page 2, position 3: ") && people.output.contains(#"    {"id":24,"#))
+      site.upstream.configure { $0.rules = [] }
+      _ = try await site.sync()
+      let all = try await rosterctl(site, "rejects")
+      #expect(all.exit == 0 && all.output.isEmpty && all.error == "all records could be stored\n")
+      #expect(try await rosterctl(site, "rejects", "--json").output == #"{"rejects":[]}"# + "\n")
+    }
+  }
+
   @Test("rosterctl characters: a table as wide as the terminal; clear words where there is nothing to show")
   func table() async throws {
     try await withSite(.pages(2)) { site in

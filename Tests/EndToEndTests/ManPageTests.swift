@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterModel
 import Testing
 
 @Suite("Section 1: rosterd(8) and rosterctl(1), and completions")
@@ -28,8 +29,7 @@ struct ManPageTests {
     "The man page has every command of the program, each with its options in the synopsis or among those of all",
     arguments: [("rosterd", "8"), ("rosterctl", "1")])
   func page(program: String, section: String) async throws {
-    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../man/\(program).\(section)")
-    let page = try String(contentsOfFile: path.path, encoding: .utf8)
+    let page = try text("man/\(program).\(section)")
     let dump = try await Program.run(try Program.built(program), ["--experimental-dump-help"]).output
     let command = try JSONDecoder().decode(Description.self, from: Data(dump.utf8)).command
     let commands = (command.subcommands ?? []).filter { $0.commandName != "help" }
@@ -39,6 +39,51 @@ struct ManPageTests {
       for name in command.arguments?.flatMap({ $0.names ?? [] }) ?? [] where name.kind == "long" {
         #expect(page.contains("\n.It Fl -\(name.name)"), "--\(name.name) of \(command.commandName) is missing")
       }
+    }
+  }
+
+  private func text(_ path: String) throws -> String {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    return try String(contentsOfFile: root.appending(path: path).path, encoding: .utf8)
+  }
+
+  @Test(
+    "The man page has every exit status of the program",
+    arguments: [
+      ("rosterd.8", Set([0, 1, 64, 65, 69, 70, 73, 75, 77, 78])),
+      ("rosterctl.1", Set([0, 1, 3, 64, 65, 69, 70, 73, 75, 77, 78, 130])),
+    ])
+  func exits(page: String, expected: Set<Int32>) throws {
+    let section = try text("man/\(page)").split(separator: "\n.Sh ").first { $0.hasPrefix("EXIT STATUS") }
+    let named = try #require(section).split(separator: "\n").compactMap { $0.wholeMatch(of: /\.It (\d+)/) }
+    #expect(Set(named.compactMap { Int32($0.1) }) == expected)
+    // Of rosterctl only: no daemon answers.
+    let own = Set(Failure.Exit.allCases.map(\.rawValue)).subtracting(page == "rosterd.8" ? [3] : [])
+    #expect(own.isSubset(of: expected))
+  }
+
+  @Test(
+    "The man page has every environment variable that the program reads",
+    arguments: [
+      ("rosterctl.1", ["rosterctl", "RosterTerminal", "RosterDaemon/Defaults.swift"]),
+      ("rosterd.8", ["rosterd", "RosterTerminal", "RosterDaemon", "RosterSystemd"]),
+    ])
+  func variables(page: String, sources: [String]) throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources")
+    let page = try text("man/\(page)")
+    var found: Set<Substring> = []
+    for source in sources {
+      let place = root.appending(path: source).path
+      let files = source.hasSuffix(".swift") ? [""] : try FileManager.default.subpathsOfDirectory(atPath: place)
+      for file in files where (place + file).hasSuffix(".swift") {
+        let code = try String(contentsOfFile: file.isEmpty ? place : "\(place)/\(file)", encoding: .utf8)
+        found.formUnion(code.matches(of: /(?:environment\[|getenv\(|service\(|folder\()"([A-Z_]+)"/).map(\.1))
+      }
+    }
+    #expect(found.contains("NO_COLOR") && found.contains("STATE_DIRECTORY"))
+    let named = page.split(separator: "\n").filter { $0.hasPrefix(".It Ev ") }.flatMap { $0.split(separator: " ") }
+    for variable in found where !variable.hasPrefix("ROSTERD_") {
+      #expect(named.contains(variable), "\(variable) is missing")
     }
   }
 

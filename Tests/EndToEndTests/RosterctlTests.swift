@@ -78,7 +78,7 @@ import Testing
     #expect(outcome.exit == 64 && !outcome.error.isEmpty)
   }
 
-  @Test("rosterctl: a socket of another user is not allowed (77), not another program's")
+  @Test("rosterctl: a socket of another user is not allowed (77); who may is told, with the group's name")
   func forbidden() async throws {
     try await withDaemon { _, socket in
       let stranger = try Stranger.prefix()
@@ -86,15 +86,119 @@ import Testing
       let copy = folder + "/rosterctl"
       try await Stranger.copyRosterctl(to: copy)
       for path in [folder, copy] { chmod(path, 0o755) }
-      chmod(socket, 0o600)
-      for command in [["status"], ["watch"], ["events"], ["sync", "--wait"], ["wait", "--timeout", "5s"]] {
+      func refusal(_ command: [String]) async throws -> String {
         let arguments = stranger.dropFirst() + [copy] + command + ["--socket", socket]
         let outcome = try await Program.run(stranger[0], Array(arguments))
-        #expect(outcome.exit == 77)
-        #expect(
-          outcome.error
-            == "rosterctl: cannot ask the daemon (\(socket)): Permission denied; use a user in the socket's group, or root\n"
-        )
+        #expect(outcome.exit == 77 && outcome.output.isEmpty)
+        return outcome.error
+      }
+      let refused = "rosterctl: cannot ask the daemon (\(socket)): Permission denied; "
+      chmod(socket, 0o600)
+      for command in [["status"], ["watch"], ["events"], ["sync", "--wait"], ["wait", "--timeout", "5s"]] {
+        #expect(try await refusal(command) == refused + "only root may use it\n")
+      }
+      // Nobody is told to become a member of root's group.
+      chmod(socket, 0o660)
+      #expect(try await refusal(["status"]) == refused + "only root may use it\n")
+      let daemonGroup: gid_t = 1  // Debian's "daemon"
+      chown(socket, Stranger.owner, daemonGroup)
+      let hint = "it is for the group daemon: `sudo adduser USER daemon` lets you in from the next login on\n"
+      #expect(try await refusal(["status"]) == refused + hint)
+      chmod(socket, 0o600)
+      #expect(try await refusal(["status"]) == refused + "only root and \(Stranger.owner) may use it\n")
+    }
+  }
+
+  @Test("rosterctl sync: a refused one says who may")
+  func refusedSync() async throws {
+    try await withDaemon { _, socket in
+      let stranger = try Stranger.prefix()
+      let folder = String(socket.dropLast("/status.sock".count))
+      let copy = folder + "/rosterctl"
+      try await Stranger.copyRosterctl(to: copy)
+      for path in [folder, copy] { chmod(path, 0o755) }
+      let arguments = stranger.dropFirst() + [copy, "sync", "--wait", "--socket", socket]
+      let outcome = try await Program.run(stranger[0], Array(arguments))
+      #expect(outcome.exit == 77 && outcome.output.isEmpty)
+      #expect(
+        outcome.error == """
+          rosterctl: cannot ask for a sync (the daemon): only root and the daemon's own user may ask for a sync; \
+          try `sudo rosterctl sync`
+
+          """)
+    }
+  }
+
+  @Test(
+    "rosterctl status --check prints the headline and exits as the state is",
+    arguments: [(nil, 1), (.published, 0), (.failed, 1)] as [(SyncReport.Outcome?, Int32)])
+  func check(outcome: SyncReport.Outcome?, exit: Int32) async throws {
+    try await withDaemon { rosterctl, _ in
+      if let outcome { board.syncEnded(Self.report(17, outcome), cache: CacheFacts(snapshot: 1)) }
+      let check = try await rosterctl(["status", "--check"])
+      #expect(check.exit == exit && check.error.isEmpty)
+      let status = try await rosterctl(["status"])
+      #expect(status.exit == 0 && check.output.split(separator: "\n").count == 1)
+      #expect(status.output.hasPrefix(check.output))
+      let json = try await rosterctl(["status", "--check", "--json"])
+      #expect(json.exit == exit && json.output.hasPrefix("{"))
+    }
+  }
+
+  @Test("rosterctl status --check: refused credentials are 77")
+  func checkUnauthorized() async throws {
+    try await withDaemon { rosterctl, _ in
+      var report = Self.report(17, .failed)
+      report.exit = 77
+      board.syncEnded(report, cache: nil)
+      let check = try await rosterctl(["status", "--check"])
+      #expect(check.exit == 77 && check.output.hasPrefix("✗ unauthorized: "))
+    }
+  }
+
+  @Test(
+    "A mistyped command is answered with the nearest",
+    arguments: [
+      ("rosterctl", "statsu", "status"), ("rosterctl", "charcters", "characters"), ("rosterd", "snyc", "sync"),
+    ])
+  func nearest(program: String, typed: String, meant: String) async throws {
+    let outcome = try await Program.run(try Program.built(program), [typed])
+    #expect(outcome.exit == 64 && outcome.output.isEmpty)
+    #expect(outcome.error.hasPrefix("Error: There is no command '\(typed)'; did you mean '\(meant)'?\n"))
+  }
+
+  @Test(
+    "--help fits 24 lines of 80, and names an option only where it means something",
+    arguments: [
+      ("rosterctl", ""), ("rosterctl", "status"), ("rosterctl", "watch"), ("rosterctl", "wait"), ("rosterctl", "sync"),
+      ("rosterctl", "events"), ("rosterctl", "rejects"), ("rosterctl", "history"), ("rosterctl", "characters"),
+      ("rosterctl", "character"), ("rosterd", ""), ("rosterd", "run"), ("rosterd", "sync"), ("rosterd", "check"),
+      ("rosterd", "demo"),
+    ])
+  func help(program: String, command: String) async throws {
+    let arguments = (command.isEmpty ? [] : [command]) + ["--help"]
+    let help = try await Program.run(
+      try Program.built(program), arguments, environment: ["COLUMNS": "80"])
+    let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(help.exit == 0 && lines.count <= 24, "\(help.output)")
+    #expect(lines.allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE:") }, "\(help.output)")
+    let readsCache = ["rejects", "characters", "character"].contains(command)
+    if program == "rosterctl", !command.isEmpty {
+      #expect(help.output.contains("--cache") == readsCache && help.output.contains("--socket") != readsCache)
+    }
+  }
+
+  @Test("rosterctl: both places may be named for every command, for scripts that always do")
+  func bothPlaces() async throws {
+    try await withDaemon { rosterctl, socket in
+      let places = ["--socket", socket, "--cache", "/nonexistent/roster.db"]
+      for (words, exit) in [
+        (places + ["status"], 0), (["history"] + places, 0), (["characters", "rick"] + places, 73),
+      ]
+        as [([String], Int32)]
+      {
+        let outcome = try await rosterctl(words)
+        #expect(outcome.exit == exit, "\(words)")
       }
     }
   }

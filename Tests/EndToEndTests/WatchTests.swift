@@ -76,6 +76,92 @@ import Testing
     #expect(outcome.exit == 3 && outcome.output.isEmpty && outcome.error.contains("no daemon answers"))
   }
 
+  @Test("rosterctl watch at 40×10: keys come at once and are not shown; the terminal is given back as it was")
+  func keys() async throws {
+    try await withSite { site in
+      let seen = try await press(site, terminal: "xterm")
+      #expect(seen.exit == 0)
+      #expect(seen.before == [true, true] && seen.during == [false, false] && seen.after == [true, true])
+      #expect(seen.tallest == 10 && seen.output.contains("q quit  s sync  e events"))
+      #expect(seen.output.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
+    }
+  }
+
+  @Test("rosterctl watch on a dumb terminal: plain lines")
+  func dumb() async throws {
+    try await withSite { site in
+      let seen = try await press(site, terminal: "dumb")
+      #expect(seen.exit == 0 && seen.during == [true, true] && !seen.output.contains("\u{1b}"))
+      #expect(seen.output.contains(": idle: 826 characters"))
+    }
+  }
+
+  private struct Pressed: Decodable {
+    var exit: Int32
+    var output: String
+    /// Whether the terminal gathers lines, and echoes (termios(3)).
+    var before: [Bool]
+    var during: [Bool]
+    var after: [Bool]
+    /// Lines of the tallest frame.
+    var tallest: Int
+  }
+
+  private func press(_ site: Site, terminal: String) async throws -> Pressed {
+    var seen: Pressed?
+    try await site.withDaemon { _, _ in
+      let environment = [
+        "PATH": site.settings["PATH"] ?? "", "ROSTERD_STATUS_SOCKET": site.socket, "TERM": terminal,
+      ]
+      let outcome = try await Program.run(
+        try Program.tool("python3"), ["-c", Self.presses, try Program.built("rosterctl")], environment: environment)
+      try #require(outcome.exit == 0, "\(outcome.error)")
+      seen = try JSONDecoder().decode(Pressed.self, from: Data(outcome.output.utf8))
+    }
+    return try #require(seen)
+  }
+
+  /// Runs watch in a terminal of 40×10 and presses e, s, an arrow and q; on a dumb one Ctrl-C.
+  private static let presses = #"""
+    import fcntl, json, os, pty, select, struct, subprocess, sys, termios
+    rosterctl = sys.argv[1]
+    subprocess.run([rosterctl, "wait", "--timeout", "20s"], check=True)
+    end, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 40, 0, 0))
+    def flags():
+        local = termios.tcgetattr(other)[3]
+        return [bool(local & termios.ICANON), bool(local & termios.ECHO)]
+    before = flags()
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        fcntl.ioctl(other, termios.TIOCSCTTY, 0)
+        for descriptor in (0, 1, 2): os.dup2(other, descriptor)
+        os.execv(rosterctl, [rosterctl, "watch"])
+    seen = b""
+    def read():
+        global seen
+        if not select.select([end], [], [], 20)[0]: raise TimeoutError(seen.decode(errors="replace"))
+        seen += os.read(end, 65536)
+    def expect(text, start=0):
+        while text.encode() not in seen[start:]: read()
+    expect("idle: 826 characters")
+    during = flags()
+    if os.environ["TERM"] == "dumb":
+        os.write(end, b"\x03")
+    else:
+        for key, text in [(b"e", "nothing has happened"), (b"s", "sync 2 unchanged"), (b"e", "idle: 826"), (b"\x1b[B", "data")]:
+            start = len(seen)
+            os.write(end, key)
+            expect(text, start)
+        os.write(end, b"q")
+    _, status = os.waitpid(pid, 0)
+    while select.select([end], [], [], 0)[0]: read()
+    tallest = max(frame.count(b"\r\n") + 1 for frame in seen.split(b"\x1b[H"))
+    print(json.dumps({"exit": os.waitstatus_to_exitcode(status), "output": seen.decode(), "before": before,
+                      "during": during, "after": flags(), "tallest": tallest}))
+    """#
+
   /// Runs the daemon and watch, in a terminal of so many columns or (0) a pipe; restarts the daemon; presses Ctrl-C.
   private static let script = #"""
     import fcntl, json, os, pty, select, signal, struct, subprocess, sys, termios, time

@@ -62,8 +62,19 @@ import Testing
     #expect(Whereabouts.cache(environment: environment, isRoot: true).path == "/var/lib/rosterd/roster.db")
   }
 
-  @Test("A user without a daemon looks where one of theirs would be, where the system has none either")
-  func own() {
-    #expect(Whereabouts.socket(environment: environment, isRoot: false).path == "\(home)/run/rosterd/status.sock")
+  /// A system's own daemon, as it may run on this machine too.
+  private var system: Defaults {
+    Defaults(
+      environment: ["CONFIGURATION_DIRECTORY": "\(home)/etc", "RUNTIME_DIRECTORY": "\(home)/system"], isRoot: true)
+  }
+
+  @Test("A user without a daemon asks the system's; where there is none, one of their own would be in their folders")
+  func own() throws {
+    let socket = { Whereabouts.socket(environment: environment, isRoot: false, system: system).path }
+    #expect(socket() == "\(home)/run/rosterd/status.sock")
+    try FileManager.default.createDirectory(atPath: "\(home)/system", withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: home) }
+    try Data().write(to: URL(filePath: "\(home)/system/status.sock"))
+    #expect(socket() == "\(home)/system/status.sock")
   }
 }

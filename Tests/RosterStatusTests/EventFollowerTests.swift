@@ -98,7 +98,8 @@ import Testing
       DispatchQueue(label: "accept").async {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         var clients: [Int32] = []
-        while case let client = accept(socket, nil, nil), client >= 0 {
+        var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        while poll(&ready, 1, -1) >= 0, case let client = accept(socket, nil, nil), client >= 0 {
           clients.append(client)
           var request = [UInt8](repeating: 0, count: 1024)
           let count = recv(client, &request, request.count, 0)

@@ -87,7 +87,7 @@ import Testing
     board.syncEnded(ended(.published, rejected: 3), cache: snapshot)
     #expect(
       board.message == """
-        degraded: sync 17 rejected 3 records; see the table rejects for the reasons; next sync at 2023-11-14T22:28:20.000Z
+        degraded: sync 17 rejected 3 records; `rosterctl rejects` tells the reasons; next sync at 2023-11-14T22:28:20.000Z
         """)
     board.nextSync(at: nil)
     board.syncEnded(ended(.failed), cache: snapshot)

@@ -91,7 +91,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Exit? {
     var unknown = Self.comparing()
     let found = Comparison(distinct: 8, rejected: 1, rejectedUnknown: 1, missing: 1, snapshot: 10)
     #expect(unknown.compared(found) == .publish(.nobody))
-    #expect(unknown.shortcoming == "1 record could not be stored; see the table rejects")
+    #expect(unknown.shortcoming == "1 record could not be stored; `rosterctl rejects` tells why")
     var known = Self.comparing()
     #expect(known.compared(Comparison(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
   }
@@ -101,7 +101,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Exit? {
     var machine = Self.comparing()
     #expect(machine.compared(Comparison(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
     #expect(machine.asked(.success(1)) == .missing)
-    #expect(machine.shortcoming == "2 records could not be stored; see the table rejects")
+    #expect(machine.shortcoming == "2 records could not be stored; `rosterctl rejects` tells why")
   }
 
   @Test("P9: a sync whose records are all rejected fails with 65")

@@ -26,17 +26,15 @@ import Testing
       config: DaemonStatus.Config(path: "/etc/rosterd/rosterd.toml", loadedAt: "2026-01-01T11:55:00.000Z"))
   }
 
-  @Test("rosterctl status: the state first, then the data's age, the token and the syncs, within the width")
+  @Test("rosterctl status: the state first, then the data, the token and the syncs, within the width, each fact once")
   func idle() {
     #expect(
       StatusText(status, width: 80).text == """
         ● idle: 826 characters, verified 3.2 s ago; next sync in 14 min 57 s
-               data  826 characters in 42 pages, verified 3.2 s ago, published 1 h ago
+               data  42 pages, published 1 h ago
               token  valid (oauth2_refresh), expires in 58 min; 1 refresh, the last
                      2 min ago; 7 joined; 1 avoided
-          last sync  sync 17 unchanged 3.2 s ago in 0.4 s: 42 pages, 826 characters; 42
-                     requests, 42 not modified
-          next sync  in 14 min 57 s
+          last sync  sync 17 unchanged in 0.4 s: 42 requests, 42 not modified
              config  /etc/rosterd/rosterd.toml
            upstream  https://rickandmortyapi.com/api
               cache  /var/lib/rosterd/roster.db (1.2 MiB + 4.0 KiB WAL)
@@ -56,7 +54,8 @@ import Testing
     status.sync.nextAt = nil
     let lines = StatusText(status, width: 80).text.split(separator: "\n")
     #expect(lines[0] == "◐ syncing: 21 of 42 pages")
-    #expect(lines[2] == "   progress  ━━━━━━━━━━━━━━━━━━━───────────────────  21/42 pages  420 characters")
+    #expect(lines[1] == "       data  826 characters, 42 pages, verified 3.2 s ago, published 1 h ago")
+    #expect(lines[2] == "   progress  ━━━━━━━━━━━━━━━━━━━━────────────────────  420 characters")
     #expect(!lines.contains { $0.contains("next sync") })
   }
 
@@ -64,14 +63,15 @@ import Testing
   func degraded() {
     var status = status
     var last = SyncReport(id: 18, startedAt: "2026-01-01T11:59:56.400Z", outcome: .failed)
-    last.finishedAt = "2026-01-01T11:59:56.800Z"
+    last.finishedAt = "2026-01-01T11:59:58.800Z"
     last.error = "cannot pull page 3: upstream answered 403"
     status.state = .degraded
     status.message = "degraded: sync 18 failed: cannot pull page 3: upstream answered 403"
     status.sync.last = last
     let text = StatusText(status, width: 100).text
     #expect(text.hasPrefix("▲ degraded: sync 18 failed: cannot pull page 3: upstream answered 403\n"))
-    #expect(text.contains("last sync  sync 18 failed 3.2 s ago in 0.4 s: 0 pages, 0 characters; 0 requests\n"))
+    #expect(text.contains("data  826 characters, 42 pages, verified 3.2 s ago, published 1 h ago\n"))
+    #expect(text.contains("last sync  1.2 s ago in 2.4 s: 0 pages, 0 characters, 0 requests\n"))
   }
 
   @Test("rosterctl status: before the first snapshot it says so")
@@ -92,5 +92,39 @@ import Testing
     let text = StatusText(status, width: 200, colour: true).text
     #expect(text.hasPrefix("\u{1b}[32m●\u{1b}[0m \u{1b}[1midle: 826 characters"))
     #expect(text.contains("\u{1b}[2m     daemon\u{1b}[0m  rosterd 0.1.0"))
+  }
+
+  @Test("rosterctl status: a sync that has not begun in time is due since then, a token without refresh has expired")
+  func overdue() {
+    var status = status
+    status.sync.nextAt = "2026-01-01T11:56:40.000Z"
+    status.message = "idle: 826 characters, verified at 2026-01-01T11:59:56.800Z; next sync at 2026-01-01T11:56:40.000Z"
+    status.token.expiresAt = "2026-01-01T11:59:00.000Z"
+    let text = StatusText(status, width: 200).text
+    #expect(
+      text.hasPrefix(
+        "● idle: 826 characters, verified 3.2 s ago; next sync due since 11:56:40 UTC (3 min 20 s ago)\n"))
+    #expect(text.contains("valid (oauth2_refresh), expired 1 min ago;") && !text.contains("  next sync"))
+    status.message = "stopping"
+    status.sync.nextAt = "2025-12-30T11:56:40.000Z"
+    #expect(StatusText(status, width: 200).text.contains("next sync  due since 2025-12-30 11:56:40 UTC (2 d ago)\n"))
+    status.sync.nextAt = "2026-01-01T11:59:59.700Z"
+    #expect(StatusText(status, width: 200).text.contains("next sync  now\n"))
+  }
+
+  @Test("rosterctl status: whatever upstream says steers no terminal, at any width", arguments: [20, 80, 300])
+  func hostile(width: Int) {
+    var status = status
+    status.state = .unauthorized
+    status.message = "unauthorized: upstream answered 400 (\(hostileText))"
+    status.token.lastError = "\(hostileText)!"
+    status.sync.last?.error = hostileText
+    status.config.lastError = hostileText
+    status.upstream.baseURL = hostileText
+    let text = StatusText(status, width: width).text
+    #expect(!text.unicodeScalars.contains { $0 != "\n" && steeringScalars.contains($0) })
+    let screen = WatchText(status: status, syncs: [status.sync.last].compactMap { $0 }, silence: hostileText)
+    let lines = screen.lines(width: width, colour: false).joined()
+    #expect(!lines.unicodeScalars.contains { steeringScalars.contains($0) })
   }
 }

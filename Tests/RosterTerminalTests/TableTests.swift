@@ -37,16 +37,3 @@ import Testing
     #expect(table.lines(width: nil, colour: true)[1] == " 9  日本語の名前            \u{1b}[32mAlive\u{1b}[0m")
   }
 }
-
-@Suite struct DisplayTextTests {
-  @Test("What would steer the terminal is not printed")
-  func printable() {
-    #expect("a\u{1b}[31mb\u{9b}c\nd\u{202e}e\u{0}\u{2028}é👩‍👩‍👧".printable == "a�[31mb�c�d�e��é👩‍👩‍👧")
-  }
-
-  @Test("Cells are what a terminal gives")
-  func cells() {
-    let texts = [("", 0), ("abc", 3), ("Sa\u{301}n", 3), ("日本", 4), ("🚀", 2), ("👩‍👩‍👧", 2), ("한글", 4), ("é\u{200d}", 1)]
-    for (text, cells) in texts { #expect(text.cells == cells, "\(text)") }
-  }
-}

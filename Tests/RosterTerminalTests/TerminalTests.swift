@@ -24,7 +24,9 @@ import Testing
         Terminal.of(descriptor, environment: [:])
           == Terminal(isInteractive: true, columns: 132, colour: true, limit: 132))
       #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "1"]) == plain)
-      #expect(Terminal.of(descriptor, environment: ["TERM": "dumb"]) == plain)
+      // No line of a dumb terminal can be drawn again.
+      let dumb = Terminal(isInteractive: false, columns: 132, colour: false, limit: 132)
+      #expect(Terminal.of(descriptor, environment: ["TERM": "dumb"]) == dumb)
       #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "", "COLUMNS": "5"]).columns == 20)
       for nothing in ["", "0", "-3", "wide"] {
         #expect(Terminal.of(descriptor, environment: ["COLUMNS": nothing]).columns == 132)

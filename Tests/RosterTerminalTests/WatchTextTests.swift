@@ -41,17 +41,6 @@ import Testing
         """)
   }
 
-  @Test("rosterctl watch: where no daemon answers any more, that stands first")
-  func gone() {
-    let text = WatchText(status: nil, syncs: syncs, silence: "no daemon answers: Connection refused")
-    #expect(
-      text.lines(width: 40, rows: 6, colour: false) == [
-        "○ the daemon is gone, waiting for it", "  no daemon answers: Connection refused;", "  below, how it was", "",
-        "",
-        "SYNC  OUTCOME     TOOK",
-      ])
-  }
-
   @Test("rosterctl watch draws over its screen and leaves no rest of an older line")
   func frame() {
     #expect(Screen.frame(["a", "b"]) == "\u{1b}[H\u{1b}[?7la\u{1b}[K\r\nb\u{1b}[K\u{1b}[J\u{1b}[?7h")

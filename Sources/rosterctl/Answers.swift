@@ -1,43 +1,5 @@
-import ArgumentParser
 import FoundationEssentials
-import Glibc
-import RosterCache
-import RosterDaemon
 import RosterModel
-import RosterStatus
-
-/// Where the daemon is.
-struct DaemonOptions: ParsableArguments {
-  @Option(help: "The daemon's status socket.", completion: .file())
-  var socket: String?
-
-  @Option(help: "The cache, a file that ends in .db.", completion: .file())
-  var cache: String?
-
-  /// Says on stderr where the configuration file could not tell the place.
-  func client() -> StatusClient { StatusClient(socket: path(socket, Whereabouts.socket)) }
-
-  /// Likewise.
-  func reader() throws -> CacheReader { try CacheReader(path: path(cache, Whereabouts.cache)) }
-
-  private func path(_ option: String?, _ find: ([String: String], Bool) -> Whereabouts) -> String {
-    if let option, !option.isEmpty { return option }
-    let found = find(environment, geteuid() == 0)
-    if case .bad(let text) = found.doubt { Output.error.say("rosterctl: note: \(text)\n") }
-    return found.path
-  }
-
-  /// What may be behind a failure: the place was a guess.
-  static func doubt(about failure: Failure) -> String? {
-    [Whereabouts.socket(environment: environment), Whereabouts.cache(environment: environment)].lazy
-      .compactMap { found in
-        guard found.path == failure.subject, case .unreadable(let text) = found.doubt else { return nil }
-        return text
-      }.first
-  }
-}
-
-var environment: [String: String] { ProcessInfo.processInfo.environment }
 
 extension Response {
   /// The answer's body, where the status is a good one; otherwise what the daemon says against it, as a `Failure`.

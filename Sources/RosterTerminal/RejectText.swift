@@ -1,0 +1,29 @@
+/// A record that could not be stored, and why.
+package struct RejectText: Sendable {
+  private let page: Int
+  private let position: Int
+  private let reason: String
+  private let document: String
+
+  /// - Parameters:
+  ///   - page: in the order they came, from 1; 0: asked for by its key.
+  ///   - position: in the page, from 0.
+  ///   - document: as upstream sent it.
+  package init(page: Int, position: Int, reason: String, document: String) {
+    self.page = page
+    self.position = position
+    self.reason = reason
+    self.document = document
+  }
+
+  /// The reason, and below it the record, cut to `width` cells; nil: nobody's terminal, so nothing is cut. Each line with its end.
+  package func text(width: Int?, colour: Bool = false) -> String {
+    let width = width ?? .max / 2
+    let place = page == 0 ? "asked for by its key" : "page \(page), position \(position)"
+    let head = "\(place): \(reason)".printable.wrapped(width)
+    let record = document.printable.cut(to: width - Self.indent.count).toned(.faint, colour)
+    return (head + [Self.indent + record]).map { $0 + "\n" }.joined()
+  }
+
+  private static let indent = "    "
+}

@@ -1,0 +1,34 @@
+import FoundationEssentials
+import RosterModel
+import RosterStatus
+
+/// A sync that is asked of the daemon (`POST /v1/sync`).
+struct SyncRequest: Encodable {
+  /// What the daemon answers.
+  struct Accepted: Decodable {
+    var sync: Int64
+    var joined: Bool
+
+    var text: String { "sync \(sync) " + (joined ? "runs already, joined" : "started") }
+  }
+
+  var allowRemoval = false
+  var retrySession = false
+
+  enum CodingKeys: String, CodingKey {
+    case allowRemoval = "allow_removal"
+    case retrySession = "retry_session"
+  }
+
+  /// Throws a Failure, 77 where the daemon refuses this user.
+  func send(_ client: StatusClient, within limit: Duration = .seconds(10)) async throws -> (Response, Accepted) {
+    let answer = try await client.send("POST", "/v1/sync", body: Array(try JSONEncoder().encode(self)), within: limit)
+    do {
+      return (answer, try answer.decoded(Accepted.self, of: "ask for a sync"))
+    } catch var failure as Failure where failure.exit == .refused {
+      let owner = client.owner.flatMap { $0 == "root" ? nil : $0 }
+      failure.hint = "try `sudo rosterctl sync`" + (owner.map { ", or as \($0)" } ?? "")
+      throw failure
+    }
+  }
+}

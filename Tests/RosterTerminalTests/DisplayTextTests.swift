@@ -1,0 +1,66 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterTerminal
+
+/// What an upstream may send to those who look at it in a terminal: a new title, another colour in seven and in eight bits, a
+/// line of its own, a bell, a text that runs backwards (CVE-2003-0063 and its like).
+let hostileText = "a\u{1b}]0;title\u{7}b\u{9b}31mc\nd\re\u{8}f\u{7f}g\u{202e}h\u{2066}i\u{2028}j\u{85}k"
+let steeringScalars: Set<Unicode.Scalar> = [
+  "\u{1b}", "\u{7}", "\u{9b}", "\n", "\r", "\u{8}", "\u{7f}", "\u{202e}", "\u{2066}", "\u{2028}", "\u{85}",
+]
+
+@Suite struct DisplayTextTests {
+  @Test("Text from upstream is printable: what steers a terminal becomes a mark, all else stays")
+  func printable() {
+    #expect(hostileText.printable == "a�]0;title�b�31mc�d�e�f�g�h�i�j�k")
+    #expect("Rick Sa\u{301}nchez, 日本語 👨‍👩‍👧".printable == "Rick Sa\u{301}nchez, 日本語 👨‍👩‍👧")
+  }
+
+  @Test("JSON for a terminal says the same in escapes, a line stays a line")
+  func json() throws {
+    let text = hostileText.replacing("\n", with: "")
+    let json = #"{"name":"\#(text)"}"# + "\n"
+    let shown = json.printableJSON
+    #expect(!shown.dropLast().unicodeScalars.contains { steeringScalars.contains($0) } && shown.hasSuffix("}\n"))
+    #expect(shown.hasPrefix(#"{"name":"a\u001b]0;title\u0007b\u009b31mc"#))
+    let escaped = Data(shown.utf8)
+    #expect(try JSONDecoder().decode([String: String].self, from: escaped) == ["name": text])
+    #expect(#"{"a":"é"}"#.printableJSON == #"{"a":"é"}"#)
+  }
+
+  @Test("What becomes a line for people steers no terminal: events, syncs, rejects, the demo's story")
+  func lines() throws {
+    var report = SyncReport(id: 1, startedAt: "2026-01-01T12:00:00.000Z", outcome: .failed)
+    report.error = hostileText
+    var degraded = report
+    degraded.outcome = .published
+    let quoted = String(decoding: try JSONEncoder().encode(hostileText), as: UTF8.self)
+    let data = #"{"at":"t","error":\#(quoted)}"#
+    let sync = String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
+    var watch = WatchLine()
+    let lines: [String?] = [
+      EventText.line(name: "sync.failed", data: data), EventText.line(name: hostileText, data: hostileText),
+      EventText.line(name: "sync.failed", data: #"{"at":"t","# + sync.dropFirst()),
+      EventText.lines(name: "token.failed", data: data, width: 30).joined(),
+      EventText.lines(name: "x", data: hostileText, width: 30).joined(),
+      watch.line(name: "token.failed", data: data, seconds: 0), watch.line(name: "sync.failed", data: sync, seconds: 0),
+      WatchLine.line(report), SyncText.line(report), SyncText.line(degraded),
+      SyncTable([report]).text(width: 500),
+      RejectText(page: 1, position: 2, reason: hostileText, document: hostileText).text(width: nil),
+      Timeline([(0, Event(.tokenFailed, error: hostileText)), (1, Event(.syncFailed, report: report))]).text(),
+    ]
+    for line in lines {
+      let text = try #require(line)
+      #expect(!text.unicodeScalars.contains { $0 != "\n" && steeringScalars.contains($0) }, "\(text.debugDescription)")
+      #expect(!text.contains("c\nd"))
+    }
+  }
+
+  @Test("Cells are what a terminal gives")
+  func cells() {
+    let texts = [("", 0), ("abc", 3), ("Sa\u{301}n", 3), ("日本", 4), ("🚀", 2), ("👩‍👩‍👧", 2), ("한글", 4), ("é\u{200d}", 1)]
+    for (text, cells) in texts { #expect(text.cells == cells, "\(text)") }
+  }
+}

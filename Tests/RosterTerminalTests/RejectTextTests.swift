@@ -1,0 +1,14 @@
+import Testing
+
+@testable import RosterTerminal
+
+@Suite struct RejectTextTests {
+  @Test("rosterctl rejects: where it was, why, and the record, cut to the width")
+  func text() {
+    let reject = RejectText(page: 3, position: 17, reason: "name is no text", document: #"{"id":58,"name":5}"#)
+    #expect(reject.text(width: nil) == "page 3, position 17: name is no text\n    {\"id\":58,\"name\":5}\n")
+    #expect(reject.text(width: 20) == "page 3, position 17:\nname is no text\n    {\"id\":58,\"name\"…\n")
+    let asked = RejectText(page: 0, position: 0, reason: "r", document: "{}")
+    #expect(asked.text(width: nil) == "asked for by its key: r\n    {}\n")
+  }
+}
