@@ -51,17 +51,21 @@ package struct CacheReader {
 
   /// The records that could not be stored, as of the last sync that was published or found nothing new.
   package struct Rejects: Sendable, Equatable {
+    /// One of them.
     package struct Record: Sendable, Equatable {
       /// In the order they came, from 1; 0: asked for by its id.
       package var page: Int
       /// In the page, from 0.
       package var position: Int
+      /// A clause: why it could not be stored.
       package var reason: String
       /// As upstream sent it.
       package var document: String
+      /// The row as a JSON object.
       package var json: String
     }
 
+    /// By page and position.
     package var records: [Record]
     /// Whether anything was published yet.
     package var hasSnapshot: Bool
@@ -134,6 +138,7 @@ package struct CacheReader {
   /// Whether anything was published yet.
   package func hasSnapshot() throws -> Bool { try read { try snapshot() != nil } }
 
+  /// The records that could not be stored.
   package func rejects() throws -> Rejects {
     try read {
       let records = try database.rows(

@@ -10,6 +10,7 @@ package struct EventFollower: Sendable {
     /// And has this long to answer.
     package var limit: Duration
 
+    /// How often, and for how long.
     package init(interval: Duration, limit: Duration) {
       self.interval = interval
       self.limit = limit
@@ -26,6 +27,7 @@ package struct EventFollower: Sendable {
   /// Between two looks for a daemon that does not answer; nothing tells of one.
   private static let interval = Duration.milliseconds(300)
 
+  /// - Parameter policy: what becomes of a silence.
   package init(client: StatusClient, policy: SilencePolicy, pulse: Pulse = .usual) {
     self.client = client
     self.policy = policy

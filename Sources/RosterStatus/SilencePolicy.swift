@@ -1,5 +1,6 @@
 /// What becomes of one who follows a daemon that does not answer.
 package struct SilencePolicy: Sendable {
+  /// What to do now.
   package enum Verdict: Sendable, Equatable {
     case wait, tell, giveUp
   }
@@ -11,6 +12,7 @@ package struct SilencePolicy: Sendable {
   private var isTold = false
   private var hasAnswered = false
 
+  /// Before anything was asked.
   package init(toldAfter: Duration, givenUpAfter: Duration?) {
     self.toldAfter = toldAfter
     self.givenUpAfter = givenUpAfter
@@ -26,5 +28,6 @@ package struct SilencePolicy: Sendable {
     return .tell
   }
 
+  /// A daemon showed that it is there.
   package mutating func answered() { (isTold, hasAnswered) = (false, true) }
 }

@@ -10,6 +10,7 @@ package struct StatusClient: Sendable {
 
   private let path: String
 
+  /// Asks nothing yet.
   package init(socket path: String) {
     self.path = path
   }

@@ -4,6 +4,7 @@ package import RosterModel
 package struct CharacterTable: Sendable {
   private let characters: [RosterModel.Character]
 
+  /// In the order in which they are to stand.
   package init(_ characters: [RosterModel.Character]) {
     self.characters = characters
   }

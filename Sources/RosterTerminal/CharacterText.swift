@@ -2,13 +2,18 @@
 package struct CharacterText: Sendable {
   /// A row of `changes`.
   package struct Change: Sendable {
+    /// By which sync.
     package var sync: Int64
+    /// `added`, `changed`, `removed`.
     package var kind: String
+    /// RFC 3339.
     package var at: String
-    /// JSON objects.
+    /// A JSON object; nil where it was not there before.
     package var before: String?
+    /// Likewise, afterwards.
     package var after: String?
 
+    /// The columns of `changes`.
     package init(sync: Int64, kind: String, at: String, before: String?, after: String?) {
       self.sync = sync
       self.kind = kind
@@ -36,6 +41,7 @@ package struct CharacterText: Sendable {
     self.colour = colour
   }
 
+  /// The record first, then what changed, the latest first; each line with its end.
   package var text: String {
     let rows = Rows(width: width, colour: colour)
     let head = "\(value("name").printable) (\(columns["id"] ?? ""))".wrapped(width)

@@ -14,6 +14,7 @@ package struct KeyReader: Sendable {
 
   private var state = State.ground
 
+  /// Before the first byte.
   package init() {}
 
   /// The keys that these bytes complete; what is none of ours is passed over.

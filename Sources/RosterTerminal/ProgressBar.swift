@@ -2,8 +2,11 @@ package import RosterModel
 
 /// One line that shows how far a sync is. Drawn again after a carriage return on a terminal.
 package struct ProgressBar: Sendable, Equatable {
+  /// Pages that are there.
   package var done: Int
+  /// Pages in all; 0: not known yet.
   package var total: Int
+  /// What else there is to tell, `340 characters`, the most important first.
   package var counts: [String]
   /// False where the pages are told beside it.
   var showsPages = true

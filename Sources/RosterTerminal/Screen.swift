@@ -2,6 +2,7 @@
 package enum Screen {
   /// Its own screen, without a cursor; what was on the terminal comes back with `leave`.
   package static let enter: StaticString = "\u{1b}[?1049h\u{1b}[?25l"
+  /// Gives back what `enter` took.
   package static let leave: StaticString = "\u{1b}[?25h\u{1b}[?1049l"
 
   /// Draws over what is there, line by line, so that nothing flickers. A line that is too long loses its end (mode 7).

@@ -8,6 +8,7 @@ package struct StatusText: Sendable {
   private let colour: Bool
   private let now: Date?
 
+  /// - Parameter width: cells a line.
   package init(_ status: DaemonStatus, width: Int, colour: Bool = false) {
     self.status = status
     self.width = width

@@ -6,12 +6,14 @@ package struct Terminal: Sendable, Equatable {
   package var isInteractive: Bool
   /// Characters a line.
   package var columns: Int
+  /// Control sequences for colour may be written.
   package var colour: Bool
   /// Lines a screen.
   package var rows: Int
   /// How wide a table may be; nil: nobody told, and who reads a pipe wants whole texts.
   package var limit: Int?
 
+  /// Of what is known already.
   package init(isInteractive: Bool, columns: Int, colour: Bool, rows: Int = usualRows, limit: Int? = nil) {
     self.isInteractive = isInteractive
     self.columns = columns
@@ -36,6 +38,7 @@ package struct Terminal: Sendable, Equatable {
 
   /// Where nothing is known, a VT100's; below the least, no line of ours makes sense.
   private static let usualColumns = 80
+  /// Of a VT100.
   package static let usualRows = 24
   private static let leastColumns = 20
 }

@@ -5,6 +5,7 @@ package import RosterModel
 package struct WatchLine: Sendable {
   private var lastPage: Double?
 
+  /// Before anything has happened.
   package init() {}
 
   /// Seconds between two lines that tell of pages.

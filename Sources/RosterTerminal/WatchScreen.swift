@@ -1,9 +1,11 @@
 /// What `rosterctl watch` has on the screen: the status or the events, as far as there is room, above a line of keys.
 package struct WatchScreen: Sendable {
+  /// What follows from a key, besides another frame.
   package enum Action: Sendable, Equatable {
     case none, quit, sync
   }
 
+  /// The status, as it was last asked for.
   package var text: WatchText
   /// What became of the last key, until the next one.
   package var notice: String?
@@ -26,6 +28,7 @@ package struct WatchScreen: Sendable {
   /// Enough to look back at a sync with trouble.
   private static let kept = 1000
 
+  /// An event of the stream.
   package mutating func happened(name: String, data: String) {
     events.append((name, data))
     if events.count > Self.kept { events.removeFirst() }
@@ -33,6 +36,7 @@ package struct WatchScreen: Sendable {
     if back > 0 { back = min(back + 1, events.count - 1) }
   }
 
+  /// Scrolls, turns to the other view, or says what else is wanted.
   package mutating func pressed(_ key: Key) -> Action {
     notice = nil
     switch key {

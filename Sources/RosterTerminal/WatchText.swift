@@ -2,12 +2,14 @@ package import RosterModel
 
 /// What `rosterctl watch` shows: the status, and how long the latest syncs took.
 package struct WatchText: Sendable {
+  /// As it was when a daemon last answered.
   package var status: DaemonStatus
   /// The latest first.
   package var syncs: [SyncReport]
   /// Why no daemon answers, where none does.
   package var silence: String?
 
+  /// - Parameter syncs: the latest first.
   package init(status: DaemonStatus, syncs: [SyncReport], silence: String? = nil) {
     self.status = status
     self.syncs = syncs
