@@ -3,7 +3,8 @@ import Synchronization
 
 /// Follows the events of one daemon after the other: over a restart, from the last one that came on.
 package struct EventFollower: Sendable {
-  /// How a daemon is told that is still there and no longer answers: its stream looks like one to which nothing happens.
+  /// How a daemon is told that is still there and no longer answers: its stream looks like one to which nothing
+  /// happens.
   package struct Pulse: Sendable {
     /// Without any event it is asked that often.
     package var interval: Duration
@@ -34,7 +35,8 @@ package struct EventFollower: Sendable {
     self.pulse = pulse
   }
 
-  /// Ends with its task, with what one of the closures throws, and where the policy gives up: then with a Failure (3). Also throws a Failure (77) where the socket is not allowed to this user.
+  /// Ends with its task, with what one of the closures throws, and where the policy gives up: then with a Failure (3).
+  /// Also throws a Failure (77) where the socket is not allowed to this user.
   /// - Parameters:
   ///   - opened: called once nothing that happens is missed any more; true: not for the first time.
   ///   - silent: called with the reason where the policy says so.
@@ -51,7 +53,7 @@ package struct EventFollower: Sendable {
       } catch let failure as Failure where failure.exit == .noDaemon {
         try Task.checkCancellation()
         if stream.wasOpened() { policy.answered() }
-        switch policy.failed(after: stream.silence) {
+        switch policy.failed(after: stream.silence, wasThere: stream.wasThere) {
         case .wait: break
         case .tell: try await silent(failure)
         case .giveUp: throw failure
@@ -90,7 +92,11 @@ package struct EventFollower: Sendable {
   /// Throws where the daemon shows no sign of life.
   private func watch(_ stream: Stream) async throws {
     try await Task.sleep(for: pulse.interval + pulse.limit)
-    guard stream.isOpen else { throw Self.silent("it did not answer within \((pulse.interval + pulse.limit).text)") }
+    guard stream.isOpen else {
+      // A refusal would have come at once.
+      stream.connected()
+      throw Self.silent("it did not answer within \((pulse.interval + pulse.limit).text)")
+    }
     while true {
       let rest = pulse.interval - stream.silence
       if rest > .zero {
@@ -113,6 +119,7 @@ private final class Stream: Sendable {
     var last: String?
     var sign = ContinuousClock.now
     var isOpen = false
+    var wasThere = false
     var streams = 0
   }
 
@@ -120,18 +127,24 @@ private final class Stream: Sendable {
 
   var silence: Duration { ContinuousClock.now - state.withLock { $0.sign } }
   var isOpen: Bool { state.withLock { $0.isOpen } }
+  /// Whether there ever was a daemon.
+  var wasThere: Bool { state.withLock { $0.wasThere } }
 
-  /// What to go on after. A daemon that began while nobody listened sends all that it has to an id that is none of its own.
+  /// What to go on after. A daemon that began while nobody listened sends all that it has to an id that is none of its
+  /// own.
   var last: String? { state.withLock { $0.last ?? ($0.streams > 0 ? "0" : nil) } }
 
   /// - Returns: Whether there was one before.
   func open() -> Bool {
     state.withLock { state in
-      (state.sign, state.isOpen) = (.now, true)
+      (state.sign, state.isOpen, state.wasThere) = (.now, true, true)
       state.streams += 1
       return state.streams > 1
     }
   }
+
+  /// Something took a connection, and says nothing.
+  func connected() { state.withLock { $0.wasThere = true } }
 
   func sign(_ id: String?) {
     state.withLock { state in

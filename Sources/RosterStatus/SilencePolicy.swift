@@ -10,7 +10,6 @@ package struct SilencePolicy: Sendable {
   /// nil: never.
   package var givenUpAfter: Duration?
   private var isTold = false
-  private var hasAnswered = false
 
   /// Before anything was asked.
   package init(toldAfter: Duration, givenUpAfter: Duration?) {
@@ -18,16 +17,17 @@ package struct SilencePolicy: Sendable {
     self.givenUpAfter = givenUpAfter
   }
 
-  /// - Parameter silence: since the last sign of life, or since the beginning.
-  package mutating func failed(after silence: Duration) -> Verdict {
-    if let givenUpAfter, silence >= givenUpAfter { return .giveUp }
-    // A restart is sat out; a daemon that never was there is most often a mistake in the path.
-    if givenUpAfter != nil, !hasAnswered, silence < toldAfter { return .giveUp }
+  /// - Parameters:
+  ///   - silence: since the last sign of life, or since the beginning.
+  ///   - wasThere: whether there ever was a daemon, be it one that hangs. A restart is sat out; where none was, the
+  ///     path is most often wrong.
+  package mutating func failed(after silence: Duration, wasThere: Bool) -> Verdict {
+    if let givenUpAfter, silence >= givenUpAfter || !wasThere { return .giveUp }
     guard !isTold, silence >= toldAfter else { return .wait }
     isTold = true
     return .tell
   }
 
   /// A daemon showed that it is there.
-  package mutating func answered() { (isTold, hasAnswered) = (false, true) }
+  package mutating func answered() { isTold = false }
 }

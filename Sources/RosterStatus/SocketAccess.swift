@@ -1,6 +1,7 @@
 import Glibc
 
-/// Who may use a socket, told to one who may not. Connecting needs permission to write to it and to search its folders (unix(7)).
+/// Who may use a socket, told to one who may not. Connecting needs permission to write to it and to search its folders
+/// (unix(7)).
 enum SocketAccess {
   /// An imperative.
   static func hint(for path: String) -> String {

@@ -5,7 +5,8 @@ extension String {
     return String(String.UnicodeScalarView(unicodeScalars.map { Self.steers($0) ? "\u{FFFD}" : $0 }))
   }
 
-  /// JSON lines that mean the same, with what would steer a terminal as escapes (RFC 8259 §7): it stands in strings only.
+  /// JSON lines that mean the same, with what would steer a terminal as escapes (RFC 8259 §7): it stands in strings
+  /// only.
   package var printableJSON: String {
     func isKept(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || !Self.steers(scalar) }
     guard !unicodeScalars.allSatisfy(isKept) else { return self }

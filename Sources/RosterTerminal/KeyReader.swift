@@ -4,7 +4,8 @@ package enum Key: Sendable, Equatable {
   case letter(Unicode.Scalar)
 }
 
-/// Finds the keys in what a terminal sends (ECMA-48 §5.4 for the sequences; xterm's ctlseqs, "PC-Style Function Keys", for their meaning).
+/// Finds the keys in what a terminal sends (ECMA-48 §5.4 for the sequences; xterm's ctlseqs, "PC-Style Function Keys",
+/// for their meaning).
 package struct KeyReader: Sendable {
   private enum State {
     case ground, escape

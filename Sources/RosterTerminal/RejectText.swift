@@ -16,7 +16,8 @@ package struct RejectText: Sendable {
     self.document = document
   }
 
-  /// The reason, and below it the record, cut to `width` cells; nil: nobody's terminal, so nothing is cut. Each line with its end.
+  /// The reason, and below it the record, cut to `width` cells; nil: nobody's terminal, so nothing is cut. Each line
+  /// with its end.
   package func text(width: Int?, colour: Bool = false) -> String {
     let width = width ?? .max / 2
     let place = page == 0 ? "asked for by its key" : "page \(page), position \(position)"

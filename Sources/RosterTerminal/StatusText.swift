@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 package import RosterModel
 
-/// The daemon's status for people: the state first, then how old the data is, what runs, the token, the syncs. Each fact stands once.
+/// The daemon's status for people: the state first, then how old the data is, what runs, the token, the syncs. Each
+/// fact stands once.
 package struct StatusText: Sendable {
   private let status: DaemonStatus
   private let width: Int

@@ -2,7 +2,8 @@ package import RosterModel
 
 /// A sync in words.
 package enum SyncText {
-  /// `sync 17 published in 0.4 s: 42 pages, 826 characters, 2 added; 43 requests, 1 refresh`, without what steers a terminal.
+  /// `sync 17 published in 0.4 s: 42 pages, 826 characters, 2 added; 43 requests, 1 refresh`, without what steers a
+  /// terminal.
   package static func line(_ report: SyncReport) -> String {
     let head = head(report) + took(report)
     if let error = report.error, report.outcome == .failed { return "\(head): \(error)".printable }

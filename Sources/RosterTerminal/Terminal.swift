@@ -22,7 +22,8 @@ package struct Terminal: Sendable, Equatable {
     self.colour = colour
   }
 
-  /// Of a descriptor, as it is now. Colour goes where `NO_COLOR` is set (no-color.org); a `dumb` terminal knows no control sequence (terminfo(5)).
+  /// Of a descriptor, as it is now. Colour goes where `NO_COLOR` is set (no-color.org); a `dumb` terminal knows no
+  /// control sequence (terminfo(5)).
   package static func of(_ descriptor: Int32, environment: [String: String]) -> Terminal {
     let interactive = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
     let plain = !environment["NO_COLOR", default: ""].isEmpty

@@ -4,7 +4,8 @@ import RosterModel
 import RosterStatus
 import RosterTerminal
 
-/// `rosterctl watch` on a terminal: one screen, drawn again when something happens or is pressed, and once a second, since ages grow.
+/// `rosterctl watch` on a terminal: one screen, drawn again when something happens or is pressed, and once a second,
+/// since ages grow.
 actor LiveView {
   private let feed: WatchFeed
   private var screen: WatchScreen

@@ -5,7 +5,8 @@ import RosterDaemon
 import RosterModel
 import RosterStatus
 
-/// Where the daemon is. Every command takes it, so that one set of options serves all; help shows it where it means something.
+/// Where the daemon is. Every command takes it, so that one set of options serves all; help shows it where it means
+/// something.
 struct SocketOption: ParsableArguments {
   @Option(help: "The daemon's status socket.", completion: .file())
   var socket: String?

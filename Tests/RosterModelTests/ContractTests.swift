@@ -32,7 +32,8 @@ struct ContractTests {
     #expect(Self.promises(in: text) == Set(found))
   }
 
-  /// The promises that the contract explains, each as often as it does: its list items that begin with a number in bold.
+  /// The promises that the contract explains, each as often as it does: its list items that begin with a number in
+  /// bold.
   private static func explained() throws -> [String] {
     let contract = try String(contentsOfFile: root.appending(path: "docs/CONTRACT.md").path, encoding: .utf8)
     return contract.split(separator: "\n").filter { $0.hasPrefix("- **") }.flatMap { line in
