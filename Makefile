@@ -59,7 +59,7 @@ install:
 	  sed 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $$e > $(DESTDIR)$(DOCDIR)/examples/$${e##*/} && \
 	  chmod 644 $(DESTDIR)$(DOCDIR)/examples/$${e##*/} || exit 1; \
 	done
-	# It may hold a secret header. Where the group is not there yet, it is for root until somebody gives it to the group.
+# It may hold a secret header. Where the group is not there yet, it is for root until somebody gives it to the group.
 	file=$(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml; test -e $$file || { \
 	  install -D -m 640 -t $${file%/*} config/rosterd.toml && \
 	  if [ -z "$(DESTDIR)" ] && getent group rosterd >/dev/null; then chgrp rosterd $$file; fi; }
