@@ -68,8 +68,8 @@ extension Journal {
   /// `NAME=value`, the message first. Printable, since journalctl(1) shows what is not as `[… blob data]`, or by its
   /// option as it is.
   static func fields(_ record: LogRecord) -> [String] {
-    ["MESSAGE=\(record.message.printable)", "PRIORITY=\(priority(record.level))", "SYSLOG_IDENTIFIER=rosterd"]
-      + record.metadata.map { "\(fieldName($0.key))=\("\($0.value)".printable)" }
+    ["MESSAGE=\(record.message.escaped)", "PRIORITY=\(priority(record.level))", "SYSLOG_IDENTIFIER=rosterd"]
+      + record.metadata.map { "\(fieldName($0.key))=\("\($0.value)".escaped)" }
   }
 
   /// Capitals, digits and `_`, a letter first; the contract's names for what the daemon logs (S5).

@@ -21,8 +21,8 @@ struct LogRecord: Sendable {
   var text: String {
     let name = level.rawValue
     let padding = String(repeating: " ", count: max(0, Self.levelWidth - name.count))
-    let fields = metadata.map { "\($0.key.printable)=\(Self.word("\($0.value)"))" }
-    let line = "\(at.rfc3339) \(name)\(padding) \(message.printable)"
+    let fields = metadata.map { "\($0.key.escaped)=\(Self.word("\($0.value)"))" }
+    let line = "\(at.rfc3339) \(name)\(padding) \(message.escaped)"
     return fields.isEmpty ? line : "\(line)  \(fields.joined(separator: " "))"
   }
 
@@ -55,7 +55,7 @@ struct LogRecord: Sendable {
   /// Bare where a reader cannot mistake it.
   private static func word(_ text: String) -> String {
     let isPlain = !text.isEmpty && !text.unicodeScalars.contains { $0 <= " " || "\"=\\".unicodeScalars.contains($0) }
-    return isPlain ? text.printable : quoted(text)
+    return isPlain ? text.escaped : quoted(text)
   }
 
   /// A JSON string (RFC 8259 §7).
@@ -70,24 +70,15 @@ struct LogRecord: Sendable {
 
 extension String {
   /// On one line, with escapes for what would forge another one or steer a terminal: the text may be upstream's.
-  package var printable: String {
-    guard unicodeScalars.contains(where: \.steers) else { return self }
+  var escaped: String {
+    guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
     return unicodeScalars.map(\.escapedWhereItSteers).joined()
   }
 }
 
 extension Unicode.Scalar {
-  /// Controls, line ends, and marks that turn the direction of what follows (UAX 9 §2). All are below U+10000, as `\u`
-  /// needs it.
-  fileprivate var steers: Bool {
-    switch properties.generalCategory {
-    case .control, .lineSeparator, .paragraphSeparator: true
-    default: (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
-    }
-  }
-
   fileprivate var escapedWhereItSteers: String {
-    guard steers else { return String(self) }
+    guard steersTerminal else { return String(self) }
     if self == "\n" { return "\\n" }
     let hex = String(value, radix: 16)
     return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex

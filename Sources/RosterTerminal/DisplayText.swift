@@ -1,14 +1,16 @@
+internal import RosterModel
+
 extension String {
   /// Without what would steer a terminal: controls, line ends, and marks that turn the direction of what follows (UAX 9 §2).
   package var printable: String {
-    guard unicodeScalars.contains(where: Self.steers) else { return self }
-    return String(String.UnicodeScalarView(unicodeScalars.map { Self.steers($0) ? "\u{FFFD}" : $0 }))
+    guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
+    return String(String.UnicodeScalarView(unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : $0 }))
   }
 
   /// JSON lines that mean the same, with what would steer a terminal as escapes (RFC 8259 §7): it stands in strings
   /// only.
   package var printableJSON: String {
-    func isKept(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || !Self.steers(scalar) }
+    func isKept(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || !scalar.steersTerminal }
     guard !unicodeScalars.allSatisfy(isKept) else { return self }
     return unicodeScalars.map { scalar in
       if isKept(scalar) { return String(scalar) }
@@ -29,13 +31,6 @@ extension String {
       return room >= 0
     }
     return kept + "…"
-  }
-
-  private static func steers(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .lineSeparator, .paragraphSeparator: true
-    default: (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
-    }
   }
 
   private static func cells(of character: Swift.Character) -> Int {
