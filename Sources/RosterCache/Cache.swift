@@ -19,7 +19,8 @@ package struct CacheFacts: Sendable, Equatable {
   package var isLogHeld = false
 }
 
-/// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a defect).
+/// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a
+/// defect); `begin` throws it within a `NotBegun`.
 package actor Cache {
   /// What was met on opening.
   package struct Opening: Sendable, Equatable {
@@ -47,24 +48,32 @@ package actor Cache {
   var metDamage = false
   /// Of the syncs of this process.
   var latestID: Int64 = 0
-  /// The end of a sync that could not be written.
-  var unwritten: SyncReport?
+  /// The sync whose row was written last as it began.
+  var begun: Int64 = 0
+  /// The ends of syncs that could not be written yet.
+  var unwritten: [SyncReport] = []
   private var opening = Opening()
   private let executor: SerialQueue
+  private let tick: @Sendable () -> Void
 
-  private init(path: String, upstream: String, logger: Logger) {
+  private init(path: String, upstream: String, logger: Logger, tick: @escaping @Sendable () -> Void) {
     self.path = path
     self.upstream = upstream
     self.logger = logger
+    self.tick = tick
     executor = SerialQueue(label: "rosterd.cache")
   }
 
-  /// Opens the cache for one writer, or makes it. `standing`: what `CacheFile.inspect` said before the lock was taken.
+  /// Opens the cache for its one writer, who has the lock, or makes it.
+  /// - Parameters:
+  ///   - hadLock: As `CacheFile.inspect` takes it.
+  ///   - tick: Called again and again while a statement runs, from the cache's thread.
   package static func open(
-    path: String, upstream: String, standing: CacheFile.Standing? = nil, now: Date, logger: Logger
+    path: String, upstream: String, hadLock: Bool? = nil, now: Date, logger: Logger,
+    tick: @escaping @Sendable () -> Void = {}
   ) async throws -> Cache {
-    let cache = Cache(path: path, upstream: upstream, logger: logger)
-    try await cache.start(standing ?? CacheFile.inspect(path), at: now)
+    let cache = Cache(path: path, upstream: upstream, logger: logger, tick: tick)
+    try await cache.start(hadLock: hadLock, at: now)
     return cache
   }
 
@@ -116,7 +125,7 @@ package actor Cache {
   /// Leaves `-wal` and `-shm` for readers. A long log is left to the next start: a stop has seconds.
   package func close() {
     database?.wait(milliseconds: 0)
-    if let unwritten, let database, !metDamage { try? SyncRow.write(unwritten, database) }
+    if let database, !metDamage { try? writeEnds(database) }
     if sizes().wal > Self.longestLogAtClose { database?.checkpointOnClose(false) }
     shut()
   }
@@ -160,9 +169,10 @@ package actor Cache {
   /// Bytes that a log may keep after a checkpoint.
   private static let logLimit = 4 << 20
 
-  func start(_ standing: CacheFile.Standing, at date: Date) throws {
+  /// Looks at the file itself: what was found before the lock was taken may have been changed by whoever had it.
+  func start(hadLock: Bool? = nil, at date: Date) throws {
     do {
-      switch standing {
+      switch try CacheFile.inspect(path, hadLock: hadLock) {
       case .absent:
         try CacheFile.create(path)
         try connect()
@@ -182,9 +192,8 @@ package actor Cache {
 
   func replace(at date: Date) throws -> String {
     do {
-      let aside = try CacheFile.moveAside(path, at: date)
+      let aside = try CacheFile.replace(path, at: date)
       logger.error("the cache was damaged: it was moved aside, and all is pulled anew", metadata: ["path": "\(aside)"])
-      try CacheFile.create(path)
       try connect()
       return aside
     } catch let error as SQLiteError {
@@ -194,6 +203,7 @@ package actor Cache {
 
   func connect() throws {
     let opened = try Database(path: path, access: .writer)
+    opened.tick(tick)
     files.database = FileIdentity(path)
     do {
       try prepare(opened)
@@ -224,6 +234,7 @@ package actor Cache {
     try Schema.look(database)
     // The first transaction makes -wal and -shm, which a reader without write permission needs.
     try database.run("UPDATE syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
+    try noteLatest(database)
     try CacheFile.setModes(path)
     try attachStaging(database)
   }

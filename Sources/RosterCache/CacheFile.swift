@@ -13,9 +13,15 @@ package enum CacheFile {
     case damaged
   }
 
-  /// Tells whose file it is and changes nothing, not even times or modes. Call it before `<path>.lock` is made: that file
-  /// proves that an unreadable cache was rosterd's. Throws a `Failure` (73) for any file that is not rosterd's, or of a newer version.
-  package static func inspect(_ path: String) throws -> Standing {
+  /// A lock file beside it proves that an unreadable cache was rosterd's. To be asked before this rosterd makes its
+  /// own.
+  package static func hasLock(_ path: String) -> Bool { status(path + ".lock") != nil }
+
+  /// Tells whose file it is and changes nothing, not even times or modes. Throws a `Failure` (73) for any file that is
+  /// not rosterd's, or of a newer version.
+  /// - Parameter hadLock: What `hasLock` said; nil: as it is now.
+  package static func inspect(_ path: String, hadLock: Bool? = nil) throws -> Standing {
+    let hadLock = hadLock ?? hasLock(path)
     guard let found = status(path) else {
       if errno == EACCES { throw refusal(path, reason(), "let this user search the folders above it") }
       return .absent
@@ -26,7 +32,7 @@ package enum CacheFile {
     if found.st_size == 0 { return .absent }
     let header = try header(of: path)
     // One that was cut off says nothing for certain.
-    if header.count < headerLength { return try orphan(path) }
+    if header.count < headerLength { return try orphan(path, hadLock) }
     if number(header, at: applicationIDOffset) == Schema.applicationID {
       guard header.starts(with: magic) else { return .damaged }
       let version = number(header, at: userVersionOffset) ?? 0
@@ -36,12 +42,12 @@ package enum CacheFile {
     if header.starts(with: magic) {
       throw refusal(path, "it is the SQLite file of another program", "name another cache.path")
     }
-    return try orphan(path)
+    return try orphan(path, hadLock)
   }
 
   /// A file that does not say whose it is.
-  private static func orphan(_ path: String) throws -> Standing {
-    guard status(path + ".lock") != nil else {
+  private static func orphan(_ path: String, _ hadLock: Bool) throws -> Standing {
+    guard hadLock else {
       throw refusal(path, "rosterd did not make this file", "move it away, or name another cache.path")
     }
     return .damaged
@@ -64,27 +70,52 @@ package enum CacheFile {
   static let privateMode: mode_t = 0o600
   /// The parts of a database in WAL mode (sqlite.org/walformat.html).
   static let parts = ["", "-wal", "-shm"]
+  private static let logParts = ["-wal", "-shm", "-journal"]
 
   static func newer(_ path: String, _ version: Int) -> Failure {
     refusal(
       path, "a newer rosterd made it (version \(version))", "install that rosterd again, or name another cache.path")
   }
 
-  /// Makes an empty cache under another name first, so that a crash leaves a whole one or none.
+  /// Makes an empty cache where there is none, or an empty file.
   static func create(_ path: String) throws {
+    try put(path) {
+      // A log that a lost cache left behind would be played into the new one.
+      for part in logParts { try unlinkPart(path + part) }
+    }
+  }
+
+  /// Puts an empty cache in the place of a damaged one, in one step: at no time there is no file of that name. Returns
+  /// the damaged one's new name; its `-wal` and `-shm` go along.
+  static func replace(_ path: String, at date: Date) throws -> String {
+    let aside = "\(path).damaged-\(date.rfc3339)"
+    try put(path) {
+      for part in logParts where status(path + part) != nil {
+        guard rename(path + part, aside + part) == 0 else { throw refusal(path, reason()) }
+      }
+      // A second name, so that the new file's can take the first one over; some file systems know no second names.
+      guard status(path) == nil || link(path, aside) == 0 || rename(path, aside) == 0 else {
+        throw refusal(path, reason())
+      }
+    }
+    return aside
+  }
+
+  /// Makes an empty cache under another name first, so that a crash leaves a whole one or none.
+  /// - Parameter clear: What is to go before the new file gets its name.
+  private static func put(_ path: String, clear: () throws -> Void) throws {
     let making = path + ".new"
     try remove(making)
     do {
       try make(making)
       try flush(making, path)
+      try clear()
+      guard rename(making, path) == 0 else { throw refusal(path, reason()) }
     } catch {
       // Half a file would take the room that may be what is lacking.
       try? remove(making)
       throw error
     }
-    // A log that a lost cache left behind would be played into the new one.
-    try remove(path)
-    guard rename(making, path) == 0 else { throw refusal(path, reason()) }
     try flush(folder(of: path), path)
   }
 
@@ -99,15 +130,6 @@ package enum CacheFile {
     _ = try database.checkpoint(.truncate)
   }
 
-  /// The new name. `-wal` and `-shm` go along.
-  static func moveAside(_ path: String, at date: Date) throws -> String {
-    let aside = "\(path).damaged-\(date.rfc3339)"
-    for part in parts where status(path + part) != nil {
-      guard rename(path + part, aside + part) == 0 else { throw refusal(path, reason()) }
-    }
-    return aside
-  }
-
   /// The database first: SQLite gives new parts the mode of the database, left-over ones keep theirs.
   static func setModes(_ path: String) throws {
     for part in parts where status(path + part).map({ $0.st_mode & 0o7777 != mode }) == true {
@@ -118,9 +140,11 @@ package enum CacheFile {
   }
 
   static func remove(_ path: String) throws {
-    for part in parts + ["-journal"] where unlink(path + part) != 0 && errno != ENOENT {
-      throw refusal(path + part, reason())
-    }
+    for part in [""] + logParts { try unlinkPart(path + part) }
+  }
+
+  private static func unlinkPart(_ part: String) throws {
+    guard unlink(part) == 0 || errno == ENOENT else { throw refusal(part, reason()) }
   }
 
   /// Makes an empty file with this mode, whatever the umask.

@@ -6,15 +6,19 @@ extension Cache {
   /// Makes pages 1…`pages` the snapshot, in one transaction with the sync's own row, and deletes what `history` has ended.
   /// Writes that row alone where nothing is new (P5). `report`: its exit and error are written as given. Returns it as written:
   /// published or unchanged. Throws CancellationError where `interruptPublish` broke it off: then nothing has changed.
+  /// - Parameter now: Read when it begins, for `changes`, and when it ends, for the row.
   package func publish(
-    _ report: SyncReport, pages: Int, removing: Removal, at date: Date, history: Duration
+    _ report: SyncReport, pages: Int, removing: Removal, at now: @autoclosure @escaping @Sendable () -> Date,
+    history: Duration
   ) throws -> SyncReport {
     try Task.checkCancellation()
+    try expectInPlace(withLog: true)
     if compared != pages { _ = try compare(pages: pages) }
     database?.arm(interruption)
     defer { try? interruption.disarm() }
-    let written = try commit(report, pages, removing, date, history)
+    let written = try commit(report, pages, removing, now, history)
     compared = nil
+    try expectInPlace(withLog: false)
     settleOrRenew(pages)
     shortenLog(above: written.outcome == .published ? 0 : Self.longLog)
     database?.releaseMemory()
@@ -23,7 +27,7 @@ extension Cache {
 
   /// All that readers see of a publish; the staging still holds it as unpublished.
   func commit(
-    _ report: SyncReport, _ pages: Int, _ removing: Removal, _ date: Date, _ history: Duration
+    _ report: SyncReport, _ pages: Int, _ removing: Removal, _ now: () -> Date, _ history: Duration
   ) throws -> SyncReport {
     try perform("publish the snapshot") { database in
       // Its own commit before the other: a crash after that one is told from a crash before it by the pending sync's row.
@@ -34,11 +38,12 @@ extension Cache {
         """, .integer(report.id), Value(pages), removing == .missing ? 1 : 0)
       return try database.transaction(commits: interruption.disarm) {
         let publication = Publication(
-          database: database, sync: report.id, at: date.rfc3339, upstream: upstream, pages: pages)
+          database: database, sync: report.id, at: now().rfc3339, upstream: upstream, pages: pages)
         var written = try publication.write(into: report, removing: removing)
-        written.finishedAt = date.rfc3339
+        let end = now()
+        written.finishedAt = end.rfc3339
         try SyncRow.write(written, database)
-        try SyncRow.prune(database, before: date.addingTimeInterval(-history.seconds))
+        try SyncRow.prune(database, history: history, at: end)
         return written
       }
     }

@@ -33,6 +33,7 @@ final class Database {
   private var statements: [String: Statement] = [:]
   private var isOpen = true
   private var patience: Patience?
+  private var ticker: Ticker?
 
   /// Opens a file that is there: making one is the business of `CacheFile`.
   init(path: String, access: Access) throws {
@@ -123,6 +124,14 @@ final class Database {
     // SQLite keeps the address: `self` keeps the object, until the connection is closed or another takes its place.
     sqlite3_busy_handler(handle, Patience.handler, Unmanaged.passUnretained(patience).toOpaque())
     self.patience = patience
+  }
+
+  /// Calls `tick` from this connection's thread again and again while a statement runs (sqlite3_progress_handler).
+  func tick(_ tick: @escaping @Sendable () -> Void) {
+    let ticker = Ticker(tick)
+    sqlite3_progress_handler(handle, Ticker.steps, Ticker.handler, Unmanaged.passUnretained(ticker).toOpaque())
+    // As above: SQLite keeps the address.
+    self.ticker = ticker
   }
 
   /// The `-wal` and `-shm` stay when the last connection closes (SQLITE_FCNTL_PERSIST_WAL).
@@ -219,6 +228,21 @@ private final class Patience {
   static let handler: @convention(c) (UnsafeMutableRawPointer?, Int32) -> Int32 = { context, looks in
     guard let context else { return 0 }
     return Unmanaged<Patience>.fromOpaque(context).takeUnretainedValue().goesOn(after: looks) ? 1 : 0
+  }
+}
+
+private final class Ticker {
+  /// Of SQLite's virtual machine, between two ticks: some milliseconds.
+  static let steps: Int32 = 100_000
+
+  private let tick: @Sendable () -> Void
+
+  init(_ tick: @escaping @Sendable () -> Void) { self.tick = tick }
+
+  static let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
+    if let context { Unmanaged<Ticker>.fromOpaque(context).takeUnretainedValue().tick() }
+    // Anything else would interrupt the statement.
+    return 0
   }
 }
 

@@ -33,12 +33,16 @@ enum SyncRow {
     return report
   }
 
-  /// The row may be gone: a cache that was damaged is made anew under a running sync.
+  /// The row may be gone: a cache that was damaged is made anew under a running sync. A row of that id may also be
+  /// another sync's, in a file that was put in the cache's place: that one stays as it is.
   static func write(_ report: SyncReport, _ database: Database) throws {
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
     let updates = columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     try database.run(
-      "INSERT INTO syncs VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)",
+      """
+      INSERT INTO syncs VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)
+      WHERE started_at = excluded.started_at
+      """,
       Value(report.id), Value(report.startedAt), Value(report.finishedAt),
       Value(report.outcome.rawValue), Value(report.pages), Value(report.characters),
       Value(report.added), Value(report.changed), Value(report.removed), Value(report.rejected),
@@ -47,69 +51,102 @@ enum SyncRow {
       Value(report.exit.map(Int64.init)), Value(report.error))
   }
 
-  /// Deletes what is older. The snapshot's sync and the last that verified it stay, and so does the newest change: readers
-  /// of the feed tell by it that they have seen all. Rows are in the order of time, so that a look at the oldest is enough.
-  static func prune(_ database: Database, before date: Date) throws {
-    let limit = Value(date.rfc3339)
+  /// Deletes what `history` has ended. The snapshot's sync and the last that verified it stay, and so does the newest
+  /// change: readers of the feed tell by it that they have seen all.
+  static func prune(_ database: Database, history: Duration, at now: Date) throws {
+    let (limit, now) = (Value(now.addingTimeInterval(-history.seconds).rfc3339), Value(now.rfc3339))
     try database.run(
       """
-      DELETE FROM syncs WHERE id < (SELECT id FROM syncs WHERE started_at >= ?1 ORDER BY id LIMIT 1)
+      DELETE FROM syncs WHERE id <= \(lastEnded("syncs", "started_at"))
         AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0)
         AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0)
-      """, limit)
+      """, limit, now)
     try database.run(
       """
-      DELETE FROM changes WHERE id < coalesce(
-        (SELECT id FROM changes WHERE at >= ?1 ORDER BY id LIMIT 1), (SELECT max(id) FROM changes))
-      """, limit)
+      DELETE FROM changes WHERE id <= \(lastEnded("changes", "at")) AND id < (SELECT max(id) FROM changes)
+      """, limit, now)
+  }
+
+  /// The id of the last row that is older than ?1 and before all rows since then. Ids are in the order of time, so that
+  /// a look at the oldest is enough. A row from after ?2, when a clock was wrong, does not count: neither does it keep
+  /// what is older, nor does it go before that. No row does, where the clock is wrong now.
+  private static func lastEnded(_ table: String, _ time: String) -> String {
+    let first = "(SELECT id FROM \(table) WHERE \(time) BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1)"
+    return """
+      (SELECT id FROM \(table) WHERE id < coalesce(\(first), \(Int64.max)) AND \(time) < ?1 ORDER BY id DESC LIMIT 1)
+      """
   }
 }
 
 extension Cache {
-  /// Writes the row of a sync that starts now, having put right what befell the files since the last one.
-  package func begin(at date: Date) throws -> SyncReport {
-    do { try putRight(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
-    if metDamage { _ = try recover(at: date) }
-    do { return try beginRow(at: date) } catch let failure as Failure where metDamage {
-      logger.error("\(failure)")
-      _ = try recover(at: date)
-      return try beginRow(at: date)
+  /// Writes the row of a sync that starts now, having put right what befell the files since the last one. Throws
+  /// `NotBegun`: the sync has its number all the same, and `end` sees to it that its row is written later.
+  /// - Parameter prepare: What must go well before, such as the lock.
+  package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(NotBegun) -> SyncReport {
+    do {
+      try prepare()
+      do { try putRight(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
+      if metDamage { _ = try recover(at: date) }
+      do { return try beginRow(at: date) } catch let failure as Failure where metDamage {
+        logger.error("\(failure)")
+        _ = try recover(at: date)
+        return try beginRow(at: date)
+      }
+    } catch {
+      latestID += 1
+      throw NotBegun(id: latestID, cause: error)
     }
   }
 
   private func beginRow(at date: Date) throws -> SyncReport {
-    try perform("begin a sync") { database in
+    let report = try perform("begin a sync") { database in
       try forgetAnswers(database)
-      let report = try database.transaction {
-        if let unwritten { try SyncRow.write(unwritten, database) }
-        // Also in a cache that was made anew or restored: whoever waits for a sync of this process knows it by its id.
-        let last = try database.first("SELECT coalesce(max(id), 0) FROM syncs") { $0.integer(0) }
-        latestID = max(latestID, last ?? 0) + 1
-        let report = SyncReport(id: latestID, startedAt: date.rfc3339)
+      return try database.transaction {
+        try writeEnds(database)
+        try noteLatest(database)
+        let report = SyncReport(id: latestID + 1, startedAt: date.rfc3339)
         try SyncRow.write(report, database)
         return report
       }
-      unwritten = nil
-      return report
     }
+    unwritten = []
+    latestID = report.id
+    begun = report.id
+    return report
   }
 
-  /// Writes the row of a sync that failed or was cancelled, finished now, and deletes what `history` has ended. Recovers the cache
-  /// first, where it is damaged. A row that cannot be written is written with the next sync's, or on closing.
+  /// Also in a cache that was made anew or restored, ids go on: whoever waits for a sync of this process knows it by
+  /// its id.
+  func noteLatest(_ database: Database) throws {
+    let last = try database.first("SELECT coalesce(max(id), 0) FROM syncs") { $0.integer(0) }
+    latestID = max(latestID, last ?? 0)
+  }
+
+  /// Writes the row of a sync that failed or was cancelled, as it is told, and deletes what `history` has ended. Puts
+  /// right first what befell the files. A row that cannot be written is written with the next sync's, or on closing;
+  /// that of a sync that could not begin is left to them at once, for what was in the way a moment ago is waited for no
+  /// longer.
   package func end(_ report: SyncReport, at date: Date, history: Duration) throws {
-    var report = report
-    report.finishedAt = date.rfc3339
-    unwritten = report
+    unwritten = unwritten.suffix(Self.mostUnwritten) + [report]
+    guard report.id == begun else { return }
+    do { try putRight(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
     _ = try recover(at: date)
-    try perform("end a sync") { [report] database in
+    try perform("end a sync") { database in
       try database.transaction {
-        try SyncRow.write(report, database)
-        try SyncRow.prune(database, before: date.addingTimeInterval(-history.seconds))
+        try writeEnds(database)
+        try SyncRow.prune(database, history: history, at: date)
       }
     }
-    unwritten = nil
+    unwritten = []
     shortenLog()
   }
+
+  func writeEnds(_ database: Database) throws {
+    for end in unwritten { try SyncRow.write(end, database) }
+  }
+
+  /// What a cache that stays locked may cost in memory, beside its rows: some hundred KiB.
+  private static let mostUnwritten = 999
 
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncReport] {

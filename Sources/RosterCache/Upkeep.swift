@@ -49,11 +49,22 @@ extension Cache {
     try reopen(at: date)
   }
 
+  /// Throws 73 where readers would not see what is published: the file that is open here has its name no more.
+  /// - Parameter withLog: Before COMMIT `-wal` and `-shm` too; after it they are put right by the next sync, which
+  ///   loses nothing.
+  func expectInPlace(withLog: Bool) throws {
+    let found = FileIdentity.Parts(path, staging: stagingPath)
+    if found.database == files.database, !withLog || found.log == files.log && found.index == files.index { return }
+    throw Failure(
+      .cannotWrite, step: "publish the snapshot", subject: path,
+      cause: "its file was removed or replaced during the sync",
+      hint: "the next sync makes it anew and pulls what is missing; let no other program move it while rosterd runs")
+  }
+
   /// The file that went gets what is its own, wherever it is now; its log must not be played into the one that came.
   private func leave(_ database: Database, _ found: FileIdentity.Parts) throws {
     _ = try? database.checkpoint(.passive)
     database.checkpointOnClose(false)
-    unwritten = nil
     for (part, identity, own) in [("-wal", found.log, files.log), ("-shm", found.index, files.index)]
     where identity != nil && identity == own {
       unlink(path + part)
@@ -62,7 +73,7 @@ extension Cache {
 
   private func reopen(at date: Date) throws {
     compared = nil
-    try start(CacheFile.inspect(path), at: date)
+    try start(at: date)
   }
 
   /// The same, unless a disk that does not read is behind it, or a table that is missing.

@@ -7,7 +7,6 @@ import RosterStatus
 import RosterSync
 package import RosterSystemd
 import ServiceLifecycle
-import Synchronization
 import UnixSignals
 
 /// `rosterd run`: the loop, the status socket, what systemd is told; from start to the last thing it does.
@@ -19,10 +18,10 @@ package struct Daemon: Sendable {
   let schedule: LiveSchedule
   let log: LogSettings
   let reread: Reread?
-  private let pulse = Pulse()
 
-  /// Reads the configuration again, with its warnings; throws ConfigurationFaults.
-  package typealias Reread = @Sendable () throws -> (configuration: Configuration, warnings: [String])
+  /// Reads the configuration again, with its warnings; throws ConfigurationFaults. Its argument is the file that must
+  /// be there; nil: the default one, if it is.
+  package typealias Reread = @Sendable (String?) throws -> (configuration: Configuration, warnings: [String])
 
   /// Runs until SIGTERM or SIGINT. Throws the Failure that kept it from starting.
   /// - Parameters:
@@ -37,7 +36,7 @@ package struct Daemon: Sendable {
     // The group catches the signals before it runs this: one that comes while the cache is opened is a stop like any other.
     let lifetime = Lifetime(clock: clock) {
       let hangups = await UnixSignalsSequence(trapping: .sighup)
-      let instance = try await patiently(notify, clock) {
+      let instance = try await StartTimeout(clock: clock, extend: notify.extendTimeout).extended {
         try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
       }
       do {
@@ -60,22 +59,6 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// A log of gigabytes may have to be read back before the cache is open: systemd is to wait as long as that goes on (S4).
-  private static func patiently(
-    _ notify: Notify, _ clock: WallClock, _ open: @escaping @Sendable () async throws -> Instance
-  ) async throws -> Instance {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
-        while (try? await clock.sleep(startSign)) != nil { notify.extendTimeout(by: startSign * 3) }
-      }
-      defer { group.cancelAll() }
-      return try await open()
-    }
-  }
-
-  /// Well within any TimeoutStartSec=.
-  private static let startSign = Duration.seconds(10)
-
   private init(_ instance: Instance, notify: Notify, log: LogSettings, reread: Reread?) throws {
     self.instance = instance
     self.notify = notify
@@ -83,7 +66,7 @@ package struct Daemon: Sendable {
     self.reread = reread
     let schedule = LiveSchedule(Schedule(.init(instance.live.configuration)))
     self.schedule = schedule
-    loop = SyncLoop(clock: instance.clock, retrySession: instance.retrySession) { wish, loop in
+    loop = SyncLoop(clock: instance.clock, pulse: instance.pulse, retrySession: instance.retrySession) { wish, loop in
       instance.syncer(wish, begun: { await loop.begun($0) }) { report in
         let next = schedule.next(after: report.outcome, at: instance.clock.now(), hold: instance.heldUntil)
         await loop.ended(report, next: next)
@@ -91,10 +74,10 @@ package struct Daemon: Sendable {
         return next
       }
     }
-    let (loop, cache, pulse, clock) = (loop, instance.cache, pulse, instance.clock)
+    let loop = loop
     let routes = StatusRoutes(
-      board: instance.board, alive: { pulse.isFresh(clock.now()) },
-      history: { try await cache.recent(limit: $0) },
+      board: instance.board, alive: { instance.signsOfLife == .alive },
+      history: { try await instance.recent(limit: $0) },
       sync: { request in
         let asked = try await loop.ask(
           SyncWish(allowRemoval: request.allowRemoval, retrySession: request.retrySession))
@@ -179,27 +162,29 @@ extension Daemon {
     }
   }
 
-  /// The watchdog and `/healthz` live on the loop's own answer (S4).
+  /// The watchdog and `/healthz` live on the loop's own answer, and on the signs of a sync that runs (S4).
   private func beat() async {
-    let interval = min(Notify.watchdogInterval ?? Pulse.interval, Pulse.interval)
+    let watchdog = Notify.watchdogInterval
+    var isMoving = true
     repeat {
       await loop.beat()
-      pulse.note(instance.clock.now())
-      notify.watchdog()
-    } while (try? await instance.clock.sleep(interval)) != nil
+      instance.pulse.loopAnswered()
+      isMoving = tellSilence(wasMoving: isMoving)
+      if isMoving, watchdog != nil { notify.watchdog() }
+    } while (try? await instance.clock.sleep(min(watchdog ?? Pulse.interval, Pulse.interval))) != nil
   }
-}
 
-/// When the loop last gave a sign of life.
-private final class Pulse: Sendable {
-  /// At most; half of a shorter watchdog's. A beat wakes about seven threads of Dispatch's pool: half a wakeup a second.
-  static let interval = Duration.seconds(15)
-  /// Three beats missed.
-  private static let longestSilence = 45.0
-
-  private let last = Mutex(Date.distantFuture)
-
-  func note(_ date: Date) { last.withLock { $0 = date } }
-
-  func isFresh(_ now: Date) -> Bool { now.timeIntervalSince(last.withLock { $0 }) < Self.longestSilence }
+  /// Returns whether the sync moves, or none runs.
+  private func tellSilence(wasMoving: Bool) -> Bool {
+    guard case .syncIsSilent(let silence) = instance.signsOfLife else {
+      if !wasMoving { instance.board.moves() }
+      return true
+    }
+    if wasMoving {
+      let since = instance.clock.now() - silence.seconds
+      instance.board.stands(since: since)
+      instance.logger.critical("nothing of the sync has moved since \(since.rfc3339); the watchdog is told no more")
+    }
+    return false
+  }
 }

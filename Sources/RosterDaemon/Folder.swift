@@ -2,13 +2,14 @@ import Glibc
 import RosterModel
 
 /// Makes the folder that a file lies in, and those above it, where they are not there yet. Throws a Failure 73.
-/// - Parameter mode: of the folders that are made: others need to pass through those above the cache (section 5), nobody through the token store's.
+/// - Parameter mode: of the folders that are made, whatever the umask: others need to pass through those above the
+///   cache (section 5), nobody through the token store's.
 func makeFolder(of path: String, mode: mode_t) throws(Failure) {
   let parts = path.split(separator: "/").dropLast()
   var folder = path.hasPrefix("/") ? "" : "."
   for part in parts {
     folder += "/\(part)"
-    if mkdir(folder, mode) == 0 || errno == EEXIST || errno == EISDIR { continue }
+    if mkdir(folder, mode) == 0 ? chmod(folder, mode) == 0 : errno == EEXIST || errno == EISDIR { continue }
     let error = SystemError.last
     throw Failure(
       .cannotWrite, step: "make the folder", subject: folder, cause: error.text,

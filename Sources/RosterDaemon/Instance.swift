@@ -14,6 +14,7 @@ struct Instance: Sendable {
   let cache: Cache
   let keeper: TokenKeeper
   let reporter: Reporter
+  let pulse: Pulse
   let clock: WallClock
   let logger: Logger
 
@@ -22,6 +23,7 @@ struct Instance: Sendable {
   private let syncEnds = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
   var board: StatusBoard { reporter.board }
+  var signsOfLife: SignsOfLife.Verdict { pulse.verdict(limit: live.configuration.longestSilenceOfSync) }
   /// Upstream wants no request before.
   var heldUntil: Date? { hold.time }
 
@@ -30,23 +32,26 @@ struct Instance: Sendable {
     _ configuration: Configuration, clock: WallClock, logger: Logger, watching: @escaping Report = { _ in }
   ) async throws -> Instance {
     let settings = try HTTPTransport.Settings(configuration)
-    // Before its lock file is made: that one tells a damaged cache of ours from a file of somebody else.
     let path = try CacheFile.resolve(configuration.cache.path)
-    let standing = try CacheFile.inspect(path)
+    let hadLock = CacheFile.hasLock(path)
+    // A file of somebody else's gets no lock beside it.
+    _ = try CacheFile.inspect(path, hadLock: hadLock)
     try makeFolder(of: path, mode: cacheFolderMode)
     let locks = Locks(try Ownership(of: path))
     try locks.ownTokenStore(configuration)
     warnOfNetwork(path, logger)
+    let pulse = Pulse()
     let cache = try await Cache.open(
-      path: path, upstream: configuration.upstream.baseURL, standing: standing, now: clock.now(),
-      logger: logger)
-    let live = Live(configuration, settings)
+      path: path, upstream: configuration.upstream.baseURL, hadLock: hadLock, now: clock.now(), logger: logger,
+      tick: pulse.moved)
+    let live = Live(configuration, settings, logger: logger)
     do {
       let board = board(configuration, path, clock, try await cache.facts())
-      let reporter = Reporter(board: board, logger: logger, watching: watching)
+      let reporter = Reporter(board: board, logger: logger, moved: pulse.moved, watching: watching)
       let keeper = TokenKeeper(
         settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) },
-        send: { try await live.transport.send($0) }, clock: clock, report: reporter.report, onStatus: board.token,
+        send: { request in try await live.use { try await $0.transport.send(request) } }, clock: clock,
+        report: reporter.report, onStatus: board.token,
         logger: logger)
       try await keeper.open()
       let hold = Hold(until: try await cache.heldUntil()) { time in
@@ -55,10 +60,10 @@ struct Instance: Sendable {
         }
       }
       return Instance(
-        live: live, cache: cache, keeper: keeper, reporter: reporter, clock: clock, logger: logger, locks: locks,
-        hold: hold)
+        live: live, cache: cache, keeper: keeper, reporter: reporter, pulse: pulse, clock: clock, logger: logger,
+        locks: locks, hold: hold)
     } catch {
-      try? await live.close()
+      await live.close()
       await cache.close()
       throw error
     }
@@ -143,9 +148,15 @@ struct Instance: Sendable {
     }
   }
 
+  /// The latest syncs, newest first: one that may still be joined as it runs (P12), though its row may have its end
+  /// already.
+  func recent(limit: Int) async throws -> [SyncReport] {
+    board.recent(try await cache.recent(limit: limit))
+  }
+
   /// After `drain`.
   func close() async {
-    do { try await live.close() } catch { logger.warning("closing connections: \(error)") }
+    await live.close()
     await cache.close()
     locks.release()
   }
@@ -155,12 +166,10 @@ struct Instance: Sendable {
     _ wish: SyncWish, begun: @escaping @Sendable (Int64) async -> Void = { _ in },
     ended: @escaping @Sendable (SyncReport) async -> Date? = { _ in nil }
   ) -> Syncer {
-    let configuration = live.configuration
     let upstream = Upstream(
-      configuration: configuration, transport: live.transport, keeper: keeper, hold: hold, board: board, clock: clock,
-      logger: logger)
+      live: live, keeper: keeper, hold: hold, board: board, pulse: pulse, clock: clock, logger: logger)
     return Syncer(
-      upstream: configuration.upstream.baseURL, maxRemoval: configuration.sync.maxRemoval,
+      upstream: live.configuration.upstream.baseURL, maxRemoval: live.configuration.sync.maxRemoval,
       allowRemoval: wish.allowRemoval, retrySession: wish.retrySession,
       steps: steps(upstream, begun: begun, ended: ended), clock: clock, logger: logger)
   }
@@ -173,21 +182,25 @@ extension Instance {
     _ upstream: Upstream, begun: @escaping @Sendable (Int64) async -> Void,
     ended: @escaping @Sendable (SyncReport) async -> Date?
   ) -> Syncer.Steps {
-    let cache = cache
-    let history = upstream.configuration.cache.history
+    let (cache, live) = (cache, live)
     return Syncer.Steps(
-      begin: { date in
-        // Somebody may have removed the folder: whoever makes it again must find the lock in it.
-        try makeFolder(of: cache.path, mode: Self.cacheFolderMode)
-        try self.locks.renew()
-        return try await cache.begin(at: date)
+      begin: { date throws(NotBegun) in
+        try await cache.begin(at: date) {
+          // Somebody may have removed the folder: whoever makes it again must find the lock in it.
+          try makeFolder(of: cache.path, mode: Self.cacheFolderMode)
+          try self.locks.renewCache()
+        }
       },
       begun: { report, tally in
         self.reporter.began(report, tally)
         await begun(report.id)
       },
-      phase: { self.board.phase($0) },
+      phase: {
+        self.pulse.moved()
+        self.board.phase($0)
+      },
       prepare: { retrySession in
+        try self.locks.renewTokenStore()
         try await self.keeper.syncBegins(retrySession: retrySession)
         try await upstream.waitForHold()
       },
@@ -197,8 +210,10 @@ extension Instance {
       },
       pull: { announced, report, tally in
         let pages = Pull.Announced(count: announced.count, pages: announced.pages)
-        let outcome = try await upstream.transport.run {
-          try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally)
+        let outcome = try await live.use { line in
+          try await line.transport.run {
+            try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally)
+          }
         }
         switch outcome {
         case .complete: return nil
@@ -211,12 +226,12 @@ extension Instance {
       publish: { report, pages, removal in
         try await withTaskCancellationHandler {
           try await cache.publish(
-            report, pages: pages, removing: removal, at: self.clock.now(), history: history)
+            report, pages: pages, removing: removal, at: self.clock.now(), history: live.configuration.cache.history)
         } onCancel: {
           cache.interruptPublish()
         }
       },
-      end: { try await cache.end($0, at: self.clock.now(), history: history) },
+      end: { try await cache.end($0, at: self.clock.now(), history: live.configuration.cache.history) },
       ended: { report in
         await self.finish(report, next: await ended(report))
         self.syncEnds.continuation.yield()
@@ -224,11 +239,11 @@ extension Instance {
   }
 
   private func pull(_ upstream: Upstream, _ tally: Tally) -> Pull {
-    let cache = cache
+    let (cache, live) = (cache, live)
     return Pull(
       fetcher: upstream.fetcher(tally, report: reporter.report),
       ends: .init(held: { try await cache.held(pages: $0) }, stage: { try await cache.stage($0) }),
-      concurrency: upstream.configuration.sync.concurrency, clock: clock, report: reporter.report)
+      concurrency: live.configuration.sync.concurrency, clock: clock, report: reporter.report)
   }
 
   /// P8: what upstream still has stays and is updated. Returns how many records could not be stored.
@@ -248,7 +263,7 @@ extension Instance {
     // P9: it may be any of them.
     guard unknown == 0 else {
       throw Failure(
-        .badAnswer, step: "ask for characters", subject: upstream.configuration.upstream.baseURL,
+        .badAnswer, step: "ask for characters", subject: live.configuration.upstream.baseURL,
         cause: "upstream's answer holds a record that does not say whose it is", hint: "see the table rejects")
     }
     return rejected
@@ -257,17 +272,10 @@ extension Instance {
   /// Ids in one request (P8).
   private static let mostIDs = 50
 
-  /// Not under a token request (T7): then the end of another sync does it.
-  private func closeRetired() async {
-    if await keeper.isBusy { return }
-    do { try await live.closeRetired() } catch { logger.warning("closing connections: \(error)") }
-  }
-
   private func finish(_ report: SyncReport, next: Date?) async {
     // What cannot be read now is still there for whoever can: the status keeps what it knows.
     var facts: RosterStatus.CacheFacts?
     do { facts = .init(try await cache.facts()) } catch { logger.error("cannot read the cache: \(error)") }
-    await closeRetired()
     reporter.ended(report, cache: facts, next: next)
   }
 }

@@ -3,47 +3,91 @@ import RosterFetch
 import RosterModel
 import Synchronization
 
-/// The configuration as it is now, with the transport that it asks for. A reload replaces both; a running sync keeps what it began with.
+/// The configuration as it is now, with the transport that it asks for. A reload replaces both, and every request from
+/// then on has the new ones, in a running sync too. A transport that was replaced is closed as soon as nobody uses it
+/// any more.
 final class Live: Sendable {
-  private struct State {
+  /// What a request goes by. `version` grows with each reload.
+  struct Line: Sendable {
+    var version: Int
     var configuration: Configuration
-    var settings: HTTPTransport.Settings
     var transport: HTTPTransport
-    /// Replaced, and perhaps still in use by the sync that runs.
-    var retired: [HTTPTransport] = []
   }
 
+  private struct State {
+    var settings: HTTPTransport.Settings
+    var line: Line
+    /// How many use each transport, where somebody does.
+    var users: [ObjectIdentifier: Int] = [:]
+    /// Replaced, and still in use.
+    var retired: [ObjectIdentifier: HTTPTransport] = [:]
+
+    mutating func begin() -> Line {
+      users[ObjectIdentifier(line.transport), default: 0] += 1
+      return line
+    }
+
+    /// What nobody needs from now on.
+    mutating func end(_ transport: HTTPTransport) -> HTTPTransport? {
+      let id = ObjectIdentifier(transport)
+      users[id, default: 0] -= 1
+      guard users[id] == 0 else { return nil }
+      users[id] = nil
+      return retired.removeValue(forKey: id)
+    }
+
+    /// What nobody needs from now on.
+    mutating func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) -> HTTPTransport? {
+      line.version += 1
+      line.configuration = configuration
+      guard settings != self.settings else { return nil }
+      self.settings = settings
+      let old = line.transport
+      line.transport = HTTPTransport(settings)
+      guard users[ObjectIdentifier(old)] != nil else { return old }
+      retired[ObjectIdentifier(old)] = old
+      return nil
+    }
+  }
+
+  private let logger: Logger
   private let state: Mutex<State>
 
-  init(_ configuration: Configuration, _ settings: HTTPTransport.Settings) {
-    state = Mutex(State(configuration: configuration, settings: settings, transport: HTTPTransport(settings)))
+  init(_ configuration: Configuration, _ settings: HTTPTransport.Settings, logger: Logger) {
+    self.logger = logger
+    let line = Line(version: 0, configuration: configuration, transport: HTTPTransport(settings))
+    state = Mutex(State(settings: settings, line: line))
   }
 
-  var configuration: Configuration { state.withLock { $0.configuration } }
-  var transport: HTTPTransport { state.withLock { $0.transport } }
+  var configuration: Configuration { state.withLock { $0.line.configuration } }
 
-  func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) {
-    state.withLock { state in
-      if settings != state.settings {
-        state.retired.append(state.transport)
-        state.transport = HTTPTransport(settings)
-        state.settings = settings
-      }
-      state.configuration = configuration
+  /// The transport stays open as long as `body` runs.
+  func use<Value: Sendable>(_ body: @Sendable (Line) async throws -> Value) async throws -> Value {
+    let line = state.withLock { $0.begin() }
+    do {
+      let value = try await body(line)
+      await close(state.withLock { $0.end(line.transport) })
+      return value
+    } catch {
+      await close(state.withLock { $0.end(line.transport) })
+      throw error
     }
   }
 
-  /// Closes the connections of what was replaced; neither a sync nor a token request is under way.
-  func closeRetired() async throws {
-    let retired = state.withLock { state in
-      defer { state.retired = [] }
-      return state.retired
-    }
-    for transport in retired { try await transport.shutdown() }
+  func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) async {
+    await close(state.withLock { $0.replace(configuration, settings) })
   }
 
-  func close() async throws {
-    try await closeRetired()
-    try await transport.shutdown()
+  /// The last call: nothing is sent any more.
+  func close() async {
+    let transports = state.withLock { state in
+      defer { state.retired = [:] }
+      return Array(state.retired.values) + [state.line.transport]
+    }
+    for transport in transports { await close(transport) }
+  }
+
+  private func close(_ transport: HTTPTransport?) async {
+    do { try await transport?.shutdown() } catch { logger.warning("closing connections: \(error)") }
   }
 }

@@ -21,11 +21,10 @@ final class Locks: Sendable {
     }
   }
 
-  /// Makes lock files again that somebody has removed.
-  func renew() throws {
-    try cache.renew()
-    try tokenStore.withLock { try $0?.renew() }
-  }
+  /// These make a lock file again that somebody has removed.
+  func renewCache() throws { try cache.renew() }
+
+  func renewTokenStore() throws { try tokenStore.withLock { try $0?.renew() } }
 
   func release() {
     tokenStore.withLock { $0?.release() }

@@ -34,14 +34,25 @@ package final class Ownership: Sendable {
     }
   }
 
-  private var isInPlace: Bool {
+  private var isInPlace: Bool { descriptor.withLock { Self.isFile($0, lock) } }
+
+  private static func isFile(_ descriptor: CInt, _ name: String) -> Bool {
     var named = stat()
     var held = stat()
-    return stat(lock, &named) == 0 && descriptor.withLock { fstat($0, &held) } == 0 && named.st_ino == held.st_ino
+    return stat(name, &named) == 0 && fstat(descriptor, &held) == 0 && named.st_ino == held.st_ino
       && named.st_dev == held.st_dev
   }
 
   private static func take(_ path: String, _ program: String) throws(Failure) -> CInt {
+    while true {
+      let descriptor = try lockOnce(path, program)
+      // Between open and lock somebody may have removed it: another process would lock the next file of that name.
+      if isFile(descriptor, "\(path).lock") { return descriptor }
+      close(descriptor)
+    }
+  }
+
+  private static func lockOnce(_ path: String, _ program: String) throws(Failure) -> CInt {
     let lock = "\(path).lock"
     let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
     guard descriptor >= 0 else { throw cannotLock(lock, .last) }

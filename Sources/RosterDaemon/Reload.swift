@@ -22,9 +22,10 @@ extension Daemon {
   private func reload() async {
     guard let reread else { return }
     do {
-      let (read, warnings) = try reread()
-      for warning in warnings { instance.logger.warning("\(warning)") }
       let running = instance.live.configuration
+      // A file that has gone is no wish for the defaults.
+      let (read, warnings) = try reread(running.path)
+      for warning in warnings { instance.logger.warning("\(warning)") }
       let next = try read.replacing(running)
       let settings = try HTTPTransport.Settings(next)
       let hadEnded = instance.board.status().token.state == .unauthorized
@@ -45,7 +46,8 @@ extension Daemon {
   private func apply(
     _ next: Configuration, _ settings: HTTPTransport.Settings, instead running: Configuration
   ) async {
-    instance.live.replace(next, settings)
+    await instance.live.replace(next, settings)
+    instance.board.configured(by: next.path)
     log.level = next.log.level
     log.format = next.log.format
     if next.status.socketMode != running.status.socketMode, !server.setMode(next.status.socketMode) {

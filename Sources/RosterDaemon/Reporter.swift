@@ -8,18 +8,24 @@ import Synchronization
 final class Reporter: Sendable {
   let board: StatusBoard
   private let logger: Logger
+  private let moved: @Sendable () -> Void
   private let watching: Report
   /// The sync that runs: what happens on its behalf is told with its id and counted in its tally.
   private let current = Mutex<(id: Int64, tally: Tally)?>(nil)
   private let recurrences = Mutex(Recurrences())
 
-  init(board: StatusBoard, logger: Logger, watching: @escaping Report) {
+  /// - Parameter moved: Told first whenever something happens.
+  init(
+    board: StatusBoard, logger: Logger, moved: @escaping @Sendable () -> Void = {}, watching: @escaping Report
+  ) {
     self.board = board
     self.logger = logger
+    self.moved = moved
     self.watching = watching
   }
 
   func report(_ event: Event) {
+    moved()
     var event = event
     if let (id, tally) = current.withLock({ $0 }) {
       event.sync = event.sync ?? id

@@ -24,6 +24,7 @@ actor SyncLoop {
   private let make: @Sendable (SyncWish, SyncLoop) -> Syncer
   private let retrySession: @Sendable () async -> Void
   private let clock: WallClock
+  private let pulse: Pulse
   /// The first starts at once.
   private var due: Date
   private var current: Current?
@@ -34,12 +35,13 @@ actor SyncLoop {
 
   /// - Parameter retrySession: gives the session one more try in the sync that runs (T6).
   init(
-    clock: WallClock, retrySession: @escaping @Sendable () async -> Void = {},
+    clock: WallClock, pulse: Pulse = Pulse(), retrySession: @escaping @Sendable () async -> Void = {},
     make: @escaping @Sendable (SyncWish, SyncLoop) -> Syncer
   ) {
     self.make = make
     self.retrySession = retrySession
     self.clock = clock
+    self.pulse = pulse
     due = clock.now()
   }
 
@@ -52,7 +54,9 @@ actor SyncLoop {
       self.wish = nil
       let syncer = make(wish, self)
       current = Current(syncer: syncer)
+      pulse.syncBegan()
       _ = await syncer.run()
+      pulse.syncEnded()
     }
     isStopping = true
     refuse(with: stopping)

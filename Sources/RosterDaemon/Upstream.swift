@@ -5,21 +5,23 @@ import RosterDecode
 import RosterFetch
 import RosterModel
 import RosterStatus
+import Synchronization
 
-/// The way to upstream as the configuration has it: a transport, and the chain of interceptors in front of it.
+/// The way to upstream as the configuration has it when a request is made: a transport, and the chain of interceptors
+/// in front of it.
 struct Upstream: Sendable {
-  let configuration: Configuration
-  let transport: HTTPTransport
+  let live: Live
   let keeper: TokenKeeper
   let hold: Hold
   let board: StatusBoard
+  let pulse: Pulse
   let clock: WallClock
   let logger: Logger
 
   func fetcher(_ tally: Tally, report: @escaping Report) -> PageFetcher {
-    let retry = Retry(table: RetryTable(RetryDelays(configuration.retry)), hold: hold, clock: clock)
+    let retry = Retry(table: RetryTable(RetryDelays(live.configuration.retry)), hold: hold, clock: clock)
     return PageFetcher(
-      baseURL: configuration.upstream.baseURL, send: chain(tally), retry: retry,
+      baseURL: live.configuration.upstream.baseURL, send: chain(tally), retry: retry,
       decoders: .init(page: PageDecoder.page, characters: PageDecoder.characters), clock: clock, report: report)
   }
 
@@ -27,6 +29,7 @@ struct Upstream: Sendable {
   func waitForHold() async throws {
     guard let until = hold.time, case let left = Duration.seconds(until.timeIntervalSince(clock.now())), left > .zero
     else { return }
+    let configuration = live.configuration
     if left > configuration.retry.maxRetryAfter {
       throw Failure(
         .unreachable, step: "sync", subject: configuration.upstream.baseURL,
@@ -37,11 +40,35 @@ struct Upstream: Sendable {
 
   /// Inward: one call for identical requests, what every request carries, redirects, the token, and at the end what is logged and counted of each exchange.
   private func chain(_ tally: Tally) -> Send {
-    var links = [Interceptor.shareIdentical(), .headers(configuration.upstream.headers), .redirects]
-    links.append(
-      .authorize(keeper, baseURL: configuration.upstream.baseURL, logout: Set(configuration.auth.logoutStatus)))
-    links.append(.log(to: logger, clock: clock))
-    links.append(.measure(tally, clock: clock) { [board] in board.metrics.request(code: $0, seconds: $1, bytes: $2) })
-    return Interceptor.chain(links, to: transport.send)
+    let latest = LatestChain()
+    return Interceptor.chain([.shareIdentical()]) { request in
+      try await live.use { line in try await latest.send(of: line) { links(line.configuration, tally) }(request) }
+    }
+  }
+
+  private func links(_ configuration: Configuration, _ tally: Tally) -> [Interceptor] {
+    [
+      .headers(configuration.upstream.headers), .redirects,
+      .authorize(keeper, baseURL: configuration.upstream.baseURL, logout: Set(configuration.auth.logoutStatus)),
+      .log(to: logger, clock: clock),
+      .measure(tally, clock: clock) { [board, pulse] code, seconds, bytes in
+        pulse.moved()
+        board.metrics.request(code: code, seconds: seconds, bytes: bytes)
+      },
+    ]
+  }
+}
+
+/// The chain for a line, made once for all requests until the next reload.
+private final class LatestChain: Sendable {
+  private let made = Mutex<(version: Int, send: Send)?>(nil)
+
+  func send(of line: Live.Line, links: () -> [Interceptor]) -> Send {
+    made.withLock { made in
+      if let made, made.version == line.version { return made.send }
+      let send = Interceptor.chain(links(), to: line.transport.send)
+      made = (line.version, send)
+      return send
+    }
   }
 }

@@ -39,11 +39,15 @@ package struct Pull: Sendable {
 
   private let fetcher: PageFetcher
   private let ends: Ends
-  private let concurrency: Int
+  private let concurrency: @Sendable () -> Int
   private let clock: WallClock
   private let report: Report
 
-  package init(fetcher: PageFetcher, ends: Ends, concurrency: Int, clock: WallClock, report: @escaping Report) {
+  /// - Parameter concurrency: Read anew for each page: a reload may have changed it.
+  package init(
+    fetcher: PageFetcher, ends: Ends, concurrency: @autoclosure @escaping @Sendable () -> Int, clock: WallClock,
+    report: @escaping Report
+  ) {
     self.fetcher = fetcher
     self.ends = ends
     self.concurrency = concurrency
@@ -71,11 +75,11 @@ package struct Pull: Sendable {
   /// Pages 2 to the last. On the first failure the others are called back, what was received is staged, and the failure is thrown.
   package func run(_ announced: Announced, sync: Int64, tally: Tally) async throws -> Outcome {
     guard announced.pages > 1 else { return .complete }
-    var work = PullWork(last: announced.pages, concurrency: concurrency)
+    var work = PullWork(last: announced.pages)
     var held: [Int: HeldPage] = [:]
     return try await withThrowingTaskGroup(of: PullStep.self) { group in
       while true {
-        while let number = work.nextPage() {
+        while let number = work.nextPage(concurrency: concurrency()) {
           do {
             if work.isWindowStart(number) { held = try await window(from: number, to: announced.pages) }
             start(number, held: held[number], announced, in: &group, sync: sync, tally: tally)

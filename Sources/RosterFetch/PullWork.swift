@@ -31,7 +31,6 @@ struct PullWork {
   static let backlog = 64
 
   private let last: Int
-  private let concurrency: Int
   private var next = 2
   private var inFlight = 0
   private var waiting: [PulledPage] = []
@@ -39,13 +38,12 @@ struct PullWork {
   private var failure: (any Error)?
   private var drift: String?
 
-  init(last: Int, concurrency: Int) {
+  init(last: Int) {
     self.last = last
-    self.concurrency = concurrency
   }
 
   /// nil: none now.
-  mutating func nextPage() -> Int? {
+  mutating func nextPage(concurrency: Int) -> Int? {
     guard !isStopping, next <= last, inFlight < concurrency, waiting.count < Self.backlog else { return nil }
     defer { next += 1 }
     inFlight += 1

@@ -3,13 +3,15 @@ package import RosterModel
 
 /// Makes attempts until one succeeds or the table says that no more are worth it.
 package struct Retry: Sendable {
-  private let table: RetryTable
+  private let table: @Sendable () -> RetryTable
   private let hold: Hold
   private let clock: WallClock
   private let random: @Sendable () -> Double
 
+  /// - Parameter table: Read anew at each failure: a reload may have changed it.
   package init(
-    table: RetryTable, hold: Hold, clock: WallClock, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    table: @autoclosure @escaping @Sendable () -> RetryTable, hold: Hold, clock: WallClock,
+    random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
   ) {
     self.table = table
     self.hold = hold
@@ -31,7 +33,8 @@ package struct Retry: Sendable {
         return try await attempt()
       } catch let failure as Failure {
         if failure.reason == .malformed || failure.reason == .tooLarge { malformed += 1 }
-        await noteHold(failure)
+        let table = table()
+        await noteHold(failure, table)
         guard case .again(let delay) = table.decide(failure, attempt: attempts, malformed: malformed, random: random())
         else { throw failure.after(attempts) }
         retried(failure, attempts, delay)
@@ -40,7 +43,7 @@ package struct Retry: Sendable {
     }
   }
 
-  private func noteHold(_ failure: Failure) async {
+  private func noteHold(_ failure: Failure, _ table: RetryTable) async {
     guard let wait = failure.retryAfter, failure.reason == .status(429) || wait > table.maxRetryAfter else { return }
     await hold.extend(to: clock.now() + wait.seconds)
   }

@@ -56,6 +56,20 @@ package struct SyncReport: Codable, Sendable, Equatable {
     _error = OrNull(wrappedValue: nil)
   }
 
+  /// With what was counted so far.
+  package func counting(_ counts: Tally.Counts) -> SyncReport {
+    var report = self
+    report.pages = counts.pagesDone
+    report.characters = counts.characters
+    report.requests = counts.requests
+    report.notModified = counts.notModified
+    report.resumed = counts.resumed
+    report.retries = counts.retries
+    report.refreshes = counts.refreshes
+    report.bytes = counts.bytes
+    return report
+  }
+
   enum CodingKeys: String, CodingKey {
     case id
     case startedAt = "started_at"

@@ -13,6 +13,8 @@ package final class StatusBoard: Sendable {
     var config: DaemonStatus.Config
     var sizes: FileSizes
     var stopping = false
+    /// The sync that runs gives no sign of life.
+    var standsSince: Date?
   }
 
   package let events: EventLog
@@ -93,10 +95,19 @@ package final class StatusBoard: Sendable {
     measure()
     change { state in
       state.current = nil
+      state.standsSince = nil
       state.last = report
       state.cache = cache ?? state.cache
     }
   }
+
+  /// Nothing of the sync that runs has moved since.
+  package func stands(since date: Date) { change { $0.standsSince = date } }
+
+  package func moves() { change { $0.standsSince = nil } }
+
+  /// A reload has read this file; nil: there is none.
+  package func configured(by path: String?) { change { $0.config.path = path } }
 
   package func nextSync(at date: Date?) {
     change { if $0.current == nil { $0.next = date } }
@@ -135,9 +146,20 @@ extension StatusBoard {
       version: version, pid: pid, startedAt: startedAt.rfc3339,
       uptimeSeconds: Self.seconds(from: startedAt, to: now), state: name,
       message: DaemonStatus.message(
-        state: name, cache: cache, isLogHeld: state.cache.isLogHeld, sync: sync, token: state.token),
+        state: name, cache: cache, isLogHeld: state.cache.isLogHeld, sync: sync, token: state.token,
+        standsSince: state.standsSince),
       upstream: DaemonStatus.Upstream(baseURL: baseURL), cache: cache, sync: sync, token: state.token,
       config: state.config)
+  }
+
+  /// Rows of `syncs` as the status has them. One that runs here is not over, though its row may say so: it is not
+  /// reported yet, and whoever asks for a sync joins it (P12).
+  package func recent(_ rows: [SyncReport]) -> [SyncReport] {
+    let (current, last) = state.withLock { ($0.current, $0.last) }
+    return rows.map { row in
+      if let current, current.report.id == row.id { return current.report.counting(current.tally.now) }
+      return row.outcome == .running && last?.id == row.id ? last ?? row : row
+    }
   }
 
   /// The sentence that systemd is told too.

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import RosterModel
 
 extension DaemonStatus {
@@ -13,12 +14,16 @@ extension DaemonStatus {
   }
 
   /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it long after it was sent.
-  static func message(state: State, cache: Cache, isLogHeld: Bool = false, sync: Sync, token: TokenStatus) -> String {
+  static func message(
+    state: State, cache: Cache, isLogHeld: Bool = false, sync: Sync, token: TokenStatus, standsSince: Date? = nil
+  ) -> String {
     let next = (sync.nextAt.map { "; next sync at \($0)" } ?? "") + (isLogHeld ? heldLog(cache) : "")
     switch state {
     case .stopping: return "stopping: what has begun is being finished"
     case .starting: return "starting: no sync has ended yet" + next
-    case .syncing: return "syncing: " + (sync.current.map(progress) ?? "") + lastTrouble(sync.last)
+    case .syncing:
+      let standstill = standsSince.map { "; nothing has moved since \($0.rfc3339)" } ?? ""
+      return "syncing: " + (sync.current.map(progress) ?? "") + standstill + lastTrouble(sync.last)
     case .unauthorized:
       return "unauthorized: " + (token.lastError ?? sync.last?.error ?? "upstream refuses the credentials")
     case .degraded: return "degraded: " + (sync.last.map(trouble) ?? "") + next

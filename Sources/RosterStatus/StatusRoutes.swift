@@ -37,7 +37,8 @@ package struct StatusRoutes: Sendable {
   private let history: @Sendable (Int) async throws -> [SyncReport]
   private let sync: @Sendable (SyncRequest) async throws -> Accepted
 
-  /// `owner` may ask for a sync, besides root. `alive` tells whether the daemon's loop is; `history` reads the latest syncs; `sync` asks for one.
+  /// `owner` may ask for a sync, besides root. `alive` tells whether the daemon's loop is, and the sync that runs;
+  /// `history` reads the latest syncs; `sync` asks for one.
   package init(
     board: StatusBoard, owner: UInt32 = getuid(), alive: @escaping @Sendable () -> Bool = { true },
     history: @escaping @Sendable (Int) async throws -> [SyncReport],
@@ -81,7 +82,10 @@ package struct StatusRoutes: Sendable {
 
 extension StatusRoutes {
   private func health() -> Response {
-    alive() ? .text(200, "ok\n") : .problem(503, "the daemon's loop does not answer")
+    alive()
+      ? .text(200, "ok\n")
+      : .problem(
+        503, "the daemon's loop does not answer, or its sync has not moved for too long; /v1/status has the message")
   }
 
   private func readiness(_ request: StatusRequest) -> Response {

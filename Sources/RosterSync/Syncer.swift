@@ -10,7 +10,7 @@ package actor Syncer {
     package typealias Announced = (count: Int, pages: Int)
 
     /// Writes the row.
-    package var begin: @Sendable (Date) async throws -> SyncReport
+    package var begin: @Sendable (Date) async throws(NotBegun) -> SyncReport
     /// Told when the row is written; from here on the sync can be watched and joined.
     package var begun: @Sendable (SyncReport, Tally) async -> Void
     package var phase: @Sendable (DaemonStatus.Current.Phase) -> Void
@@ -27,13 +27,13 @@ package actor Syncer {
     package var ask: @Sendable (SyncReport, Tally) async throws -> Int
     /// Publishes with the row's end in the same transaction.
     package var publish: @Sendable (SyncReport, _ pages: Int, Removal) async throws -> SyncReport
-    /// Writes the row's end where nothing is published.
+    /// Writes the row's end where nothing is published; also of a sync whose row could not be begun.
     package var end: @Sendable (SyncReport) async throws -> Void
     /// Told last, with what the sync ended with.
     package var ended: @Sendable (SyncReport) async -> Void
 
     package init(
-      begin: @escaping @Sendable (Date) async throws -> SyncReport,
+      begin: @escaping @Sendable (Date) async throws(NotBegun) -> SyncReport,
       begun: @escaping @Sendable (SyncReport, Tally) async -> Void,
       phase: @escaping @Sendable (DaemonStatus.Current.Phase) -> Void,
       prepare: @escaping @Sendable (_ retrySession: Bool) async throws -> Void,
@@ -64,15 +64,16 @@ package actor Syncer {
   private let steps: Steps
   private let clock: WallClock
   private let logger: Logger
-  private let maxRemoval: Int
+  private let maxRemoval: @Sendable () -> Int
   private let allowRemoval: Mutex<Bool>
   /// Asked for, and not done yet.
   private let retrySession: Mutex<Bool>
   private var machine: SyncMachine
 
+  /// - Parameter maxRemoval: Read when it counts: a reload may have changed it.
   package init(
-    upstream: String, maxRemoval: Int, allowRemoval: Bool, retrySession: Bool = false, steps: Steps, clock: WallClock,
-    logger: Logger
+    upstream: String, maxRemoval: @autoclosure @escaping @Sendable () -> Int, allowRemoval: Bool,
+    retrySession: Bool = false, steps: Steps, clock: WallClock, logger: Logger
   ) {
     self.steps = steps
     self.clock = clock
@@ -92,11 +93,12 @@ package actor Syncer {
   /// One sync. Never throws: how it ended is in the report.
   package func run() async -> SyncReport {
     let tally = Tally()
+    let startedAt = clock.now()
     var report: SyncReport
     do {
-      report = try await steps.begin(clock.now())
+      report = try await steps.begin(startedAt)
     } catch {
-      return await finish(SyncReport(id: 0, startedAt: clock.now().rfc3339), tally, error, isStored: false)
+      return await finish(SyncReport(id: error.id, startedAt: startedAt.rfc3339), tally, error.cause)
     }
     await steps.begun(report, tally)
     do {
@@ -105,7 +107,7 @@ package actor Syncer {
       await steps.ended(report)
       return report
     } catch {
-      return await finish(report, tally, error, isStored: true)
+      return await finish(report, tally, error)
     }
   }
 
@@ -135,7 +137,7 @@ package actor Syncer {
       steps.phase(.verifying)
       let found = try await steps.compare(announced.pages)
       switch machine.compared(
-        found, count: announced.count, maxRemoval: maxRemoval, allowRemoval: allowRemoval.withLock { $0 })
+        found, count: announced.count, maxRemoval: maxRemoval(), allowRemoval: allowRemoval.withLock { $0 })
       {
       case .publish(let removal): return try await publish(report, tally, announced.pages, removal)
       case .ask: return try await publish(report, tally, announced.pages, try await ask(report, tally))
@@ -182,7 +184,7 @@ package actor Syncer {
   ) async throws -> SyncReport {
     steps.phase(.publishing)
     var report = report
-    report.count(tally)
+    report = report.counting(tally.now)
     report.finishedAt = clock.now().rfc3339
     report.exit = 0
     report.error = machine.shortcoming
@@ -190,17 +192,17 @@ package actor Syncer {
   }
 
   private func finish(
-    _ report: SyncReport, _ tally: Tally, _ error: any Error, isStored: Bool
+    _ report: SyncReport, _ tally: Tally, _ error: any Error
   ) async -> SyncReport {
     var report = report
-    report.count(tally)
+    report = report.counting(tally.now)
     report.finishedAt = clock.now().rfc3339
     report.end(with: error)
     if machine.isGuarded || (error as? Failure)?.exit == .badAnswer && machine.state == .ended {
       // What a guarded sync found is whole: the validators of published pages still hold.
       await attempt("drop what was pulled") { try await steps.discard(!machine.isGuarded) }
     }
-    if isStored { await attempt("write the sync's end") { [report] in try await steps.end(report) } }
+    await attempt("write the sync's end") { [report] in try await steps.end(report) }
     machine.ended()
     await steps.ended(report)
     return report
@@ -213,18 +215,6 @@ package actor Syncer {
 }
 
 extension SyncReport {
-  fileprivate mutating func count(_ tally: Tally) {
-    let counts = tally.now
-    pages = counts.pagesDone
-    characters = counts.characters
-    requests = counts.requests
-    notModified = counts.notModified
-    resumed = counts.resumed
-    retries = counts.retries
-    refreshes = counts.refreshes
-    bytes = counts.bytes
-  }
-
   fileprivate mutating func end(with error: any Error) {
     switch error {
     case let failure as Failure:

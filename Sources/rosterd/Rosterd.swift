@@ -33,8 +33,9 @@ struct ConfigurationOption: ParsableArguments {
   var file: String?
 
   /// Throws ConfigurationFaults.
-  @Sendable func read() throws -> (configuration: Configuration, warnings: [String]) {
-    try Configuration.load(file: file, environment: ProcessInfo.processInfo.environment)
+  /// - Parameter path: The file that was read before, and must be there.
+  @Sendable func read(again path: String? = nil) throws -> (configuration: Configuration, warnings: [String]) {
+    try Configuration.load(file: file ?? path, environment: ProcessInfo.processInfo.environment)
   }
 
   /// Ends the program with 78 where the configuration is bad.

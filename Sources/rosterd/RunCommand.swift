@@ -22,7 +22,7 @@ struct RunCommand: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     try await exiting(log.format) {
       try await Daemon.run(
-        configuration, logger: rosterLog(log), log: log, reread: options.read)
+        configuration, logger: rosterLog(log), log: log, reread: options.read(again:))
     }
   }
 }

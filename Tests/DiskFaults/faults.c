@@ -2,7 +2,9 @@
 //
 // ROSTER_FAULTS names a folder. A file `write`, `read`, `sync` or `open` in it makes calls of that kind fail with the errno (a
 // number) that the file holds; further words, where there are any, are the ends of the paths that it holds for. A file `stop` in it
-// holds an offset instead: the process stops before it writes there or beyond.
+// holds an offset instead: the process stops before it writes there or beyond. With a file `hang` (any number, then ends of paths)
+// the thread that writes to such a file hangs: it opens the FIFO `hung` in the folder for writing, which tells the test, and then `go`
+// for reading, which waits for it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -74,16 +76,34 @@ static void stop_at(int file, off64_t at) {
   if (offset && at >= offset) raise(SIGSTOP);
 }
 
+static void meet(const char *fifo, int flags) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", getenv("ROSTER_FAULTS"), fifo);
+  int end = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC);
+  if (end >= 0) syscall(SYS_close, end);
+}
+
+static void hang(int file) {
+  int before = errno;
+  if (fault_of("hang", file)) {
+    meet("hung", O_WRONLY);
+    meet("go", O_RDONLY);
+  }
+  errno = before;
+}
+
 ssize_t write(int file, const void *bytes, size_t count) {
   FAIL_IF("write", file);
   return REAL(write)(file, bytes, count);
 }
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) {
+  hang(file);
   stop_at(file, at);
   FAIL_IF("write", file);
   return REAL(pwrite)(file, bytes, count, at);
 }
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) {
+  hang(file);
   stop_at(file, at);
   FAIL_IF("write", file);
   return REAL(pwrite64)(file, bytes, count, at);

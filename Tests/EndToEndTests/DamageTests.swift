@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
+import RosterStatus
 import Testing
 
 extension CacheTrials {
@@ -143,6 +144,33 @@ extension CacheTrials {
       }
     }
 
+    @Test(
+      "P2, 73: a cache that goes or is replaced in the middle of a sync fails that sync; the next one pulls what is missing",
+      arguments: [Loss.folder, .cache, .replaced])
+    func lostInMidSync(loss: Loss) async throws {
+      try await withSite(.pages(6)) { site in
+        try await site.withDaemon { _, _ in
+          _ = try await site.ask()
+          let copy = "\(site.folder)/copy.db"
+          _ = try await Program.run(try Program.tool("sqlite3"), ["-readonly", site.cache, ".backup \(copy)"])
+          site.next(1)
+          site.upstream.hold(.page(6))
+          let first = try await site.rosterctl("sync")
+          #expect(first.exit == 0, "\(first.error)")
+          try await site.upstream.waitFor { $0.held == 1 }
+          try lose(loss, site, copy)
+          site.upstream.release()
+          try await StatusClient(socket: site.socket).follow(after: "0") { $0.name != "sync.failed" }
+          let failed = try await site.status().sync.last
+          #expect(
+            failed?.exit == 73 && failed?.error?.contains("removed or replaced") == true, "\(failed?.error ?? "")")
+          _ = try await site.ask()
+          try await site.expectWell()
+          try site.expectModes()
+        }
+      }
+    }
+
     private func lose(_ loss: Loss, _ site: Site, _ copy: String) throws {
       let files = FileManager.default
       switch loss {
@@ -203,14 +231,26 @@ extension CacheTrials {
           _ = try await site.ask()
           let before = try await site.snapshot()
           site.next(1)
+          let last = try #require(try await site.status().sync.last?.id)
           try await withLock(site, seconds: 60) { other in
             let said = try await site.ask(exit: 73)
             #expect(said.contains("another program keeps it locked") && said.contains("fuser"), "\(said)")
             #expect(try await site.snapshot() == before)
-            #expect(try await site.status().state == .degraded)
+            let answer = try await StatusClient(socket: site.socket).send("POST", "/v1/sync")
+            let text = String(decoding: answer.body, as: UTF8.self)
+            #expect(answer.status == 503 && text.contains(#""exit":73"#), "\(answer.status) \(text)")
+            let status = try await site.status()
+            #expect(status.state == .degraded && status.sync.last?.exit == 73)
+            // One of each request.
+            #expect(status.sync.last?.id == last + 2)
             #expect(try await site.rosterctl("wait").exit == 0)
           }
           _ = try await site.ask()
+          let rows = try await site.rows("SELECT id, outcome, exit FROM syncs ORDER BY id DESC LIMIT 3")
+          #expect(
+            rows == [
+              ["\(last + 3)", "published", "0"], ["\(last + 2)", "failed", "73"], ["\(last + 1)", "failed", "73"],
+            ])
           try await site.expectWell()
         }
       }

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import RosterModel
@@ -30,6 +31,30 @@ struct DiskFaults {
   /// SIGSTOP, before the program writes at this offset of a file or beyond.
   func stop(at offset: Int32, of end: String) throws {
     try order("stop", "\(offset) \(end)")
+  }
+
+  /// The thread that writes to such a file next hangs there, until `goOn`.
+  func hang(_ ends: String...) throws {
+    for fifo in ["hung", "go"] { try #require(mkfifo("\(folder)/\(fifo)", 0o600) == 0) }
+    try order("hang", (["1"] + ends).joined(separator: " "))
+  }
+
+  /// Returns when it does.
+  func hung() async {
+    await meet("hung", O_RDONLY)
+    unlink("\(folder)/hang")
+  }
+
+  func goOn() async { await meet("go", O_WRONLY) }
+
+  /// A FIFO opens when its other end does (fifo(7)).
+  private func meet(_ fifo: String, _ flags: CInt) async {
+    await withCheckedContinuation { met in
+      DispatchQueue(label: "fifo").async { [path = "\(folder)/\(fifo)"] in
+        close(open(path, flags | O_CLOEXEC))
+        met.resume()
+      }
+    }
   }
 
   func end() {

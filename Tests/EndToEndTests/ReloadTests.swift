@@ -3,6 +3,7 @@ import Glibc
 import RosterModel
 import RosterSimulator
 import RosterStatus
+import RosterTestSupport
 import Testing
 
 /// SIGHUP to the real program, whose configuration is a file.
@@ -44,10 +45,10 @@ import Testing
     }
   }
 
-  @Test("SIGHUP in the middle of a sync: it goes on as it began, and the next one has the new settings")
+  @Test("SIGHUP in the middle of a sync: it goes on without a loss, and its next request has the new settings")
   func inMidSync() async throws {
-    try await withSite(.pages(12)) { site in
-      site.upstream.hold(.pages(5...12))
+    try await withSite(.pages(20)) { site in
+      site.upstream.hold(.pages(5...20))
       try await site.withFile("[sync]\nconcurrency = 4\n") { daemon, notify in
         try await site.upstream.waitFor { $0.held == 4 }
         try await site.reload(
@@ -60,21 +61,93 @@ import Testing
           """, daemon, notify)
         let during = try await site.status()
         #expect(during.state == .syncing && during.sync.current?.id == 1 && during.sync.current?.pagesDone == 4)
+        let before = site.upstream.counts.pageRequests.count
+        site.upstream.release(.pages(5...8))
+        try await site.upstream.waitFor { $0.held == 7 }
+        #expect(site.upstream.counts.pageRequests.prefix(before).allSatisfy { $0["X-Team"] == nil })
+        #expect(site.upstream.counts.pageRequests.dropFirst(before).allSatisfy { $0["X-Team"] == "citadel" })
+
+        try await site.reload("[sync]\nconcurrency = 2\n", daemon, notify)
         site.upstream.release()
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         let ended = try await site.status()
-        #expect(ended.sync.last?.id == 1 && ended.sync.last?.outcome == .published && ended.sync.last?.requests == 12)
-        #expect(ended.sync.last?.retries == 0)
-        #expect(site.upstream.counts.pageRequests.allSatisfy { $0["X-Team"] == nil })
-        #expect(site.upstream.counts.peakInFlight == 4)
+        #expect(ended.sync.last?.id == 1 && ended.sync.last?.outcome == .published && ended.sync.last?.requests == 20)
+        #expect(ended.sync.last?.retries == 0 && site.upstream.counts.peakInFlight == 7)
         try await site.expectUpstream()
+      }
+    }
+  }
 
-        let first = site.upstream.counts.pageRequests.count
-        site.upstream.hold(.pages(2...12))
+  @Test("SIGHUP in the middle of a sync: its retries and its removal guard are the new ones")
+  func limitsInMidSync() async throws {
+    try await withSite(.pages(5)) { site in
+      try await site.withFile("[sync]\nmax_removal = 0\n[retry]\nmax_retries = 20\nbase_delay = \"0s\"\n") {
+        daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        site.upstream.update { $0.removeLast() }
+        site.upstream.hold(.page(2))
         _ = try await site.rosterctl("sync")
-        try await site.upstream.waitFor { $0.held == 7 }
-        #expect(site.upstream.counts.pageRequests.dropFirst(first).allSatisfy { $0["X-Team"] == "citadel" })
+        try await site.upstream.waitFor { $0.held == 1 }
+        try await site.reload("[sync]\nmax_removal = 50\n", daemon, notify)
         site.upstream.release()
+        #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
+        #expect(try await site.status().sync.last?.removed == 1)
+
+        try await site.reload("[retry]\nmax_retries = 20\nbase_delay = \"0s\"\n", daemon, notify)
+        site.upstream.configure { $0.rules = [.on(.page(3), .status(503))] }
+        site.upstream.hold(.page(3))
+        _ = try await site.rosterctl("sync")
+        try await site.upstream.waitFor { $0.held == 1 }
+        try await site.reload("[retry]\nmax_retries = 1\nbase_delay = \"0s\"\n", daemon, notify)
+        let before = site.upstream.counts.requests(ofPage: 3).count
+        site.upstream.release()
+        #expect(await notify.first { $0.contains("STATUS=degraded") } != nil)
+        #expect(site.upstream.counts.requests(ofPage: 3).count == before + 1)
+      }
+    }
+  }
+
+  @Test("SIGHUP while the file is missing is refused: the defaults are nobody's wish")
+  func missingFile() async throws {
+    try await withSite(.pages(1)) { site in
+      try await site.withFile("[upstream]\nheaders = {\"X-Team\" = \"citadel\"}\n") { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        try site.removeFile()
+        daemon.signal(SIGHUP)
+        try await reloaded(notify)
+        #expect(try await site.status().config.lastError?.contains("cannot be read") == true)
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        #expect(site.upstream.counts.pageRequests.last?["X-Team"] == "citadel")
+      }
+    }
+  }
+
+  @Test("SIGHUP leaves no thread and no descriptor behind, in the middle of a sync either")
+  func leavesNothing() async throws {
+    try await withSite(.pages(8)) { site in
+      try await site.withFile("") { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        func owned() throws -> [Int] {
+          let files = try openFiles(of: "\(daemon.pid)", besides: "socket:[").values.reduce(0, +)
+          return [files, try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid)/task").count]
+        }
+        try await site.reload("", daemon, notify)
+        let idle = try owned()
+        site.upstream.hold(.pages(3...8))
+        for isSyncing in [false, true] {
+          if isSyncing {
+            _ = try await site.rosterctl("sync")
+            try await site.upstream.waitFor { $0.held == 6 }
+          }
+          for number in 1...20 {
+            try await site.reload("[upstream]\ntimeout = \"\(20 + number)s\"\n", daemon, notify)
+          }
+          // A sync that runs keeps the one that it began with. Dispatch's own threads come and go.
+          let (files, threads) = (try owned()[0], try owned()[1])
+          #expect(files <= idle[0] + (isSyncing ? 8 : 2) && threads <= idle[1] + 8, "\(files) \(threads), \(idle)")
+        }
+        site.upstream.release()
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
       }
     }
   }
@@ -263,6 +336,8 @@ private func reloaded(_ notify: NotifySocket) async throws {
 
 extension Site {
   private var file: String { "\(folder)/rosterd.toml" }
+
+  fileprivate func removeFile() throws { try FileManager.default.removeItem(atPath: file) }
 
   private func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: file)) }
 

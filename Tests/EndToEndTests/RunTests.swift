@@ -45,6 +45,74 @@ import Testing
     }
   }
 
+  @Test(
+    "S4: WATCHDOG=1 is sent only where a watchdog watches this process",
+    arguments: [("unset", false), ("WATCHDOG_PID=1", false), ("", true)])
+  func watchdog(environment: String, isWatched: Bool) async throws {
+    var settings = ["ROSTERD_LOG_LEVEL": "info"]
+    if environment != "unset" { settings["WATCHDOG_USEC"] = "200000" }
+    if environment == "WATCHDOG_PID=1" { settings["WATCHDOG_PID"] = "1" }
+    try await withSite(.pages(1), settings) { site in
+      try await site.withDaemon { daemon, notify in
+        if isWatched {
+          #expect(await notify.first { $0 == "WATCHDOG=1" } != nil)
+        } else {
+          #expect(await notify.first { $0.contains("STATUS=idle") || $0 == "WATCHDOG=1" } != "WATCHDOG=1")
+          daemon.signal(SIGTERM)
+          #expect(await notify.first { $0 == "WATCHDOG=1" } == nil)
+        }
+      }
+    }
+  }
+
+  @Test(
+    "S4: a sync that hangs is told by /healthz and the message, whatever the loop answers; once it moves, all is well")
+  func hangs() async throws {
+    let settings = [
+      "WATCHDOG_USEC": "400000", "ROSTERD_UPSTREAM_TIMEOUT": "1s", "ROSTERD_RETRY_MAX_DELAY": "0s",
+      "ROSTERD_RETRY_MAX_RETRY_AFTER": "0s",
+    ]
+    try await withFaults(.pages(3), settings) { site, faults in
+      site.upstream.hold(.pages(2...3))
+      try await site.withDaemon { _, notify in
+        try await site.upstream.waitFor { $0.held == 2 }
+        try faults.hang("roster.staging.db-wal")
+        site.upstream.release()
+        await faults.hung()
+        #expect(try await site.curl("/healthz").status == "200")
+        #expect(await notify.first { $0.contains("STATUS=syncing") && $0.contains("nothing has moved since 2") } != nil)
+        #expect(try await site.curl("/healthz").status == "503")
+        #expect(try await site.status().message.contains("nothing has moved since 2"))
+        await faults.goOn()
+        #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
+        #expect(await notify.first { $0 == "WATCHDOG=1" } != nil)
+        #expect(try await site.curl("/healthz").status == "200")
+      }
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test("P12: a sync that /v1/syncs shows as ended is not joined")
+  func notJoined() async throws {
+    try await withSite(.pages(1)) { site in
+      try await site.withDaemon { _, _ in
+        let client = StatusClient(socket: site.socket)
+        struct Syncs: Decodable { var syncs: [SyncReport] }
+        struct Accepted: Decodable { var sync: Int64, joined: Bool }
+        for _ in 0..<200 {
+          while true {
+            let answer = try await client.send("GET", "/v1/syncs?limit=1")
+            let latest = try JSONDecoder().decode(Syncs.self, from: Data(answer.body)).syncs.first
+            if let latest, latest.outcome != .running { break }
+          }
+          let answer = try await client.send("POST", "/v1/sync")
+          let accepted = try JSONDecoder().decode(Accepted.self, from: Data(answer.body))
+          #expect(!accepted.joined, "\(accepted.sync)")
+        }
+      }
+    }
+  }
+
   @Test("The status tells of the sync while it runs and after it ended; rosterctl shows the same")
   func status() async throws {
     try await withSite { site in

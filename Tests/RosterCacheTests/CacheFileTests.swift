@@ -64,9 +64,11 @@ struct CacheFileTests {
     let cache = try await folder.open()
     for part in CacheFile.parts { unlink(folder.cache + part) }
     try #require(mkdir(folder.cache, 0o755) == 0)
-    let atOnce = await #expect(throws: Failure.self) { _ = try await cache.begin(at: noon) }
+    let atOnce = await #expect(throws: NotBegun.self) { _ = try await cache.begin(at: noon) }.map {
+      $0.cause as? Failure
+    }
     let later = await #expect(throws: Failure.self) { _ = try await cache.facts() }
-    #expect(atOnce?.exit == .cannotWrite && later?.exit == .cannotWrite && later?.cause == "it is not open")
+    #expect(atOnce??.exit == .cannotWrite && later?.exit == .cannotWrite && later?.cause == "it is not open")
     await cache.close()
   }
 
@@ -87,6 +89,32 @@ struct CacheFileTests {
     let failure = await #expect(throws: Failure.self) { _ = try await folder.open() }
     #expect(failure?.cause.contains("newer") == true)
     #expect(try folder.ask("PRAGMA user_version") == ["2"])
+    await cache.close()
+  }
+
+  @Test("P14: a cache that another rosterd made between the look at its place and the lock is used, not replaced")
+  func madeMeanwhile() async throws {
+    let hadLock = CacheFile.hasLock(folder.cache)
+    #expect(try CacheFile.inspect(folder.cache, hadLock: hadLock) == .absent)
+    let first = try await folder.open()
+    _ = try await first.sync(paged([character(1)]))
+    await first.close()
+    let second = try await Cache.open(
+      path: folder.cache, upstream: upstream, hadLock: hadLock, now: noon, logger: quiet)
+    #expect(try await second.facts().snapshot == 1)
+    await second.close()
+  }
+
+  @Test("5: while a damaged cache is replaced, there is a file of its name at every moment")
+  func replacedInOneStep() async throws {
+    await (try folder.open()).close()
+    try folder.write([UInt8](repeating: 0xA5, count: 100_000))
+    try folder.write([], to: "roster.db.lock")
+    let watch = try FolderWatch(folder.path, for: IN_MOVED_FROM | IN_DELETE)
+    let cache = try await folder.open()
+    #expect(await cache.opened.movedAside != nil)
+    let gone = watch.names()
+    #expect(!gone.contains("roster.db") && gone.contains("roster.db.new"), "\(gone)")
     await cache.close()
   }
 

@@ -97,6 +97,6 @@ extension Cache {
   /// Everything that a publish does, up to the moment of a crash right after its COMMIT.
   func commitAlone(_ report: SyncReport, pages: Int) throws {
     _ = try compare(pages: pages)
-    _ = try commit(report, pages, .missing, noon, ninetyDays)
+    _ = try commit(report, pages, .missing, { noon }, ninetyDays)
   }
 }

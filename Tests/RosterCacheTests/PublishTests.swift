@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import RosterModel
+import Synchronization
 import Testing
 
 @testable import RosterCache
@@ -42,6 +43,75 @@ struct PublishTests {
   @Test("P2: on a machine that must prove it, the reader's tool is there")
   func toolIsThere() {
     if ProcessInfo.processInfo.environment["CI"] == "true" { #expect(Reader.isThere) }
+  }
+
+  @Test("5: a sync ends when its publish does: published_at and verified_at are of then")
+  func endOfPublish() async throws {
+    let cache = try await folder.open()
+    let report = try await cache.begin(at: noon)
+    try await cache.stage(paged([character(1)]))
+    let looks = Mutex(0)
+    let written = try await cache.publish(
+      report, pages: 1, removing: .missing,
+      at: noon
+        + looks.withLock {
+          $0 += 1
+          return Double($0)
+        },
+      history: ninetyDays)
+    let end = (noon + 2).rfc3339
+    #expect(written.finishedAt == end)
+    #expect(try folder.ask("SELECT published_at FROM cache_info") == [end])
+    await cache.close()
+  }
+
+  enum Moment: CaseIterable { case before, inside }
+
+  @Test(
+    "P2, 73: a cache that is removed or replaced during a sync fails it; the next one publishes all",
+    arguments: Moment.allCases, [false, true])
+  func goneDuringSync(moment: Moment, isReplaced: Bool) async throws {
+    let cache = try await folder.open()
+    let path = folder.cache
+    let copy = folder.path + "/copy.db"
+    _ = try await cache.sync(paged([character(1)]))
+    try FileManager.default.copyItem(atPath: path, toPath: copy)
+    var report = try await cache.begin(at: noon)
+    try await cache.stage(paged([character(1, "!")]))
+    let take = { @Sendable in
+      // Once: the other end is already taken.
+      if !isReplaced { unlink(path) } else if rename(copy, path) != 0 { return noon }
+      return noon
+    }
+    if moment == .before { _ = take() }
+    let failure = await #expect(throws: Failure.self) {
+      _ = try await cache.publish(
+        report, pages: 1, removing: .missing, at: moment == .before ? noon : take(), history: ninetyDays)
+    }
+    #expect(failure?.exit == .cannotWrite && failure?.cause.contains("removed or replaced") == true)
+    report.outcome = .failed
+    report.finishedAt = noon.rfc3339
+    try await cache.end(report, at: noon, history: ninetyDays)
+    #expect(try folder.ask("SELECT outcome FROM syncs WHERE id = \(report.id)") == ["failed"])
+    #expect(try await cache.sync(paged([character(1, "!")])).outcome == .published)
+    #expect(try folder.ask("SELECT name FROM characters") == ["Name 1!"])
+    await cache.close()
+    #expect(try folder.isSound())
+  }
+
+  @Test("73: a -wal that is removed during a sync fails it; the next one publishes all")
+  func logGoneDuringSync() async throws {
+    let cache = try await folder.open()
+    let report = try await cache.begin(at: noon)
+    try await cache.stage(paged([character(1)]))
+    try #require(unlink(folder.cache + "-wal") == 0)
+    await #expect(throws: Failure.self) {
+      _ = try await cache.publish(report, pages: 1, removing: .missing, at: noon, history: ninetyDays)
+    }
+    #expect(try await cache.sync(paged([character(1)])).outcome == .published)
+    #expect(try folder.ask("SELECT name FROM characters") == ["Name 1"])
+    await cache.close()
+    #expect(try folder.isSound())
   }
 
   @Test("P3: a publish that was broken off has changed nothing, and what it pulled is still staged")
@@ -99,6 +169,6 @@ extension Cache {
     _ = try compare(pages: pages)
     database?.arm(interruption)
     interruptPublish()
-    _ = try commit(report, pages, .missing, noon, ninetyDays)
+    _ = try commit(report, pages, .missing, { noon }, ninetyDays)
   }
 }

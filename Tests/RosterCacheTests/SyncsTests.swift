@@ -29,8 +29,8 @@ struct SyncsTests {
     report.bytes = 12
     report.exit = 69
     report.error = "cannot pull page 1"
-    try await cache.end(report, at: noon, history: ninetyDays)
     report.finishedAt = noon.rfc3339
+    try await cache.end(report, at: noon, history: ninetyDays)
     #expect(try await cache.recent(limit: 9) == [report])
     #expect(try await cache.facts().last == report)
     #expect(try folder.ask("SELECT not_modified || '/' || resumed || '/' || exit FROM syncs") == ["8/9/69"])
@@ -54,6 +54,67 @@ struct SyncsTests {
     #expect(try folder.ask("SELECT id FROM syncs") == ["3", "6", "7"])
     #expect(try folder.ask("SELECT id FROM changes") == ["2"])
     #expect(try await cache.facts().snapshot == 3)
+    await cache.close()
+  }
+
+  /// Syncs that fail on these days; then one at the end, which prunes.
+  private func syncs(on days: [Double], ending day: Double) async throws -> [String] {
+    let cache = try await folder.open()
+    for day in days + [day] {
+      let date = noon.addingTimeInterval(day * 86_400)
+      try await cache.end(try await cache.begin(at: date), at: date, history: ninetyDays)
+    }
+    await cache.close()
+    return try folder.ask("SELECT id FROM syncs ORDER BY id")
+  }
+
+  @Test("5: a time stamp from the future does not keep what came after it, and goes with it")
+  func future() async throws {
+    #expect(try await syncs(on: [0, 9_999, 1, 2], ending: 100) == ["5"])
+  }
+
+  @Test("5: a clock that is years behind for a moment ends nothing of the history")
+  func past() async throws {
+    #expect(try await syncs(on: [0, 1], ending: -9_999) == ["1", "2", "3"])
+  }
+
+  @Test("5: a clock that was years behind for a moment ends nothing either")
+  func wasPast() async throws {
+    #expect(try await syncs(on: [0, -9_999], ending: 1) == ["1", "2", "3"])
+  }
+
+  @Test("73: a sync that could not begin has a number, and its row is written with the next one's")
+  func notBegun() async throws {
+    let cache = try await folder.open()
+    _ = try await cache.sync(paged([character(1)]))
+    let other = try Database(path: folder.cache, access: .writer)
+    try other.keepLog()
+    try other.execute("BEGIN IMMEDIATE")
+    let start = ContinuousClock.now
+    let failure = try #require(await #expect(throws: NotBegun.self) { try await cache.begin(at: noon) })
+    #expect(ContinuousClock.now - start >= .seconds(2))
+    #expect(failure.id == 2 && (failure.cause as? Failure)?.exit == .cannotWrite)
+    var report = SyncReport(id: failure.id, startedAt: noon.rfc3339, outcome: .failed)
+    report.exit = 73
+    try await cache.end(report, at: noon, history: ninetyDays)
+    try other.execute("ROLLBACK")
+    other.close()
+    #expect(try await cache.begin(at: noon).id == 3)
+    #expect(try folder.ask("SELECT id || outcome FROM syncs ORDER BY id") == ["1published", "2failed", "3running"])
+    await cache.close()
+  }
+
+  @Test("P3: a row of the same id that another file has is another sync's, and stays as it is")
+  func sameID() async throws {
+    let cache = try await folder.open()
+    var report = try await cache.begin(at: noon)
+    let other = try Database(path: folder.cache, access: .writer)
+    try other.keepLog()
+    try other.execute("UPDATE syncs SET started_at = '2001-01-01T00:00:00.000Z', outcome = 'published'")
+    other.close()
+    report.outcome = .failed
+    try await cache.end(report, at: noon, history: .seconds(99_999 * 86_400))
+    #expect(try folder.ask("SELECT outcome FROM syncs") == ["published"])
     await cache.close()
   }
 }

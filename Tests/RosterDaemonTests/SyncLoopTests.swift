@@ -18,7 +18,8 @@ import Testing
     Syncer(
       upstream: "http://localhost", maxRemoval: 20, allowRemoval: false,
       steps: Syncer.Steps(
-        begin: { _ in throw CancellationError() }, begun: { _, _ in }, phase: { _ in }, prepare: { _ in },
+        begin: { _ throws(NotBegun) in throw NotBegun(id: 1, cause: CancellationError()) }, begun: { _, _ in },
+        phase: { _ in }, prepare: { _ in },
         discover: { _, _ in (0, 0) }, pull: { _, _, _ in nil }, discard: { _ in },
         compare: { _ in throw CancellationError() }, ask: { _, _ in 0 },
         publish: { report, _, _ in report }, end: { _ in }, ended: ended),

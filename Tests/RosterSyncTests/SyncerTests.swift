@@ -33,8 +33,8 @@ private final class Script: Sendable {
 
   var steps: Syncer.Steps {
     Syncer.Steps(
-      begin: { date in
-        try self.take("begin")
+      begin: { date throws(NotBegun) in
+        do { try self.take("begin") } catch { throw NotBegun(id: 7, cause: error) }
         return SyncReport(id: 7, startedAt: date.rfc3339)
       },
       begun: { _, _ in }, phase: { _ in }, prepare: { _ in try self.take("prepare") },
@@ -179,8 +179,8 @@ private let broken = Failure(.unreachable, step: "reach", subject: "x", cause: "
     let script = Script()
     script.edit { $0.failures["begin"] = Failure(.cannotWrite, step: "write", subject: "x", cause: "y") }
     let report = await script.run()
-    #expect((report.outcome, report.exit) == (.failed, 73))
-    #expect(script.taken == ["begin"])
+    #expect((report.id, report.outcome, report.exit) == (7, .failed, 73))
+    #expect(script.taken == ["begin", "end"])
     #expect(script.ended == [report])
   }
 }

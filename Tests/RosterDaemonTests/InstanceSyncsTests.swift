@@ -1,0 +1,51 @@
+import FoundationEssentials
+import Glibc
+import RosterCache
+import RosterModel
+import RosterSimulator
+import RosterSync
+import Synchronization
+import Testing
+
+@testable import RosterDaemon
+
+/// How a sync is told, from its number to its end.
+@Suite struct InstanceSyncsTests {
+  @Test("P12: a sync that can still be joined is in the list as it runs, though its row has its end already")
+  func stillJoined() async throws {
+    try await withBench { bench in
+      try await bench.with { instance in
+        let seen = Mutex<[[SyncReport]]>([])
+        let look: @Sendable (SyncReport) async -> Date? = { _ in
+          let rows = (try? await instance.cache.recent(limit: 9)) ?? []
+          let list = (try? await instance.recent(limit: 9)) ?? []
+          seen.withLock { $0 = [rows, list] }
+          return nil
+        }
+        let report = await instance.syncer(SyncWish(), ended: look).run()
+        let (rows, list) = seen.withLock { ($0[0], $0[1]) }
+        #expect(rows == [report] && report.outcome == .published)
+        #expect(list.map(\.outcome) == [.running] && list[0].finishedAt == nil && list[0].pages == 7)
+        let after = try await instance.recent(limit: 9)
+        #expect(after == [report])
+      }
+    }
+  }
+
+  @Test("73: a sync that meets an unusable folder of the token store has a row and an id")
+  func tokenFolder() async throws {
+    let scenario = Scenario(characters: sevenPages, tokens: .init(flow: .oauth2Refresh))
+    let workspace = try Workspace()
+    let store = workspace.path("tokens/token.json")
+    try await withBench(scenario, environment: ["ROSTERD_AUTH_TOKEN_STORE": store]) { bench in
+      try await bench.with { instance in
+        #expect(await instance.syncer(SyncWish()).run().exit == 0)
+        try FileManager.default.removeItem(atPath: workspace.path("tokens"))
+        try workspace.write("", to: "tokens")
+        let report = await instance.syncer(SyncWish()).run()
+        #expect(report.id == 2 && report.exit == 73 && report.error?.contains(store) == true)
+        #expect(try await instance.recent(limit: 1) == [report])
+      }
+    }
+  }
+}

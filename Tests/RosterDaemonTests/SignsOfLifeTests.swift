@@ -1,0 +1,55 @@
+import Testing
+
+@testable import RosterDaemon
+
+@Suite("S4: signs of life")
+struct SignsOfLifeTests {
+  private let start = SuspendingClock.now
+  private let limit = Duration.seconds(167)
+
+  private func verdict(_ signs: SignsOfLife, after seconds: Int) -> SignsOfLife.Verdict {
+    var signs = signs
+    // The loop answers all the while.
+    signs.loopAnswered(at: start + .seconds(seconds))
+    return signs.verdict(at: start + .seconds(seconds), limit: limit)
+  }
+
+  @Test("S4: a sync may be silent as long as an attempt and the waits before it may take, and no longer")
+  func silent() {
+    var signs = SignsOfLife(at: start)
+    signs.syncBegan(at: start)
+    #expect(verdict(signs, after: 167) == .alive)
+    #expect(verdict(signs, after: 168) == .syncIsSilent(.seconds(168)))
+    signs.moved(at: start + .seconds(100))
+    #expect(verdict(signs, after: 267) == .alive)
+    #expect(verdict(signs, after: 268) == .syncIsSilent(.seconds(168)))
+    signs.moved(at: start + .seconds(300))
+    #expect(verdict(signs, after: 301) == .alive)
+  }
+
+  @Test("S4: between syncs nothing needs to move, and what moves then is not the next one's")
+  func idle() {
+    var signs = SignsOfLife(at: start)
+    #expect(verdict(signs, after: 9_999) == .alive)
+    signs.syncBegan(at: start)
+    signs.syncEnded()
+    signs.moved(at: start + .seconds(1))
+    #expect(verdict(signs, after: 9_999) == .alive)
+    signs.syncBegan(at: start + .seconds(10_000))
+    #expect(verdict(signs, after: 10_100) == .alive)
+  }
+
+  @Test("S4: a loop that misses three beats is silent, whatever a sync does")
+  func loop() {
+    var signs = SignsOfLife(at: start)
+    signs.syncBegan(at: start)
+    signs.moved(at: start + .seconds(45))
+    #expect(signs.verdict(at: start + .seconds(44), limit: limit) == .alive)
+    #expect(signs.verdict(at: start + .seconds(45), limit: limit) == .loopIsSilent)
+  }
+
+  @Test("S4: upstream.timeout + retry.max_delay + retry.max_retry_after + 5 s")
+  func limitOfConfiguration() {
+    #expect(Configuration().longestSilenceOfSync == .seconds(30 + 10 + 120 + 5))
+  }
+}
