@@ -52,8 +52,10 @@ struct RefreshAttempt: Sendable {
     }
   }
 
-  private func fault(_ failure: Failure) -> RefreshFault {
-    switch failure.reason {
+  private func fault(_ sent: Failure) -> RefreshFault {
+    var failure = sent
+    if failure.subject == settings.tokenURL { failure.subject = settings.tokenURL.queryMasked }
+    return switch failure.reason {
     case .connection, .dns, .tls, .timeout, .truncated:
       passing(failure.reason ?? .connection, nil, answered: failure.isUnsent)
     case .malformed, .tooLarge: other(.malformedAnswer(settings), "malformed")

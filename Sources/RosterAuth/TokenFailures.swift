@@ -21,20 +21,20 @@ extension Failure {
 
   static func ended(_ ending: Session.Ending, _ settings: TokenSettings) -> Failure {
     Failure(
-      .refused, step: refreshing, subject: settings.tokenURL, cause: ending.cause,
+      .refused, step: refreshing, subject: settings.tokenURL.queryMasked, cause: ending.cause,
       hint: "\(settings.mend(ending.file)); if the fault was upstream's: rosterctl sync --retry-session")
   }
 
   static func malformedAnswer(_ settings: TokenSettings) -> Failure {
     Failure(
-      .refused, step: refreshing, subject: settings.tokenURL,
+      .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
       cause: "upstream granted it with an answer that is no JSON; the refresh token may be used up",
       hint: "see what answers at auth.token_url")
   }
 
   static func otherAnswer(_ status: Int, _ settings: TokenSettings) -> Failure {
     Failure(
-      .refused, step: refreshing, subject: settings.tokenURL, cause: "upstream answered \(status)",
+      .refused, step: refreshing, subject: settings.tokenURL.queryMasked, cause: "upstream answered \(status)",
       hint: "see whether auth.token_url is right", reason: .status(status))
   }
 
@@ -45,7 +45,7 @@ extension Failure {
     let what = if case .status(let code) = reason { "upstream answered \(code)" } else { "no answer (\(reason.label))" }
     let times = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
     return Failure(
-      .unreachable, step: refreshing, subject: settings.tokenURL,
+      .unreachable, step: refreshing, subject: settings.tokenURL.queryMasked,
       cause: "\(what) after \(times)\(unanswered ? "; \(mayHaveRotated)" : "")",
       hint: "see whether auth.token_url is up", reason: reason, retryAfter: retryAfter)
   }
@@ -81,7 +81,7 @@ extension Failure {
   /// `Send` promises a `Failure`; its text is not shown, as nobody vouches for what it holds (T9).
   static func sendDefect(_ error: any Error, _ settings: TokenSettings) -> Failure {
     Failure(
-      .defect, step: refreshing, subject: settings.tokenURL, cause: "an error of type \(type(of: error))",
+      .defect, step: refreshing, subject: settings.tokenURL.queryMasked, cause: "an error of type \(type(of: error))",
       hint: "report it")
   }
 

@@ -17,7 +17,7 @@ extension Configuration {
   /// Looks at files, and changes none. The paths are filled in.
   func conflicts() -> [Conflict] {
     let all = [
-      tokenURLMissing, tokenURLInClear, authorizationTwice, delaysCrossed, caFileUnusable, socketTooLong,
+      tokenURLMissing, tokenURLInClear, authorizationTwice, pinsInClear, delaysCrossed, caFileUnusable, socketTooLong,
       socketIsFolder,
     ]
     return all.compactMap { $0 } + sharedPaths
@@ -44,6 +44,13 @@ extension Configuration {
     return Conflict(
       keys: ["upstream.headers", "auth.flow"], entry: header.name,
       problem: "the flow \"\(auth.flow.rawValue)\" sends its own", allowed: "this header with the flow \"none\"")
+  }
+
+  private var pinsInClear: Conflict? {
+    guard !upstream.tls.pins.isEmpty, !WebAddress.isHTTPS(upstream.baseURL) else { return nil }
+    return Conflict(
+      keys: ["upstream.tls.pins", "upstream.base_url"], problem: "an http base_url has no key that could be pinned",
+      allowed: "pins with an https base_url")
   }
 
   private var delaysCrossed: Conflict? {

@@ -21,7 +21,7 @@ extension ValueType<String> {
         if !text.isEmpty, let mistake = WebAddress.mistake(in: url, queryAllowed: true) { throw Mistakes(mistake) }
         return text
       },
-      write: { $0 })
+      write: \.queryMasked)
   }
 }
 
@@ -100,10 +100,12 @@ extension ValueType<[Request.Header]> {
     }
   }
 
-  /// They frame the request, or decide whether a page is transferred (P6).
+  /// They say where the request goes, frame it, ask for what the transport does not speak, or decide whether a page is
+  /// transferred (P6).
   private static let ownHeaders: Set<String> = [
-    "connection", "content-length", "if-match", "if-modified-since", "if-none-match", "if-range",
-    "if-unmodified-since", "range", "transfer-encoding",
+    "accept-encoding", "connection", "content-length", "expect", "host", "if-match", "if-modified-since",
+    "if-none-match",
+    "if-range", "if-unmodified-since", "range", "transfer-encoding", "upgrade",
   ]
 
   /// RFC 9110 §5.6.2.
@@ -140,13 +142,10 @@ extension ValueType<UInt16> {
 }
 
 extension Request.Header {
-  /// The value, masked where its name looks like a secret's (T9).
-  package var shown: String {
-    let name = name.lowercased()
-    return Self.secretWords.contains { name.contains($0) } ? "***" : value
-  }
+  /// The value, masked unless its name is one of those that never hold a secret (T9): no list of secret-looking names is complete.
+  package var shown: String { Self.harmlessNames.contains(name.lowercased()) ? value : "***" }
 
-  private static let secretWords = [
-    "auth", "bearer", "cookie", "credential", "jwt", "key", "pass", "secret", "session", "signature", "token",
+  private static let harmlessNames: Set<String> = [
+    "accept", "accept-charset", "accept-language", "cache-control", "pragma", "user-agent",
   ]
 }

@@ -232,6 +232,22 @@ struct ConfigurationFaultTests {
         "rosterd.toml:2: upstream.headers.Content-Length: is rosterd's own to send; allowed: any other header"
       ),
       (
+        "[upstream.headers]\nAccept-Encoding = \"br\"",
+        "rosterd.toml:2: upstream.headers.Accept-Encoding: is rosterd's own to send; allowed: any other header"
+      ),
+      (
+        "[upstream.headers]\nhost = \"other\"",
+        "rosterd.toml:2: upstream.headers.host: is rosterd's own to send; allowed: any other header"
+      ),
+      (
+        "[upstream.headers]\nExpect = \"100-continue\"",
+        "rosterd.toml:2: upstream.headers.Expect: is rosterd's own to send; allowed: any other header"
+      ),
+      (
+        "[upstream.headers]\nUpgrade = \"h2c\"",
+        "rosterd.toml:2: upstream.headers.Upgrade: is rosterd's own to send; allowed: any other header"
+      ),
+      (
         "[upstream]\nheaders = [\"X: 1\"]",
         "rosterd.toml:2: upstream.headers: a list is not a table of strings; allowed: header names with their values as strings"
       ),
@@ -278,6 +294,10 @@ struct ConfigurationFaultTests {
       (
         "auth.flow = \"static\"\n[upstream.headers]\nauthorization = \"Bearer geheim\"",
         "rosterd.toml:3: upstream.headers.authorization: the flow \"static\" sends its own; allowed: this header with the flow \"none\""
+      ),
+      (
+        "[upstream]\nbase_url = \"http://h\"\ntls.pins = [\"sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"]",
+        "rosterd.toml:3: upstream.tls.pins: an http base_url has no key that could be pinned; allowed: pins with an https base_url"
       ),
       (
         "[retry]\nbase_delay = \"20s\"",
