@@ -62,10 +62,17 @@ struct TokenStore: Sendable {
   }
 
   private func read() throws(Failure) -> Data? {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
+    // A FIFO without a writer would be waited for.
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     if file < 0, errno == ENOENT { return nil }
     guard file >= 0 else { throw broken("open the token store", path) }
     defer { close(file) }
+    var about = stat()
+    guard fstat(file, &about) == 0 else { throw broken("open the token store", path) }
+    guard about.st_mode & S_IFMT == S_IFREG else {
+      throw .store(
+        "open the token store", path, cause: "it is no regular file", hint: "name another one in auth.token_store")
+    }
     var bytes = Data()
     var chunk = [UInt8](repeating: 0, count: 16384)
     while bytes.count <= Self.mostBytes {

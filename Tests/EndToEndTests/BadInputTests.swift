@@ -166,6 +166,34 @@ import Testing
     }
   }
 
+  @Test("73: a FIFO as the token store is refused, not waited for", arguments: ["run", "sync"])
+  func pipeAsStore(command: String) async throws {
+    try await withSite(.pages(1, tokens: .init(flow: .oauth2Refresh))) { site in
+      try #require(mkdir("\(site.folder)/state", 0o700) == 0 && mkfifo(site.tokenStore, 0o600) == 0)
+      let outcome = try await site.rosterd(command)
+      #expect(outcome.exit == 73 && outcome.error.contains(site.tokenStore), "\(outcome.error)")
+    }
+  }
+
+  @Test(
+    "T9: the query of token_url is in no error, no row and no output of check",
+    arguments: [("/nowhere", 77), ("http://127.0.0.1:1/token", 69)] as [(String, Int32)])
+  func tokenQuery(address: String, exit: Int32) async throws {
+    try await withSite(
+      .pages(3, tokens: .init(flow: .authenticateForm, uses: [1])),
+      [
+        "ROSTERD_AUTH_FLOW": "authenticate_form", "ROSTERD_AUTH_TOKEN_URL": "\(address)?key=geheim",
+        "ROSTERD_RETRY_MAX_RETRIES": "0",
+      ]
+    ) { site in
+      let sync = try await site.rosterd("sync", "--json")
+      #expect(sync.exit == exit && sync.error.contains("\(address)?***"), "\(sync.error)")
+      let check = try await site.rosterd("check")
+      #expect(check.exit == 0 && check.output.contains("\(address)?***"))
+      #expect(!(sync.output + sync.error + check.output + check.error).contains("geheim"))
+    }
+  }
+
   @Test("78: a flow whose credential is nowhere")
   func noCredential() async throws {
     try await withSite(
