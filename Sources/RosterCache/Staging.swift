@@ -3,7 +3,7 @@ internal import Logging
 /// The file of what was pulled and is not yet published, attached beside the cache as `staging`. It can be lost at any time at
 /// no more cost than a full pull: whatever does not fit the cache is dropped with the file.
 extension Cache {
-  private static let stagingVersion = 3
+  private static let stagingVersion = 4
 
   /// `roster.db` → `roster.staging.db`
   nonisolated var stagingPath: String {
@@ -82,7 +82,7 @@ extension Cache {
   private func introduce(_ database: Database) throws {
     try database.run(
       """
-      INSERT INTO staging.info SELECT 1, i.feed, c.snapshot, c.published_at, ?1, NULL, NULL, NULL, ?2
+      INSERT INTO staging.info SELECT 1, i.feed, c.snapshot, c.published_at, ?1, NULL, NULL, NULL, NULL, ?2
       FROM main.cache_identity i, main.cache_info c
       """, .text(upstream), Value(files.database?.text))
   }
@@ -153,7 +153,7 @@ extension Cache {
     """
     CREATE TABLE staging.info(
       one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, snapshot INTEGER, published_at TEXT,
-      upstream TEXT NOT NULL, pending INTEGER, pending_pages INTEGER, held_until REAL,
+      upstream TEXT NOT NULL, pending INTEGER, pending_pages INTEGER, held_at REAL, held_until REAL,
       file TEXT
     );
     -- page 0: the answers to questions by id. fresh: how many of its ids no other page had brought.

@@ -34,11 +34,12 @@ package struct Daemon: Sendable {
   ) async throws {
     let notify = Notify()
     // The group catches the signals before it runs this: one that comes while the cache is opened is a stop like any other.
-    let lifetime = Lifetime(clock: clock) {
+    let lifetime = ProcessLifetime(exit: 0, clock: clock, logger: logger) { opened in
       let hangups = await UnixSignalsSequence(trapping: .sighup)
       let instance = try await StartTimeout(clock: clock, extend: notify.extendTimeout).extended {
         try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
       }
+      opened(instance)
       do {
         let daemon = try Daemon(instance, notify: notify, log: log, reread: reread)
         try await daemon.server.start()
@@ -49,11 +50,7 @@ package struct Daemon: Sendable {
         throw error
       }
     }
-    do {
-      let group = ServiceGroup(
-        configuration: .init(services: [lifetime], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-      try await group.run()
-    } catch let failure as Failure {
+    do { try await lifetime.run(until: [.sigterm, .sigint]) } catch let failure as Failure {
       notify.failed(exitStatus: failure.exit.rawValue)
       throw failure
     }
@@ -117,36 +114,9 @@ package struct Daemon: Sendable {
 
   /// In the order in which the parts depend on each other. The socket answers, with `stopping`, as long as there is something to wait for.
   private func stop() async {
-    await instance.drain(waitingForToken: Instance.longestDrain)
+    await instance.drain()
     await server.stop()
     await instance.close()
-  }
-}
-
-/// All that the daemon does, from the first signal that counts to the exit.
-private struct Lifetime: Service {
-  let clock: WallClock
-  let work: @Sendable () async throws -> Void
-
-  /// P13 leaves 5 s; systemd's own limit is longer.
-  private static let longestStop = Duration.milliseconds(4800)
-
-  func run() async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await self.endInTime() }
-      try await work()
-      group.cancelAll()
-    }
-  }
-
-  /// P13: counted from the signal, whatever hangs ends with the process.
-  private func endInTime() async {
-    do {
-      try await gracefulShutdown()
-      try await clock.sleep(Self.longestStop)
-    } catch { return }
-    // Nothing is logged any more: the log may be what hangs. What is not stored is pulled again.
-    _exit(0)
   }
 }
 

@@ -25,7 +25,7 @@ struct Instance: Sendable {
   var board: StatusBoard { reporter.board }
   var signsOfLife: SignsOfLife.Verdict { pulse.verdict(limit: live.configuration.longestSilenceOfSync) }
   /// Upstream wants no request before.
-  var heldUntil: Date? { hold.time }
+  var heldUntil: Date? { hold.until(clock) }
 
   /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is missing or a bad ca_file.
   static func open(
@@ -44,7 +44,7 @@ struct Instance: Sendable {
     let cache = try await Cache.open(
       path: path, upstream: configuration.upstream.baseURL, hadLock: hadLock, now: clock.now(), logger: logger,
       tick: pulse.moved)
-    let live = Live(configuration, settings, logger: logger)
+    let live = Live(configuration, settings)
     do {
       let board = board(configuration, path, clock, try await cache.facts())
       let reporter = Reporter(board: board, logger: logger, moved: pulse.moved, watching: watching)
@@ -54,8 +54,8 @@ struct Instance: Sendable {
         report: reporter.report, onStatus: board.token,
         logger: logger)
       try await keeper.open()
-      let hold = Hold(until: try await cache.heldUntil()) { time in
-        do { try await cache.hold(until: time) } catch {
+      let hold = Hold(try await cache.retryAfterHold(), clock: clock) { hold in
+        do { try await cache.keep(hold) } catch {
           logger.warning("Retry-After will not outlive this process: \(error)")
         }
       }
@@ -63,8 +63,8 @@ struct Instance: Sendable {
         live: live, cache: cache, keeper: keeper, reporter: reporter, pulse: pulse, clock: clock, logger: logger,
         locks: locks, hold: hold)
     } catch {
-      await live.close()
       await cache.close()
+      await live.close()
       throw error
     }
   }
@@ -128,8 +128,8 @@ struct Instance: Sendable {
   /// Often enough for a person who looks at the file.
   private static let logLook = Duration.seconds(5)
 
-  /// T7: how long a shutdown waits for a refresh that was sent; P13 leaves 5 s for all.
-  static let longestDrain = Duration.seconds(4)
+  /// T7: how long a stop waits for the answer to a token request that was sent; P13 leaves 5 s for all.
+  private static let longestDrain = Duration.seconds(4)
 
   /// A request to retry the session joins the sync that runs.
   @Sendable func retrySession() async { await keeper.retrySession() }
@@ -138,11 +138,10 @@ struct Instance: Sendable {
   func stopTokenRequests() { keeper.stop() }
 
   /// Starts no further token request, and waits for the one under way.
-  /// - Parameter limit: for the answer to a token request that was sent (T7); nil: the request's own.
-  func drain(waitingForToken limit: Duration? = nil) async {
+  func drain() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await keeper.drain() }
-      if let limit { group.addTask { try? await clock.sleep(limit) } }
+      group.addTask { try? await sleepFromStop(Self.longestDrain, clock) }
       await group.next()
       group.cancelAll()
     }
@@ -154,11 +153,16 @@ struct Instance: Sendable {
     board.recent(try await cache.recent(limit: limit))
   }
 
-  /// After `drain`.
-  func close() async {
-    await live.close()
+  /// Makes what is on disk whole and gives it free, for the next rosterd. May be called again.
+  func closeFiles() async {
     await cache.close()
     locks.release()
+  }
+
+  /// After `drain`. Files first: connections may take their time to close, and nothing is lost with them.
+  func close() async {
+    await closeFiles()
+    await live.close()
   }
 
   /// One sync, ready to run. `begun` and `ended` tell whoever watches it.
@@ -202,7 +206,7 @@ extension Instance {
       prepare: { retrySession in
         try self.locks.renewTokenStore()
         try await self.keeper.syncBegins(retrySession: retrySession)
-        try await upstream.waitForHold()
+        try upstream.refuseLongHold()
       },
       discover: { report, tally in
         let announced = try await self.pull(upstream, tally).discover(sync: report.id, tally: tally)

@@ -1,4 +1,3 @@
-import Logging
 import RosterFetch
 import RosterModel
 import Synchronization
@@ -50,11 +49,9 @@ final class Live: Sendable {
     }
   }
 
-  private let logger: Logger
   private let state: Mutex<State>
 
-  init(_ configuration: Configuration, _ settings: HTTPTransport.Settings, logger: Logger) {
-    self.logger = logger
+  init(_ configuration: Configuration, _ settings: HTTPTransport.Settings) {
     let line = Line(version: 0, configuration: configuration, transport: HTTPTransport(settings))
     state = Mutex(State(settings: settings, line: line))
   }
@@ -88,6 +85,6 @@ final class Live: Sendable {
   }
 
   private func close(_ transport: HTTPTransport?) async {
-    do { try await transport?.shutdown() } catch { logger.warning("closing connections: \(error)") }
+    await transport?.shutdown()
   }
 }

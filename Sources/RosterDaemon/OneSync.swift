@@ -3,16 +3,11 @@ package import Logging
 package import RosterModel
 import RosterStatus
 import RosterSync
+import ServiceLifecycle
 import UnixSignals
 
 /// `rosterd sync`: one sync without a daemon.
 package enum OneSync {
-  private enum Part: Sendable {
-    case sync(SyncReport)
-    case signal
-    case watch
-  }
-
   /// SIGTERM, SIGINT and a terminal that hangs up cancel the sync: what was pulled is kept for the next one.
   /// Throws the Failure that kept it from starting; how the sync ended is in the report.
   /// - Parameter watch: runs beside the sync, with a look at its progress, and is cancelled at its end.
@@ -20,33 +15,24 @@ package enum OneSync {
     _ configuration: Configuration, allowRemoval: Bool, clock: WallClock = .system, logger: Logger,
     watch: @escaping @Sendable (@escaping @Sendable () -> DaemonStatus) async -> Void = { _ in }
   ) async throws -> SyncReport {
-    let signals = await UnixSignalsSequence(
-      trapping: isHangupIgnored ? [.sigterm, .sigint] : [.sigterm, .sigint, .sighup])
-    let instance = try await Instance.open(configuration, clock: clock, logger: logger)
-    let syncer = instance.syncer(SyncWish(allowRemoval: allowRemoval))
-    let report = await withTaskGroup(of: Part.self) { group -> SyncReport? in
-      group.addTask { .sync(await syncer.run()) }
-      group.addTask {
-        await watch { instance.board.status() }
-        return .watch
+    let lifetime = ProcessLifetime(exit: Failure.Exit.cancelled.rawValue, clock: clock, logger: logger) { opened in
+      let instance = try await Instance.open(configuration, clock: clock, logger: logger)
+      opened(instance)
+      let report = await withTaskGroup(of: Void.self) { group in
+        group.addTask { await watch { instance.board.status() } }
+        defer { group.cancelAll() }
+        let syncer = instance.syncer(SyncWish(allowRemoval: allowRemoval))
+        return await withGracefulShutdownHandler {
+          await cancelWhenGracefulShutdown { await syncer.run() }
+        } onGracefulShutdown: {
+          instance.stopTokenRequests()
+        }
       }
-      group.addTask {
-        for await _ in signals { return .signal }
-        return .watch
-      }
-      var report: SyncReport?
-      for await part in group {
-        if case .sync(let ended) = part { report = ended }
-        if case .watch = part { continue }
-        if case .signal = part { instance.stopTokenRequests() }
-        group.cancelAll()
-      }
+      await instance.drain()
+      await instance.close()
       return report
     }
-    await instance.drain(waitingForToken: report?.outcome == .cancelled ? Instance.longestDrain : nil)
-    await instance.close()
-    guard let report else { throw CancellationError() }
-    return report
+    return try await lifetime.run(until: isHangupIgnored ? [.sigterm, .sigint] : [.sigterm, .sigint, .sighup])
   }
 
   /// Under nohup(1) it goes on.

@@ -25,17 +25,14 @@ struct Upstream: Sendable {
       decoders: .init(page: PageDecoder.page, characters: PageDecoder.characters), clock: clock, report: report)
   }
 
-  /// Waits for the time that upstream asked for, or fails without a request where that is too far away (P11).
-  func waitForHold() async throws {
-    guard let until = hold.time, case let left = Duration.seconds(until.timeIntervalSince(clock.now())), left > .zero
-    else { return }
+  /// Fails without a request where the time that upstream asked for is too far away; else the requests wait for it (P11).
+  func refuseLongHold() throws {
     let configuration = live.configuration
-    if left > configuration.retry.maxRetryAfter {
-      throw Failure(
-        .unreachable, step: "sync", subject: configuration.upstream.baseURL,
-        cause: "upstream wants no request before \(until.rfc3339)", hint: "the next sync waits for it")
-    }
-    try await hold.wait(clock)
+    guard let left = hold.remaining(clock), left > configuration.retry.maxRetryAfter else { return }
+    throw Failure(
+      .unreachable, step: "sync", subject: configuration.upstream.baseURL,
+      cause: "upstream wants no request before \((clock.now() + left.seconds).rfc3339) (Retry-After)",
+      hint: "the next sync waits for it, restarts do not change it, and it is never further away than a day")
   }
 
   /// Inward: one call for identical requests, what every request carries, redirects, the token, and at the end what is logged and counted of each exchange.

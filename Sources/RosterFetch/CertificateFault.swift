@@ -8,6 +8,8 @@ enum CertificateFault: Error, Equatable {
   case notYetValid(Date)
   case selfSigned
   case unknownAuthority
+  /// The server let nobody look at its chain a second time.
+  case unseen
 
   /// - Parameter chain: as the server sent it, its own certificate first.
   init(_ chain: [NIOSSLCertificate], now: Date) {
@@ -31,6 +33,7 @@ enum CertificateFault: Error, Equatable {
     case .expired(let end): "the server's certificate, or one it relies on, expired at \(end.rfc3339)"
     case .notYetValid(let start): "the server's certificate, or one it relies on, is not valid before \(start.rfc3339)"
     case .selfSigned: "the server's certificate is self-signed and not among the trusted ones"
+    case .unseen: "the server's certificate could not be verified"
     case .unknownAuthority: "the server's certificate is signed by an authority that is not trusted here"
     }
   }
@@ -39,6 +42,7 @@ enum CertificateFault: Error, Equatable {
     switch self {
     case .expired: "the server needs a new certificate, or this machine's clock is wrong"
     case .notYetValid: "see whether this machine's clock is right"
+    case .unseen: "see what certificate the server sends: openssl s_client"
     case .selfSigned: "if it is the right server, name its certificate in upstream.tls.ca_file"
     case .unknownAuthority: "if it is the right server, name its authority's certificate in upstream.tls.ca_file"
     }

@@ -30,10 +30,14 @@ package final class HTTPTransport: Sendable {
   /// The largest body that is read, decompressed (P11).
   package static let mostBytes = 8 * 1024 * 1024
 
+  /// How long `shutdown` waits: P13 leaves 5 s for all that ends.
+  package static let longestShutdown = Duration.milliseconds(400)
+
   private let client: HTTPClient
   private let group: MultiThreadedEventLoopGroup
   private let timeout: TimeAmount
   private let executor: LoopExecutor
+  private let tls: TLSConfiguration
 
   package init(_ settings: Settings) {
     // One loop: a second one gained nothing, and costs a thread.
@@ -53,17 +57,22 @@ package final class HTTPTransport: Sendable {
     configuration.http1_1ConnectionDebugInitializer = { channel in
       pins.check(channel).flatMapThrowing { try Self.watchEnd(of: channel) }
     }
-    if let roots = settings.roots {
-      var tls = TLSConfiguration.makeClientConfiguration()
-      tls.trustRoots = .certificates(roots.certificates)
-      configuration.tlsConfiguration = tls
-    }
+    tls = TLSConfiguration(trusting: settings.roots)
+    configuration.tlsConfiguration = tls
     client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
   }
 
-  package func shutdown() async throws {
-    try await client.shutdown()
-    try await group.shutdownGracefully()
+  /// Closes all connections. What cannot be broken off is left behind after `longestShutdown`: a connection that is still being
+  /// made, or a name that nobody resolves (getaddrinfo(3) blocks its thread).
+  package func shutdown() async {
+    let (closed, close) = AsyncStream.makeStream(of: Void.self)
+    client.shutdown { [group] _ in group.shutdownGracefully { _ in close.finish() } }
+    await withTaskGroup(of: Void.self) { race in
+      race.addTask { for await _ in closed {} }
+      race.addTask { try? await Task.sleep(for: Self.longestShutdown) }
+      await race.next()
+      race.cancelAll()
+    }
   }
 
   /// Runs what mostly waits for this transport on its loop: between the two no thread has to be woken.
@@ -74,12 +83,17 @@ package final class HTTPTransport: Sendable {
   /// Throws a Failure whose `reason` is what P11's table asks for, or CancellationError. Where the status alone decides what follows
   /// (any but 200 to a GET, any but 2xx to a POST), an answer is one by its head: its body is empty if it cannot be read.
   package func send(_ request: Request) async throws -> Response {
+    let deadline = NIODeadline.now() + timeout
     do {
-      do { return try await sendOnce(request) } catch is KeptConnectionEnded where request.method == .get {
-        return try await sendOnce(request)
+      do { return try await exchange(request, deadline) } catch
+        where error.endedKeptConnection && request.method == .get
+      {
+        return try await exchange(request, deadline, onNewConnection: true)
       }
+    } catch let error as NIOSSLError where error.isUntrustedCertificate {
+      throw failure(await refusedCertificate(request, deadline), of: request)
     } catch NIOSSLError.handshakeFailed {
-      throw failure(await refusedCertificate(request) ?? TLSBrokenOff(), of: request)
+      throw failure(TLSBrokenOff(), of: request)
     } catch let broken as AnswerBroken {
       throw failure(broken.cause, of: request, received: broken.received)
     } catch {
@@ -87,19 +101,28 @@ package final class HTTPTransport: Sendable {
     }
   }
 
-  /// nil: the handshake did not fail because of the server's certificate.
-  private func refusedCertificate(_ request: Request) async -> CertificateFault? {
-    guard let origin = Origin(url: request.url) else { return nil }
-    let chain = try? await SecondHandshake.chain(of: origin, timeout: timeout, on: group.next())
-    return chain.map { CertificateFault($0, now: Date()) }
+  /// Why the chain that the handshake refused is not trusted.
+  private func refusedCertificate(_ request: Request, _ deadline: NIODeadline) async -> CertificateFault {
+    guard let origin = Origin(url: request.url),
+      let chain = try? await SecondHandshake.chain(of: origin, deadline: deadline, on: group.next())
+    else { return .unseen }
+    return CertificateFault(chain, now: Date())
   }
 
-  private func sendOnce(_ request: Request) async throws -> Response {
+  /// - Parameter onNewConnection: AsyncHTTPClient keeps the connections of each TLS configuration apart, also where it is that of all
+  ///   and for plain HTTP. Whoever names one and closes its connections meets none that was kept.
+  private func exchange(
+    _ request: Request, _ deadline: NIODeadline, onNewConnection: Bool = false
+  ) async throws -> Response {
     let loop = group.next()
     let collector = AnswerCollector(request.method, mostBytes: Self.mostBytes, on: loop)
+    var message = try HTTPClient.Request(request)
+    if onNewConnection {
+      message.tlsConfiguration = tls
+      message.headers.add(name: "Connection", value: "close")
+    }
     let exchange = client.execute(
-      request: try HTTPClient.Request(request), delegate: collector, eventLoop: .delegate(on: loop),
-      deadline: .now() + timeout)
+      request: message, delegate: collector, eventLoop: .delegate(on: loop), deadline: deadline)
     return try await withTaskCancellationHandler {
       try await exchange.futureResult.flatMapErrorThrowing(collector.settle).get()
     } onCancel: {
@@ -119,6 +142,32 @@ package final class HTTPTransport: Sendable {
 
 /// The handshake failed, and not because of the server's certificate.
 struct TLSBrokenOff: Error {}
+
+extension TLSConfiguration {
+  /// - Parameter roots: nil: the system's.
+  init(trusting roots: CABundle?) {
+    self = .makeClientConfiguration()
+    // RFC 8996: nothing older is safe.
+    minimumTLSVersion = .tlsv12
+    if let roots { trustRoots = .certificates(roots.certificates) }
+  }
+}
+
+extension NIOSSLError {
+  /// Whether a handshake failed because the chain did not pass verification, and for no other reason. BoringSSL's codes are private to
+  /// NIOSSL; the reason's name in the error's text is all that it gives away.
+  fileprivate var isUntrustedCertificate: Bool {
+    guard case .handshakeFailed(.sslError(let stack)) = self else { return false }
+    return stack.contains { $0.description.contains("CERTIFICATE_VERIFY_FAILED") }
+  }
+}
+
+extension Error {
+  /// Whether a connection that was kept had ended before the first byte of an answer, or before the request was written at all.
+  fileprivate var endedKeptConnection: Bool {
+    self is KeptConnectionEnded || self as? ChannelError == .ioOnClosedChannel
+  }
+}
 
 extension HTTPClient.Request {
   fileprivate init(_ request: Request) throws {

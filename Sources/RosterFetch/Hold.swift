@@ -2,35 +2,50 @@ package import FoundationEssentials
 package import RosterModel
 import Synchronization
 
-/// The time before which upstream wants no page request (429, or a Retry-After that is too long to wait for).
+/// Keeps page requests back while upstream wants none (429, or a Retry-After that is too long to wait for). Counts by the monotonic
+/// clock: setting the time of day neither prolongs nor ends it.
 package final class Hold: Sendable {
-  private let until: Mutex<Date?>
-  private let store: @Sendable (Date) async -> Void
+  /// By `WallClock.uptime`.
+  private let end: Mutex<Duration?>
+  private let store: @Sendable (RetryAfterHold) async -> Void
 
   /// - Parameters:
-  ///   - until: as an earlier process stored it.
-  ///   - store: keeps a new time for the next process.
-  package init(until: Date? = nil, store: @escaping @Sendable (Date) async -> Void = { _ in }) {
-    self.until = Mutex(until)
+  ///   - stored: as an earlier process stored it.
+  ///   - store: keeps a new one for the next process.
+  package init(
+    _ stored: RetryAfterHold? = nil, clock: WallClock = .system,
+    store: @escaping @Sendable (RetryAfterHold) async -> Void = { _ in }
+  ) {
+    end = Mutex(stored?.remaining(at: clock.now()).map { clock.uptime() + $0 })
     self.store = store
   }
 
-  package var time: Date? { until.withLock { $0 } }
-
-  /// Returns when it is stored; it holds at once.
-  package func extend(to time: Date) async {
-    let isLater = until.withLock { until in
-      guard time > until ?? .distantPast else { return false }
-      until = time
-      return true
-    }
-    if isLater { await store(time) }
+  /// How long it still lasts; nil: requests may start.
+  package func remaining(_ clock: WallClock) -> Duration? {
+    end.withLock { $0 }.map { $0 - clock.uptime() }.flatMap { $0 > .zero ? $0 : nil }
   }
 
-  /// Returns when requests may start again. Throws CancellationError.
-  package func wait(_ clock: WallClock) async throws {
-    while let time, case let left = time.timeIntervalSince(clock.now()), left > 0 {
-      try await clock.sleep(.seconds(left))
+  /// Its end by the time of day; nil: requests may start.
+  package func until(_ clock: WallClock) -> Date? {
+    remaining(clock).map { clock.now() + $0.seconds }
+  }
+
+  /// Holds from now on, for a day at most. Returns when it is stored; it holds at once.
+  package func extend(by wait: Duration, _ clock: WallClock) async {
+    let wait = min(wait, RetryAfterHold.longest)
+    let wanted = clock.uptime() + wait
+    let isLater = end.withLock { end in
+      guard end.map({ wanted > $0 }) ?? true else { return false }
+      end = wanted
+      return true
     }
+    let now = clock.now()
+    if isLater { await store(RetryAfterHold(setAt: now, until: now + wait.seconds)) }
+  }
+
+  /// Returns when a request may start. Throws CancellationError.
+  /// - Parameter jitter: of this request alone, so that those that waited do not all start at once.
+  package func wait(_ clock: WallClock, jitter: @autoclosure () -> Duration) async throws {
+    while let left = remaining(clock) { try await clock.sleep(left + jitter()) }
   }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import RosterModel
 
 extension Interceptor {
@@ -10,16 +9,16 @@ extension Interceptor {
   ) -> Interceptor {
     Interceptor { request, next in
       tally.update { $0.requests += 1 }
-      let started = clock.now()
+      let started = clock.uptime()
       do {
         let response = try await next(request)
         tally.update { $0.bytes += response.received }
-        measured(response.status, clock.now().timeIntervalSince(started), response.received)
+        measured(response.status, (clock.uptime() - started).seconds, response.received)
         return response
       } catch {
         if let failure = error as? Failure {
           tally.update { $0.bytes += failure.received }
-          measured(nil, clock.now().timeIntervalSince(started), failure.received)
+          measured(nil, (clock.uptime() - started).seconds, failure.received)
         }
         throw error
       }

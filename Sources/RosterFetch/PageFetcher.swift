@@ -63,11 +63,12 @@ package struct PageFetcher: Sendable {
     return try await attempts(request, step: "ask for characters", page: nil, sync: sync, tally: tally) { response in
       if response.status == 404 { return ([], []) }
       try expect(200, response)
-      let isList = response.body.first { !$0.isJSONSpace } == UInt8(ascii: "[")
+      let body = response.json
+      let isList = body.first { !$0.isJSONSpace } == UInt8(ascii: "[")
       guard isList == (ids.count > 1) else {
         throw malformed(ids.count > 1 ? "expected a list" : "expected one object")
       }
-      let answer = try decoded { try decoders.characters(response.body) }
+      let answer = try decoded { try decoders.characters(body) }
       // An object of somebody else, or an error dressed as a character, tells nothing of the one that was asked for.
       let found = answer.characters.map(\.id) + answer.rejects.compactMap(\.id)
       if !isList, found != ids { throw malformed("expected character \(list)") }
@@ -102,13 +103,17 @@ package struct PageFetcher: Sendable {
     if response.status == 304, conditional { return .notModified }
     if response.status == 404, number > 1 { return .vanished }
     try expect(200, response)
-    let page = try decoded { try decoders.page(response.body) }
+    let page = try decoded { try decoders.page(response.json) }
+    // Or a few characters on a million announced pages would be a million requests (P7).
+    guard page.pages <= max(1, page.count) else {
+      throw malformed("\(page.count) characters do not fill \(page.pages) pages")
+    }
     return .page(PulledPage(number: number, page: page, validator: Validator(response), receivedAt: clock.now()))
   }
 
   private func expect(_ status: Int, _ response: Response) throws {
     if response.status == status { return }
-    let passing = RetryTable.passing.contains(response.status) || response.status == 429
+    let passing = RetryTable.passing.contains(response.status)
     let retryAfter = passing ? response.retryAfter(now: clock.now()) : nil
     let wish = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s (Retry-After)" } ?? ""
     throw Failure(
@@ -126,6 +131,14 @@ package struct PageFetcher: Sendable {
     Failure(
       .badAnswer, step: "", subject: "", cause: "the answer is not what the API promises: \(why)",
       hint: "check that upstream.base_url is the API's and not a web page's", reason: .malformed)
+  }
+}
+
+extension Response {
+  /// The body without a byte order mark, which a reader of JSON may ignore (RFC 8259 §8.1).
+  fileprivate var json: [UInt8] {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    return body.starts(with: mark) ? Array(body.dropFirst(mark.count)) : body
   }
 }
 

@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import Logging
 package import RosterModel
 
@@ -7,7 +6,7 @@ extension Interceptor {
   package static func log(to logger: Logger, clock: WallClock) -> Interceptor {
     Interceptor { request, next in
       guard logger.logLevel <= .debug else { return try await next(request) }
-      let started = clock.now()
+      let started = clock.uptime()
       var metadata: Logger.Metadata = ["method": "\(request.method.rawValue)"]
       metadata[Cause.hop == 0 ? "url" : "hop"] = Cause.hop == 0 ? "\(request.url)" : "\(Cause.hop)"
       if let sync = Cause.sync { metadata["sync"] = "\(sync)" }
@@ -15,7 +14,7 @@ extension Interceptor {
       do {
         let response = try await next(request)
         metadata["status"] = "\(response.status)"
-        metadata["seconds"] = .stringConvertible(clock.now().timeIntervalSince(started))
+        metadata["seconds"] = .stringConvertible((clock.uptime() - started).seconds)
         logger.debug("answered", metadata: metadata)
         return response
       } catch {

@@ -27,7 +27,7 @@ package struct Retry: Sendable {
     var attempts = 0
     var malformed = 0
     while true {
-      try await hold.wait(clock)
+      try await hold.wait(clock, jitter: table().jitter * random())
       attempts += 1
       do {
         return try await attempt()
@@ -45,7 +45,7 @@ package struct Retry: Sendable {
 
   private func noteHold(_ failure: Failure, _ table: RetryTable) async {
     guard let wait = failure.retryAfter, failure.reason == .status(429) || wait > table.maxRetryAfter else { return }
-    await hold.extend(to: clock.now() + wait.seconds)
+    await hold.extend(by: wait, clock)
   }
 }
 

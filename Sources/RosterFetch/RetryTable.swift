@@ -25,18 +25,16 @@ package struct RetryTable: Sendable, Equatable {
       return .after(backoff)
     case .malformed, .tooLarge:
       return malformed > 1 ? .giveUp : .after(backoff)
-    case .status(429):
-      guard let wanted = failure.retryAfter else { return .after(backoff) }
-      return wanted > delays.maxRetryAfter ? .giveUp : .again(after: wanted)
     case .status(let code):
       return Self.passing.contains(code) ? .after(backoff) : .giveUp
     }
   }
 
-  /// Statuses that say "later", beside 429.
-  package static let passing: Set<Int> = [408, 500, 502, 503, 504]
+  /// Statuses that say "later".
+  package static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
   package var maxRetryAfter: Duration { delays.maxRetryAfter }
+  package var jitter: Duration { delays.jitter }
 }
 
 extension RetryTable.Decision {

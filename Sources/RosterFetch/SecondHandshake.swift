@@ -7,26 +7,29 @@ import NIOTLS
 enum SecondHandshake {
   /// The chain as the server sent it, its own certificate first. Throws where the handshake fails this time too: then it was not
   /// the certificate that was refused.
-  static func chain(of origin: Origin, timeout: TimeAmount, on loop: any EventLoop) async throws -> [NIOSSLCertificate]
-  {
-    var configuration = TLSConfiguration.makeClientConfiguration()
+  static func chain(
+    of origin: Origin, deadline: NIODeadline, on loop: any EventLoop
+  ) async throws -> [NIOSSLCertificate] {
+    var configuration = TLSConfiguration(trusting: nil)
     configuration.trustRoots = .certificates([])
     configuration.certificateVerification = .noHostnameVerification
     let context = try NIOSSLContext(configuration: configuration)
     let answer = loop.makePromise(of: [NIOSSLCertificate].self)
-    let connect = ClientBootstrap(group: loop).connectTimeout(timeout).channelInitializer { channel in
-      channel.eventLoop.makeCompletedFuture {
-        try add(to: channel, context, name: origin.serverName, answer)
-        // The answer or its failure follows from the end of the channel.
-        let alarm = channel.eventLoop.scheduleTask(in: timeout) { channel.close(promise: nil) }
-        channel.closeFuture.whenComplete { _ in alarm.cancel() }
-      }
-    }.connect(host: origin.host, port: origin.port)
+    let alarm = loop.scheduleTask(deadline: deadline) { answer.fail(ChannelError.eof) }
+    let connect = ClientBootstrap(group: loop).connectTimeout(max(deadline - .now(), .milliseconds(1)))
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try add(to: channel, context, name: origin.serverName, answer) }
+      }.connect(host: origin.host, port: origin.port)
     connect.whenFailure(answer.fail)
+    answer.futureResult.whenComplete { _ in
+      alarm.cancel()
+      connect.whenSuccess { $0.close(promise: nil) }
+    }
     return try await withTaskCancellationHandler {
       try await answer.futureResult.get()
     } onCancel: {
-      connect.whenSuccess { $0.close(promise: nil) }
+      // At once: a connection that is still being made cannot be broken off.
+      answer.fail(CancellationError())
     }
   }
 

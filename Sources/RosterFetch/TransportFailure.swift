@@ -28,7 +28,7 @@ private func isBeforeSending(_ error: any Error) -> Bool {
   }
 }
 
-private enum TransportCause {
+enum TransportCause: Equatable {
   case passing(Failure.Reason, String)
   case noNetwork(String)
   case untrusted(String, hint: String)
@@ -49,7 +49,7 @@ private enum TransportCause {
   init(_ error: any Error) {
     switch error {
     case let error as HTTPClientError: self = Self.client(error)
-    case let error as NIOConnectionError: self = Self.connect(error)
+    case let error as NIOConnectionError: self = Self.connect(error.host, error.connectionErrors.map(\.error))
     case let error as IOError: self = Self.system(error.errnoCode)
     case is KeptConnectionEnded: self = .passing(.connection, "the server closed the connection")
     case is BodyCutOff: self = .passing(.truncated, "the answer was cut off")
@@ -86,14 +86,14 @@ private enum TransportCause {
     }
   }
 
-  private static func connect(_ error: NIOConnectionError) -> TransportCause {
-    let causes = error.connectionErrors.map(\.error)
-    if let offline = causes.compactMap({ ($0 as? IOError)?.errnoCode }).first(where: networkIsDown) {
-      return system(offline)
-    }
-    if let cause = causes.first { return TransportCause(cause) }
-    return .passing(.dns, "the name \(error.host) cannot be resolved")
+  /// - Parameter errors: one an address of the host. There is no network where every address says so: one without a route may
+  ///   be of a protocol that this network does not have.
+  static func connect(_ host: String, _ errors: [any Error]) -> TransportCause {
+    let causes = errors.map(TransportCause.init)
+    return causes.first { !$0.isNoNetwork } ?? causes.first ?? .passing(.dns, "the name \(host) cannot be resolved")
   }
+
+  private var isNoNetwork: Bool { if case .noNetwork = self { true } else { false } }
 
   private static func system(_ code: CInt) -> TransportCause {
     let text = String(cString: strerror(code))

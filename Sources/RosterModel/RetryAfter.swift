@@ -1,7 +1,8 @@
 package import FoundationEssentials
 
 extension Response {
-  /// Retry-After in seconds or as a date (RFC 9110 §10.2.3), counted from the answer's Date where there is one; nil where absent or unreadable.
+  /// Retry-After in seconds or as a date (RFC 9110 §10.2.3), counted from the answer's Date where there is one; nil where absent or
+  /// unreadable. At most a day: a server that sends seconds since 1970 must not silence rosterd for years (P11).
   package func retryAfter(now: Date) -> Duration? {
     guard let text = self["Retry-After"] else { return nil }
     if !text.isEmpty, text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {
@@ -13,6 +14,5 @@ extension Response {
     return .seconds(min(max(0, date.timeIntervalSince(sent)), Double(Self.longest)))
   }
 
-  /// A century: beyond any limit, within any arithmetic.
-  private static let longest = 100 * 366 * 86400
+  private static let longest = Int(RetryAfterHold.longest.seconds)
 }

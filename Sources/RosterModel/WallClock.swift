@@ -1,26 +1,25 @@
 package import FoundationEssentials
 
-/// The time of day and a way to wait, injected: tests drive a manual one.
+/// The time of day, a time that nobody sets, and a way to wait, injected: tests drive a manual one.
 package struct WallClock: Sendable {
-  /// The time of day; it may jump where somebody sets the clock.
+  /// What people and other machines go by. Somebody may set it, back too: no wait and no duration is counted by it.
   package var now: @Sendable () -> Date
-  /// Throws CancellationError.
+  /// By `uptime`. Throws CancellationError.
   package var sleep: @Sendable (Duration) async throws -> Void
-  /// For durations: grows evenly, also while the machine is suspended, whatever the clock is set to. Its zero means
-  /// nothing.
+  /// For waits and durations: grows evenly, also while the machine is suspended, whatever the clock is set to. Its zero means nothing.
   package var uptime: @Sendable () -> Duration
 
-  /// A clock that is driven by these; without `uptime`, one that nobody sets.
+  /// - Parameter uptime: nil: `now` is never set back, and counts, in milliseconds: a Date is too coarse for less.
   package init(
     now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void,
     uptime: (@Sendable () -> Duration)? = nil
   ) {
     self.now = now
     self.sleep = sleep
-    self.uptime = uptime ?? { .seconds(now().timeIntervalSince1970) }
+    self.uptime = uptime ?? { .milliseconds((now().timeIntervalSince1970 * 1000).rounded()) }
   }
 
-  /// The real one.
+  /// The machine's own.
   package static let system: WallClock = {
     let start = ContinuousClock.now
     return WallClock(

@@ -1,21 +1,25 @@
-// Loaded into rosterd with LD_PRELOAD: makes file calls fail while a test wants it.
+// Loaded into rosterd with LD_PRELOAD: makes file calls fail, and names hang, while a test wants it.
 //
 // ROSTER_FAULTS names a folder. A file `write`, `read`, `sync` or `open` in it makes calls of that kind fail with the errno (a
 // number) that the file holds; further words, where there are any, are the ends of the paths that it holds for. A file `stop` in it
 // holds an offset instead: the process stops before it writes there or beyond. With a file `hang` (any number, then ends of paths)
 // the thread that writes to such a file hangs: it opens the FIFO `hung` in the folder for writing, which tells the test, and then `go`
-// for reading, which waits for it.
+// for reading, which waits for it. A
+// socket `names` makes every look-up of a name say so there, and hang.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -155,3 +159,15 @@ static int open_fault(const char *path, int flags) {
 
 OPEN(open)
 OPEN(open64)
+
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **found) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  const char *folder = getenv("ROSTER_FAULTS");
+  if (folder && snprintf(address.sun_path, sizeof address.sun_path, "%s/names", folder) < (int)sizeof address.sun_path) {
+    int told = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ssize_t sent = sendto(told, "asked", 5, 0, (struct sockaddr *)&address, sizeof address);
+    close(told);
+    while (sent > 0) pause();
+  }
+  return REAL(getaddrinfo)(name, service, hints, found);
+}

@@ -8,7 +8,7 @@ import Testing
 /// What the cache must survive. One test at a time: each has several programs, and the machine has other tests to run.
 @Suite(.serialized) enum CacheTrials {}
 
-/// Makes file calls of the real program fail, for as long as a test wants (Tests/DiskFaults).
+/// Makes file calls of the real program fail, and names hang, for as long as a test wants (Tests/DiskFaults).
 struct DiskFaults {
   enum Call: String, CaseIterable { case open, read, write, sync }
 
@@ -55,6 +55,11 @@ struct DiskFaults {
         met.resume()
       }
     }
+  }
+
+  /// Every look-up of a name says so on this socket, and gets no answer.
+  func hangNames() throws -> NotifySocket {
+    try NotifySocket(path: "\(folder)/names")
   }
 
   func end() {

@@ -5,7 +5,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// P13: SIGTERM ends the daemon within 5 s, whatever it is doing, with exit code 0 and nothing lost.
+/// P13: SIGTERM ends the daemon within 5 s, whatever it is doing, with exit code 0 and nothing lost; `rosterd sync` with 1.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ShutdownTests {
   private static let limit = Duration.seconds(5)
 
@@ -111,6 +111,46 @@ import Testing
     }
   }
 
+  @Test(
+    "P13: a name server that does not answer holds up no stop; the cache is closed all the same",
+    arguments: ["run", "sync"])
+  func silentNames(command: String) async throws {
+    try await withFaults(.pages(1), ["ROSTERD_UPSTREAM_BASE_URL": "http://upstream.example"]) { site, faults in
+      let names = try faults.hangNames()
+      let program = try Program(
+        try Program.built("rosterd"), [command], environment: site.settings, ended: names.close)
+      #expect(await names.first { $0 == "asked" } != nil)
+      let log = try await stop(program, SIGTERM, exit: command == "run" ? 0 : 1)
+      #expect(!log.contains("the stop takes too long"), "\(log)")
+      try expectClosed(site)
+      #expect(try await site.rows("SELECT outcome FROM syncs") == [["cancelled"]])
+    }
+  }
+
+  @Test(
+    "P13: a page that takes long to read holds up no stop; the cache is closed all the same",
+    arguments: ["run", "sync"])
+  func longPage(command: String) async throws {
+    let fields = (1...250_000).map { "\"field\($0)\":0" }.joined(separator: ",")
+    let body = "{\"info\":{\"count\":1,\"pages\":1},\"results\":[{\(fields)}]}"
+    try await withSite(
+      .pages(1, rules: [.on(.anyPage, .answer(status: 200, body: body))]), ["ROSTERD_LOG_LEVEL": "debug"]
+    ) { site in
+      let program = try site.start(command)
+      // From here on it is read.
+      while program.isRunning, !program.complaints.contains("answered") { await Task.yield() }
+      try await stop(program, SIGTERM, exit: command == "run" ? 0 : 1)
+      try expectClosed(site)
+    }
+  }
+
+  /// No log is left to read back: SQLite keeps the file, empty.
+  private func expectClosed(_ site: Site) throws {
+    var about = stat()
+    try #require(stat("\(site.cache)-wal", &about) == 0)
+    #expect(about.st_size == 0)
+  }
+
   /// Holds the right to write until it is killed.
   private static let lock = """
     import signal, socket, sqlite3, sys
@@ -122,11 +162,11 @@ import Testing
 
   /// Returns its log.
   @discardableResult
-  private func stop(_ daemon: Program, _ signal: Int32) async throws -> String {
+  private func stop(_ daemon: Program, _ signal: Int32, exit: Int32 = 0) async throws -> String {
     let start = ContinuousClock.now
     daemon.signal(signal)
     let outcome = try await daemon.end()
-    #expect(outcome.exit == 0, "\(outcome.error)")
+    #expect(outcome.exit == exit, "\(outcome.error)")
     #expect(try #require(daemon.ended) - start < Self.limit)
     return outcome.error
   }

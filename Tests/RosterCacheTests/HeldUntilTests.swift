@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterModel
 import Testing
 
 @testable import RosterCache
@@ -10,15 +11,16 @@ struct HeldUntilTests {
   @Test("P11: the time that upstream asked for is there after a restart, and belongs to that upstream")
   func survives() async throws {
     let cache = try await folder.open()
-    #expect(try await cache.heldUntil() == nil)
-    try await cache.hold(until: noon)
+    #expect(try await cache.retryAfterHold() == nil)
+    let hold = RetryAfterHold(setAt: noon - 60, until: noon)
+    try await cache.keep(hold)
     try await cache.discard(validators: true)
     await cache.close()
     let next = try await folder.open()
-    #expect(try await next.heldUntil() == noon)
+    #expect(try await next.retryAfterHold() == hold)
     await next.close()
     let other = try await folder.open(upstream: "http://other")
-    #expect(try await other.heldUntil() == nil)
+    #expect(try await other.retryAfterHold() == nil)
     await other.close()
   }
 }

@@ -144,6 +144,8 @@ private struct Soak {
       // One that times out leaves no connection.
       if await sync().requests == 1 { break }
     }
+    // A request that met a dead connection has closed its new one; this one's is kept.
+    _ = await sync()
     upstream.configure { $0.rules = [] }
     // A session whose end was lifted is on its way to the disk, beside the sync (TokenMachine's `keeping`).
     let store = bench.workspace.path("state")

@@ -28,12 +28,12 @@ private final class Naps: Sendable {
 }
 
 @Suite struct UpstreamTests {
-  @Test(
-    "P11: a Retry-After beyond max_retry_after fails the next sync too, without a request; near its end a sync waits for it"
-  )
-  func holdOutlivesTheProcess() async throws {
+  /// Each sync opens and closes all files, as a process does.
+  private func withSyncs(
+    retryAfter: String, _ body: (Simulator, Naps, () async throws -> SyncReport) async throws -> Void
+  ) async throws {
     let upstream = try await Simulator.start(
-      Scenario(rules: [.on(.page(1), times: 1, .status(429, retryAfter: "3600"))]))
+      Scenario(rules: [.on(.page(1), times: 1, .status(429, retryAfter: retryAfter))]))
     let workspace = try Workspace()
     let configuration = try workspace.load(
       """
@@ -45,22 +45,52 @@ private final class Naps: Sendable {
       socket = "\(workspace.path("status.sock"))"
       """)
     let naps = Naps()
-    // Each run opens and closes all files, as a process does.
-    func sync() async throws -> SyncReport {
+    try await body(upstream, naps) {
       try await OneSync.run(
         configuration, allowRemoval: false, clock: naps.clock,
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
-    let refused = try await sync()
-    #expect(refused.exit == 69)
-    let held = try await sync()
-    #expect(held.exit == 69 && held.requests == 0)
-    #expect(held.error?.contains("upstream wants no request before") == true)
-    #expect(upstream.counts.pageRequests.count == 1 && naps.delays.isEmpty)
-    naps.advance(by: 3600 - 90)
-    let waited = try await sync()
-    #expect(waited.outcome == .published, "\(waited.error ?? "")")
-    #expect(naps.delays.map { $0.rounded() } == [90])
     await upstream.stop()
+  }
+
+  @Test("P11: seconds since 1970 in Retry-After are a day at most, restarts included; the error tells the end of it")
+  func longestHold() async throws {
+    try await withSyncs(retryAfter: "1763769600") { _, naps, sync in
+      _ = try await sync()
+      let end = naps.clock.now() + 86400
+      let held = try await sync()
+      #expect(held.error?.contains("wants no request before \(end.rfc3339)") == true, "\(held.error ?? "")")
+      naps.advance(by: 86400 - 60)
+      let next = try await sync()
+      #expect(next.outcome == .published)
+    }
+  }
+
+  @Test("P11: a Retry-After that a wrong clock stored, of a time to come, is dropped")
+  func wrongClock() async throws {
+    try await withSyncs(retryAfter: "3600") { _, naps, sync in
+      let refused = try await sync()
+      naps.advance(by: -1000)
+      let next = try await sync()
+      #expect(refused.exit == 69 && next.outcome == .published)
+    }
+  }
+
+  @Test(
+    "P11: a Retry-After beyond max_retry_after fails the next sync too, without a request; near its end a sync waits for it"
+  )
+  func holdOutlivesTheProcess() async throws {
+    try await withSyncs(retryAfter: "3600") { upstream, naps, sync in
+      let refused = try await sync()
+      #expect(refused.exit == 69)
+      let held = try await sync()
+      #expect(held.exit == 69 && held.requests == 0)
+      #expect(held.error?.contains("upstream wants no request before") == true)
+      #expect(upstream.counts.pageRequests.count == 1 && naps.delays.isEmpty)
+      naps.advance(by: 3600 - 90)
+      let waited = try await sync()
+      #expect(waited.outcome == .published, "\(waited.error ?? "")")
+      #expect(naps.delays.map { $0.rounded() } == [90])
+    }
   }
 }

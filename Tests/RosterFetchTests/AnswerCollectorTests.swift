@@ -34,11 +34,11 @@ private struct Asked {
       }
       requests = server.requests
     }
-    try await transport.shutdown()
+    await transport.shutdown()
     self.answer = try? told?.get()
     if case .failure(let error) = told { failure = error as? Failure }
     bytes = tally.now.bytes
-    holdsFor = hold.time?.timeIntervalSince(start)
+    holdsFor = hold.remaining(clock)?.seconds
     self.requests = requests
   }
 
@@ -101,7 +101,7 @@ private enum Unreadable: CaseIterable {
         #expect(response?.status == status)
       }
     }
-    try await transport.shutdown()
+    await transport.shutdown()
   }
 
   @Test("P11: what is not to be retried is not, whatever its body is", arguments: Unreadable.allCases)
@@ -126,7 +126,7 @@ private enum Unreadable: CaseIterable {
       let response = try? await transport.send(Request(.post, "http://127.0.0.1:\(server.port)/token"))
       #expect(response?.status == 400)
     }
-    try await transport.shutdown()
+    await transport.shutdown()
   }
 
   @Test("T6: a token request that is granted with a body that cannot be read is not", arguments: [200, 201])
@@ -138,7 +138,7 @@ private enum Unreadable: CaseIterable {
       }
       #expect(failure?.reason == .malformed)
     }
-    try await transport.shutdown()
+    await transport.shutdown()
   }
 
   @Test("T3, T6: a 401 without a body behind gzip is met by a refresh, and a 400 with a broken one ends the session")
@@ -256,11 +256,11 @@ private enum Unreadable: CaseIterable {
 
   // MARK: Headers
 
-  @Test("P11: a Retry-After of any number of digits is a time, beyond max_retry_after")
+  @Test("P11: a Retry-After of any number of digits is a time, beyond max_retry_after, and a day at most")
   func endless() async throws {
     let asked = try await Asked(sized("503 Later\r\nRetry-After: 99999999999999999999"))
     #expect(asked.requests == 1)
-    #expect(asked.holdsFor ?? 0 > 365 * 86400)
+    #expect(asked.holdsFor == 86400)
   }
 
   @Test(

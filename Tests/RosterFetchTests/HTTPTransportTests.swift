@@ -11,11 +11,11 @@ func withTransport(
   let upstream = try await Simulator.start(scenario)
   let transport = HTTPTransport(settings)
   do { try await body(upstream, transport) } catch {
-    try await transport.shutdown()
+    await transport.shutdown()
     await upstream.stop()
     throw error
   }
-  try await transport.shutdown()
+  await transport.shutdown()
   await upstream.stop()
 }
 
@@ -59,7 +59,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
       try await transport.send(Request(.get, "http://127.0.0.1:1/api"))
     }
     #expect(failure?.reason == .connection && failure?.isUnsent == true)
-    try await transport.shutdown()
+    await transport.shutdown()
   }
 
   @Test(
@@ -79,6 +79,52 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
       #expect(try await transport.send(page(2, of: upstream)).status == 200)
       #expect(upstream.counts.requests(ofPage: 2).count == 2)
     }
+  }
+
+  @Test("P11: where all kept connections are dead, a request that met one of them goes to a new one, not to the next")
+  func allKeptConnectionsEnd() async throws {
+    let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", .keep)
+    let count = 8
+    try await RawServer.run(page, .init([], .close), order: .ofConnection(crowd: count)) { server in
+      let transport = HTTPTransport(.init(connections: count))
+      let request = Request(.get, "http://127.0.0.1:\(server.port)/")
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 1...count { group.addTask { try await transport.send(request).status } }
+        for try await status in group { #expect(status == 200) }
+      }
+      #expect(await reason { try await transport.send(request) } == nil)
+      // The last one once on a kept one, once on a new one.
+      #expect(server.connections == count + 1 && server.requests == count + 2)
+      await transport.shutdown()
+    }
+  }
+
+  @Test("P11: a new connection that ends without an answer is a failure like any other")
+  func newConnectionEnds() async throws {
+    let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", .keep)
+    try await RawServer.run(page, .init([], .close)) { server in
+      let transport = HTTPTransport(.init())
+      let request = Request(.get, "http://127.0.0.1:\(server.port)/")
+      _ = try await transport.send(request)
+      #expect(await reason { try await transport.send(request) } == .connection)
+      #expect(server.requests == 3)
+      await transport.shutdown()
+    }
+  }
+
+  @Test("P13: a connection that is still being made holds up neither a cancelled request nor the shutdown")
+  func connecting() async throws {
+    let full = try FullBacklog()
+    let transport = HTTPTransport(.init())
+    var cancelled = ContinuousClock.now
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { _ = try? await transport.send(Request(.get, "http://127.0.0.1:\(full.port)/")) }
+      while !full.isAsked { await Task.yield() }
+      cancelled = .now
+      group.cancelAll()
+    }
+    await transport.shutdown()
+    #expect(ContinuousClock.now - cancelled < .seconds(5))
   }
 
   @Test("P11: a token request on a kept connection is never sent twice")

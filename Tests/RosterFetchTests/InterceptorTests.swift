@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Logging
 import RosterFetch
 import RosterModel
@@ -67,6 +68,20 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(try await headers(both) == both)
     let conditional = Request.Header("If-None-Match", "\"a\"")
     #expect(try await headers([.init("if-none-match", "\"b\"")], own: [conditional]) == [conditional, agent, accept])
+  }
+
+  @Test("how long an exchange took is not negative, whoever sets the clock meanwhile")
+  func measuredTime() async throws {
+    let took = Kept<Double>()
+    let clock = ManualClock()
+    let measure = Interceptor.measure(Tally(), clock: clock.wallClock) { _, seconds, _ in took.add(seconds) }
+    let send = Interceptor.chain([measure]) { _ in
+      clock.advance(by: .seconds(2))
+      clock.set(clock.now - 3600)
+      return Response(status: 200)
+    }
+    _ = try await send(request)
+    #expect(took.all == [2])
   }
 
   @Test("S5: an exchange's line names the sync and the page")

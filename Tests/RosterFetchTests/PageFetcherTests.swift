@@ -71,10 +71,10 @@ private func withBench(
 ) async throws {
   let transport = HTTPTransport(.init(timeout: timeout))
   do { try await body(Bench(baseURL, transport)) } catch {
-    try await transport.shutdown()
+    await transport.shutdown()
     throw error
   }
-  try await transport.shutdown()
+  await transport.shutdown()
 }
 
 /// What three retries wait, without jitter.
@@ -234,7 +234,7 @@ private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []
   @Test("P11: after a 429 no page is asked for before Retry-After is over, and the time is stored")
   func tooManyRequests() async throws {
     let clock = ManualClock()
-    let stored = Mutex<[Date]>([])
+    let stored = Mutex<[RetryAfterHold]>([])
     let rules = [Rule.on(.page(1), times: 1, .status(429, retryAfter: "30"))]
     try await withTransport(Scenario(rules: rules)) { upstream, transport in
       let hold = Hold { time in stored.withLock { $0.append(time) } }
@@ -249,7 +249,7 @@ private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []
       clock.advance(by: .seconds(30))
       _ = try await (first, second)
       #expect(upstream.counts.pageRequests.count == 3)
-      #expect(stored.withLock { $0 } == [started + 30])
+      #expect(stored.withLock { $0 } == [RetryAfterHold(setAt: started, until: started + 30)])
     }
   }
 
@@ -258,7 +258,7 @@ private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []
     try await withBench([.on(.page(1), .status(status, retryAfter: "121"))]) { upstream, bench in
       #expect(await bench.failure()?.exit == .unreachable)
       #expect(upstream.counts.pageRequests.count == 1)
-      #expect(bench.hold.time == bench.naps.now + 121)
+      #expect(bench.hold.remaining(bench.naps.clock) == .seconds(121))
     }
   }
 
@@ -267,7 +267,33 @@ private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []
     try await withBench([.on(.page(1), .status(429))]) { _, bench in
       #expect(await bench.failure()?.exit == .unreachable)
       #expect(bench.naps.delays == backoff)
-      #expect(bench.hold.time == nil)
+      #expect(bench.hold.remaining(bench.naps.clock) == nil)
+    }
+  }
+
+  @Test("P7: more announced pages than characters are malformed, not millions of requests")
+  func pagesBeyondCount() async throws {
+    for pages in [2, Int.max] {
+      try await withBench([.on(.page(1), .info(count: 1, pages: pages))]) { _, bench in
+        #expect(await bench.failure()?.reason == .malformed)
+      }
+    }
+    try await withBench([.on(.page(1), .info(count: 0, pages: 1))]) { _, bench in
+      #expect(await bench.failure() == nil)
+    }
+  }
+
+  @Test("a byte order mark before a page or a list of characters is skipped (RFC 8259 §8.1)")
+  func byteOrderMark() async throws {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let page = mark + Array(#"{"info":{"count":0,"pages":1},"results":[]}"#.utf8)
+    let list = mark + Array("[]".utf8)
+    try await RawServer.run(headed("200 OK", body: page), headed("200 OK", body: list)) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
+        #expect(await bench.failure() == nil)
+        let answer = try await bench.fetcher.fetch(characters: [1, 2], sync: 1, tally: bench.tally)
+        #expect(answer.characters.isEmpty && server.requests == 2)
+      }
     }
   }
 

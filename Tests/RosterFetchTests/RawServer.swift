@@ -21,6 +21,14 @@ final class RawServer: Sendable {
     }
   }
 
+  /// What decides on the answer to a request.
+  enum Order: Sendable {
+    /// The n-th request gets the n-th answer.
+    case ofAll
+    /// The n-th request of each connection gets the n-th answer; the first so many requests are answered together.
+    case ofConnection(crowd: Int)
+  }
+
   private let group: MultiThreadedEventLoopGroup
   private let script: Script
   let port: Int
@@ -31,9 +39,11 @@ final class RawServer: Sendable {
     self.port = port
   }
 
-  /// The n-th request gets the n-th answer; the last one is given again from then on.
-  static func run(_ answers: Answer..., body: (RawServer) async throws -> Void) async throws {
-    let script = Script(answers)
+  /// The last answer is given again from then on.
+  static func run(
+    _ answers: Answer..., order: Order = .ofAll, body: (RawServer) async throws -> Void
+  ) async throws {
+    let script = Script(answers, order)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let channel = try await ServerBootstrap(group: group)
       .childChannelInitializer { channel in
@@ -50,23 +60,41 @@ final class RawServer: Sendable {
     try await group.shutdownGracefully()
   }
 
-  var requests: Int { script.served.withLock { $0 } }
+  var requests: Int { script.served.withLock { $0.requests } }
+  var connections: Int { script.served.withLock { $0.connections } }
 }
 
 private final class Script: Sendable {
-  let served = Mutex(0)
-  private let answers: [RawServer.Answer]
-
-  init(_ answers: [RawServer.Answer]) {
-    self.answers = answers
+  struct Served {
+    var requests = 0
+    var connections = 0
+    var waiting: [@Sendable () -> Void] = []
   }
 
-  func next() -> RawServer.Answer {
-    let number = served.withLock { served in
-      served += 1
-      return served
+  let served = Mutex(Served())
+  private let answers: [RawServer.Answer]
+  private let order: RawServer.Order
+
+  init(_ answers: [RawServer.Answer], _ order: RawServer.Order) {
+    self.answers = answers
+    self.order = order
+  }
+
+  /// - Parameter number: of the request on its connection, from 1.
+  func answer(_ number: Int, give: @escaping @Sendable (RawServer.Answer) -> Void) {
+    let due = served.withLock { served in
+      served.requests += 1
+      if number == 1 { served.connections += 1 }
+      var crowd = 1
+      var answer = served.requests
+      if case .ofConnection(let size) = order { (crowd, answer) = (size, number) }
+      let answered = answers[min(answer, answers.count) - 1]
+      served.waiting.append { give(answered) }
+      guard served.requests >= crowd else { return [@Sendable () -> Void]() }
+      defer { served.waiting = [] }
+      return served.waiting
     }
-    return answers[min(number, answers.count) - 1]
+    for answer in due { answer() }
   }
 }
 
@@ -75,14 +103,18 @@ private final class RawConnection: ChannelInboundHandler {
   typealias OutboundOut = ByteBuffer
 
   private let script: Script
+  private var requests = 0
 
   init(_ script: Script) {
     self.script = script
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    let answer = script.next()
-    let channel = context.channel
+    requests += 1
+    script.answer(requests) { [channel = context.channel] in Self.give($0, on: channel) }
+  }
+
+  private static func give(_ answer: RawServer.Answer, on channel: any Channel) {
     let written = channel.writeAndFlush(ByteBuffer(bytes: answer.bytes))
     switch answer.ending {
     case .keep: break

@@ -37,10 +37,12 @@ private func decide(
     #expect(decide(.malformed, attempt: 4, malformed: 1) == .giveUp)
   }
 
-  @Test("P11: a 429 waits for Retry-After, else backs off; one beyond max_retry_after ends the sync")
+  @Test(
+    "P11: a 429 waits for Retry-After, and never shorter than the backoff; one beyond max_retry_after ends the sync")
   func tooManyRequests() {
     #expect(decide(.status(429), retryAfter: .seconds(90)) == .again(after: .seconds(90)))
-    #expect(decide(.status(429), retryAfter: .zero) == .again(after: .zero))
+    #expect(decide(.status(429), retryAfter: .zero) == .again(after: .seconds(1)))
+    #expect(decide(.status(429), attempt: 3, retryAfter: .seconds(2)) == .again(after: .seconds(4)))
     #expect(decide(.status(429)) == .again(after: .seconds(1)))
     #expect(decide(.status(429), retryAfter: .seconds(121)) == .giveUp)
   }

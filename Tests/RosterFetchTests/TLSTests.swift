@@ -57,10 +57,10 @@ private func withTLS(
 ) async throws {
   let transport = HTTPTransport(settings)
   do { try await body(transport) } catch {
-    try await transport.shutdown()
+    await transport.shutdown()
     throw error
   }
-  try await transport.shutdown()
+  await transport.shutdown()
 }
 
 private func failure(_ transport: HTTPTransport, _ request: Request) async -> Failure? {
@@ -181,6 +181,56 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
       try await withTLS(.init()) { transport in
         let failure = await failure(transport, page(server.port))
         #expect(failure?.reason == .tls, "\(String(describing: failure))")
+      }
+    }
+  }
+
+  /// Takes the place of a server whose first connection ends in the middle of the handshake.
+  private static let relay = #"""
+    import socket, sys, threading
+    first, target = bytes.fromhex(sys.argv[1]), int(sys.argv[2])
+    server = socket.create_server(("127.0.0.1", 0))
+    print("PORT " + str(server.getsockname()[1]) + " READY", flush=True)
+    def copy(a, b):
+        while data := a.recv(65536): b.sendall(data)
+        b.shutdown(socket.SHUT_WR)
+    client = server.accept()[0]
+    client.recv(65536)
+    client.sendall(first)
+    client.close()
+    while True:
+        client, upstream = server.accept()[0], socket.create_connection(("127.0.0.1", target))
+        for ends in ((client, upstream), (upstream, client)): threading.Thread(target=copy, args=ends, daemon=True).start()
+    """#
+
+  @Test(
+    "P11: a handshake that is broken off once is retried, and blames no certificate, though the server has one",
+    arguments: ["", "15030300020228"])
+  func brokenOffOnce(first: String) async throws {
+    try await Authority.with { authority in
+      try await authority.serve("good") { _, target in
+        try await Command.run("exec python3 -c '\(Self.relay)' '\(first)' \(target)") { relay in
+          let said = try await relay.said(" READY")
+          let number = said.split(separator: "PORT ").last.flatMap { Int($0.prefix { $0.isNumber }) }
+          let port = try #require(number, "\(said)")
+          try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+            #expect(await failure(transport, page(port))?.reason == .tls)
+            let answer = try await transport.send(page(port))
+            #expect(answer.status == 200)
+          }
+        }
+      }
+    }
+  }
+
+  @Test("TLS is 1.2 or later", arguments: [("-tls1_1 -cipher ALL:@SECLEVEL=0", false), ("-tls1_2", true)])
+  func version(options: String, isTaken: Bool) async throws {
+    try await Authority.with { authority in
+      try await authority.serve("good", mode: "-HTTP \(options)") { _, port in
+        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+          let failure = await failure(transport, page(port))
+          #expect(failure?.reason == (isTaken ? nil : .tls) && (failure == nil) == isTaken)
+        }
       }
     }
   }

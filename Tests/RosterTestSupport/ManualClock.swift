@@ -7,14 +7,14 @@ import Synchronization
 package final class ManualClock: Sendable {
   private struct Sleeper {
     var id: Int
-    var due: Date
+    /// By `elapsed`.
+    var due: Duration
     var wake: CheckedContinuation<Void, any Error>
   }
 
   private struct State {
-    /// What would be the time if nobody had set the clock.
     var now: Date
-    var setBy = 0.0
+    var elapsed = Duration.zero
     var nextID = 0
     var sleepers: [Sleeper] = []
     var cancelled: Set<Int> = []
@@ -35,23 +35,21 @@ package final class ManualClock: Sendable {
   }
 
   /// The time of day at which it stands.
-  package var now: Date { state.withLock { $0.now + $0.setBy } }
+  package var now: Date { state.withLock { $0.now } }
 
   /// The same clock, as code under test takes it.
   package var wallClock: WallClock {
     WallClock(
-      now: { self.now }, sleep: { try await self.sleep($0) },
-      uptime: { .seconds(self.state.withLock { $0.now.timeIntervalSince1970 }) })
+      now: { self.now }, sleep: { try await self.sleep($0) }, uptime: { self.state.withLock { $0.elapsed } })
   }
 
   /// Sets the clock forward, or back; no time passes.
-  package func set(by seconds: Double) { state.withLock { $0.setBy += seconds } }
+  package func set(by seconds: Double) { state.withLock { $0.now += seconds } }
 
   /// The delays that are slept now, shortest first.
   package var pending: [Duration] {
     state.withLock { state in
-      state.sleepers.map { .milliseconds(($0.due.timeIntervalSince(state.now) * 1000).rounded()) }
-        .sorted()
+      state.sleepers.map { .milliseconds((($0.due - state.elapsed).seconds * 1000).rounded()) }.sorted()
     }
   }
 
@@ -71,11 +69,17 @@ package final class ManualClock: Sendable {
   package func advance(by duration: Duration) {
     let due = state.withLock { state in
       state.now += duration.seconds
-      let due = state.sleepers.filter { $0.due <= state.now }
-      state.sleepers.removeAll { $0.due <= state.now }
+      state.elapsed += duration
+      let due = state.sleepers.filter { $0.due <= state.elapsed }
+      state.sleepers.removeAll { $0.due <= state.elapsed }
       return due
     }
     for sleeper in due { sleeper.wake.resume() }
+  }
+
+  /// As somebody who sets the time of day: nobody's wait is any shorter or longer.
+  package func set(_ now: Date) {
+    state.withLock { $0.now = now }
   }
 
   private func sleep(_ duration: Duration) async throws {
@@ -87,7 +91,7 @@ package final class ManualClock: Sendable {
       try await withCheckedThrowingContinuation { wake in
         let (cancelled, watchers) = state.withLock { state -> (Bool, [CheckedContinuation<Void, Never>]) in
           if state.cancelled.remove(id) != nil { return (true, []) }
-          let due = state.now + duration.seconds
+          let due = state.elapsed + duration
           state.sleepers.append(Sleeper(id: id, due: due, wake: wake))
           return (false, state.takeSatisfiedWatchers())
         }

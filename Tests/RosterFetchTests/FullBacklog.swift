@@ -1,0 +1,57 @@
+import Glibc
+import Testing
+
+/// A port on loopback whose listener takes no connection any more: whoever connects to it waits (listen(2)).
+final class FullBacklog: Sendable {
+  let port: Int
+  private let descriptors: [CInt]
+
+  init() throws {
+    let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    var descriptors = [listener]
+    let isBound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        guard bind(listener, address, size) == 0, getsockname(listener, address, &size) == 0, listen(listener, 0) == 0
+        else { return false }
+        // A backlog of 0 has room for one; the second waits, as all that follow.
+        for _ in 1...2 {
+          let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+          connect(client, address, size)
+          descriptors.append(client)
+        }
+        return true
+      }
+    }
+    self.descriptors = descriptors
+    port = Int(UInt16(bigEndian: address.sin_port))
+    try #require(isBound)
+  }
+
+  deinit {
+    for descriptor in descriptors { close(descriptor) }
+  }
+
+  /// Whether somebody beside the two of `init` tries to connect: a second socket that has sent SYN (proc_net_tcp of the kernel).
+  var isAsked: Bool {
+    let hex = String(port, radix: 16, uppercase: true)
+    let remote = "0100007F:" + String(repeating: "0", count: 4 - hex.count) + hex
+    return Self.sockets.split(separator: "\n").count { line in
+      let fields = line.split(separator: " ")
+      return fields.count > 3 && fields[2] == remote && fields[3] == "02"
+    } >= 2
+  }
+
+  /// The file has no size that could be asked for before.
+  private static var sockets: String {
+    let file = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65536)
+    while case let count = read(file, &chunk, chunk.count), count > 0 { bytes += chunk.prefix(count) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
