@@ -112,19 +112,18 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P13: a connection that is still being made holds up neither a cancelled request nor the shutdown")
+  @Test(
+    "P13: a connection that is still being made holds up neither a cancelled request nor the shutdown",
+    .timeLimit(.minutes(1)))
   func connecting() async throws {
     let full = try FullBacklog()
-    let transport = HTTPTransport(.init())
-    var cancelled = ContinuousClock.now
+    let transport = HTTPTransport(.init(timeout: .seconds(600)))
     await withTaskGroup(of: Void.self) { group in
       group.addTask { _ = try? await transport.send(Request(.get, "http://127.0.0.1:\(full.port)/")) }
       while !full.isAsked { await Task.yield() }
-      cancelled = .now
       group.cancelAll()
     }
     await transport.shutdown()
-    #expect(ContinuousClock.now - cancelled < .seconds(5))
   }
 
   @Test("P11: a token request on a kept connection is never sent twice")
