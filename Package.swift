@@ -30,12 +30,12 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     swiftSettings: settings)
 }
 
-func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func tests(of name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
   .testTarget(
     name: name + "Tests",
     dependencies: [.target(name: name), "RosterTestSupport"] + dependencies
       + (name == "RosterModel" ? [] : ["RosterModel"]),
-    swiftSettings: settings)
+    exclude: exclude, swiftSettings: settings)
 }
 
 let package = Package(
@@ -72,7 +72,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
-    library("RosterCache", ["RosterModel", "CSQLite", log]),
+    library("RosterCache", ["RosterModel", "RosterJSON", "RosterDecode", "CSQLite", log]),
     library("RosterSync", ["RosterModel", log]),
     library(
       "RosterStatus", ["RosterModel", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
@@ -108,7 +108,7 @@ let package = Package(
     tests(of: "RosterJSON"),
     tests(of: "RosterDecode", ["RosterJSON"]),
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
-    tests(of: "RosterCache"),
+    tests(of: "RosterCache", ["RosterDecode"], exclude: ["Fixtures"]),
     tests(of: "RosterSync"),
     tests(of: "RosterStatus", [log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterSystemd", [log]),

@@ -32,6 +32,8 @@ final class Database {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   private var isOpen = true
+  /// Of the tables of a cache that was opened: 1 are those of 0.1.
+  var schemaVersion = 1
   private var patience: Patience?
   private var ticker: Ticker?
 
@@ -79,6 +81,14 @@ final class Database {
     return statement
   }
 
+  /// Prepared for its holder alone.
+  func once(_ sql: String) throws -> Statement {
+    var prepared: OpaquePointer?
+    try check(sqlite3_prepare_v3(handle, sql, -1, 0, &prepared, nil))
+    guard let prepared else { throw SQLiteError(code: SQLITE_MISUSE, message: "empty statement") }
+    return Statement(prepared)
+  }
+
   /// Runs a statement to its end; how many rows it inserted, updated or deleted.
   @discardableResult
   func run(_ sql: String, _ values: Value...) throws -> Int {
@@ -110,7 +120,8 @@ final class Database {
       try run("COMMIT")
       return result
     } catch {
-      // SQLite has rolled back by itself after some errors (full disk, I/O): then this one fails, and nothing is left to undo.
+      // SQLite has rolled back by itself after some errors (full disk, I/O): then this one fails, and nothing is left
+      // to undo.
       if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
       throw error
     }
@@ -159,9 +170,9 @@ final class Database {
     return frames == done
   }
 
-  /// Reads every byte of the file and its log. Throws what the disk says against it: a statement that met EIO tells of a damaged
-  /// file (SQLITE_IOERR_CORRUPTFS). Through SQLite's own descriptors: closing another one would drop its locks
-  /// (sqlite.org/howtocorrupt.html, 2.2).
+  /// Reads every byte of the file and its log. Throws what the disk says against it: a statement that met EIO tells of
+  /// a damaged file (SQLITE_IOERR_CORRUPTFS). Through SQLite's own descriptors: closing another one would drop its
+  /// locks (sqlite.org/howtocorrupt.html, 2.2).
   func readThrough() throws {
     for kind in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
       var found: UnsafeMutablePointer<sqlite3_file>?
@@ -206,7 +217,8 @@ extension SQLiteError {
   }
 }
 
-/// How long a connection waits for another's lock. Its own instead of sqlite3_busy_timeout, which sqlite3_interrupt does not end.
+/// How long a connection waits for another's lock. Its own instead of sqlite3_busy_timeout, which sqlite3_interrupt
+/// does not end.
 private final class Patience {
   /// Milliseconds between two looks: a person's transaction is longer, a checkpoint's lock is met often enough.
   private static let step: Int32 = 5

@@ -1,4 +1,6 @@
 import CSQLite
+import Glibc
+internal import RosterDecode
 
 /// A value that a statement is given.
 enum Value: ExpressibleByNilLiteral, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
@@ -17,6 +19,10 @@ enum Value: ExpressibleByNilLiteral, ExpressibleByStringLiteral, ExpressibleByIn
 
 final class Statement {
   private let handle: OpaquePointer
+  /// The row it stands on, after `step` said that there is one.
+  var row: Row { Row(handle) }
+  /// Of the row that the connection inserted last.
+  var lastID: Int64 { sqlite3_last_insert_rowid(sqlite3_db_handle(handle)) }
 
   init(_ handle: OpaquePointer) { self.handle = handle }
 
@@ -33,6 +39,16 @@ final class Statement {
     return results
   }
 
+  /// Runs what is bound, and these values from the first parameter on, to its end.
+  func run(_ values: [Value] = []) throws {
+    defer { sqlite3_reset(handle) }
+    for (index, value) in values.enumerated() { bind(Int32(index + 1), value) }
+    while try step() {}
+  }
+
+  /// Ready to run again; what is bound stays bound.
+  func reset() { sqlite3_reset(handle) }
+
   /// Runs it once; the texts are bound from parameter `first` on, after what was bound before, and are not copied.
   func run(_ texts: TextRow, from first: Int32) throws {
     defer {
@@ -40,7 +56,7 @@ final class Statement {
       sqlite3_clear_bindings(handle)
     }
     try texts.forEach { index, bytes in
-      bind(first + Int32(index), bytes)
+      bind(first + Int32(index), bytes, nil)
     } then: {
       while try step() {}
     }
@@ -57,13 +73,44 @@ final class Statement {
 
   func bind(_ index: Int32, _ number: Int64) { sqlite3_bind_int64(handle, index, number) }
 
+  /// The bytes must stay where they are until it has run.
+  func bind(_ index: Int32, _ value: FieldValue) {
+    switch value {
+    case .null: sqlite3_bind_null(handle, index)
+    case .text(let bytes), .json(let bytes): bind(index, bytes, nil)
+    case .integer(let number): sqlite3_bind_int64(handle, index, number)
+    case .real(let number): sqlite3_bind_double(handle, index, number)
+    case .boolean(let flag): sqlite3_bind_int64(handle, index, flag ? 1 : 0)
+    }
+  }
+
+  /// As above; nil: NULL.
+  func bind(_ index: Int32, _ text: UnsafeBufferPointer<UInt8>?) {
+    if let text { bind(index, text, nil) } else { sqlite3_bind_null(handle, index) }
+  }
+
+  /// As above.
+  func bind(_ index: Int32, _ key: RecordKey) {
+    switch key {
+    case .integer(let number): sqlite3_bind_int64(handle, index, number)
+    case .text(let bytes): bind(index, bytes, nil)
+    }
+  }
+
+  /// A copy.
+  func bind(_ index: Int32, blob: [UInt8]) {
+    _ = blob.withUnsafeBytes {
+      sqlite3_bind_blob(handle, index, $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1), Int32($0.count), Self.copied)
+    }
+  }
+
   func bind(_ index: Int32, _ text: String) {
     var text = text
     text.withUTF8 { bind(index, $0, Self.copied) }
   }
 
   private func bind(
-    _ index: Int32, _ bytes: UnsafeBufferPointer<UInt8>, _ lifetime: sqlite3_destructor_type? = nil
+    _ index: Int32, _ bytes: UnsafeBufferPointer<UInt8>, _ lifetime: sqlite3_destructor_type?
   ) {
     // An empty buffer may have no address, which SQLite would take for NULL.
     guard let start = bytes.baseAddress, !bytes.isEmpty else {
@@ -78,7 +125,8 @@ final class Statement {
   /// SQLITE_TRANSIENT, a macro that Swift does not import.
   private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
-  private func step() throws -> Bool {
+  /// False: there are no more rows.
+  func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
@@ -92,6 +140,39 @@ struct Row {
   private let handle: OpaquePointer
 
   fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
+
+  var count: Int { Int(sqlite3_column_count(handle)) }
+
+  /// Whether the column holds just that.
+  func equals(_ column: Int32, _ value: FieldValue) -> Bool {
+    let type = sqlite3_column_type(handle, column)
+    return switch value {
+    case .null: type == SQLITE_NULL
+    case .text(let bytes), .json(let bytes): type == SQLITE_TEXT && equals(column, bytes: bytes)
+    case .integer(let number): type == SQLITE_INTEGER && integer(column) == number
+    case .boolean(let flag): type == SQLITE_INTEGER && integer(column) == (flag ? 1 : 0)
+    case .real(let number): type == SQLITE_FLOAT && real(column) == number
+    }
+  }
+
+  /// nil: NULL.
+  func equals(_ column: Int32, _ text: UnsafeBufferPointer<UInt8>?) -> Bool {
+    guard let text else { return isNull(column) }
+    return equals(column, .text(text))
+  }
+
+  private func equals(_ column: Int32, bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    // In this order (sqlite.org/c3ref/column_blob.html).
+    let start = sqlite3_column_text(handle, column)
+    guard Int(sqlite3_column_bytes(handle, column)) == bytes.count else { return false }
+    guard let start, let other = bytes.baseAddress else { return bytes.isEmpty }
+    return memcmp(start, other, bytes.count) == 0
+  }
+
+  func bytes(_ column: Int32) -> [UInt8] {
+    guard let start = sqlite3_column_blob(handle, column) else { return [] }
+    return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+  }
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }

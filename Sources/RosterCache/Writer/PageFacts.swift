@@ -1,0 +1,135 @@
+internal import FoundationEssentials
+internal import RosterDecode
+internal import RosterModel
+
+/// What is kept of a pulled page beside its body.
+struct PageFacts {
+  enum Kind: Int { case page, answer }
+
+  var kind = Kind.page
+  var resource: String
+  var number: Int
+  var address: String
+  var next: String?
+  var validator: Validator
+  var receivedAt: Date
+  var count: Int?
+  var last: Int?
+  var records: Int
+  var storable: Int
+  var rejects: Int
+  var rejectsOfUnknownKey: Int
+  var skipped: Int
+  var recordsAt: Int
+  /// `KeyList.bytes`
+  var keys: [UInt8]
+  var rejectedKeys: [UInt8]
+  /// Of the body.
+  var digest: Int64
+
+  init(_ page: ReceivedPage, kind: Kind = .page) {
+    self.kind = kind
+    resource = page.resource
+    number = page.number
+    address = page.address
+    next = page.next
+    validator = page.validator
+    receivedAt = page.receivedAt
+    count = page.scan.count.integer
+    last = page.scan.last.integer
+    records = page.scan.records
+    storable = page.scan.storable
+    rejects = page.scan.rejects
+    rejectsOfUnknownKey = page.scan.rejectsOfUnknownKey
+    skipped = page.scan.skipped
+    recordsAt = page.scan.recordsAt
+    keys = page.scan.keys.bytes
+    rejectedKeys = page.scan.rejectedKeys.bytes
+    digest = page.digest
+  }
+
+  // MARK: As bytes
+
+  func write(to bytes: inout [UInt8]) {
+    func append(_ number: Int) { withUnsafeBytes(of: Int64(number).littleEndian) { bytes.append(contentsOf: $0) } }
+    func append(_ list: some Collection<UInt8>) {
+      append(list.count)
+      bytes.append(contentsOf: list)
+    }
+    func append(_ text: String?) { if let text { append(text.utf8) } else { append(Self.none) } }
+    for number in [kind.rawValue, number, records, storable, rejects, rejectsOfUnknownKey, skipped, recordsAt] {
+      append(number)
+    }
+    for number in [count, last] { append(number ?? Self.none) }
+    append(Int(truncatingIfNeeded: receivedAt.timeIntervalSince1970.bitPattern))
+    for text in [resource, address, next, validator.etag, validator.lastModified] { append(text) }
+    append(keys)
+    append(rejectedKeys)
+  }
+
+  /// nil: the bytes are none that `write` made.
+  init?(_ reader: inout FactsReader, digest: Int64) {
+    guard let kind = reader.number().flatMap(Kind.init(rawValue:)), let number = reader.number(),
+      let records = reader.number(), let storable = reader.number(), let rejects = reader.number(),
+      let unknown = reader.number(), let skipped = reader.number(), let recordsAt = reader.number(),
+      let count = reader.number(), let last = reader.number(), let time = reader.number(),
+      let resource = reader.text(), let address = reader.text(), let next = reader.text(), let etag = reader.text(),
+      let modified = reader.text(), let keys = reader.bytes(), let rejectedKeys = reader.bytes()
+    else { return nil }
+    guard let resource, let address, let keys, let rejectedKeys else { return nil }
+    self.kind = kind
+    self.number = number
+    self.records = records
+    self.storable = storable
+    self.rejects = rejects
+    rejectsOfUnknownKey = unknown
+    self.skipped = skipped
+    self.recordsAt = recordsAt
+    self.count = count == Self.none ? nil : count
+    self.last = last == Self.none ? nil : last
+    receivedAt = Date(timeIntervalSince1970: Double(bitPattern: UInt64(bitPattern: Int64(time))))
+    self.resource = resource
+    self.address = address
+    self.next = next
+    validator = Validator(etag: etag, lastModified: modified)
+    self.keys = keys
+    self.rejectedKeys = rejectedKeys
+    self.digest = digest
+  }
+
+  fileprivate static let none = Int.min
+}
+
+/// Takes a page's facts apart. Each call gives nil where the bytes end before.
+struct FactsReader {
+  private let source: UnsafeRawBufferPointer
+  private var at = 0
+
+  init(_ source: UnsafeRawBufferPointer) { self.source = source }
+
+  mutating func number() -> Int? {
+    guard at + 8 <= source.count else { return nil }
+    defer { at += 8 }
+    return Int(Int64(littleEndian: source.loadUnaligned(fromByteOffset: at, as: Int64.self)))
+  }
+
+  /// An inner nil: there is none.
+  mutating func bytes() -> [UInt8]?? {
+    guard let length = number() else { return nil }
+    if length == PageFacts.none { return .some(nil) }
+    guard length >= 0, length <= source.count - at else { return nil }
+    defer { at += length }
+    return .some(Array(source[at..<at + length]))
+  }
+
+  mutating func text() -> String?? {
+    bytes().map { $0.map { String(decoding: $0, as: UTF8.self) } }
+  }
+}
+
+extension PointedValue {
+  /// Where it is a number of records or pages.
+  var integer: Int? {
+    if case .integer(let number) = kind { Int(number) } else { nil }
+  }
+}

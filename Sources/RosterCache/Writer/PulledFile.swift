@@ -1,0 +1,269 @@
+internal import FoundationEssentials
+import Glibc
+internal import RosterModel
+
+/// The file of pulled pages: appended to while a sync pulls, read once by the publication, emptied by it. It survives a
+/// kill; a page that a power failure tore is found by its digest and dropped with all that follow it. Measured against
+/// a row a page in SQLite: 0.03 s instead of 0.19 s of CPU time for 5,000 pages appended, read and dropped.
+///
+/// A header of fixed length, then records: head, facts, body.
+final class PulledFile {
+  /// Whose pages they are. A header that cannot be read is nobody's: its pages are dropped.
+  struct Owner: Equatable {
+    /// `cache_identity.feed`.
+    var feed: String
+    /// The cache's file, by `FileIdentity.text`.
+    var cache: String
+    /// The last sync that published or verified when the first of the pages was pulled: after the next one they are of
+    /// no use.
+    var epoch: Int64
+    /// Digest of the upstream and the definitions: others ask for other pages, and read them differently.
+    var source: Int64
+    /// Pages before this offset are of a pull that the removal guard held back.
+    var guardedBelow: Int64 = 0
+  }
+
+  let path: String
+  private(set) var end = headerLength
+  private let handle: CInt
+  private let digest: PageDigest
+  private var buffer = [UInt8]()
+  /// Of the page that was read last.
+  private var page = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 8)
+
+  /// Opens the file, or makes it. Call `inspect` first.
+  init(_ path: String, digest: PageDigest) throws {
+    self.path = path
+    self.digest = digest
+    handle = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, CacheFile.privateMode)
+    guard handle >= 0, fchmod(handle, CacheFile.privateMode) == 0 else {
+      throw SystemFailure.last.failure("open", path)
+    }
+  }
+
+  deinit {
+    if handle >= 0 { close(handle) }
+    page.deallocate()
+  }
+
+  /// Throws a `Failure` (73) where another program's file is in the way; it is left as it is. `identity`: of the file
+  /// that rosterd made there, as the cache remembers it: that one is rosterd's even where its header is damaged.
+  static func inspect(_ path: String, identity: String?) throws {
+    var found = stat()
+    guard lstat(path, &found) == 0 else { return }
+    let isFile = found.st_mode & S_IFMT == S_IFREG
+    if isFile, found.st_size == 0 || FileIdentity(path)?.text == identity { return }
+    guard isFile, try start(of: path).starts(with: magic.utf8) else {
+      throw Failure(
+        .cannotWrite, step: "keep pulled pages", subject: path, cause: "rosterd did not make this file",
+        hint: "move it away, or name another cache.path")
+    }
+  }
+
+  private static func start(of path: String) throws -> [UInt8] {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { throw SystemFailure.last.failure("open", path) }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: magic.utf8.count)
+    let count = Glibc.read(file, &bytes, bytes.count)
+    guard count >= 0 else { throw SystemFailure.last.failure("read", path) }
+    return Array(bytes.prefix(count))
+  }
+
+  // MARK: The header
+
+  private static let magic = "rosterd: pulled pages, not yet published\n"
+  /// Room for what an owner is, and for what a later version adds.
+  static let headerLength: Int64 = 512
+  private static let version = 1
+
+  /// nil: it cannot be read.
+  func owner() throws -> Owner? {
+    var bytes = [UInt8](repeating: 0, count: Int(Self.headerLength))
+    guard try bytes.withUnsafeMutableBytes({ try read($0, at: 0) }) else { return nil }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count > 7, String(lines[0]) + "\n" == Self.magic, Int(lines[1]) == Self.version,
+      let epoch = Int64(lines[4]), let source = Int64(lines[5]), let guarded = Int64(lines[6])
+    else { return nil }
+    return Owner(feed: String(lines[2]), cache: String(lines[3]), epoch: epoch, source: source, guardedBelow: guarded)
+  }
+
+  func write(_ owner: Owner) throws {
+    let numbers = "\(owner.epoch)\n\(owner.source)\n\(owner.guardedBelow)\n"
+    let text = "\(Self.magic)\(Self.version)\n\(owner.feed)\n\(owner.cache)\n\(numbers)"
+    var bytes = Array(text.utf8)
+    bytes.append(contentsOf: repeatElement(0, count: max(0, Int(Self.headerLength) - bytes.count)))
+    try bytes.withUnsafeBytes { try write($0, at: 0) }
+  }
+
+  // MARK: Pages
+
+  /// Drops every page and gives their room back.
+  func empty() throws { try cut(to: Self.headerLength) }
+
+  private func cut(to length: Int64) throws {
+    guard ftruncate(handle, off_t(length)) == 0 else { throw SystemFailure.last.failure("shorten", path) }
+    end = length
+  }
+
+  /// Where each page lies now. All of them or, where this throws, none.
+  func append(_ pages: [(facts: PageFacts, body: [UInt8])]) throws -> [Int64] {
+    buffer.removeAll(keepingCapacity: true)
+    var places: [Int64] = []
+    for page in pages {
+      places.append(end + Int64(buffer.count))
+      var facts: [UInt8] = []
+      page.facts.write(to: &facts)
+      let head = Head(facts: facts.count, body: page.body.count, digest: page.facts.digest)
+      head.write(to: &buffer, check: facts.withUnsafeBytes { digest($0) })
+      buffer.append(contentsOf: facts)
+      buffer.append(contentsOf: page.body)
+    }
+    do { try buffer.withUnsafeBytes { try write($0, at: end) } } catch {
+      // Half a page would take the room that may be what is lacking.
+      try? cut(to: end)
+      throw error
+    }
+    end += Int64(buffer.count)
+    if buffer.capacity > Self.bufferLimit { buffer = [] }
+    return places
+  }
+
+  /// A batch of usual pages is far below it.
+  private static let bufferLimit = 4 << 20
+
+  /// The facts of a page that is there.
+  func facts(at place: Int64) throws -> PageFacts {
+    guard let (_, facts) = try record(at: place) else { throw damaged(place) }
+    return facts
+  }
+
+  /// A page with its body, which is good until the next call.
+  func page(at place: Int64) throws -> (facts: PageFacts, body: UnsafeBufferPointer<UInt8>) {
+    guard let (head, facts) = try record(at: place), try readBody(of: head, at: place) else { throw damaged(place) }
+    return (facts, UnsafeBufferPointer(rebasing: page.bindMemory(to: UInt8.self)[..<head.body]))
+  }
+
+  /// Goes over all pages that are whole, in the order they came, and cuts off what follows them.
+  func scan(_ visit: (PageFacts, Int64) throws -> Void) throws {
+    var place = Self.headerLength
+    while let (head, facts) = try record(at: place), try readBody(of: head, at: place),
+      digest(UnsafeRawBufferPointer(rebasing: page[..<head.body])) == facts.digest
+    {
+      try visit(facts, place)
+      place += head.length
+    }
+    try cut(to: place)
+  }
+
+  private func damaged(_ place: Int64) -> SQLiteError { .damaged("the pulled page at byte \(place) is not whole") }
+
+  /// nil: there is none, or it is torn.
+  private func record(at place: Int64) throws -> (Head, PageFacts)? {
+    let usual = 2_048
+    var bytes = [UInt8](repeating: 0, count: usual)
+    let count = try bytes.withUnsafeMutableBytes { try readSome($0, at: place) }
+    guard count >= Head.length, let head = Head(bytes) else { return nil }
+    if count < Head.length + head.facts {
+      bytes = [UInt8](repeating: 0, count: Head.length + head.facts)
+      guard try bytes.withUnsafeMutableBytes({ try read($0, at: place) }) else { return nil }
+    }
+    return bytes.withUnsafeBytes { bytes in
+      let facts = UnsafeRawBufferPointer(rebasing: bytes[Head.length..<Head.length + head.facts])
+      guard digest(facts) == head.check else { return nil }
+      var reader = FactsReader(facts)
+      return PageFacts(&reader, digest: head.digest).map { (head, $0) }
+    }
+  }
+
+  private func readBody(of head: Head, at place: Int64) throws -> Bool {
+    if page.count < head.body {
+      page.deallocate()
+      page = .allocate(byteCount: head.body, alignment: 8)
+    }
+    let body = UnsafeMutableRawBufferPointer(rebasing: page[..<head.body])
+    return try read(body, at: place + Int64(Head.length + head.facts))
+  }
+
+  // MARK: The file
+
+  /// False: the file ends before.
+  private func read(_ bytes: UnsafeMutableRawBufferPointer, at place: Int64) throws -> Bool {
+    try readSome(bytes, at: place) == bytes.count
+  }
+
+  private func readSome(_ bytes: UnsafeMutableRawBufferPointer, at place: Int64) throws -> Int {
+    var done = 0
+    while done < bytes.count {
+      let count = pread(handle, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(place) + done)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw SystemFailure.last.failure("read", path) }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer, at place: Int64) throws {
+    var done = 0
+    while done < bytes.count {
+      let count = pwrite(handle, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(place) + done)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw SystemFailure.last.failure("write", path) }
+      done += count
+    }
+  }
+}
+
+/// What stands before a page's facts: how long facts and body are, and the digests of both.
+private struct Head {
+  static let length = 32
+  private static let magic: UInt64 = 0x5265_6365_6976_6564
+  var facts: Int
+  var body: Int
+  var digest: Int64
+  var check: Int64 = 0
+
+  var length: Int64 { Int64(Self.length + facts + body) }
+
+  init(facts: Int, body: Int, digest: Int64) {
+    self.facts = facts
+    self.body = body
+    self.digest = digest
+  }
+
+  /// nil: there is no head here. Bytes of another kind must not make it ask for the memory of a planet.
+  init?(_ bytes: [UInt8]) {
+    let words = bytes.withUnsafeBytes { bytes in
+      (0..<4).map { bytes.loadUnaligned(fromByteOffset: 8 * $0, as: UInt64.self) }
+    }
+    guard words[0] == Self.magic else { return nil }
+    facts = Int(words[1] >> 32)
+    body = Int(words[1] & 0xFFFF_FFFF)
+    guard facts < Self.longest, body < Self.longest else { return nil }
+    digest = Int64(bitPattern: words[2])
+    check = Int64(bitPattern: words[3])
+  }
+
+  /// A body is 8 MiB at most, and its keys are less.
+  private static let longest = 64 << 20
+
+  func write(to buffer: inout [UInt8], check: Int64) {
+    let lengths = UInt64(facts) << 32 | UInt64(body)
+    for word in [Self.magic, lengths, UInt64(bitPattern: digest), UInt64(bitPattern: check)] {
+      withUnsafeBytes(of: word) { buffer.append(contentsOf: $0) }
+    }
+  }
+}
+
+/// What the system said.
+struct SystemFailure {
+  let code: CInt
+
+  static var last: SystemFailure { SystemFailure(code: errno) }
+
+  func failure(_ step: String, _ path: String) -> Failure {
+    SQLiteError(code: 10, message: "cannot \(step) it: \(String(cString: strerror(code)))", system: code)
+      .failure("keep pulled pages", path)
+  }
+}

@@ -1,0 +1,82 @@
+package import FoundationEssentials
+package import RosterDecode
+package import RosterModel
+
+/// A page that was transferred and scanned, on its way to the pulled pages.
+package struct ReceivedPage: Sendable {
+  /// `Resource.name`.
+  package var resource: String
+  /// The page's place in the order of this pull, from 1: what `rejects.page` shows.
+  package var number: Int
+  /// What the page is known by, from pull to pull: its request's path and query, and its body where it is a POST.
+  package var address: String
+  /// Where the list goes on, in the words of whoever pulls; nil: this page tells none.
+  package var next: String?
+  package var validator: Validator
+  package var receivedAt: Date
+  package var body: [UInt8]
+  /// Of `body`, by `Cache.digest`.
+  package var digest: Int64
+  package var scan: PageScan
+
+  package init(
+    resource: String, number: Int, address: String, next: String? = nil, validator: Validator = Validator(),
+    receivedAt: Date, body: [UInt8], digest: Int64, scan: PageScan
+  ) {
+    self.resource = resource
+    self.number = number
+    self.address = address
+    self.next = next
+    self.validator = validator
+    self.receivedAt = receivedAt
+    self.body = body
+    self.digest = digest
+    self.scan = scan
+  }
+}
+
+/// What the cache has of a page already.
+package struct KnownPage: Sendable, Equatable {
+  package enum State: Sendable, Equatable {
+    /// Its rows are what readers see.
+    case published
+    /// Received by a pull that was not published, this one included: it may be asked for conditionally or taken over
+    /// (P4).
+    case kept
+    /// The same, of a pull that the removal guard held back: without a validator it is to be pulled again (P4).
+    case guarded
+  }
+
+  package var state: State
+  package var address: String
+  package var validator: Validator
+  /// Of the body: one that has the same is, byte for byte, the same.
+  package var digest: Int64
+  /// Where the list goes on, as `ReceivedPage.next` said.
+  package var next: String?
+  /// What the page said at the definition's `count` and `last`; nil: nothing.
+  package var count: Int?
+  package var last: Int?
+  /// Elements of its list, rejected and skipped ones included.
+  package var records: Int
+  /// nil: it was published.
+  package var receivedAt: Date?
+  /// In `cache_pages`, or in the file of pulled pages.
+  let place: Int64
+}
+
+/// A page that is part of this pull without having been transferred: upstream says that it is as it was (304), its body
+/// is the same byte for byte (P6), or it is taken over from a pull that was broken off (P4).
+package struct ConfirmedPage: Sendable {
+  /// As `ReceivedPage.number`.
+  package var number: Int
+  package var page: KnownPage
+  /// What upstream gave in place of the validator that the page was asked for with; empty: the old one holds.
+  package var validator: Validator
+
+  package init(number: Int, page: KnownPage, validator: Validator = Validator()) {
+    self.number = number
+    self.page = page
+    self.validator = validator
+  }
+}
