@@ -9,9 +9,16 @@ static inline int roster_checkpoint_on_close(sqlite3 *database, int wanted) {
   return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !wanted, (int *)0);
 }
 
-// When a file was made, in ns since 1970; 0 where that is not kept. statx(2) is behind _GNU_SOURCE, without which Swift's Glibc is made.
+// When a file was made, in ns since 1970; 0 where that is not kept. statx(2) is behind _GNU_SOURCE, without which
+// Swift's Glibc is made.
 static inline long long roster_birth(const char *path) {
   struct statx found;
   if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_BTIME, &found) != 0 || !(found.stx_mask & STATX_BTIME)) return 0;
   return found.stx_btime.tv_sec * 1000000000LL + found.stx_btime.tv_nsec;
+}
+
+// sqlite3_temp_directory is a variable, which Swift takes for shared mutable state. To be set once, before another
+// thread uses SQLite.
+static inline void roster_temporary_folder(const char *path) {
+  if (!sqlite3_temp_directory) sqlite3_temp_directory = sqlite3_mprintf("%s", path);
 }

@@ -1,5 +1,6 @@
 package import FoundationEssentials
 package import Logging
+internal import RosterDecode
 package import RosterModel
 
 /// What readers can see now.
@@ -52,27 +53,42 @@ package actor Cache {
   var begun: Int64 = 0
   /// The ends of syncs that could not be written yet.
   var unwritten: [SyncReport] = []
+  /// What a cache of definitions has; nil: characters alone, as 0.1 kept them.
+  let schema: DefinedSchema?
+  /// In the order of the definitions.
+  let plans: [RecordPlan]
+  /// Pages that were pulled and not published yet.
+  var pulled: PulledFile?
+  var pull = PullState()
+  /// How often the cache, or the file of pulled pages, was opened or made anew: what a sync began with must still be
+  /// there.
+  var generation = 0
   private var opening = Opening()
   private let executor: SerialQueue
   private let tick: @Sendable () -> Void
 
-  private init(path: String, upstream: String, logger: Logger, tick: @escaping @Sendable () -> Void) {
+  private init(
+    path: String, upstream: String, resources: [Resource], logger: Logger, tick: @escaping @Sendable () -> Void
+  ) throws {
     self.path = path
     self.upstream = upstream
     self.logger = logger
     self.tick = tick
+    schema = resources.isEmpty ? nil : try DefinedSchema(resources)
+    plans = try resources.map { try RecordPlan($0) }
     executor = SerialQueue(label: "rosterd.cache")
   }
 
   /// Opens the cache for its one writer, who has the lock, or makes it.
   /// - Parameters:
   ///   - hadLock: As `CacheFile.inspect` takes it.
+  ///   - resources: What is mirrored; none: characters alone, as 0.1 kept them.
   ///   - tick: Called again and again while a statement runs, from the cache's thread.
   package static func open(
-    path: String, upstream: String, hadLock: Bool? = nil, now: Date, logger: Logger,
+    path: String, upstream: String, resources: [Resource] = [], hadLock: Bool? = nil, now: Date, logger: Logger,
     tick: @escaping @Sendable () -> Void = {}
   ) async throws -> Cache {
-    let cache = Cache(path: path, upstream: upstream, logger: logger, tick: tick)
+    let cache = try Cache(path: path, upstream: upstream, resources: resources, logger: logger, tick: tick)
     try await cache.start(hadLock: hadLock, at: now)
     return cache
   }
@@ -87,10 +103,10 @@ package actor Cache {
   package func facts() throws -> CacheFacts {
     try perform("read the cache") { database in
       let last = try database.first(
-        "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
+        "\(SyncRow.select(database)) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
       let facts = try database.first(
         """
-        SELECT feed, snapshot, upstream, published_at, verified_at, characters, pages FROM cache_info
+        SELECT feed, snapshot, upstream, published_at, verified_at, \(SyncRow.records(database)), pages FROM cache_info
         """
       ) {
         CacheFacts(
@@ -104,13 +120,14 @@ package actor Cache {
     }
   }
 
-  /// Reads the whole file. False: it is damaged, and `recover` is due. Takes seconds for a million characters; `interruptPublish` ends it early.
+  /// Reads the whole file. False: it is damaged, and `recover` is due. Takes seconds for a million characters;
+  /// `interruptPublish` ends it early.
   package func check() throws -> Bool {
     do {
       try perform("check the cache") { database in
         database.arm(interruption)
         defer { try? interruption.disarm() }
-        try Self.verify(database, .pages)
+        try verify(database, .pages)
       }
       return true
     } catch let failure as Failure where metDamage {
@@ -133,6 +150,7 @@ package actor Cache {
   func shut() {
     database?.close()
     database = nil
+    pulled = nil
   }
 
   var connection: Database {
@@ -161,8 +179,8 @@ package actor Cache {
 
   /// 64 MiB: about 0.2 s of writing on a plain disk.
   private static let longestLogAtClose: Int64 = 64 << 20
-  /// Another writer can only be a person with a shell: wait a little, then say so. A stop may wait twice, for the publish and for
-  /// the sync's row, and P13 gives it 5 s.
+  /// Another writer can only be a person with a shell: wait a little, then say so. A stop may wait twice, for the
+  /// publish and for the sync's row, and P13 gives it 5 s.
   static let lockTimeout: Int32 = 2_000
   /// KiB for each file: memory that a sync of any length may use.
   static let pageCache = 2_000
@@ -172,9 +190,10 @@ package actor Cache {
   /// Looks at the file itself: what was found before the lock was taken may have been changed by whoever had it.
   func start(hadLock: Bool? = nil, at date: Date) throws {
     do {
-      switch try CacheFile.inspect(path, hadLock: hadLock) {
+      switch try CacheFile.inspect(path, hadLock: hadLock, newest: newestVersion) {
       case .absent:
-        try CacheFile.create(path)
+        if schema != nil { try PulledFile.inspect(pulledPath, identity: nil) }
+        try CacheFile.create(path, schema)
         try connect()
       case .ours:
         // A stop leaves an empty log. One that is gone was removed by somebody, with all that it held.
@@ -192,7 +211,7 @@ package actor Cache {
 
   func replace(at date: Date) throws -> String {
     do {
-      let aside = try CacheFile.replace(path, at: date)
+      let aside = try CacheFile.replace(path, schema, at: date)
       logger.error("the cache was damaged: it was moved aside, and all is pulled anew", metadata: ["path": "\(aside)"])
       try connect()
       return aside
@@ -216,27 +235,51 @@ package actor Cache {
       throw try Self.damage(error, in: opened)
     }
     database = opened
-    files = FileIdentity.Parts(path, staging: stagingPath)
+    files = FileIdentity.Parts(path, staging: besidePath)
   }
 
   private func prepare(_ database: Database) throws {
     try database.keepLog()
     database.wait(milliseconds: Self.lockTimeout, unless: interruption)
     let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
-    guard version <= Schema.version else { throw CacheFile.newer(path, version) }
+    guard version <= newestVersion else { throw CacheFile.newer(path, version) }
     try CacheFile.setModes(path)
+    if schema != nil { TemporaryFiles.keep(in: path) }
     try database.execute(
       """
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(Self.logLimit);
       PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.pageCache);
       """)
-    try Schema.migrate(database)
-    try Schema.look(database)
+    let staging = version == 1 && schema != nil ? try FirstVersion.staging(path, upstream: upstream, database) : nil
+    try migrate(database)
+    try look(database)
     // The first transaction makes -wal and -shm, which a reader without write permission needs.
-    try database.run("UPDATE syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
+    try database.transaction {
+      if try database.first("PRAGMA application_id", read: { $0.integer(0) }) != Int64(Schema.applicationID) {
+        try database.execute("PRAGMA application_id = \(Schema.applicationID)")
+      }
+      try database.run("UPDATE syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
+    }
     try noteLatest(database)
     try CacheFile.setModes(path)
-    try attachStaging(database)
+    guard schema != nil else { return try attachStaging(database) }
+    // What history has ended must not stay in the file; Debian's default writes every freed page once more.
+    try database.execute("PRAGMA secure_delete = FAST")
+    database.checkpoint(every: 0)
+    try openPulled(database, migrated: staging)
+  }
+
+  /// The file of what was pulled and is not published.
+  nonisolated var besidePath: String { schema == nil ? stagingPath : pulledPath }
+  private var newestVersion: Int { schema == nil ? Schema.version : DefinedSchema.version }
+
+  private func migrate(_ database: Database) throws {
+    if let schema { try schema.migrate(database) } else { try Schema.migrate(database) }
+    database.schemaVersion = newestVersion
+  }
+
+  func look(_ database: Database) throws {
+    if let schema { try schema.look(database) } else { try Schema.look(database) }
   }
 }
 

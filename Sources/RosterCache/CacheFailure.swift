@@ -9,7 +9,8 @@ extension SQLiteError {
     return switch kind {
     case .damaged:
       cannot("the file is damaged (\(message))", "look at the disk; rosterd moves it aside and pulls all anew")
-    case .full: cannot("the disk is full", "make room on the file system that holds it")
+    case .full:
+      cannot("the disk is full", "make room on the file system that holds it, \(FileName.mountPoint(of: path))")
     case .locked:
       cannot("another program keeps it locked", "end that program's transaction (fuser names it)")
     case .readOnly:

@@ -19,8 +19,10 @@ package enum CacheFile {
 
   /// Tells whose file it is and changes nothing, not even times or modes. Throws a `Failure` (73) for any file that is
   /// not rosterd's, or of a newer version.
-  /// - Parameter hadLock: What `hasLock` said; nil: as it is now.
-  package static func inspect(_ path: String, hadLock: Bool? = nil) throws -> Standing {
+  /// - Parameters:
+  ///   - hadLock: What `hasLock` said; nil: as it is now.
+  ///   - newest: The latest `user_version` that is known.
+  package static func inspect(_ path: String, hadLock: Bool? = nil, newest: Int = Schema.version) throws -> Standing {
     let hadLock = hadLock ?? hasLock(path)
     guard let found = status(path) else {
       if errno == EACCES { throw refusal(path, reason(), "let this user search the folders above it") }
@@ -33,10 +35,10 @@ package enum CacheFile {
     let header = try header(of: path)
     // One that was cut off says nothing for certain.
     if header.count < headerLength { return try orphan(path, hadLock) }
-    if number(header, at: applicationIDOffset) == Schema.applicationID {
+    if let id = number(header, at: applicationIDOffset), [Schema.applicationID, unfinishedID].contains(id) {
       guard header.starts(with: magic) else { return .damaged }
       let version = number(header, at: userVersionOffset) ?? 0
-      if version > UInt32(Schema.version) { throw newer(path, Int(version)) }
+      if version > UInt32(newest) { throw newer(path, Int(version)) }
       return .ours
     }
     if header.starts(with: magic) {
@@ -70,6 +72,8 @@ package enum CacheFile {
   static let privateMode: mode_t = 0o600
   /// The parts of a database in WAL mode (sqlite.org/walformat.html).
   static let parts = ["", "-wal", "-shm"]
+  /// "ROSN": of a cache that is being made, until it is opened under its own name.
+  static let unfinishedID: UInt32 = 0x524F_534E
   private static let logParts = ["-wal", "-shm", "-journal"]
 
   static func newer(_ path: String, _ version: Int) -> Failure {
@@ -78,8 +82,8 @@ package enum CacheFile {
   }
 
   /// Makes an empty cache where there is none, or an empty file.
-  static func create(_ path: String) throws {
-    try put(path) {
+  static func create(_ path: String, _ schema: DefinedSchema? = nil) throws {
+    try put(path, schema) {
       // A log that a lost cache left behind would be played into the new one.
       for part in logParts { try unlinkPart(path + part) }
     }
@@ -87,9 +91,9 @@ package enum CacheFile {
 
   /// Puts an empty cache in the place of a damaged one, in one step: at no time there is no file of that name. Returns
   /// the damaged one's new name; its `-wal` and `-shm` go along.
-  static func replace(_ path: String, at date: Date) throws -> String {
+  static func replace(_ path: String, _ schema: DefinedSchema? = nil, at date: Date) throws -> String {
     let aside = "\(path).damaged-\(date.rfc3339)"
-    try put(path) {
+    try put(path, schema) {
       for part in logParts where status(path + part) != nil {
         guard rename(path + part, aside + part) == 0 else { throw refusal(path, reason()) }
       }
@@ -98,16 +102,17 @@ package enum CacheFile {
         throw refusal(path, reason())
       }
     }
+    DamagedCopies.prune(path)
     return aside
   }
 
   /// Makes an empty cache under another name first, so that a crash leaves a whole one or none.
   /// - Parameter clear: What is to go before the new file gets its name.
-  private static func put(_ path: String, clear: () throws -> Void) throws {
+  private static func put(_ path: String, _ schema: DefinedSchema?, clear: () throws -> Void) throws {
     let making = path + ".new"
-    try remove(making)
+    try removeUnfinished(making)
     do {
-      try make(making)
+      try make(making, schema)
       try flush(making, path)
       try clear()
       guard rename(making, path) == 0 else { throw refusal(path, reason()) }
@@ -116,17 +121,28 @@ package enum CacheFile {
       try? remove(making)
       throw error
     }
-    try flush(folder(of: path), path)
+    try flush(FileName.folder(of: path), path)
   }
 
-  private static func make(_ path: String) throws {
+  /// Removes what a kill left of a cache that was being made. Any other file of that name is left as it is.
+  private static func removeUnfinished(_ making: String) throws {
+    if let found = status(making), found.st_size > 0 {
+      guard try number(header(of: making), at: applicationIDOffset) == unfinishedID else {
+        throw refusal(making, "rosterd did not make this file, and needs its name", "move it away")
+      }
+    }
+    try remove(making)
+  }
+
+  private static func make(_ path: String, _ schema: DefinedSchema?) throws {
     try touch(path, mode)
     let database = try Database(path: path, access: .writer)
     defer { database.close() }
+    if schema != nil { try database.execute("PRAGMA page_size = \(DefinedSchema.pageBytes)") }
     // One flush at the end does: nobody knows its name yet.
     try database.execute(
-      "PRAGMA synchronous = OFF; PRAGMA application_id = \(Schema.applicationID); PRAGMA journal_mode = WAL")
-    try Schema.migrate(database)
+      "PRAGMA synchronous = OFF; PRAGMA application_id = \(unfinishedID); PRAGMA journal_mode = WAL")
+    if let schema { try schema.migrate(database) } else { try Schema.migrate(database) }
     _ = try database.checkpoint(.truncate)
   }
 
@@ -163,11 +179,6 @@ package enum CacheFile {
 
   /// In bytes; 0: there is none.
   static func size(_ path: String) -> Int64 { status(path).map { Int64($0.st_size) } ?? 0 }
-
-  private static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
 
   /// A name is only as durable as its folder.
   private static func flush(_ part: String, _ path: String) throws {

@@ -101,7 +101,8 @@ package struct CacheReader {
     }
   }
 
-  /// All characters by id, or those in which each word of `search` occurs, as a word or its beginning. Pages count from 1.
+  /// All characters by id, or those in which each word of `search` occurs, as a word or its beginning. Pages count from
+  /// 1.
   package func characters(search: String = "", page: Int = 1) throws -> Listing {
     try read {
       let query = SearchWords.query(search)
@@ -159,7 +160,7 @@ package struct CacheReader {
   package func recent(limit: Int) throws -> [SyncReport] {
     try read {
       try database.rows(
-        "\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
+        "\(SyncRow.select(database)) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
     }
   }
 
@@ -205,7 +206,7 @@ package struct CacheReader {
     do {
       for sql in [
         CachedCharacter.select, "SELECT rowid FROM characters_fts", "SELECT snapshot FROM cache_info",
-        "SELECT after FROM changes", "SELECT reason FROM rejects", "\(SyncRow.select)",
+        "SELECT after FROM changes", "SELECT reason FROM rejects", "\(SyncRow.select(database))",
       ] {
         _ = try database.statement(sql)
       }

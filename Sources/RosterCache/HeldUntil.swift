@@ -1,23 +1,37 @@
 import FoundationEssentials
 package import RosterModel
 
-/// The time before which upstream wants no page request, kept over restarts (P11). In the staging file, because it belongs to an upstream
-/// as what is staged does; lost with it, which costs upstream one request.
+/// The time before which upstream wants no page request, kept over restarts (P11). It belongs to an upstream; lost, it costs upstream
+/// one request.
 extension Cache {
+  /// What an earlier process kept; nil: nothing of this upstream.
   package func retryAfterHold() throws -> RetryAfterHold? {
-    try perform("read the staging file") { database in
-      try database.first("SELECT held_at, held_until FROM staging.info WHERE held_until IS NOT NULL") {
+    try perform("read the cache") { database in
+      let hold = { (row: Row) in
         RetryAfterHold(
-          setAt: Date(timeIntervalSince1970: $0.real(0)), until: Date(timeIntervalSince1970: $0.real(1)))
+          setAt: Date(timeIntervalSince1970: row.real(0)), until: Date(timeIntervalSince1970: row.real(1)))
       }
+      if schema == nil {
+        return try database.first(
+          "SELECT held_at, held_until FROM staging.info WHERE held_until IS NOT NULL", read: hold)
+      }
+      return try database.first(
+        "SELECT held_at, held_until FROM main.cache_identity WHERE held_by = ?1 AND held_until IS NOT NULL",
+        .text(upstream), read: hold)
     }
   }
 
+  /// For the next process.
   package func keep(_ hold: RetryAfterHold) throws {
-    try perform("write the staging file") { database in
-      _ = try database.run(
-        "UPDATE staging.info SET held_at = ?1, held_until = ?2", .real(hold.setAt.timeIntervalSince1970),
-        .real(hold.until.timeIntervalSince1970))
+    let (setAt, until) = (hold.setAt.timeIntervalSince1970, hold.until.timeIntervalSince1970)
+    try perform("write the cache") { database in
+      if schema == nil {
+        try database.run("UPDATE staging.info SET held_at = ?1, held_until = ?2", .real(setAt), .real(until))
+      } else {
+        try database.run(
+          "UPDATE main.cache_identity SET held_by = ?1, held_at = ?2, held_until = ?3", .text(upstream),
+          .real(setAt), .real(until))
+      }
     }
   }
 }

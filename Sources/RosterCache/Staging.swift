@@ -1,7 +1,7 @@
 internal import Logging
 
-/// The file of what was pulled and is not yet published, attached beside the cache as `staging`. It can be lost at any time at
-/// no more cost than a full pull: whatever does not fit the cache is dropped with the file.
+/// The file of what was pulled and is not yet published, attached beside the cache as `staging`. It can be lost at any
+/// time at no more cost than a full pull: whatever does not fit the cache is dropped with the file.
 extension Cache {
   private static let stagingVersion = 4
 
@@ -44,7 +44,8 @@ extension Cache {
       try database.run("DELETE FROM staging.pages WHERE page > ?1 OR page = 0", Value(pages))
       try database.run("DELETE FROM staging.rejected WHERE page > ?1 OR page = 0", Value(pages))
       try database.run("UPDATE staging.pages SET published = 1 WHERE NOT published")
-      // Without WHERE, which drops all pages of the table at once (sqlite.org/lang_delete.html#the_truncate_optimization).
+      // Without WHERE, which drops all pages of the table at once
+      // (sqlite.org/lang_delete.html#the_truncate_optimization).
       try database.run("DELETE FROM staging.records")
       try database.run(
         """
@@ -57,8 +58,8 @@ extension Cache {
   private func attach(_ database: Database) throws {
     try CacheFile.touch(stagingPath, CacheFile.privateMode)
     try database.run("ATTACH ? AS staging", .text(stagingPath))
-    // secure_delete, which Debian turns on, would write every emptied page once more.
-    // A commit that a power failure takes back costs a page; one that a kill takes back there is none (sqlite.org/pragma.html#pragma_synchronous).
+    // secure_delete, which Debian turns on, would write every emptied page once more. A commit that a power failure
+    // takes back costs a page; one that a kill takes back there is none (sqlite.org/pragma.html#pragma_synchronous).
     // While the file has nothing to lose, it is not flushed at all.
     try database.execute(
       """
@@ -87,7 +88,8 @@ extension Cache {
       """, .text(upstream), Value(files.database?.text))
   }
 
-  /// Why the staging is not of this cache; nil: it is. Ends first what a crash between the two commits of a publish left open.
+  /// Why the staging is not of this cache; nil: it is. Ends first what a crash between the two commits of a publish
+  /// left open.
   private func mismatch(_ database: Database) throws -> String? {
     let version = try database.first("PRAGMA staging.user_version") { $0.int(0) }
     guard version == Self.stagingVersion else { return "another version of rosterd made it" }
@@ -113,8 +115,9 @@ extension Cache {
     return ofSnapshot == nil ? "it is of another snapshot" : nil
   }
 
-  /// Whether this file is the one that was written last. Where a backup was put back, ids of `changes` that somebody has followed
-  /// already would be given out again. The staging knows: it names the file, and nothing that it counts as published can be newer.
+  /// Whether this file is the one that was written last. Where a backup was put back, ids of `changes` that somebody
+  /// has followed already would be given out again. The staging knows: it names the file, and nothing that it counts as
+  /// published can be newer.
   private func isCacheKnown(_ database: Database) throws -> Bool {
     let version = try database.first("PRAGMA staging.user_version") { $0.int(0) }
     guard version == Self.stagingVersion else { return false }
@@ -129,7 +132,7 @@ extension Cache {
   }
 
   /// Its own commit before the staging learns of it: a crash between them costs another new feed.
-  private func renewFeed(_ database: Database) throws {
+  func renewFeed(_ database: Database) throws {
     try database.run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))")
     let wasFollowed = try database.first("SELECT snapshot IS NOT NULL FROM main.cache_info") { $0.int(0) != 0 }
     guard wasFollowed == true else { return }
@@ -143,7 +146,8 @@ extension Cache {
       "UPDATE staging.info SET feed = (SELECT feed FROM main.cache_identity), file = ?1", Value(files.database?.text))
   }
 
-  /// Four times SQLite's own: a publish passes over all pulled rows a few times, and the first of 50,000 pages takes about 6% less CPU time.
+  /// Four times SQLite's own: a publish passes over all pulled rows a few times, and the first of 50,000 pages takes
+  /// about 6% less CPU time.
   private static let stagingPageBytes = 16_384
   /// Frames: 16 MiB of log, so that few pages are written back twice.
   private static let stagingCheckpoint: Int32 = 1_000

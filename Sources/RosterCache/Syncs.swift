@@ -9,7 +9,16 @@ enum SyncRow {
     "removed", "rejected", "requests", "not_modified", "resumed", "retries", "refreshes", "bytes",
     "exit", "error",
   ]
-  static let select = "SELECT \(columns.joined(separator: ", ")) FROM syncs"
+
+  /// In the order of `columns`; version 2 has one more.
+  private static func names(_ database: Database) -> [String] {
+    database.schemaVersion == 1 ? columns : columns.map { $0 == "characters" ? "records" : $0 } + ["skipped"]
+  }
+
+  /// What both versions count, by its name in the file.
+  static func records(_ database: Database) -> String { database.schemaVersion == 1 ? "characters" : "records" }
+
+  static func select(_ database: Database) -> String { "SELECT \(names(database).joined(separator: ", ")) FROM syncs" }
 
   static func read(_ row: Row) -> SyncReport {
     var report = SyncReport(
@@ -30,25 +39,29 @@ enum SyncRow {
     report.bytes = row.int(15)
     report.exit = row.optionalInteger(16).map(Int32.init)
     report.error = row.optionalText(17)
+    if row.count > 18 { report.skipped = row.int(18) }
     return report
   }
 
   /// The row may be gone: a cache that was damaged is made anew under a running sync. A row of that id may also be
   /// another sync's, in a file that was put in the cache's place: that one stays as it is.
   static func write(_ report: SyncReport, _ database: Database) throws {
+    let columns = names(database)
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
     let updates = columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    try database.run(
+    let values = [
+      Value(report.id), Value(report.startedAt), Value(report.finishedAt), Value(report.outcome.rawValue),
+      Value(report.pages), Value(report.characters), Value(report.added), Value(report.changed), Value(report.removed),
+      Value(report.rejected), Value(report.requests), Value(report.notModified), Value(report.resumed),
+      Value(report.retries), Value(report.refreshes), Value(report.bytes), Value(report.exit.map(Int64.init)),
+      Value(report.error), Value(report.skipped),
+    ]
+    let statement = try database.statement(
       """
-      INSERT INTO syncs VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)
+      INSERT INTO syncs(\(columns.joined(separator: ", "))) VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)
       WHERE started_at = excluded.started_at
-      """,
-      Value(report.id), Value(report.startedAt), Value(report.finishedAt),
-      Value(report.outcome.rawValue), Value(report.pages), Value(report.characters),
-      Value(report.added), Value(report.changed), Value(report.removed), Value(report.rejected),
-      Value(report.requests), Value(report.notModified), Value(report.resumed),
-      Value(report.retries), Value(report.refreshes), Value(report.bytes),
-      Value(report.exit.map(Int64.init)), Value(report.error))
+      """)
+    try statement.run(Array(values.prefix(columns.count)))
   }
 
   /// Deletes what `history` has ended. The snapshot's sync and the last that verified it stay, and so does the newest
@@ -65,6 +78,9 @@ enum SyncRow {
       """
       DELETE FROM changes WHERE id <= \(lastEnded("changes", "at")) AND id < (SELECT max(id) FROM changes)
       """, limit, now)
+    if database.schemaVersion > 1 {
+      try database.run("DELETE FROM sync_resources WHERE sync_id NOT IN (SELECT id FROM syncs)")
+    }
   }
 
   /// The id of the last row that is older than ?1 and before all rows since then. Ids are in the order of time, so that
@@ -100,7 +116,7 @@ extension Cache {
 
   private func beginRow(at date: Date) throws -> SyncReport {
     let report = try perform("begin a sync") { database in
-      try forgetAnswers(database)
+      if schema == nil { try forgetAnswers(database) } else { try beginPull(database) }
       return try database.transaction {
         try writeEnds(database)
         try noteLatest(database)
@@ -152,7 +168,7 @@ extension Cache {
   package func recent(limit: Int) throws -> [SyncReport] {
     try perform("read the syncs") { database in
       try database.rows(
-        "\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
+        "\(SyncRow.select(database)) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
     }
   }
 

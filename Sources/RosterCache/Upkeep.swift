@@ -13,9 +13,9 @@ extension Cache {
     compared = nil
     guard let database else { return nil }
     do {
-      try Self.verify(database)
-      try renewStaging(database, because: "it is damaged")
-      files = FileIdentity.Parts(path, staging: stagingPath)
+      try verify(database)
+      try renewBeside(database, because: "it is damaged")
+      files = FileIdentity.Parts(path, staging: besidePath)
       return nil
     } catch let error as SQLiteError where error.kind == .damaged {
       // It is kept as it was found.
@@ -27,10 +27,11 @@ extension Cache {
     }
   }
 
-  /// Sees to it that what is written will be found under its name: a file that was removed or replaced since is open here and nowhere else.
+  /// Sees to it that what is written will be found under its name: a file that was removed or replaced since is open
+  /// here and nowhere else.
   func putRight(at date: Date) throws {
     guard let database else { return try reopen(at: date) }
-    let found = FileIdentity.Parts(path, staging: stagingPath)
+    let found = FileIdentity.Parts(path, staging: besidePath)
     guard found != files else { return }
     if found.database != files.database {
       logger.error("the cache was removed or replaced under rosterd", metadata: ["path": "\(path)"])
@@ -41,8 +42,8 @@ extension Cache {
       guard try database.checkpoint(.truncate) else { return }
       database.checkpointOnClose(false)
     } else {
-      try renewStaging(database, because: "its file was removed or replaced")
-      files.staging = FileIdentity(stagingPath)
+      try renewBeside(database, because: "its file was removed or replaced")
+      files.staging = FileIdentity(besidePath)
       return
     }
     shut()
@@ -53,7 +54,7 @@ extension Cache {
   /// - Parameter withLog: Before COMMIT `-wal` and `-shm` too; after it they are put right by the next sync, which
   ///   loses nothing.
   func expectInPlace(withLog: Bool) throws {
-    let found = FileIdentity.Parts(path, staging: stagingPath)
+    let found = FileIdentity.Parts(path, staging: besidePath)
     if found.database == files.database, !withLog || found.log == files.log && found.index == files.index { return }
     throw Failure(
       .cannotWrite, step: "publish the snapshot", subject: path,
@@ -81,7 +82,7 @@ extension Cache {
     guard let database else { return error }
     do {
       if error.kind == .damaged { try database.readThrough() }
-      if error.kind == .other { try Schema.look(database) }
+      if error.kind == .other { try look(database) }
     } catch let cause as SQLiteError where cause.kind == .damaged || cause.kind == .disk {
       return cause
     } catch {}
@@ -95,21 +96,34 @@ extension Cache {
     case contents
   }
 
-  static func verify(_ database: Database, _ depth: Depth = .contents) throws {
+  func verify(_ database: Database, _ depth: Depth = .contents) throws {
     let (check, rank) = depth == .pages ? ("quick_check", 0) : ("integrity_check", 1)
     do {
-      try Schema.look(database)
+      try look(database)
       let found = try database.first("PRAGMA main.\(check)(1)") { $0.text(0) }
       guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
-      try database.execute("INSERT INTO characters_fts(characters_fts, rank) VALUES ('integrity-check', \(rank))")
+      for check in try indexChecks(rank, database) { try database.execute(check) }
     } catch let error as SQLiteError where error.kind == .damaged || error.kind == .other {
-      throw try damage(error, in: database)
+      throw try Self.damage(error, in: database)
     }
   }
 
-  /// The checks and the index of words tell a page that the disk did not give as a damaged one: then this throws what the disk says.
+  /// The checks and the index of words tell a page that the disk did not give as a damaged one: then this throws what
+  /// the disk says.
   static func damage(_ error: SQLiteError, in database: Database) throws -> SQLiteError {
     try database.readThrough()
     return .damaged(error.message)
+  }
+
+  private func renewBeside(_ database: Database, because reason: String) throws {
+    if schema == nil { try renewStaging(database, because: reason) } else { try renewPulled(database, because: reason) }
+  }
+
+  private func indexChecks(_ rank: Int, _ database: Database) throws -> [String] {
+    guard let schema else {
+      return ["INSERT INTO characters_fts(characters_fts, rank) VALUES ('integrity-check', \(rank))"]
+    }
+    let published = Set(try database.rows("SELECT name FROM main.resources") { $0.text(0) })
+    return schema.tables.filter { published.contains($0.resource.name) }.compactMap { $0.checkIndex(rank: rank) }
   }
 }

@@ -34,6 +34,8 @@ package struct SyncReport: Codable, Sendable, Equatable {
   package var changed = 0
   package var removed = 0
   package var rejected = 0
+  /// By `where`; not told yet.
+  package var skipped = 0
   /// Page and by-id requests, every attempt and redirect hop.
   package var requests = 0
   package var notModified = 0

@@ -201,3 +201,46 @@ struct CacheFileTests {
     for part in CacheFile.parts { #expect(try folder.mode("roster.db" + part) == 0o640) }
   }
 }
+
+extension CacheFileTests {
+  @Test("5: a foreign file with the name that a new cache is made under is left as it is; what a kill left there goes")
+  func unfinished() async throws {
+    try folder.write(Array("somebody's".utf8), to: "roster.db.new")
+    let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
+    #expect(failure?.exit == .cannotWrite)
+    #expect(try folder.bytes("roster.db.new") == Data("somebody's".utf8))
+    #expect(try folder.names() == ["roster.db.new"])
+    // Another rosterd's cache.
+    let other = try Folder()
+    await (try other.define()).close()
+    try folder.write(other.bytes(), to: "roster.db.new")
+    await #expect(throws: Failure.self) { _ = try await folder.define() }
+    #expect(try folder.bytes("roster.db.new") == other.bytes())
+    // One that a kill left.
+    let left = try Database(path: folder.cache + ".new", access: .writer)
+    try left.execute("PRAGMA application_id = \(CacheFile.unfinishedID)")
+    left.close()
+    await (try folder.define()).close()
+    #expect(try !folder.names().contains("roster.db.new"))
+  }
+
+  @Test("5: of damaged caches that were moved aside three are kept, the latest")
+  func damagedCopies() async throws {
+    await (try folder.define()).close()
+    try CacheFile.touch(folder.cache + ".lock", 0o600)
+    try folder.write([1], to: "roster.db.damaged-by-hand")
+    for day in 1...5 {
+      try folder.write(Array(repeating: 7, count: 200))
+      let time = noon.addingTimeInterval(Double(day) * 86_400)
+      let cache = try await Cache.open(
+        path: folder.cache, upstream: upstream, resources: [.character], now: time, logger: quiet)
+      #expect(await cache.opened.movedAside != nil)
+      await cache.close()
+    }
+    let copies = try folder.names().filter {
+      $0.contains("damaged-2") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
+    }
+    #expect(copies == (3...5).map { "roster.db.damaged-\(noon.addingTimeInterval(Double($0) * 86_400).rfc3339)" })
+    #expect(try folder.names().contains("roster.db.damaged-by-hand"))
+  }
+}

@@ -1,0 +1,110 @@
+internal import RosterModel
+
+/// The tables that every cache has, whatever its resources (version 2).
+enum FixedTables {
+  /// Every name that they take in the schema: no table of a resource may have one of them.
+  static let names = [
+    "resources", "syncs", "syncs_by_outcome", "sync_resources", "changes", "changes_by_record", "rejects", "removed",
+    "cache_info", "cache_identity", "cache_resources", "cache_pages", "cache_pages_rejecting", "cache_unlisted",
+  ]
+
+  static let create = [
+    """
+    CREATE TABLE resources(
+      name TEXT PRIMARY KEY, "table" TEXT NOT NULL, key TEXT NOT NULL, records INTEGER NOT NULL, pages INTEGER NOT NULL,
+      proof TEXT, definition TEXT NOT NULL)
+    """, syncs, "CREATE INDEX syncs_by_outcome ON syncs(outcome)",
+    """
+    CREATE TABLE sync_resources(
+      sync_id INTEGER NOT NULL, resource TEXT NOT NULL, pages INTEGER NOT NULL, records INTEGER NOT NULL,
+      added INTEGER NOT NULL, changed INTEGER NOT NULL, removed INTEGER NOT NULL, rejected INTEGER NOT NULL,
+      skipped INTEGER NOT NULL, PRIMARY KEY (sync_id, resource)) WITHOUT ROWID
+    """, changes, "CREATE INDEX changes_by_record ON changes(resource, record_id)", rejects,
+    // feed: as cache_info has it. upstream: of the snapshot. pulled: the file of pulled pages that rosterd made, by
+    // FileIdentity. held_until: before it held_by, an upstream, wants no page request, as it said at held_at (P11).
+    """
+    CREATE TABLE cache_identity(
+      one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, upstream TEXT, digest_key BLOB NOT NULL,
+      pulled TEXT, held_by TEXT, held_at REAL, held_until REAL)
+    """, "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
+    // What the last whole pull of a resource had in all; snapshot: the sync that published it first. repeats: keys that
+    // were met once more.
+    """
+    CREATE TABLE cache_resources(
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, pages INTEGER NOT NULL,
+      storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
+      repeats INTEGER NOT NULL)
+    """,
+    // Each page whose rows are the snapshot: what to ask upstream with, and which keys it lists.
+    """
+    CREATE TABLE cache_pages(
+      id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER NOT NULL,
+      etag TEXT, last_modified TEXT, next TEXT, count INTEGER, last INTEGER, records INTEGER NOT NULL,
+      storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
+      digest INTEGER NOT NULL, keys BLOB NOT NULL, rejected_keys BLOB NOT NULL, UNIQUE (resource_id, address))
+    """, "CREATE INDEX cache_pages_rejecting ON cache_pages(resource_id) WHERE rejects > 0",
+    // Records of the snapshot that no page of the last whole pull lists; absent: in how many whole pulls in a row
+    // upstream had none of them (P8), 0 where it has them all the same. Together with the keys of cache_pages they are
+    // all records.
+    """
+    CREATE TABLE cache_unlisted(
+      resource_id INTEGER NOT NULL, record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
+      PRIMARY KEY (resource_id, record_id)) WITHOUT ROWID
+    """, info,
+  ]
+
+  static let syncs = """
+    CREATE TABLE syncs(
+      id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, finished_at TEXT, outcome TEXT NOT NULL,
+      pages INTEGER NOT NULL, records INTEGER NOT NULL, added INTEGER NOT NULL, changed INTEGER NOT NULL,
+      removed INTEGER NOT NULL, rejected INTEGER NOT NULL, skipped INTEGER NOT NULL, requests INTEGER NOT NULL,
+      not_modified INTEGER NOT NULL, resumed INTEGER NOT NULL, retries INTEGER NOT NULL, refreshes INTEGER NOT NULL,
+      bytes INTEGER NOT NULL, exit INTEGER, error TEXT)
+    """
+
+  static let changes = """
+    CREATE TABLE changes(
+      id INTEGER PRIMARY KEY AUTOINCREMENT, sync_id INTEGER NOT NULL, resource TEXT NOT NULL,
+      record_id INTEGER NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, before TEXT, after TEXT)
+    """
+
+  static let rejects = """
+    CREATE TABLE rejects(
+      sync_id INTEGER NOT NULL, resource TEXT NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
+      reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID
+    """
+
+  private static let info = """
+    CREATE VIEW cache_info AS
+      SELECT 2 AS schema_version, i.upstream AS upstream, p.id AS snapshot, p.finished_at AS published_at,
+        v.finished_at AS verified_at, coalesce(v.records, 0) AS records, coalesce(v.pages, 0) AS pages,
+        -- The first snapshot writes no changes: whoever read before it must be told to read anew.
+        i.feed || CASE WHEN p.id IS NULL THEN '-empty' ELSE '' END AS feed
+      FROM cache_identity i
+      LEFT JOIN syncs p ON p.id = (SELECT max(id) FROM syncs WHERE outcome = 'published')
+      LEFT JOIN syncs v ON v.id = \(verified)
+    """
+
+  /// The last sync that published or verified the snapshot; 0: none.
+  static let verified = """
+    max(coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0),
+      coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0))
+    """
+
+  /// `removed` looks into every resource's table.
+  static func removed(_ tables: [ResourceTables]) -> [String] {
+    let isThere = tables.map {
+      "WHEN \(literal($0.resource.name)) THEN EXISTS (SELECT 1 FROM \($0.table) t WHERE t.\($0.id) = c.record_id)"
+    }
+    let there = isThere.isEmpty ? "0" : "CASE c.resource \(isThere.joined(separator: " ")) ELSE 0 END"
+    return [
+      "DROP VIEW IF EXISTS removed",
+      """
+      CREATE VIEW removed AS
+        SELECT c.resource AS resource, c.record_id AS record_id, c.at AS at, c.before AS document FROM changes c
+        WHERE c.kind = 'removed' AND NOT \(there)
+          AND c.id = (SELECT max(n.id) FROM changes n WHERE n.resource = c.resource AND n.record_id = c.record_id)
+      """,
+    ]
+  }
+}

@@ -1,0 +1,132 @@
+internal import RosterJSON
+internal import RosterModel
+
+extension Resource {
+  /// `resources.definition`: the JSON of `[resource.NAME]` as the contract has it, defaults filled in.
+  var definition: String {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("path", path)
+      json.name("query")
+      json.object { json in for parameter in query { json.member(parameter.name, parameter.value.json) } }
+      json.member("method", method.rawValue)
+      json.member("body", body)
+      json.member("records", records.description)
+      json.member("key", key.description)
+      json.member("table", table)
+      json.name("where")
+      json.object { json in for condition in conditions { json.member(condition.at.description, condition.test.json) } }
+      json.member("search", .list(search.map(JSONValue.text)))
+      json.member("by_key", byKey ?? "")
+      json.member("removal", removal.rawValue)
+      json.member("max_removal", maxRemoval.map { JSONValue.integer($0) } ?? .null)
+      json.member("pages", pages.json)
+      json.member("columns", columns.json)
+      json.name("lists")
+      json.object { json in
+        for list in lists {
+          json.member(
+            list.table, .object([.init("at", .text(list.at.description)), .init("columns", list.columns.json)]))
+        }
+      }
+    }
+    return json.text
+  }
+}
+
+extension [Resource.Column] {
+  fileprivate var json: JSONValue {
+    .object(
+      map { column in
+        let members: [JSONValue.Member] = [
+          .init("at", .text(column.at.description)), .init("type", .text(column.type.rawValue)),
+          .init("null", .boolean(column.isNullable || column.type != .text)),
+        ]
+        return JSONValue.Member(column.name, .object(members))
+      })
+  }
+}
+
+extension Resource.Scalar {
+  fileprivate var json: JSONValue {
+    switch self {
+    case .text(let text): .text(text)
+    case .integer(let number): .integer(number)
+    case .real(let number): .number(number.description)
+    case .boolean(let flag): .boolean(flag)
+    }
+  }
+}
+
+extension Resource.Condition.Test {
+  fileprivate var json: JSONValue {
+    switch self {
+    case .absent: .text("absent")
+    case .present: .text("present")
+    case .equal(let value): value.json
+    }
+  }
+}
+
+extension Resource.Pages {
+  fileprivate var json: JSONValue {
+    let size: [(String, JSONValue?)] = [
+      ("size", self.size.map { .integer($0.records) }), ("size_param", self.size?.param.map { .text($0.text) }),
+      ("more", more.map { .text($0.description) }), ("count", count.map { .text($0.description) }),
+      ("short", .boolean(short)), ("beyond", .list(beyond.map { JSONValue.integer($0) })),
+    ]
+    return .object((style.members + size).compactMap { name, value in value.map { JSONValue.Member(name, $0) } })
+  }
+}
+
+extension Resource.Style {
+  fileprivate var members: [(String, JSONValue?)] {
+    switch self {
+    case .number(let param, let first, let last):
+      [
+        ("style", .text("number")), ("param", .text(param.text)), ("first", .integer(first)),
+        ("last", last.map { .text($0.description) }),
+      ]
+    case .offset(let param, let first):
+      [("style", .text("offset")), ("param", .text(param.text)), ("first", .integer(first))]
+    case .cursor(let param, let start, let at):
+      [
+        ("style", .text("cursor")), ("param", .text(param.text)), ("start", start.map(JSONValue.text)),
+        ("at", .text(at.text)),
+      ]
+    case .next(let at): [("style", .text("next")), ("at", .text(at.text))]
+    case .link: [("style", .text("link"))]
+    case .after(let param, let at):
+      [("style", .text("after")), ("param", .text(param.text)), ("at", .text(at.description))]
+    case .one: [("style", .text("one"))]
+    }
+  }
+}
+
+extension Resource.RequestPlace {
+  fileprivate var text: String {
+    switch self {
+    case .query(let name): name
+    case .body(let pointer): pointer.description
+    }
+  }
+}
+
+extension Resource.AnswerPlace {
+  fileprivate var text: String {
+    switch self {
+    case .body(let pointer): pointer.description
+    case .header(let name): "header:\(name)"
+    }
+  }
+}
+
+/// The tables of a definition that is not in the configuration any more.
+enum DefinedTables {
+  /// Quoted, the index of words first.
+  static func of(_ definition: String, _ database: Database) throws -> [String] {
+    let tables = try database.rows("SELECT json_extract(?1, '$.table')", .text(definition)) { $0.text(0) }
+    let lists = try database.rows("SELECT key FROM json_each(?1, '$.lists')", .text(definition)) { $0.text(0) }
+    return (tables.map { "\($0)_fts" } + lists + tables).map(quoted)
+  }
+}

@@ -1,0 +1,229 @@
+internal import RosterModel
+
+/// The SQL of one resource: its tables, and every statement that knows their columns. Names come from a definition,
+/// which was checked when the configuration was read; they are quoted all the same.
+struct ResourceTables {
+  let resource: Resource
+  /// The column that is the key.
+  let key: Int
+  /// For each column, whether `<table>_fts` has it.
+  let isSearched: [Bool]
+
+  /// Throws `Failure` (70) where no column is the key.
+  init(_ resource: Resource) throws {
+    guard let key = resource.keyColumn else {
+      throw Failure(
+        .defect, step: "make tables", subject: resource.name, cause: "no column of its definition is at \(resource.key)"
+      )
+    }
+    self.resource = resource
+    self.key = key
+    isSearched = resource.columns.map { resource.search.contains($0.name) }
+  }
+
+  var hasTextKey: Bool { resource.columns[key].type == .text }
+  var table: String { quoted(resource.table) }
+  var keyColumn: String { quoted(resource.columns[key].name) }
+  /// The column with the record id.
+  var id: String { hasTextKey ? "record_id" : keyColumn }
+  /// In the order of the values that a record is written with: its columns, and `extra`.
+  var written: [String] { resource.columns.map { quoted($0.name) } + ["extra"] }
+  /// nil: nothing is searched.
+  var index: String? { resource.search.isEmpty ? nil : quoted(resource.table + "_fts") }
+  private var searched: String { resource.search.map(quoted).joined(separator: ", ") }
+
+  // MARK: Tables
+
+  /// Every name that it takes in the schema.
+  var names: [String] {
+    let parts = resource.search.isEmpty ? [] : ["", "_data", "_idx", "_docsize", "_config"]
+    return [resource.table] + resource.lists.map(\.table) + parts.map { "\(resource.table)_fts\($0)" }
+  }
+
+  var create: [String] {
+    // AUTOINCREMENT: a record id is never given to another key. With an integer key the id is the key.
+    let first = hasTextKey ? ["record_id INTEGER PRIMARY KEY AUTOINCREMENT"] : []
+    let columns = resource.columns.enumerated().map { index, column in
+      quoted(column.name)
+        + (index == key ? (hasTextKey ? " TEXT NOT NULL UNIQUE" : " INTEGER PRIMARY KEY") : type(column))
+    }
+    let last = ["extra TEXT", "first_sync INTEGER NOT NULL", "changed_sync INTEGER NOT NULL"]
+    return ["CREATE TABLE \(table)(\((first + columns + last).joined(separator: ", ")))"] + resource.lists.map(create)
+      + createIndex
+  }
+
+  private func create(_ list: Resource.List) -> String {
+    let columns = list.columns.map { quoted($0.name) + type($0) } + (list.hasExtra ? ["extra TEXT"] : [])
+    return """
+      CREATE TABLE \(quoted(list.table))(\(owner) INTEGER NOT NULL, position INTEGER NOT NULL,
+        \(columns.joined(separator: ", ")), PRIMARY KEY (\(owner), position)) WITHOUT ROWID
+      """
+  }
+
+  private var createIndex: [String] {
+    guard let index else { return [] }
+    let content = "content=\(literal(resource.table)), content_rowid=\(literal(id.unquoted))"
+    return [
+      "CREATE VIRTUAL TABLE \(index) USING fts5(\(searched), \(content), tokenize='unicode61 remove_diacritics 2')"
+    ]
+  }
+
+  var drop: [String] {
+    ([index].compactMap { $0 } + resource.lists.map { quoted($0.table) } + [table]).map { "DROP TABLE IF EXISTS \($0)" }
+  }
+
+  private func type(_ column: Resource.Column) -> String {
+    switch column.type {
+    case .text: column.isNullable ? " TEXT" : " TEXT NOT NULL"
+    case .json: " TEXT"
+    case .integer, .boolean: " INTEGER"
+    case .real: " REAL"
+    }
+  }
+
+  // MARK: Records
+
+  /// By key; the record id, then what `written` names.
+  var select: String { "SELECT \(id), \(written.joined(separator: ", ")) FROM \(table) WHERE \(keyColumn) = ?1" }
+
+  /// The sync stands behind what `written` names.
+  var insert: String {
+    let marks = written.indices.map { "?\($0 + 1)" } + ["?\(written.count + 1)", "?\(written.count + 1)"]
+    return """
+      INSERT INTO \(table)(\((written + ["first_sync", "changed_sync"]).joined(separator: ", ")))
+      VALUES (\(marks.joined(separator: ", ")))
+      """
+  }
+
+  /// The same, and the record id behind the sync.
+  var update: String {
+    let columns = written.enumerated().filter { $0.offset != key }.map { "\($0.element) = ?\($0.offset + 1)" }
+    return """
+      UPDATE \(table) SET \(columns.joined(separator: ", ")), changed_sync = ?\(written.count + 1)
+      WHERE \(id) = ?\(written.count + 2)
+      """
+  }
+
+  var delete: String { "DELETE FROM \(table) WHERE \(id) = ?1" }
+
+  /// An external-content index must be told the old values before they go (sqlite.org/fts5.html#the_delete_command).
+  var unindex: String? {
+    index.map {
+      "INSERT INTO \($0)(\($0), rowid, \(searched)) SELECT 'delete', \(id), \(searched) FROM \(table) WHERE \(id) = ?1"
+    }
+  }
+
+  var indexRecord: String? {
+    index.map { "INSERT INTO \($0)(rowid, \(searched)) SELECT \(id), \(searched) FROM \(table) WHERE \(id) = ?1" }
+  }
+
+  var rebuildIndex: String? { index.map { "INSERT INTO \($0)(\($0)) VALUES ('rebuild')" } }
+
+  /// Throws where the index does not fit itself (0) or the table (1).
+  func checkIndex(rank: Int) -> String? {
+    index.map { "INSERT INTO \($0)(\($0), rank) VALUES ('integrity-check', \(rank))" }
+  }
+
+  // MARK: Lists
+
+  /// The columns of a list's element, and `extra` where it has one.
+  func written(_ list: Resource.List) -> [String] {
+    list.columns.map { quoted($0.name) } + (list.hasExtra ? ["extra"] : [])
+  }
+
+  /// The column of a list's table that has the record id.
+  private var owner: String { quoted(resource.name + "_id") }
+
+  func select(_ list: Resource.List) -> String {
+    let columns = written(list).joined(separator: ", ")
+    return "SELECT \(columns) FROM \(quoted(list.table)) WHERE \(owner) = ?1 ORDER BY position"
+  }
+
+  /// Record id, position, then what `written` names. A row that stays as it is is not written.
+  func insert(_ list: Resource.List) -> String {
+    let columns = written(list)
+    let marks = (1...columns.count + 2).map { "?\($0)" }.joined(separator: ", ")
+    let updates = columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    let differ = columns.map { "\($0) IS NOT excluded.\($0)" }.joined(separator: " OR ")
+    return """
+      INSERT INTO \(quoted(list.table)) VALUES (\(marks))
+      ON CONFLICT (\(owner), position) DO UPDATE SET \(updates) WHERE \(differ)
+      """
+  }
+
+  /// Of a record that is new: nothing is in the way.
+  func insertNew(_ list: Resource.List) -> String {
+    let marks = (1...written(list).count + 2).map { "?\($0)" }.joined(separator: ", ")
+    return "INSERT INTO \(quoted(list.table)) VALUES (\(marks))"
+  }
+
+  /// A record's elements from a position on.
+  func deleteFrom(_ list: Resource.List) -> String {
+    "DELETE FROM \(quoted(list.table)) WHERE \(owner) = ?1 AND position >= ?2"
+  }
+
+  // MARK: JSON, as `changes` has it
+
+  /// The JSON of record ?1: its columns, `extra` as an object or null, its lists. By `||`: a function takes 127
+  /// arguments at most.
+  var json: String { "SELECT \(jsonText) FROM \(table) r WHERE r.\(id) = ?1" }
+
+  var jsonText: String {
+    let columns = resource.columns.map { ($0.name, text(of: "r.\(quoted($0.name))", $0.type)) }
+    let lists = resource.lists.map { (listName($0), "(\(elements($0)))") }
+    return object(columns + [("extra", text(of: "r.extra", .json))] + lists)
+  }
+
+  private func elements(_ list: Resource.List) -> String {
+    """
+    SELECT json_group_array(\(element(list))) FROM
+      (SELECT * FROM \(quoted(list.table)) WHERE \(owner) = r.\(id) ORDER BY position) e
+    """
+  }
+
+  /// Bare where the one column is the element itself.
+  private func element(_ list: Resource.List) -> String {
+    let columns = list.columns.map { ($0.name, text(of: "e.\(quoted($0.name))", $0.type)) }
+    if list.hasExtra { return "json(\(object(columns + [("extra", text(of: "e.extra", .json))])))" }
+    guard columns.count == 1, let only = list.columns.first else { return "json(\(object(columns)))" }
+    let value = "e.\(quoted(only.name))"
+    return [.json, .boolean].contains(only.type) ? "json(\(text(of: value, only.type)))" : value
+  }
+
+  private func object(_ members: [(name: String, value: String)]) -> String {
+    let parts = members.enumerated().map { index, member in
+      literal("\(index == 0 ? "{" : ",")\"\(member.name)\":") + " || " + member.value
+    }
+    return "(" + parts.joined(separator: " || ") + " || '}')"
+  }
+
+  /// SQLite refuses JSON nested deeper than it likes, which must not stop a sync: such a value is null here.
+  private func text(of value: String, _ type: Resource.ColumnType) -> String {
+    switch type {
+    case .text, .integer, .real: "json_quote(\(value))"
+    case .boolean: "CASE \(value) WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END"
+    case .json: "coalesce(CASE WHEN json_valid(\(value)) THEN json(\(value)) END, 'null')"
+    }
+  }
+
+  /// Its table's name without a leading `<resource>_`, unless a column has that.
+  func listName(_ list: Resource.List) -> String {
+    let prefix = resource.name + "_"
+    let short = list.table.hasPrefix(prefix) ? String(list.table.dropFirst(prefix.count)) : list.table
+    let isTaken = short.isEmpty || short == "extra" || resource.columns.contains { $0.name == short }
+    return isTaken ? list.table : short
+  }
+}
+
+/// sqlite.org/lang_keywords.html: an identifier in double quotes.
+func quoted(_ identifier: String) -> String {
+  "\"" + identifier.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+}
+
+func literal(_ text: String) -> String {
+  "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+}
+
+extension String {
+  fileprivate var unquoted: String { hasPrefix("\"") ? String(dropFirst().dropLast()) : self }
+}

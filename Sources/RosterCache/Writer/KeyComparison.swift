@@ -1,0 +1,255 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// Compares the keys of one resource, as lists: no record is read, and of the published keys only those of pages that
+/// are not as they were, because of any other page it is known that its keys stay where they are.
+///
+/// The snapshot's records are the keys of its pages, each on one page, and those of `cache_unlisted`.
+struct KeyComparison {
+  private let database: Database
+  private let file: PulledFile
+  private let tables: ResourceTables
+  private let plan: RecordPlan
+  private let index: Int
+  /// In `cache_resources`; nil: a resource that comes with this sync.
+  private let id: Int64?
+  private let came: Statement
+
+  init(_ database: Database, _ file: PulledFile, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int) throws {
+    self.database = database
+    self.file = file
+    self.tables = tables
+    self.plan = plan
+    self.index = index
+    id = try database.first("SELECT id FROM main.cache_resources WHERE name = ?", .text(tables.resource.name)) {
+      $0.integer(0)
+    }
+    came = try database.statement(
+      """
+      INSERT INTO temp.came VALUES (?1, ?2, ?3) ON CONFLICT (resource, key) DO UPDATE SET place = excluded.place
+      """)
+  }
+
+  func run(unless interruption: Interruption) throws -> ResourceComparison {
+    var found = ResourceComparison(resource: tables.resource.name)
+    for table in ["came", "gone", "refused", "missed_pages"] {
+      try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
+    }
+    let kept = try keptPages(&found)
+    try countRecords(&found)
+    let isAlone = kept == 0 && found.snapshot == 0
+    let places = try pulledPlaces()
+    guard !places.isEmpty || found.snapshot > 0 || kept > 0 else { return found }
+    let isTold = isAlone ? try countAscending(places, &found) : false
+    if !isTold { try fill(places, &found, unless: interruption) }
+    found.pages += places.count
+    if isAlone { return found }
+    if kept > 0, !places.isEmpty { try settleOverlap(&found) }
+    try findMissing(&found)
+    return found
+  }
+
+  /// Sums of the published pages that are part of this pull; how many those are. Notes the others, with their keys.
+  private func keptPages(_ found: inout ResourceComparison) throws -> Int {
+    guard let id else { return 0 }
+    let kept = try database.first("SELECT count(*) FROM temp.same WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
+    let totals = try database.first(
+      "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_resources WHERE id = ?", .integer(id)
+    ) { row in (0..<5).map { row.int($0) } }
+    guard var totals else { return 0 }
+    if kept < totals[0] { try subtractMissed(id, from: &totals) }
+    found.pages = totals[0]
+    found.distinct = totals[1]
+    found.rejected = totals[2]
+    found.rejectedUnknown = totals[3]
+    found.skipped = totals[4]
+    return kept
+  }
+
+  private func subtractMissed(_ id: Int64, from totals: inout [Int]) throws {
+    try database.run(
+      """
+      INSERT INTO temp.missed_pages SELECT p.id, ?2 FROM main.cache_pages p
+      WHERE p.resource_id = ?1 AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.page = p.id)
+      """, .integer(id), Value(index))
+    let gone = try database.statement("INSERT OR IGNORE INTO temp.gone VALUES (?1, ?2)")
+    let pages = try database.statement(
+      """
+      SELECT 1, p.storable, p.rejects, p.unknown, p.skipped, p.keys FROM temp.missed_pages m
+      JOIN main.cache_pages p ON p.id = m.page WHERE m.resource = ?1
+      """)
+    pages.bind(1, Int64(index))
+    defer { pages.reset() }
+    while try pages.step() {
+      for column in 0..<5 { totals[column] -= pages.row.int(Int32(column)) }
+      try pages.row.bytes(5).forEachKey(isText: plan.hasTextKeys) { key in
+        gone.bind(1, Int64(index))
+        gone.bind(2, key)
+        try gone.run()
+      }
+    }
+  }
+
+  private func countRecords(_ found: inout ResourceComparison) throws {
+    guard id != nil else { return }
+    found.snapshot =
+      try database.first("SELECT records FROM main.resources WHERE name = ?", .text(tables.resource.name)) { $0.int(0) }
+      ?? 0
+  }
+
+  private func pulledPlaces() throws -> [Int64] {
+    try database.rows(
+      "SELECT place FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number", Value(index)
+    ) { $0.integer(0) }
+  }
+
+  private func add(_ facts: PageFacts, to found: inout ResourceComparison) {
+    found.rejected += facts.rejects
+    found.rejectedUnknown += facts.rejectsOfUnknownKey
+    found.skipped += facts.skipped
+  }
+
+  /// With nothing to hold them against, keys that ascend from page to page are told to be different by a look at each.
+  /// False: they do not.
+  private func countAscending(_ places: [Int64], _ found: inout ResourceComparison) throws -> Bool {
+    guard !plan.hasTextKeys else { return false }
+    var counted = found
+    var last: Int64 = 0
+    var ascends = true
+    for place in places {
+      let facts = try file.facts(at: place)
+      facts.keys.forEachKey(isText: false) { key in
+        guard case .integer(let number) = key else { return }
+        if number <= last { ascends = false }
+        last = number
+      }
+      guard ascends else { return false }
+      counted.distinct += facts.storable
+      add(facts, to: &counted)
+    }
+    found = counted
+    return true
+  }
+
+  private func fill(_ places: [Int64], _ found: inout ResourceComparison, unless interruption: Interruption) throws {
+    let refused = try database.statement("INSERT OR IGNORE INTO temp.refused VALUES (?1, ?2)")
+    var storable = 0
+    for place in places {
+      if interruption.isWanted { throw CancellationError() }
+      let facts = try file.facts(at: place)
+      storable += facts.storable
+      add(facts, to: &found)
+      var position = KeyPlace(page: facts.number)
+      try facts.keys.forEachKey(isText: plan.hasTextKeys) { key in
+        try insert(key, position.next())
+      }
+      try facts.rejectedKeys.forEachKey(isText: plan.hasTextKeys) { key in
+        refused.bind(1, Int64(index))
+        refused.bind(2, key)
+        try refused.run()
+      }
+    }
+    let distinct =
+      try database.first("SELECT count(*) FROM temp.came WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
+    found.distinct += distinct
+    found.repeats += storable - distinct
+  }
+
+  private func insert(_ key: RecordKey, _ place: Int64) throws {
+    came.bind(1, Int64(index))
+    came.bind(2, key)
+    came.bind(3, place)
+    try came.run()
+  }
+
+  /// Keys that a page brought and that another one, which is as it was, has too.
+  private func settleOverlap(_ found: inout ResourceComparison) throws {
+    let overlap =
+      try database.first(
+        """
+        SELECT count(*) FROM temp.came c CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = c.key
+        WHERE c.resource = ?1
+          AND NOT EXISTS (SELECT 1 FROM temp.gone g WHERE g.resource = ?1 AND g.key = c.key)
+          AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.resource_id = ?2 AND u.record_id = t.\(tables.id))
+        """, Value(index), Value(id)
+      ) { $0.int(0) } ?? 0
+    guard overlap > 0 else { return }
+    found.distinct -= overlap
+    found.repeats += overlap
+    try placeKept()
+  }
+
+  /// So that the publication knows which is the later one.
+  private func placeKept() throws {
+    let later = try database.statement(
+      "UPDATE temp.came SET place = ?3 WHERE resource = ?1 AND key = ?2 AND place < ?3")
+    let pages = try database.statement(
+      "SELECT s.number, p.keys FROM temp.same s JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1")
+    pages.bind(1, Int64(index))
+    defer { pages.reset() }
+    while try pages.step() {
+      var position = KeyPlace(page: pages.row.int(0))
+      try pages.row.bytes(1).forEachKey(isText: plan.hasTextKeys) { key in
+        later.bind(1, Int64(index))
+        later.bind(2, key)
+        later.bind(3, position.next())
+        try later.run()
+      }
+    }
+  }
+
+  private func findMissing(_ found: inout ResourceComparison) throws {
+    try refuseKept()
+    let seen = ["came", "refused"].map {
+      "NOT EXISTS (SELECT 1 FROM temp.\($0) s WHERE s.resource = ?1 AND s.key = t.\(tables.keyColumn))"
+    }.joined(separator: " AND ")
+    try database.run(
+      """
+      INSERT OR IGNORE INTO temp.missing SELECT ?1, t.\(tables.id), t.\(tables.keyColumn), 0, 0
+      FROM temp.gone g CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = g.key
+      WHERE g.resource = ?1 AND \(seen)
+      """, Value(index))
+    try database.run(
+      """
+      INSERT OR IGNORE INTO temp.missing SELECT ?1, u.record_id, t.\(tables.keyColumn), u.absent, 0
+      FROM main.cache_unlisted u CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = u.record_id
+      WHERE u.resource_id = ?2 AND \(seen)
+      """, Value(index), Value(id))
+    let counts = try database.first(
+      "SELECT count(*), coalesce(sum(absent > 0), 0) FROM temp.missing WHERE resource = ?1", Value(index)
+    ) { ($0.int(0), $0.int(1)) }
+    (found.missing, found.missingTwice) = counts ?? (0, 0)
+  }
+
+  /// Keys of rejected records on pages that are as they were.
+  private func refuseKept() throws {
+    let refused = try database.statement("INSERT OR IGNORE INTO temp.refused VALUES (?1, ?2)")
+    let pages = try database.statement(
+      """
+      SELECT p.rejected_keys FROM main.cache_pages p JOIN temp.same s ON s.page = p.id
+      WHERE p.resource_id = ?1 AND p.rejects > 0
+      """)
+    pages.bind(1, Value(id))
+    defer { pages.reset() }
+    while try pages.step() {
+      try pages.row.bytes(0).forEachKey(isText: plan.hasTextKeys) { key in
+        refused.bind(1, Int64(index))
+        refused.bind(2, key)
+        try refused.run()
+      }
+    }
+  }
+}
+
+/// Where a storable record stands in a pull: by page, then by its turn among the storable ones of the page, of which
+/// there are fewer than 2^20.
+struct KeyPlace {
+  private var value: Int64
+
+  init(page: Int) { value = Int64(page) << 20 }
+
+  mutating func next() -> Int64 {
+    value += 1
+    return value
+  }
+}

@@ -1,0 +1,316 @@
+internal import FoundationEssentials
+internal import Logging
+internal import RosterDecode
+internal import RosterModel
+
+/// What a sync pulls, page by page: the bodies in a file beside the cache, and in temporary tables which of them, and
+/// which published ones, this pull is made of. Both can be lost at no more cost than a pull.
+extension Cache {
+  /// `<path>.pulled`: `roster` and `roster.db` have each their own.
+  nonisolated var pulledPath: String { path + ".pulled" }
+
+  /// To tell whether a body is, byte for byte, the one of a `KnownPage`, before it is scanned.
+  package var digest: PageDigest {
+    get throws { try perform("read the cache") { try Self.digest($0) } }
+  }
+
+  static func digest(_ database: Database) throws -> PageDigest {
+    let key = try database.first("SELECT digest_key FROM main.cache_identity") { $0.bytes(0) }
+    return PageDigest(key: key ?? [])
+  }
+
+  /// What is known of the pages of a resource at these addresses; of an address that is left out, nothing.
+  package func known(_ resource: String, addresses: [String]) throws -> [String: KnownPage] {
+    try performPull("read what is known of pages") { database, file in
+      let index = try self.index(of: resource)
+      let published = try publishedPages(of: resource, database)
+      var found: [String: KnownPage] = [:]
+      for address in addresses {
+        let place = try database.first(
+          "SELECT place FROM temp.pulled WHERE resource = ?1 AND address = ?2", Value(index), .text(address)
+        ) { $0.integer(0) }
+        if let place {
+          found[address] = KnownPage(try file.facts(at: place), place, guardedBelow: pull.guardedBelow)
+        } else if let published {
+          found[address] = try database.first(
+            "\(KnownPage.select) WHERE resource_id = ?1 AND address = ?2", .integer(published), .text(address),
+            read: KnownPage.init(row:))
+        }
+      }
+      return found
+    }
+  }
+
+  /// Keeps pages that were transferred, by one append; one of an address that was there already takes its place.
+  package func append(_ pages: [ReceivedPage]) throws {
+    guard !pages.isEmpty else { return }
+    pull.compared = nil
+    try performPull("keep pulled pages") { database, file in
+      let places = try file.append(pages.map { (PageFacts($0), $0.body) })
+      try database.transaction("BEGIN") {
+        for (page, place) in zip(pages, places) {
+          let index = try self.index(of: page.resource)
+          try insert(index, page.address, page.number, place, database)
+          // It is not what was published any more.
+          if pull.confirmed > 0 { try unconfirm(index, page.address, database) }
+        }
+      }
+    }
+  }
+
+  /// Makes known pages part of this pull.
+  package func confirm(_ resource: String, _ pages: [ConfirmedPage]) throws {
+    guard !pages.isEmpty else { return }
+    pull.compared = nil
+    try performPull("keep pulled pages") { database, _ in
+      let index = try self.index(of: resource)
+      let keep = try database.statement("UPDATE temp.pulled SET number = ?3 WHERE resource = ?1 AND address = ?2")
+      let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, ?5)")
+      try database.transaction("BEGIN") {
+        for confirmed in pages {
+          guard confirmed.page.state == .published else {
+            try keep.run([Value(index), .text(confirmed.page.address), Value(confirmed.number)])
+            continue
+          }
+          try same.run([
+            .integer(confirmed.page.place), Value(index), Value(confirmed.number), Value(confirmed.validator.etag),
+            Value(confirmed.validator.lastModified),
+          ])
+          pull.confirmed += 1
+        }
+      }
+    }
+  }
+
+  /// Drops what this sync pulled of a resource, for it does not fit together (P7). From here on nothing is known of its
+  /// pages in this sync, so that the next pull asks for every page whole.
+  package func discard(_ resource: String) throws {
+    pull.compared = nil
+    pull.distrusted.insert(resource)
+    try performPull("discard pulled pages") { database, file in
+      let index = try self.index(of: resource)
+      try database.run("DELETE FROM temp.pulled WHERE resource = ?", Value(index))
+      try database.run("DELETE FROM temp.same WHERE resource = ?", Value(index))
+      // Nothing else in the file: its room comes back.
+      if try database.first("SELECT 1 FROM temp.pulled LIMIT 1", read: { $0.int(0) }) == nil { try file.empty() }
+    }
+  }
+
+  /// Notes that the removal guard held this pull back (P8): its pages without a validator are pulled again by the next
+  /// sync.
+  package func markGuarded() throws {
+    try performPull("keep pulled pages") { database, file in
+      pull.guardedBelow = file.end
+      try writeOwner(database, file)
+    }
+  }
+
+  // MARK: The file and the cache
+
+  /// - Parameter migrated: What 0.1 kept beside a cache that it made; nil: another made it.
+  func openPulled(_ database: Database, migrated: FirstVersion.Staging?) throws {
+    try database.execute(Self.temporary)
+    let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
+    try PulledFile.inspect(pulledPath, identity: remembered)
+    let file = try PulledFile(pulledPath, digest: Self.digest(database))
+    let found = try file.owner()
+    let isOurs = try found.map { try isOfSnapshot($0, database) } ?? false
+    if try !(migrated?.isCacheKnown ?? isCacheKnown(found, database)) { try renewFeed(database) }
+    if let until = migrated?.heldUntil {
+      // 0.1 did not say since when.
+      try database.run(
+        "UPDATE main.cache_identity SET held_by = ?1, held_at = unixepoch(), held_until = ?2", .text(upstream),
+        .real(until))
+    }
+    if migrated != nil { FirstVersion.dropStaging(path) }
+    pull = PullState()
+    generation += 1
+    pulled = file
+    if isOurs { try index(file, guardedBelow: found?.guardedBelow ?? 0, database) } else { try file.empty() }
+    try writeOwner(database, file)
+    let identity = FileIdentity(pulledPath)?.text
+    if identity != remembered { try database.run("UPDATE main.cache_identity SET pulled = ?", Value(identity)) }
+  }
+
+  /// Makes the file anew where it was lost, damaged or removed.
+  func renewPulled(_ database: Database, because reason: String) throws {
+    logger.notice("pulled pages are dropped: \(reason)", metadata: ["path": "\(pulledPath)"])
+    let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
+    try PulledFile.inspect(pulledPath, identity: remembered)
+    pulled = nil
+    let file = try PulledFile(pulledPath, digest: Self.digest(database))
+    pulled = file
+    generation += 1
+    try dropPulled(database, file)
+    try database.run("UPDATE main.cache_identity SET pulled = ?", Value(FileIdentity(pulledPath)?.text))
+  }
+
+  /// Empties the file: its pages are published, or of no use.
+  func dropPulled(_ database: Database, _ file: PulledFile) throws {
+    try database.execute(
+      "DELETE FROM temp.pulled; DELETE FROM temp.same; DELETE FROM temp.answers; DELETE FROM temp.missing")
+    pull = PullState(generation: pull.generation)
+    try file.empty()
+    try writeOwner(database, file)
+  }
+
+  private func writeOwner(_ database: Database, _ file: PulledFile) throws {
+    guard var owner = try owner(database) else { throw SQLiteError.damaged("cache_identity is empty") }
+    owner.guardedBelow = pull.guardedBelow
+    try file.write(owner)
+  }
+
+  /// A sync begins with nothing pulled; what an earlier one has left is there to be confirmed.
+  func beginPull(_ database: Database) throws {
+    try database.execute(
+      "UPDATE temp.pulled SET number = NULL; DELETE FROM temp.same; DELETE FROM temp.answers; DELETE FROM temp.missing")
+    pull = PullState(generation: generation, guardedBelow: pull.guardedBelow)
+  }
+
+  /// What a file of this cache, as it is now, would say.
+  private func owner(_ database: Database) throws -> PulledFile.Owner? {
+    let digest = try Self.digest(database)
+    let source = ([upstream] + (schema?.tables.map { $0.resource.definition } ?? [])).joined(separator: "\n")
+    return try database.first("SELECT feed, \(FixedTables.verified) FROM main.cache_identity") {
+      PulledFile.Owner(
+        feed: $0.text(0), cache: files.database?.text ?? "", epoch: $0.integer(1), source: digest(Array(source.utf8)))
+    }
+  }
+
+  private func isOfSnapshot(_ found: PulledFile.Owner, _ database: Database) throws -> Bool {
+    guard let own = try owner(database) else { return false }
+    return found.feed == own.feed && found.epoch == own.epoch && found.source == own.source
+  }
+
+  /// Whether this file is the one that was written last. Where a backup was put back, ids of `changes` that somebody
+  /// has followed already would be given out again. The pulled pages' header knows: it names the file, and no sync that
+  /// it knows of can be newer.
+  private func isCacheKnown(_ found: PulledFile.Owner?, _ database: Database) throws -> Bool {
+    guard let own = try owner(database), let found else { return false }
+    return found.feed == own.feed && found.cache == own.cache && found.epoch <= own.epoch
+  }
+
+  private func index(_ file: PulledFile, guardedBelow: Int64, _ database: Database) throws {
+    pull.guardedBelow = guardedBelow
+    try database.transaction("BEGIN") {
+      try file.scan { facts, place in
+        guard facts.kind == .page, let index = try? self.index(of: facts.resource) else { return }
+        try insert(index, facts.address, nil, place, database)
+      }
+    }
+  }
+
+  private func insert(_ index: Int, _ address: String, _ number: Int?, _ place: Int64, _ database: Database) throws {
+    try database.statement("INSERT OR REPLACE INTO temp.pulled VALUES (?1, ?2, ?3, ?4)").run([
+      Value(index), .text(address), Value(number.map(Int64.init)), .integer(place),
+    ])
+  }
+
+  private func unconfirm(_ index: Int, _ address: String, _ database: Database) throws {
+    try database.run(
+      """
+      DELETE FROM temp.same WHERE resource = ?1 AND page = (SELECT p.id FROM main.cache_pages p
+        JOIN main.cache_resources r ON r.id = p.resource_id WHERE r.name = ?2 AND p.address = ?3)
+      """, Value(index), Value(schema?.tables[index].resource.name), .text(address))
+  }
+
+  /// The resource's id where its published pages may be asked for conditionally: nil where they are of another
+  /// upstream, do not fit together, or list keys twice, of which a page that is no longer there may have had the better
+  /// one.
+  private func publishedPages(of resource: String, _ database: Database) throws -> Int64? {
+    guard !pull.distrusted.contains(resource) else { return nil }
+    return try database.first(
+      """
+      SELECT r.id FROM main.cache_resources r, main.cache_identity i
+      WHERE r.name = ?1 AND r.repeats = 0 AND i.upstream = ?2
+      """, .text(resource), .text(upstream)
+    ) { $0.integer(0) }
+  }
+
+  /// The resource's place among the definitions.
+  func index(of resource: String) throws -> Int {
+    guard let index = schema?.tables.firstIndex(where: { $0.resource.name == resource }) else {
+      throw Failure(.defect, step: "keep pulled pages", subject: path, cause: "no resource is named \(resource)")
+    }
+    return index
+  }
+
+  /// For what belongs to a sync that has begun: never on a cache, or on pulled pages, that were made anew since.
+  func performPull<Result>(_ step: String, _ body: (Database, PulledFile) throws -> Result) throws -> Result {
+    let pulled = try pulledPages(step)
+    return try perform(step) { try body($0, pulled) }
+  }
+
+  func pulledPages(_ step: String) throws -> PulledFile {
+    guard pull.generation == generation, let pulled else {
+      throw Failure(
+        .cannotWrite, step: step, subject: path, cause: "the cache was made anew since this sync began",
+        hint: "the next sync pulls what is missing")
+    }
+    return pulled
+  }
+
+  /// pulled: what is in the file; without a number it is not, or not yet, part of this pull. same: published pages that
+  /// are. came, gone: keys of pages that came, and of published pages that are not as they were. refused: keys of
+  /// rejected records.
+  private static let temporary = """
+    CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER, place INTEGER NOT NULL,
+      PRIMARY KEY (resource, address)) WITHOUT ROWID;
+    CREATE TEMP TABLE same(page INTEGER PRIMARY KEY, resource INTEGER NOT NULL, number INTEGER NOT NULL, etag TEXT,
+      last_modified TEXT);
+    CREATE TEMP TABLE answers(place INTEGER PRIMARY KEY, resource INTEGER NOT NULL);
+    CREATE TEMP TABLE missing(resource INTEGER NOT NULL, record_id INTEGER NOT NULL, key NOT NULL,
+      absent INTEGER NOT NULL, answered INTEGER NOT NULL, PRIMARY KEY (resource, record_id)) WITHOUT ROWID;
+    CREATE TEMP TABLE missed_pages(page INTEGER PRIMARY KEY, resource INTEGER NOT NULL);
+    CREATE TEMP TABLE came(resource INTEGER NOT NULL, key NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (resource, key))
+      WITHOUT ROWID;
+    CREATE TEMP TABLE gone(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
+    CREATE TEMP TABLE refused(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
+    CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
+      reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID;
+    """
+}
+
+/// What a sync has pulled so far, beside what lies in tables.
+struct PullState {
+  /// Of the cache, when the sync began.
+  var generation = 0
+  /// Pages before this offset of the file were held back by the removal guard.
+  var guardedBelow: Int64 = 0
+  /// Resources whose published pages are not to be asked for conditionally.
+  var distrusted: Set<String> = []
+  /// Published pages that this pull is made of; never too few.
+  var confirmed = 0
+  /// What `compare` found; nil as soon as something is pulled.
+  var compared: [ResourceComparison]?
+}
+
+extension KnownPage {
+  static let select =
+    "SELECT id, address, etag, last_modified, digest, next, count, last, records FROM main.cache_pages"
+
+  init(row: Row) {
+    state = .published
+    place = row.integer(0)
+    address = row.text(1)
+    validator = Validator(etag: row.optionalText(2), lastModified: row.optionalText(3))
+    digest = row.integer(4)
+    next = row.optionalText(5)
+    count = row.optionalInteger(6).map { Int($0) }
+    last = row.optionalInteger(7).map { Int($0) }
+    records = row.int(8)
+  }
+
+  init(_ facts: PageFacts, _ place: Int64, guardedBelow: Int64) {
+    state = place < guardedBelow ? .guarded : .kept
+    self.place = place
+    address = facts.address
+    validator = facts.validator
+    digest = facts.digest
+    next = facts.next
+    count = facts.count
+    last = facts.last
+    records = facts.records
+    receivedAt = facts.receivedAt
+  }
+}

@@ -1,0 +1,178 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// Writes records of one resource, one by one, within the publishing transaction: looks the row up, compares it with
+/// the slices of the body, and writes what differs, with its list rows, its words in the index and its row in
+/// `changes`. A row that stays is not written.
+struct RecordWriter {
+  private(set) var added = 0
+  private(set) var changed = 0
+  private(set) var removed = 0
+
+  private let database: Database
+  private let tables: ResourceTables
+  private let sync: Int64
+  /// The first snapshot of the resource: no look-up, no changes to tell, and the index is made at the end.
+  private let isFirst: Bool
+  private let select: Statement
+  private let insert: Statement
+  private let update: Statement
+  private let delete: Statement
+  private let unindex: Statement?
+  private let index: Statement?
+  private let change: Statement
+  private let removal: Statement
+  private let json: Statement
+  private let lists: [ListWriter]
+  private let columns: Int
+
+  init(_ database: Database, _ tables: ResourceTables, sync: Int64, at: String, isFirst: Bool) throws {
+    self.database = database
+    self.tables = tables
+    self.sync = sync
+    self.isFirst = isFirst
+    columns = tables.resource.columns.count
+    select = try database.statement(tables.select)
+    insert = try database.statement(tables.insert)
+    update = try database.statement(tables.update)
+    delete = try database.statement(tables.delete)
+    unindex = try tables.unindex.map(database.statement)
+    index = try tables.indexRecord.map(database.statement)
+    json = try database.statement(tables.json)
+    let values = "VALUES (\(sync), \(literal(tables.resource.name)), ?1, ?2, \(literal(at)),"
+    let into = "INSERT INTO main.changes(sync_id, resource, record_id, kind, at, before, after)"
+    change = try database.once("\(into) \(values) ?3, (\(tables.json)))")
+    removal = try database.once("\(into) \(values) (\(tables.json)), NULL)")
+    lists = try tables.resource.lists.indices.map { try ListWriter(database, tables, $0) }
+  }
+
+  /// The record that the decoder is at.
+  mutating func write(_ decoder: inout RecordDecoder) throws {
+    if isFirst { return try add(&decoder) }
+    select.bind(1, decoder.key)
+    defer { select.reset() }
+    guard try select.step() else {
+      select.reset()
+      return try add(&decoder)
+    }
+    let row = select.row
+    let id = row.integer(0)
+    var differs = !row.equals(Int32(columns + 1), decoder.extra)
+    var isIndexed = false
+    for column in 0..<columns where !row.equals(Int32(column + 1), decoder.column(column)) {
+      differs = true
+      if tables.isSearched[column] { isIndexed = true }
+    }
+    select.reset()
+    let changedLists = try lists.filter { try !$0.isEqual(id, &decoder) }
+    if differs || !changedLists.isEmpty {
+      try change(id, &decoder, row: differs, indexed: isIndexed, changedLists)
+    }
+  }
+
+  /// Nobody lists it any more.
+  mutating func remove(_ id: Int64) throws {
+    try removal.run([.integer(id), "removed"])
+    try unindex?.run([.integer(id)])
+    for list in lists { try list.cut(id, from: 0) }
+    try delete.run([.integer(id)])
+    removed += 1
+  }
+
+  /// The index of words, after the first snapshot.
+  func finish() throws {
+    if isFirst, let rebuild = tables.rebuildIndex { try database.execute(rebuild) }
+  }
+
+  private mutating func add(_ decoder: inout RecordDecoder) throws {
+    bind(insert, decoder)
+    insert.bind(Int32(columns + 2), sync)
+    try insert.run()
+    let id = insert.lastID
+    for list in lists { try list.add(id, &decoder) }
+    added += 1
+    if isFirst { return }
+    try index?.run([.integer(id)])
+    try change.run([.integer(id), "added", nil])
+  }
+
+  private mutating func change(
+    _ id: Int64, _ decoder: inout RecordDecoder, row: Bool, indexed: Bool, _ changedLists: [ListWriter]
+  ) throws {
+    let before = try json.rows([.integer(id)], limit: 1) { $0.text(0) }.first
+    if indexed { try unindex?.run([.integer(id)]) }
+    bind(update, decoder)
+    update.bind(Int32(columns + 2), sync)
+    update.bind(Int32(columns + 3), id)
+    try update.run()
+    for list in changedLists { try list.replace(id, &decoder) }
+    if indexed { try index?.run([.integer(id)]) }
+    try change.run([.integer(id), "changed", Value(before)])
+    changed += 1
+  }
+
+  private func bind(_ statement: Statement, _ decoder: borrowing RecordDecoder) {
+    for column in 0..<columns { statement.bind(Int32(column + 1), decoder.column(column)) }
+    statement.bind(Int32(columns + 1), decoder.extra)
+  }
+}
+
+/// Writes the rows of one list of a record.
+private struct ListWriter {
+  private let list: Int
+  private let columns: Int
+  private let hasExtra: Bool
+  private let select: Statement
+  private let insert: Statement
+  private let insertNew: Statement
+  private let deleteFrom: Statement
+
+  init(_ database: Database, _ tables: ResourceTables, _ list: Int) throws {
+    self.list = list
+    let definition = tables.resource.lists[list]
+    columns = definition.columns.count
+    hasExtra = definition.hasExtra
+    select = try database.statement(tables.select(definition))
+    insert = try database.statement(tables.insert(definition))
+    insertNew = try database.statement(tables.insertNew(definition))
+    deleteFrom = try database.statement(tables.deleteFrom(definition))
+  }
+
+  func isEqual(_ id: Int64, _ decoder: inout RecordDecoder) throws -> Bool {
+    select.bind(1, id)
+    defer { select.reset() }
+    decoder.openList(list)
+    while decoder.nextRow() {
+      guard try select.step() else { return false }
+      for column in 0..<columns where !select.row.equals(Int32(column), decoder.rowColumn(column)) { return false }
+      if hasExtra, !select.row.equals(Int32(columns), decoder.rowExtra) { return false }
+    }
+    return try !select.step()
+  }
+
+  func add(_ id: Int64, _ decoder: inout RecordDecoder) throws { _ = try write(insertNew, id, &decoder) }
+
+  func replace(_ id: Int64, _ decoder: inout RecordDecoder) throws {
+    try cut(id, from: write(insert, id, &decoder))
+  }
+
+  func cut(_ id: Int64, from position: Int64) throws {
+    deleteFrom.bind(1, id)
+    deleteFrom.bind(2, position)
+    try deleteFrom.run()
+  }
+
+  private func write(_ statement: Statement, _ id: Int64, _ decoder: inout RecordDecoder) throws -> Int64 {
+    var position: Int64 = 0
+    decoder.openList(list)
+    while decoder.nextRow() {
+      statement.bind(1, id)
+      statement.bind(2, position)
+      for column in 0..<columns { statement.bind(Int32(column + 3), decoder.rowColumn(column)) }
+      if hasExtra { statement.bind(Int32(columns + 3), decoder.rowExtra) }
+      try statement.run()
+      position += 1
+    }
+    return position
+  }
+}

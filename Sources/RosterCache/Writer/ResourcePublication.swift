@@ -1,0 +1,316 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// Publishes what was pulled of one resource.
+struct ResourcePublication {
+  /// Whether readers see anything else than before.
+  private(set) var isNew = false
+
+  private let whole: SnapshotPublication
+  private let database: Database
+  private let tables: ResourceTables
+  private let plan: RecordPlan
+  private let index: Int
+  private let end: ResourceEnd
+  private let found: ResourceComparison
+  /// In `cache_resources`.
+  private let id: Int64
+  private let isFirst: Bool
+  private let before: Int
+  private var records: RecordWriter
+  private var rejected = 0
+  private var skipped = 0
+
+  init(_ whole: SnapshotPublication, _ index: Int, _ end: ResourceEnd) throws {
+    self.whole = whole
+    self.index = index
+    self.end = end
+    database = whole.database
+    tables = whole.schema.tables[index]
+    plan = whole.plans[index]
+    found = whole.compared[index]
+    let state = try database.first(
+      """
+      SELECT c.id, c.snapshot IS NULL, r.records FROM main.cache_resources c JOIN main.resources r ON r.name = c.name
+      WHERE c.name = ?1
+      """, .text(plan.resource.name)
+    ) { (id: $0.integer(0), isFirst: $0.int(1) != 0, records: $0.int(2)) }
+    guard let state else { throw SQLiteError.damaged("cache_resources lacks \(plan.resource.name)") }
+    (id, isFirst, before) = (state.id, state.isFirst, state.records)
+    records = try RecordWriter(database, tables, sync: whole.sync, at: whole.at, isFirst: state.isFirst)
+  }
+
+  mutating func write() throws {
+    try database.run("DELETE FROM temp.rejected WHERE resource = ?", Value(index))
+    try writePages()
+    try writeAnswers()
+    try records.finish()
+    try removeMissing()
+    try noteUnlisted()
+    let areRejectsNew = try writeRejects()
+    try writeTotals()
+    isNew = isFirst || areRejectsNew || records.added + records.changed + records.removed > 0
+  }
+
+  /// Adds to the sync's columns, and writes the resource's own.
+  func sum(into record: inout SyncReport) throws {
+    let after = before + records.added - records.removed
+    let rejected = found.rejected + rejected
+    record.pages += found.pages
+    record.characters += after
+    record.added += records.added
+    record.changed += records.changed
+    record.removed += records.removed
+    record.rejected += rejected
+    record.skipped += found.skipped
+    try database.run(
+      "INSERT OR REPLACE INTO main.sync_resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", .integer(whole.sync),
+      .text(plan.resource.name), Value(found.pages), Value(after), Value(records.added), Value(records.changed),
+      Value(records.removed), Value(rejected), Value(found.skipped))
+    try database.run(
+      """
+      UPDATE main.resources SET records = ?2, pages = ?3, proof = ?4, definition = ?5 WHERE name = ?1
+        AND (records IS NOT ?2 OR pages IS NOT ?3 OR proof IS NOT ?4 OR definition IS NOT ?5)
+      """, .text(plan.resource.name), Value(after), Value(found.pages), .text(end.proof.rawValue),
+      .text(plan.resource.definition))
+  }
+
+  // MARK: Pages
+
+  private mutating func writePages() throws {
+    let places = try database.rows(
+      "SELECT place, number FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number", Value(index)
+    ) { (place: $0.integer(0), number: $0.int(1)) }
+    let pages = try PageRows(database, resource: id)
+    var decoder = RecordDecoder(plan)
+    for (place, number) in places {
+      try lookAround()
+      let (facts, body) = try whole.file.page(at: place)
+      try decoder.begin(body, at: facts.recordsAt)
+      try write(&decoder, page: number)
+      try pages.write(facts, number)
+    }
+    try pages.dropMissed(index)
+    try pages.renew(index)
+  }
+
+  private func lookAround() throws {
+    if whole.interruption.isWanted { throw CancellationError() }
+  }
+
+  private mutating func write(_ decoder: inout RecordDecoder, page: Int) throws {
+    var place = KeyPlace(page: page)
+    while let step = try decoder.next() {
+      switch step {
+      case .record:
+        let own = place.next()
+        if found.repeats > 0, try !isLast(decoder.key, own) { continue }
+        try records.write(&decoder)
+      case .rejected: try reject(decoder.reject, page, decoder.reject.position)
+      }
+    }
+  }
+
+  /// Of a key that was met more than once the last counts (P7).
+  private func isLast(_ key: RecordKey, _ place: Int64) throws -> Bool {
+    let last = try database.statement("SELECT place FROM temp.came WHERE resource = ?1 AND key = ?2")
+    last.bind(1, Int64(index))
+    last.bind(2, key)
+    defer { last.reset() }
+    return try last.step() ? last.row.integer(0) == place : true
+  }
+
+  private func reject(_ reject: RecordReject, _ page: Int, _ position: Int) throws {
+    try database.run(
+      "INSERT OR REPLACE INTO temp.rejected VALUES (?1, ?2, ?3, ?4, ?5)", Value(index), Value(page), Value(position),
+      .text(reject.reason), .text(String(decoding: reject.document, as: UTF8.self)))
+  }
+
+  // MARK: Missing records
+
+  /// What upstream still has of the records that no page lists. Their rejects stand under page 0, one after the other.
+  private mutating func writeAnswers() throws {
+    let places = try database.rows("SELECT place FROM temp.answers WHERE resource = ? ORDER BY place", Value(index)) {
+      $0.integer(0)
+    }
+    let asked = try database.statement("SELECT 1 FROM temp.missing WHERE resource = ?1 AND key = ?2")
+    var decoder = RecordDecoder(plan)
+    for place in places {
+      try lookAround()
+      let (facts, body) = try whole.file.page(at: place)
+      try decoder.begin(body, at: facts.recordsAt)
+      while let step = try decoder.next() {
+        switch step {
+        case .record:
+          asked.bind(1, Int64(index))
+          asked.bind(2, decoder.key)
+          let isAsked = try asked.step()
+          asked.reset()
+          if isAsked { try records.write(&decoder) }
+        case .rejected:
+          try reject(decoder.reject, 0, rejected)
+          rejected += 1
+        }
+      }
+    }
+  }
+
+  private mutating func removeMissing() throws {
+    guard end.removal == .missing, plan.resource.removal != .never, found.missing > 0 else { return }
+    let twice = plan.resource.removal == .twice ? "AND absent > 0" : ""
+    let gone = try database.statement(
+      "SELECT record_id FROM temp.missing WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id")
+    gone.bind(1, Int64(index))
+    defer { gone.reset() }
+    while try gone.step() {
+      let id = gone.row.integer(0)
+      try records.remove(id)
+      try database.run(
+        "DELETE FROM main.cache_unlisted WHERE resource_id = ?1 AND record_id = ?2", .integer(self.id), .integer(id))
+    }
+  }
+
+  /// Notes which records no page lists, and how often upstream had none of them. The rows that are right stay as they
+  /// are.
+  private func noteUnlisted() throws {
+    guard !isFirst else { return }
+    let key = "t.\(tables.keyColumn)"
+    try database.run(
+      """
+      DELETE FROM main.cache_unlisted AS u WHERE resource_id = ?2 AND EXISTS (SELECT 1 FROM main.\(tables.table) t
+        CROSS JOIN temp.came c ON c.resource = ?1 AND c.key = \(key) WHERE t.\(tables.id) = u.record_id)
+      """, Value(index), .integer(id))
+    // Of a record that was rejected, or given by key, upstream has something; of one that nobody could ask for nothing
+    // is known.
+    let absent =
+      end.removal == .nobody
+      ? "m.absent"
+      : plan.resource.removal == .twice ? "m.absent + 1" : plan.resource.removal == .never ? "1" : "0"
+    try database.run(
+      """
+      INSERT INTO main.cache_unlisted SELECT ?2, m.record_id, CASE WHEN m.answered THEN 0 ELSE \(absent) END
+      FROM temp.missing m JOIN main.\(tables.table) t ON t.\(tables.id) = m.record_id WHERE m.resource = ?1
+      ON CONFLICT (resource_id, record_id) DO UPDATE SET absent = excluded.absent WHERE absent <> excluded.absent
+      """, Value(index), .integer(id))
+    try database.run(
+      """
+      INSERT OR IGNORE INTO main.cache_unlisted SELECT ?2, t.\(tables.id), 0 FROM temp.refused r
+      JOIN temp.gone g ON g.resource = ?1 AND g.key = r.key CROSS JOIN main.\(tables.table) t ON \(key) = r.key
+      WHERE r.resource = ?1 AND NOT EXISTS (SELECT 1 FROM temp.came c WHERE c.resource = ?1 AND c.key = r.key)
+      """, Value(index), .integer(id))
+    try database.run(
+      """
+      UPDATE main.cache_unlisted AS u SET absent = 0 WHERE resource_id = ?2 AND absent <> 0 AND EXISTS (
+        SELECT 1 FROM main.\(tables.table) t CROSS JOIN temp.refused r ON r.resource = ?1 AND r.key = \(key)
+        WHERE t.\(tables.id) = u.record_id)
+      """, Value(index), .integer(id))
+  }
+
+  // MARK: What is left
+
+  /// Equal ones keep their row. True: something was written.
+  private func writeRejects() throws -> Bool {
+    let same =
+      "s.resource = ?1 AND s.page = m.page AND s.position = m.position AND s.reason = m.reason "
+      + "AND s.document = m.document"
+    let gone = try database.run(
+      """
+      DELETE FROM main.rejects AS m WHERE resource = ?2
+        AND page NOT IN (SELECT number FROM temp.same WHERE resource = ?1)
+        AND NOT EXISTS (SELECT 1 FROM temp.rejected s WHERE \(same))
+      """, Value(index), .text(plan.resource.name))
+    let new = try database.run(
+      """
+      INSERT INTO main.rejects SELECT ?3, ?2, s.page, s.position, s.reason, s.document FROM temp.rejected s
+      WHERE s.resource = ?1 AND NOT EXISTS (SELECT 1 FROM main.rejects m WHERE m.resource = ?2 AND \(same))
+      """, Value(index), .text(plan.resource.name), .integer(whole.sync))
+    return gone + new > 0
+  }
+
+  /// What the next comparison begins with.
+  private func writeTotals() throws {
+    let storable = found.distinct + found.repeats
+    let values = [found.pages, storable, found.rejected, found.rejectedUnknown, found.skipped, found.repeats]
+    let columns = ["pages", "storable", "rejects", "unknown", "skipped", "repeats"]
+    let updates = columns.enumerated().map { "\($1) = ?\($0 + 2)" }.joined(separator: ", ")
+    let differ = columns.enumerated().map { "\($1) <> ?\($0 + 2)" }.joined(separator: " OR ")
+    let statement = try database.statement(
+      """
+      UPDATE main.cache_resources SET \(updates), snapshot = coalesce(snapshot, ?8)
+      WHERE id = ?1 AND (snapshot IS NULL OR \(differ))
+      """)
+    try statement.run([.integer(id)] + values.map { Value($0) } + [.integer(whole.sync)])
+  }
+}
+
+/// The rows of `cache_pages`, which stand for the published rows of a page.
+private struct PageRows {
+  private let database: Database
+  private let resource: Int64
+  private let upsert: Statement
+
+  init(_ database: Database, resource: Int64) throws {
+    self.database = database
+    self.resource = resource
+    let columns = [
+      "resource_id", "address", "number", "etag", "last_modified", "next", "count", "last", "records", "storable",
+      "rejects", "unknown", "skipped", "digest", "keys", "rejected_keys",
+    ]
+    let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+    let updates = columns.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    let differ = ["number", "etag", "last_modified", "next", "digest"].map { "\($0) IS NOT excluded.\($0)" }
+    upsert = try database.statement(
+      """
+      INSERT INTO main.cache_pages(\(columns.joined(separator: ", "))) VALUES (\(marks))
+      ON CONFLICT (resource_id, address) DO UPDATE SET \(updates) WHERE \(differ.joined(separator: " OR "))
+      """)
+  }
+
+  func write(_ facts: PageFacts, _ number: Int) throws {
+    upsert.bind(15, blob: facts.keys)
+    upsert.bind(16, blob: facts.rejectedKeys)
+    try upsert.run([
+      .integer(resource), .text(facts.address), Value(number), Value(facts.validator.etag),
+      Value(facts.validator.lastModified), Value(facts.next), Value(facts.count.map(Int64.init)),
+      Value(facts.last.map(Int64.init)), Value(facts.records), Value(facts.storable), Value(facts.rejects),
+      Value(facts.rejectsOfUnknownKey), Value(facts.skipped), .integer(facts.digest),
+    ])
+  }
+
+  /// Published pages that this pull has not.
+  func dropMissed(_ index: Int) throws {
+    try database.run(
+      """
+      DELETE FROM main.cache_pages WHERE id IN (SELECT m.page FROM temp.missed_pages m WHERE m.resource = ?1)
+        AND address NOT IN (SELECT address FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL)
+      """, Value(index))
+  }
+
+  /// Of pages that are as they were: a new validator, another place in the order.
+  func renew(_ index: Int) throws {
+    try database.run(
+      """
+      UPDATE main.cache_pages AS p SET etag = s.etag, last_modified = s.last_modified FROM temp.same s
+      WHERE s.page = p.id AND s.resource = ?1 AND (s.etag IS NOT NULL OR s.last_modified IS NOT NULL)
+        AND (s.etag IS NOT p.etag OR s.last_modified IS NOT p.last_modified)
+      """, Value(index))
+    let moved = try database.rows(
+      """
+      SELECT p.id, p.number, s.number FROM temp.same s JOIN main.cache_pages p ON p.id = s.page
+      WHERE s.resource = ?1 AND s.number <> p.number
+      """, Value(index)
+    ) { (page: $0.integer(0), from: $0.int(1), to: $0.int(2)) }
+    guard !moved.isEmpty else { return }
+    let name = "(SELECT name FROM main.cache_resources WHERE id = ?1)"
+    for (page, from, to) in moved {
+      try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
+      // Below 0 first, so that no page's rejects are met by another's.
+      try database.run(
+        "UPDATE main.rejects SET page = -?3 WHERE resource = \(name) AND page = ?2", .integer(resource), Value(from),
+        Value(to))
+    }
+    // What is in the way now is of pages that are gone.
+    try database.run(
+      "UPDATE OR REPLACE main.rejects SET page = -page WHERE resource = \(name) AND page < 0", .integer(resource))
+  }
+}

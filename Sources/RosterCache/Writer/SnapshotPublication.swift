@@ -1,0 +1,90 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// Turns one snapshot into the next, in one pass over the pulled pages, within one transaction.
+struct SnapshotPublication {
+  let database: Database
+  let file: PulledFile
+  let schema: DefinedSchema
+  let plans: [RecordPlan]
+  let compared: [ResourceComparison]
+  let sync: Int64
+  let at: String
+  let upstream: String
+  let interruption: Interruption
+
+  /// Writes all but the sync's row and fills in its columns.
+  func write(into record: SyncReport, _ ends: [String: ResourceEnd]) throws -> SyncReport {
+    var record = record
+    let before = try database.first("SELECT snapshot, upstream FROM main.cache_info") {
+      (snapshot: $0.optionalInteger(0), upstream: $0.optionalText(1))
+    }
+    let hadSnapshot = before?.snapshot != nil
+    var isNew = before?.upstream != upstream
+    if isNew { try database.run("UPDATE main.cache_identity SET upstream = ?", .text(upstream)) }
+    (record.pages, record.characters, record.added, record.changed) = (0, 0, 0, 0)
+    (record.removed, record.rejected, record.skipped) = (0, 0, 0)
+    let haveResourcesChanged = try defineResources()
+    for index in plans.indices {
+      let end = ends[plans[index].resource.name] ?? ResourceEnd()
+      var publication = try ResourcePublication(self, index, end)
+      try publication.write()
+      try publication.sum(into: &record)
+      if publication.isNew { isNew = true }
+    }
+    if haveResourcesChanged, hadSnapshot {
+      try database.run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))")
+    }
+    record.outcome = isNew || haveResourcesChanged || !hadSnapshot ? .published : .unchanged
+    return record
+  }
+
+  /// Makes the tables of resources that come, and drops those of resources that are not named any more. True: there
+  /// were some.
+  private func defineResources() throws -> Bool {
+    let found = try database.rows("SELECT name FROM main.resources") { $0.text(0) }
+    let gone = found.filter { name in !schema.tables.contains { $0.resource.name == name } }
+    let new = schema.tables.filter { !found.contains($0.resource.name) }
+    guard !gone.isEmpty || !new.isEmpty else { return false }
+    for name in gone { try drop(name) }
+    for tables in new { try schema.add(tables, database) }
+    try schema.defineRemoved(database)
+    return true
+  }
+
+  private func drop(_ name: String) throws {
+    let found = try database.first("SELECT definition FROM main.resources WHERE name = ?", .text(name)) { $0.text(0) }
+    for table in try DefinedTables.of(found ?? "", database) {
+      try database.execute("DROP TABLE IF EXISTS main.\(table)")
+    }
+    for table in ["cache_pages", "cache_unlisted"] {
+      try database.run(
+        "DELETE FROM main.\(table) WHERE resource_id = (SELECT id FROM main.cache_resources WHERE name = ?)",
+        .text(name))
+    }
+    try database.run("DELETE FROM main.cache_resources WHERE name = ?", .text(name))
+    try database.run("DELETE FROM main.rejects WHERE resource = ?", .text(name))
+    try database.run("DELETE FROM main.resources WHERE name = ?", .text(name))
+  }
+}
+
+/// What is to be done about one resource beyond its pages.
+package struct ResourceEnd: Sendable, Equatable {
+  package enum Removal: Sendable, Equatable {
+    /// Missing records stay: one of them could not be asked for, or a record of unknown key was rejected.
+    case nobody
+    /// As the definition says (P8): those that `keep` was not told of, or that two whole pulls in a row have missed.
+    case missing
+  }
+
+  /// What proves that its pull is whole (P7).
+  package enum Proof: String, Sendable, Equatable { case count, end, weak }
+
+  package var removal: Removal
+  package var proof: Proof
+
+  package init(_ removal: Removal = .missing, proof: Proof = .weak) {
+    self.removal = removal
+    self.proof = proof
+  }
+}

@@ -1,0 +1,176 @@
+import FoundationEssentials
+import RosterDecode
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+extension Folder {
+  var pulled: String { cache + ".pulled" }
+
+  /// A cache of definitions.
+  func define(
+    _ resources: [Resource] = [.character], upstream: String = upstream, tick: @escaping @Sendable () -> Void = {}
+  ) async throws -> Cache {
+    try await Cache.open(path: cache, upstream: upstream, resources: resources, now: noon, logger: quiet, tick: tick)
+  }
+
+  /// What another process finds that comes after a kill: the files as they are, under another folder's name.
+  func copy() throws -> Folder {
+    let other = try Folder()
+    for name in try names() { try other.write(bytes(name), to: name) }
+    return other
+  }
+
+  func tables(_ resources: [Resource]) throws -> [ResourceTables] { try resources.map(ResourceTables.init) }
+
+  /// SQLite's own check, the indexes against their tables, and the private tables against the records.
+  func expectSound(_ resources: [Resource] = [.character], sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let database = try Database(path: cache, access: .writer)
+    try database.keepLog()
+    for table in try tables(resources) {
+      if let check = table.checkIndex(rank: 1) { try database.execute(check) }
+      let id = try database.first("SELECT id FROM cache_resources WHERE name = '\(table.resource.name)'") {
+        $0.integer(0)
+      }
+      var listed: Set<String> = []
+      for keys in try database.rows(
+        "SELECT keys FROM cache_pages WHERE resource_id = ?", Value(id), read: { $0.bytes(0) })
+      {
+        keys.forEachKey(isText: table.hasTextKey) { listed.insert($0.name) }
+      }
+      let unlisted = try database.rows(
+        """
+        SELECT t.\(table.keyColumn) FROM cache_unlisted u JOIN \(table.table) t ON t.\(table.id) = u.record_id
+        WHERE u.resource_id = ?
+        """, Value(id), read: { $0.text(0) })
+      let all = try database.rows("SELECT \(table.keyColumn) FROM \(table.table)") { $0.text(0) }
+      #expect(listed.isDisjoint(with: unlisted), sourceLocation: sourceLocation)
+      #expect(listed.union(unlisted) == Set(all), sourceLocation: sourceLocation)
+    }
+    #expect(try database.first("PRAGMA integrity_check") { $0.text(0) } == "ok", sourceLocation: sourceLocation)
+  }
+}
+
+extension RecordKey {
+  var name: String {
+    switch self {
+    case .integer(let number): "\(number)"
+    case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+    }
+  }
+}
+
+/// A record of the shape of the built-in resource.
+func person(_ id: Int64, _ mark: String = "", episodes: [String] = ["e/1", "e/2"], more: String = "") -> String {
+  let list = episodes.map { "\"\($0)\"" }.joined(separator: ",")
+  return """
+    {"id":\(id),"name":"Name \(id)\(mark)","status":"Alive\(mark)","species":"Human","type":"","gender":"unknown",\
+    "origin":{"name":"Earth (C-137)","url":"o"},"location":{"name":"Citadel","url":"l"},"image":"i/\(id)",\
+    "episode":[\(list)],"url":"u/\(id)","created":"2017-11-04T18:48:46.250Z"\(more)}
+    """
+}
+
+func people(_ ids: some Sequence<Int>, _ mark: String = "") -> [String] { ids.map { person(Int64($0), mark) } }
+
+/// Pages of two.
+func paired(_ records: [String]) -> [[String]] {
+  stride(from: 0, to: records.count, by: 2).map { Array(records[$0..<min($0 + 2, records.count)]) }
+}
+
+func answer(_ records: [String]) -> [UInt8] {
+  Array("{\"info\":{\"count\":1,\"pages\":1},\"results\":[\(records.joined(separator: ","))]}".utf8)
+}
+
+func address(_ number: Int) -> String { "/page?page=\(number)" }
+
+/// One sync of one or several resources, as the sync does it: what is byte for byte as it was is confirmed, the rest
+/// appended.
+struct Pull {
+  let cache: Cache
+  var validators = true
+
+  func received(
+    _ resource: Resource, _ number: Int, _ records: [String], address other: String? = nil, etag: String? = nil
+  ) async throws -> ReceivedPage {
+    let body = answer(records)
+    var decoder = RecordDecoder(try RecordPlan(resource))
+    return ReceivedPage(
+      resource: resource.name, number: number, address: other ?? address(number),
+      validator: Validator(etag: etag ?? (validators ? "\"\(number)\"" : nil)), receivedAt: noon, body: body,
+      digest: try await cache.digest(body), scan: try decoder.scan(page: body))
+  }
+
+  /// - Parameter pages: `nil`: upstream says it is as it was.
+  func pages(_ resource: Resource, _ pages: [[String]?]) async throws {
+    let addresses = pages.indices.map { address($0 + 1) }
+    let known = try await cache.known(resource.name, addresses: addresses)
+    for (index, records) in pages.enumerated() {
+      let page = known[addresses[index]]
+      var isSame = false
+      if let page, page.state == .published {
+        if let records { isSame = try await cache.digest(answer(records)) == page.digest } else { isSame = true }
+      }
+      if let page, isSame {
+        try await cache.confirm(resource.name, [ConfirmedPage(number: index + 1, page: page)])
+      } else {
+        try await cache.append([received(resource, index + 1, try #require(records))])
+      }
+    }
+  }
+
+  func answers(_ resource: Resource, _ records: [String]) async throws {
+    let body = Array("[\(records.joined(separator: ","))]".utf8)
+    var decoder = RecordDecoder(try RecordPlan(resource))
+    let scan = try decoder.scan(answer: body)
+    try await cache.keep([
+      ReceivedPage(
+        resource: resource.name, number: 0, address: "keys", receivedAt: noon, body: body,
+        digest: try await cache.digest(body), scan: scan)
+    ])
+  }
+}
+
+extension Cache {
+  /// A whole sync of the built-in resource.
+  func mirror(
+    _ pages: [[String]?], answers: [String] = [], removal: ResourceEnd.Removal = .missing, at date: Date = noon
+  ) async throws -> SyncReport {
+    try await mirror(.character, pages, answers: answers, removal: removal, at: date)
+  }
+
+  /// A whole sync of one resource.
+  func mirror(
+    _ resource: Resource, _ pages: [[String]?], answers: [String] = [],
+    removal: ResourceEnd.Removal = .missing, at date: Date = noon
+  ) async throws -> SyncReport {
+    let record = try begin(at: date)
+    let pull = Pull(cache: self)
+    try await pull.pages(resource, pages)
+    _ = try compare()
+    if !answers.isEmpty { try await pull.answers(resource, answers) }
+    return try publish(record, [resource.name: ResourceEnd(removal, proof: .count)], at: date, history: ninetyDays)
+  }
+}
+
+/// A resource with text keys, every type of column, and lists of both kinds.
+let issue = Resource(
+  name: "issue", path: "/issues", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: ["node"]),
+  table: "issues", search: ["title"], removal: .twice, pages: .init(.link),
+  columns: [
+    .init("node", at: JSONPointer(segments: ["node"])), .init("title", at: JSONPointer(segments: ["title"])),
+    .init("number", at: JSONPointer(segments: ["number"]), .integer),
+    .init("score", at: JSONPointer(segments: ["score"]), .real),
+    .init("locked", at: JSONPointer(segments: ["locked"]), .boolean),
+    .init("closed_at", at: JSONPointer(segments: ["closed_at"]), isNullable: true),
+    .init("reactions", at: JSONPointer(segments: ["reactions"]), .json),
+  ],
+  lists: [
+    .init(
+      table: "issue_labels", at: JSONPointer(segments: ["labels"]),
+      columns: [
+        .init("name", at: JSONPointer(segments: ["name"])), .init("color", at: JSONPointer(segments: ["color"])),
+      ]),
+    .init(
+      table: "issue_flags", at: JSONPointer(segments: ["flags"]), columns: [.init("flag", at: JSONPointer(), .boolean)]),
+  ])

@@ -1,0 +1,239 @@
+import FoundationEssentials
+import Glibc
+import RosterDecode
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+struct PulledPagesTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  /// Two of three pages received, and the sync at a stop.
+  private func broken(_ cache: Cache) async throws {
+    _ = try await cache.begin(at: noon)
+    let pull = Pull(cache: cache)
+    try await cache.append([
+      pull.received(.character, 1, people(1...2)), pull.received(.character, 2, people(3...4)),
+    ])
+  }
+
+  @Test(
+    "P4: what a killed sync had received is known after it, with validator, count, time, and where the list goes on")
+  func survives() async throws {
+    let cache = try await folder.define()
+    try await broken(cache)
+    var third = try await Pull(cache: cache).received(.character, 3, people(5...6))
+    third.next = "/page?page=4"
+    try await cache.append([third])
+    // As a kill leaves them, in their place.
+    let other = try folder.copy()
+    await cache.close()
+    for name in try other.names() { try folder.write(other.bytes(name), to: name) }
+    let next = try await folder.define()
+    let record = try await next.begin(at: noon)
+    let known = try await next.known("character", addresses: (1...4).map(address))
+    #expect(known.count == 3)
+    let page = try #require(known[address(3)])
+    #expect(page.state == .kept && page.validator.etag == "\"3\"" && page.receivedAt == noon)
+    #expect(page.next == "/page?page=4" && page.count == 1 && page.last == 1 && page.records == 2)
+    // Taken over and published; nothing of it is left.
+    try await next.confirm(
+      "character", (1...3).map { ConfirmedPage(number: $0, page: try #require(known[address($0)])) })
+    #expect(try await next.compare().first?.distinct == 6)
+    #expect(try await next.publish(record, [:], at: noon, history: ninetyDays).added == 6)
+    #expect(try #require(CacheFile.status(folder.pulled)).st_size == PulledFile.headerLength)
+    await next.close()
+    try folder.expectSound()
+  }
+
+  @Test("P4: a page that a power failure tore is dropped with what follows it", arguments: [1, 40, 200, 700])
+  func torn(bytes: Int) async throws {
+    let cache = try await folder.define()
+    try await broken(cache)
+    await cache.close()
+    let whole = try folder.bytes("roster.db.pulled")
+    try #require(truncate(folder.pulled, whole.count - bytes) == 0)
+    let next = try await folder.define()
+    _ = try await next.begin(at: noon)
+    #expect(try await Set(next.known("character", addresses: [address(1), address(2)]).keys) == [address(1)])
+    // What is appended now lies behind the first.
+    try await next.append([Pull(cache: next).received(.character, 2, people(3...4))])
+    #expect(try await next.compare().first?.pages == 1)
+    await next.close()
+  }
+
+  @Test("P4: any byte of a pulled page that changed is noticed")
+  func flipped() async throws {
+    let cache = try await folder.define()
+    try await broken(cache)
+    await cache.close()
+    let whole = try folder.bytes("roster.db.pulled")
+    for offset in stride(from: Int(PulledFile.headerLength), to: whole.count, by: 37) {
+      var bytes = whole
+      bytes[offset] ^= 0x20
+      try folder.write(bytes, to: "roster.db.pulled")
+      let next = try await folder.define()
+      _ = try await next.begin(at: noon)
+      #expect(try await next.known("character", addresses: [address(1), address(2)]).count < 2, "byte \(offset)")
+      await next.close()
+      try folder.write(whole, to: "roster.db.pulled")
+    }
+  }
+
+  @Test("P4: pulled pages of another upstream or definition are dropped", arguments: ["upstream", "definition"])
+  func ofAnother(what: String) async throws {
+    let cache = try await folder.define()
+    try await broken(cache)
+    await cache.close()
+    var other = Resource.character
+    if what == "definition" { other.records = JSONPointer(segments: ["list"]) }
+    let next = try await folder.define([other], upstream: what == "upstream" ? "http://other" : upstream)
+    _ = try await next.begin(at: noon)
+    #expect(try await next.known("character", addresses: [address(1)]).isEmpty)
+    #expect(try #require(CacheFile.status(folder.pulled)).st_size == PulledFile.headerLength)
+    await next.close()
+  }
+
+  @Test("P4: a guarded pull is kept, and told from one that was broken off")
+  func guarded() async throws {
+    let cache = try await folder.define()
+    try await broken(cache)
+    try await cache.markGuarded()
+    await cache.close()
+    let next = try await folder.define()
+    _ = try await next.begin(at: noon)
+    try await next.append([Pull(cache: next).received(.character, 2, people(3...4, "!"))])
+    let known = try await next.known("character", addresses: [address(1), address(2)])
+    #expect(known[address(1)]?.state == .guarded && known[address(2)]?.state == .kept)
+    await next.close()
+  }
+
+  @Test("P7: after drift nothing of the pull is left, and no published page is asked for conditionally in this sync")
+  func discarded() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [nil, people([2, 3])])
+    #expect(try await cache.compare().first?.repeats == 1)
+    try await cache.discard("character")
+    #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
+    #expect(try #require(CacheFile.status(folder.pulled)).st_size == PulledFile.headerLength)
+    try await Pull(cache: cache).pages(.character, paired(people(1...4)))
+    let found = try #require(try await cache.compare().first)
+    #expect(found.distinct == 4 && found.repeats == 0 && found.missing == 0)
+    #expect(try await cache.publish(record, [:], at: noon, history: ninetyDays).outcome == .unchanged)
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test(
+    "5: a foreign file of the pulled pages' name is left as it is, down to its mode, and no cache is made",
+    arguments: [true, false])
+  func foreign(isCacheThere: Bool) async throws {
+    if isCacheThere { await (try folder.define()).close() }
+    if isCacheThere { try #require(unlink(folder.pulled) == 0) }
+    try folder.write(Array("somebody's\n".utf8), to: "roster.db.pulled")
+    try #require(chmod(folder.pulled, 0o644) == 0)
+    let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
+    #expect(failure?.exit == .cannotWrite && failure?.subject == folder.pulled)
+    #expect(try folder.bytes("roster.db.pulled") == Data("somebody's\n".utf8))
+    #expect(try folder.mode("roster.db.pulled") == 0o644)
+    #expect(try folder.names().contains("roster.db") == isCacheThere)
+  }
+
+  @Test("5: pulled pages that are damaged, header and all, cost a pull and no more")
+  func damagedHeader() async throws {
+    let cache = try await folder.define()
+    try await broken(cache)
+    await cache.close()
+    let handle = open(folder.pulled, O_WRONLY)
+    try #require(pwrite(handle, "garbage garbage garbage", 23, 0) == 23)
+    close(handle)
+    let next = try await folder.define()
+    _ = try await next.begin(at: noon)
+    #expect(try await next.known("character", addresses: [address(1)]).isEmpty)
+    await next.close()
+  }
+
+  @Test("5: `roster` and `roster.db` have pulled pages of their own")
+  func names() async throws {
+    let one = try await folder.define()
+    let two = try await Cache.open(
+      path: folder.path + "/roster", upstream: upstream, resources: [.character], now: noon, logger: quiet)
+    #expect(one.pulledPath != two.pulledPath)
+    await one.close()
+    await two.close()
+  }
+
+  @Test("5: a cache that was made anew since the sync began is neither compared nor published")
+  func madeAnew() async throws {
+    let cache = try await folder.define()
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, paired(people(1...4)))
+    _ = try await cache.compare()
+    try CacheFile.remove(folder.cache)
+    try await cache.putRight(at: noon)
+    for attempt in 0..<3 {
+      let failure = await #expect(throws: Failure.self) {
+        switch attempt {
+        case 0: try await cache.append([Pull(cache: cache).received(.character, 3, people([5]))])
+        case 1: _ = try await cache.compare()
+        default: _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+        }
+      }
+      #expect(failure?.exit == .cannotWrite)
+    }
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["0"])
+    // The next one is whole.
+    #expect(try await cache.mirror(paired(people(1...4))).added == 4)
+    await cache.close()
+  }
+
+  @Test("5: a removed file of pulled pages is made anew by the next sync")
+  func removed() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    try #require(unlink(folder.pulled) == 0)
+    #expect(try await cache.mirror(paired(people(1...5))).added == 1)
+    #expect(try folder.mode("roster.db.pulled") == 0o600)
+    await cache.close()
+  }
+
+  /// What of a backup is put back, and how.
+  enum Restore: CaseIterable { case beside, alone, together, overBeside, overAlone }
+
+  @Test(
+    "5: a cache that was put back has another feed: ids of changes that were followed are not given out again",
+    arguments: Restore.allCases)
+  func putBack(how: Restore) async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    try await broken(cache)
+    await cache.close()
+    let backup = (cache: try folder.bytes(), pulled: try folder.bytes("roster.db.pulled"))
+    let feed = try folder.ask("SELECT feed FROM cache_info")
+    let second = try await folder.define()
+    _ = try await second.mirror(paired(people(1...4, "!")))
+    await second.close()
+    #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
+
+    if ![.overBeside, .overAlone].contains(how) { try CacheFile.remove(folder.cache) }
+    try folder.write(backup.cache)
+    if ![.beside, .overBeside].contains(how) { try #require(unlink(folder.pulled) == 0) }
+    if how == .together { try folder.write(backup.pulled, to: "roster.db.pulled") }
+    let third = try await folder.define()
+    #expect(try folder.ask("SELECT name FROM characters WHERE id = 1") == ["Name 1"])
+    let next = try folder.ask("SELECT feed FROM cache_info")
+    #expect(next != feed)
+    _ = try await third.begin(at: noon)
+    // What was pulled together with it is as good as it was; what was published is in it.
+    let known = try await third.known("character", addresses: [address(1), address(2)])
+    #expect(known.values.allSatisfy { $0.state == (how == .together ? .kept : .published) } && known.count == 2)
+    await third.close()
+    let fourth = try await folder.define()
+    #expect(try folder.ask("SELECT feed FROM cache_info") == next)
+    await fourth.close()
+  }
+}

@@ -1,0 +1,438 @@
+import FoundationEssentials
+import RosterDecode
+import RosterModel
+import RosterTestSupport
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+struct SnapshotPublicationTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  @Test("5: the built-in definition makes the contract's tables")
+  func tables() async throws {
+    let cache = try await folder.define()
+    func columns(_ table: String) throws -> String {
+      try folder.ask("SELECT name FROM pragma_table_info('\(table)')").joined(separator: " ")
+    }
+    #expect(
+      try columns("characters")
+        == "id name status species type gender origin_name origin_url location_name location_url image url created extra "
+        + "first_sync changed_sync")
+    #expect(try columns("character_episodes") == "character_id position url")
+    #expect(try columns("characters_fts") == "name species type origin_name location_name")
+    #expect(try columns("resources") == "name table key records pages proof definition")
+    #expect(
+      try columns("syncs")
+        == "id started_at finished_at outcome pages records added changed removed rejected skipped requests not_modified "
+        + "resumed retries refreshes bytes exit error")
+    #expect(try columns("sync_resources") == "sync_id resource pages records added changed removed rejected skipped")
+    #expect(try columns("changes") == "id sync_id resource record_id kind at before after")
+    #expect(try columns("rejects") == "sync_id resource page position reason document")
+    #expect(try columns("removed") == "resource record_id at document")
+    #expect(
+      try columns("cache_info") == "schema_version upstream snapshot published_at verified_at records pages feed")
+    #expect(try folder.ask("PRAGMA user_version") == ["2"])
+    #expect(try folder.ask("PRAGMA application_id") == ["\(0x524F_5354)"])
+    #expect(
+      try folder.ask("SELECT name || ' ' || \"table\" || ' ' || key FROM resources") == ["character characters id"])
+    #expect(try folder.ask("SELECT definition ->> '$.columns.origin_name.at' FROM resources") == ["/origin/name"])
+    #expect(
+      try folder.ask("SELECT \"notnull\" FROM pragma_table_info('characters') WHERE name IN ('name', 'extra')") == [
+        "1", "0",
+      ])
+    await cache.close()
+  }
+
+  @Test("P5: of kept and transferred pages together only what changed is written, and changes tell before and after")
+  func changes() async throws {
+    let cache = try await folder.define()
+    var first = people(1...3)
+    first[1] = person(2, more: #","rank":7,"home":{"moons":1.50e2}"#)
+    let published = try await cache.mirror(paired(first))
+    #expect(
+      published.outcome == .published && published.added == 3 && published.characters == 3 && published.pages == 2)
+    #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
+    var second = [person(1, episodes: ["e/2"]), person(2)]
+    second.append(person(4))
+    let later = noon.addingTimeInterval(60)
+    let report = try await cache.mirror([second[0..<2].map { $0 }, [second[2]]], at: later)
+    #expect([report.added, report.changed, report.removed, report.characters] == [1, 2, 1, 3])
+    #expect(
+      try folder.ask("SELECT record_id || kind || resource FROM changes ORDER BY id")
+        == ["1changedcharacter", "2changedcharacter", "4addedcharacter", "3removedcharacter"])
+    #expect(try folder.ask("SELECT DISTINCT at FROM changes") == [later.rfc3339])
+    #expect(try folder.ask("SELECT after ->> '$.episodes' FROM changes WHERE record_id = 1") == [#"["e/2"]"#])
+    #expect(
+      try folder.ask("SELECT before FROM changes WHERE record_id = 2") == [
+        #"{"id":2,"name":"Name 2","status":"Alive","species":"Human","type":"","gender":"unknown","#
+          + #""origin_name":"Earth (C-137)","origin_url":"o","location_name":"Citadel","location_url":"l","#
+          + #""image":"i/2","url":"u/2","created":"2017-11-04T18:48:46.250Z","#
+          + #""extra":{"home":{"moons":1.50e2},"rank":7},"episodes":["e/1","e/2"]}"#
+      ])
+    #expect(try folder.ask("SELECT json_type(after, '$.extra') FROM changes WHERE record_id = 2") == ["null"])
+    #expect(
+      try folder.ask(
+        "SELECT count(*) FROM changes WHERE (before IS NULL) = (kind = 'added') AND (after IS NULL) = (kind = 'removed')"
+      ) == ["4"])
+    #expect(
+      try folder.ask("SELECT resource || record_id || (document ->> '$.name') FROM removed") == ["character3Name 3"])
+    #expect(
+      try folder.ask("SELECT rowid FROM characters_fts WHERE characters_fts MATCH 'name' ORDER BY 1") == [
+        "1", "2", "4",
+      ])
+    #expect(
+      try folder.ask(
+        "SELECT sync_id || ':' || pages || ':' || records || ':' || added || changed || removed FROM sync_resources")
+        == ["1:2:3:300", "2:2:3:121"])
+    await cache.close()
+    try folder.expectSound()
+    // Who comes back is not removed any more.
+    let again = try await folder.define()
+    _ = try await again.mirror([nil, [person(4), person(3)]])
+    #expect(try folder.ask("SELECT count(*) FROM removed") == ["0"])
+    await again.close()
+    try folder.expectSound()
+  }
+
+  /// The numbers of the pages that stand in the log, from 1 (sqlite.org/fileformat2.html#walformat).
+  private func loggedPages() throws -> Set<Int> {
+    let log = [UInt8](try folder.bytes("roster.db-wal"))
+    return Set(
+      stride(from: 32, to: log.count, by: 24 + DefinedSchema.pageBytes).map { frame in
+        log[frame..<frame + 4].reduce(0) { $0 << 8 | Int($1) }
+      })
+  }
+
+  private func emptyLog() throws {
+    let database = try Database(path: folder.cache, access: .writer)
+    try database.keepLog()
+    // Before its first look at the file a connection does not know of the log.
+    try database.run("SELECT * FROM cache_info")
+    #expect(try database.checkpoint(.truncate))
+  }
+
+  @Test(
+    "P5: a sync that finds nothing new writes its rows and nothing else, whether pages were confirmed or came again",
+    arguments: [true, false])
+  func unchanged(confirmed: Bool) async throws {
+    let cache = try await folder.define()
+    var pages: [[String]?] = paired(people(1...200))
+    pages[3] = (pages[3] ?? []) + ["{}", #"{"id":3,"name":1}"#]
+    _ = try await cache.mirror(pages)
+    _ = try await cache.mirror(pages.map { _ in nil })
+    try emptyLog()
+    let record = try await cache.begin(at: noon)
+    if confirmed {
+      try await Pull(cache: cache).pages(.character, pages.map { _ in nil })
+    } else {
+      for (index, page) in pages.enumerated() {
+        try await cache.append([Pull(cache: cache).received(.character, index + 1, page ?? [])])
+      }
+    }
+    let found = try #require(try await cache.compare().first)
+    #expect(found.distinct == 200 && found.rejected == 2 && found.rejectedUnknown == 1 && found.missing == 0)
+    #expect(found.repeats == 0 && found.pages == 100)
+    let report = try await cache.publish(
+      record, ["character": ResourceEnd(proof: .count)], at: noon, history: ninetyDays)
+    #expect(report.outcome == .unchanged && report.rejected == 2 && report.characters == 200)
+    let written = try loggedPages()
+    let allowed = try folder.ask(
+      "SELECT rootpage FROM sqlite_schema WHERE tbl_name IN ('syncs', 'sync_resources') AND rootpage > 0")
+    #expect(written.isSubset(of: Set(allowed.compactMap { Int($0) } + [1])) && !written.isEmpty)
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P9: equal rejects keep their row, others come and go, and the last good version stays")
+  func rejects() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...2)])
+    let bad = #"{"id":2,"name":1}"#
+    let report = try await cache.mirror([[person(1), bad, "{}"]], removal: .nobody)
+    #expect(report.rejected == 2 && report.removed == 0 && report.outcome == .published)
+    #expect(try folder.ask("SELECT name FROM characters WHERE id = 2") == ["Name 2"])
+    #expect(try folder.ask("SELECT document FROM rejects WHERE position = 1") == [bad])
+    _ = try await cache.mirror([[person(1), bad, "7"]], removal: .nobody)
+    #expect(
+      try folder.ask("SELECT sync_id || resource || page || position FROM rejects ORDER BY position")
+        == ["2character11", "3character12"])
+    await cache.close()
+    try folder.expectSound()
+    // It is seen again, on a page that came, while the rejected one counts as listed.
+    let next = try await folder.define()
+    #expect(try await next.mirror([people(1...2)]).outcome == .published)
+    #expect(try folder.ask("SELECT count(*) FROM rejects") == ["0"])
+    await next.close()
+    try folder.expectSound()
+  }
+
+  @Test(
+    "P8: with `ask`, who is given by key stays and is updated, who cannot be stored stays as he was, and the others go")
+  func asked() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...6)))
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [nil, [person(9)]])
+    #expect(try await cache.compare().first?.missing == 4)
+    #expect(try await cache.missing("character", after: 3, limit: 2).map(\.key) == [.integer(4), .integer(5)])
+    try await Pull(cache: cache).answers(.character, [person(4, "!"), #"{"id":5,"name":1}"#, person(77)])
+    #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [3, 6])
+    let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
+    #expect(
+      try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 2", "Name 4!", "Name 5", "Name 9"])
+    #expect(try folder.ask("SELECT page || ' ' || position FROM rejects") == ["0 0"])
+    // The next sync asks for them again.
+    _ = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [nil, nil])
+    #expect(try await cache.compare().first?.missing == 2)
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P8: with `twice` a record goes when two whole pulls in a row have missed it; with `never` none does")
+  func removalRules() async throws {
+    for rule in [Resource.Removal.twice, .never] {
+      let folder = try Folder()
+      var resource = Resource.character
+      resource.removal = rule
+      let cache = try await folder.define([resource])
+      _ = try await cache.mirror(resource, paired(people(1...4)))
+      #expect(try await cache.mirror(resource, [nil, [person(3)]]).removed == 0)
+      #expect(try await cache.absent() == ["character": 1])
+      // Seen once more: the count begins anew.
+      #expect(try await cache.mirror(resource, [nil, people(3...4)]).outcome == .unchanged)
+      #expect(try await cache.absent().isEmpty)
+      _ = try await cache.mirror(resource, [nil, [person(3)]])
+      let record = try await cache.begin(at: noon)
+      try await Pull(cache: cache).pages(resource, [nil, nil])
+      let found = try #require(try await cache.compare().first)
+      #expect(found.missing == 1 && found.missingTwice == 1)
+      let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      #expect(report.removed == (rule == .twice ? 1 : 0))
+      // A pull in which a reject may have been the missing one does not count.
+      _ = try await cache.mirror(resource, [nil, []], removal: .nobody)
+      #expect(try await cache.mirror(resource, [nil, []]).removed == 0)
+      await cache.close()
+      try folder.expectSound([resource])
+    }
+  }
+
+  @Test("P7: a key that is met twice: the comparison says so, and in the order of the pages the later one counts")
+  func repeats() async throws {
+    let cache = try await folder.define()
+    let first = try await cache.mirror([[person(1), person(2)], [person(2, "!"), person(3)]])
+    #expect(first.added == 3)
+    #expect(try folder.ask("SELECT name FROM characters WHERE id = 2") == ["Name 2!"])
+    // Which page has the better one is not known when one of them goes: all are asked for whole.
+    #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
+    #expect(try await cache.mirror([[person(1), person(2)], [person(3)]]).changed == 1)
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [[person(1), person(3, "?")], nil])
+    #expect(try await cache.compare().first?.repeats == 1)
+    // 2 is gone, asked for and not there; 3 is on a later page, which is as it was.
+    let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    #expect([report.changed, report.removed] == [0, 1])
+    #expect(try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 3"])
+    await cache.close()
+  }
+
+  @Test(
+    "P2: several resources are one snapshot, in one transaction; one that comes or goes is published with another feed")
+  func several() async throws {
+    let places = [
+      #"{"id":1,"name":"Earth","type":"Planet","dimension":"C-137","residents":["c/1"],"url":"l/1","created":"x"}"#
+    ]
+    let pilots = [
+      #"{"id":1,"name":"Pilot","air_date":"2013","episode":"S01E01","characters":["c/1","c/2"],"url":"e/1","created":"x"}"#
+    ]
+    let all: [Resource] = [.character, .location, .episode]
+    let cache = try await folder.define(all)
+    let record = try await cache.begin(at: noon)
+    let pull = Pull(cache: cache)
+    try await pull.pages(.character, paired(people(1...3)))
+    try await pull.pages(.location, [places])
+    try await pull.pages(.episode, [pilots])
+    #expect(try await cache.compare().map(\.distinct) == [3, 1, 1])
+    let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    #expect([report.added, report.characters, report.pages] == [5, 5, 4])
+    #expect(
+      try folder.ask("SELECT resource || records FROM sync_resources ORDER BY 1") == [
+        "character3", "episode1", "location1",
+      ])
+    #expect(try folder.ask("SELECT records FROM resources ORDER BY name") == ["3", "1", "1"])
+    #expect(try folder.ask("SELECT url FROM location_residents") == ["c/1"])
+    #expect(try folder.ask("SELECT count(*) FROM episodes_fts WHERE episodes_fts MATCH 's01e01'") == ["1"])
+    let feed = try folder.ask("SELECT feed FROM cache_info")
+    await cache.close()
+    try folder.expectSound(all)
+
+    let fewer: [Resource] = [.episode, issue]
+    let next = try await folder.define(fewer)
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
+    let second = try await next.begin(at: noon)
+    try await Pull(cache: next).pages(.episode, [nil])
+    try await Pull(cache: next).pages(issue, [[#"{"node":"a","title":"Bug"}"#]])
+    _ = try await next.compare()
+    let published = try await next.publish(second, [:], at: noon, history: ninetyDays)
+    #expect(published.outcome == .published && published.added == 1 && published.characters == 2)
+    #expect(try folder.ask("SELECT name FROM resources ORDER BY name") == ["episode", "issue"])
+    #expect(
+      try folder.ask("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'character%' OR name LIKE 'location%'") == [
+        "0"
+      ])
+    #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
+    #expect(try folder.ask("SELECT feed FROM cache_info") != feed)
+    await next.close()
+    try folder.expectSound(fewer)
+  }
+
+  @Test("5: text keys have record ids that no other key is ever given; every type of column is told in changes as JSON")
+  func textKeys() async throws {
+    let cache = try await folder.define([issue])
+    func record(_ node: String, _ rest: String = "") -> String { #"{"node":"\#(node)","title":"T \#(node)"\#(rest)}"# }
+    let rich = record(
+      "b",
+      #","number":7,"score":1.5,"locked":true,"closed_at":null,"reactions":{"+1": 2},"labels":[{"name":"x","color":"red","id":9}],"flags":[true,false]"#
+    )
+    _ = try await cache.mirror(issue, [[record("a"), rich]])
+    #expect(try folder.ask("SELECT record_id || node FROM issues ORDER BY 1") == ["1a", "2b"])
+    #expect(
+      try folder.ask("SELECT issue_id || position || name || color || extra FROM issue_labels") == [#"20xred{"id":9}"#])
+    _ = try await cache.mirror(issue, [[record("a")]])
+    #expect(try await cache.mirror(issue, [nil]).removed == 1)
+    #expect(
+      try folder.ask("SELECT before FROM changes") == [
+        #"{"node":"b","title":"T b","number":7,"score":1.5,"locked":true,"closed_at":null,"reactions":{"+1":2},"#
+          + #""extra":null,"labels":[{"name":"x","color":"red","extra":{"id":9}}],"flags":[true,false]}"#
+      ])
+    #expect(try await cache.mirror(issue, [[record("a"), record("c")]]).added == 1)
+    #expect(try folder.ask("SELECT record_id || node FROM issues ORDER BY 1") == ["1a", "3c"])
+    await cache.close()
+    try folder.expectSound([issue])
+  }
+
+  @Test("P13: a publish that is broken off has changed nothing, and what was pulled is there for the next")
+  func interrupted() async throws {
+    let running = Mutex<Cache?>(nil)
+    let cache = try await folder.define { running.withLock { $0 }?.interruptPublish() }
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, paired(people(1...4_000)))
+    _ = try await cache.compare()
+    running.withLock { $0 = cache }
+    await #expect(throws: CancellationError.self) {
+      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    }
+    running.withLock { $0 = nil }
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["0"])
+    _ = try await cache.begin(at: noon)
+    #expect(try await cache.known("character", addresses: [address(1), address(2_000)]).count == 2)
+    await cache.close()
+  }
+
+  @Test(
+    "5: the snapshot of another upstream is a new one, even where the rows are the same; its pages are asked for whole")
+  func otherUpstream() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...2)])
+    await cache.close()
+    let other = try await folder.define(upstream: "http://other")
+    _ = try await other.begin(at: noon)
+    #expect(try await other.known("character", addresses: [address(1)]).isEmpty)
+    let report = try await other.mirror([people(1...2)])
+    #expect(report.outcome == .published && report.added + report.changed + report.removed == 0)
+    #expect(try await other.facts().upstream == "http://other")
+    await other.close()
+    try folder.expectSound()
+  }
+
+  @Test("P10: whatever text upstream sends is stored as it is, and no change is seen in it")
+  func texts() async throws {
+    let cache = try await folder.define()
+    let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+    let odd = person(1, #"é\u0301 \"'\\ \u0000 👽\n"#, episodes: ["", #"\"\\\u0001"#, "👽"], more: #","deep":\#(deep)"#)
+    #expect(try await cache.mirror([[odd]]).added == 1)
+    #expect(try folder.ask("SELECT reason FROM rejects") == [])
+    #expect(try await cache.mirror([[odd + " "]]).outcome == .unchanged)
+    #expect(try await cache.mirror([[person(1)]]).changed == 1)
+    #expect(try folder.ask("SELECT before ->> '$.episodes[1]' FROM changes") == ["\"\\\u{1}"])
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P5: what history has ended is not left in the file; temporary files lie beside the cache")
+  func settings() async throws {
+    let cache = try await folder.define()
+    #expect(try await cache.perform("ask") { try $0.first("PRAGMA secure_delete") { $0.int(0) } } == 2)
+    #expect(
+      try await cache.perform("ask") { try $0.first("PRAGMA temp_store_directory") { $0.text(0) } }?.isEmpty == false)
+    await cache.close()
+  }
+
+  @Test(
+    "P7, P8: whatever moves, comparison and publication are what a look at all records would give", arguments: 0..<24)
+  func walk(seed: Int) async throws {
+    var dice = SeededDice(seed: UInt64(seed))
+    var resource = Resource.character
+    resource.removal = [.ask, .twice, .never][seed % 3]
+    var cache = try await folder.define([resource])
+    var upstream: [[Int: String]] = []
+    var rows: [Int: String] = [:]
+    var absent: [Int: Int] = [:]
+    for sync in 0..<14 {
+      upstream = upstream.filter { _ in Int.random(in: 0..<9, using: &dice) > 0 }
+      while upstream.count < 6, Bool.random(using: &dice) || sync == 0 { upstream.append([:]) }
+      for page in upstream.indices where Bool.random(using: &dice) {
+        for _ in 0..<Int.random(in: 0..<4, using: &dice) {
+          let id = Int.random(in: 1..<30, using: &dice)
+          if upstream.contains(where: { $0[id] != nil }) {
+            if Bool.random(using: &dice) {
+              for other in upstream.indices { upstream[other][id] = nil }
+            } else {
+              for other in upstream.indices where upstream[other][id] != nil { upstream[other][id] = "v\(sync)" }
+            }
+          } else {
+            upstream[page][id] = "v\(sync)"
+          }
+        }
+      }
+      let pages = upstream.map { page in page.keys.sorted().map { person(Int64($0), page[$0] ?? "") } }
+      let now = upstream.reduce(into: [:]) { $0.merge($1) { $1 } }
+      let missing = Set(rows.keys).subtracting(now.keys)
+      let record = try await cache.begin(at: noon)
+      try await Pull(cache: cache).pages(resource, pages)
+      let found = try #require(try await cache.compare().first)
+      #expect(found.distinct == now.count && found.repeats == 0 && found.missing == missing.count, "sync \(sync)")
+      #expect(found.snapshot == rows.count)
+      let still = resource.removal == .ask ? missing.filter { _ in Bool.random(using: &dice) } : []
+      if !still.isEmpty { try await Pull(cache: cache).answers(resource, still.map { person(Int64($0), "k\(sync)") }) }
+      let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      let gone = missing.filter { id in
+        switch resource.removal {
+        case .ask: !still.contains(id)
+        case .twice: absent[id, default: 0] > 0
+        case .never: false
+        }
+      }
+      for id in missing { absent[id, default: 0] += 1 }
+      for id in now.keys { absent[id] = nil }
+      for id in gone { (rows[id], absent[id]) = (nil, nil) }
+      for id in still { rows[id] = "k\(sync)" }
+      rows.merge(now) { $1 }
+      #expect(report.removed == gone.count && report.characters == rows.count)
+      #expect(
+        try folder.ask("SELECT name FROM characters ORDER BY id")
+          == rows.keys.sorted().map { "Name \($0)\(rows[$0] ?? "")" }, "sync \(sync)")
+      if Int.random(in: 0..<4, using: &dice) == 0 {
+        await cache.close()
+        try folder.expectSound([resource])
+        cache = try await folder.define([resource])
+      }
+    }
+    await cache.close()
+    try folder.expectSound([resource])
+  }
+}
