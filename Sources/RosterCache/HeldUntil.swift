@@ -24,7 +24,7 @@ extension Cache {
   /// For the next process.
   package func keep(_ hold: RetryAfterHold) throws {
     let (setAt, until) = (hold.setAt.timeIntervalSince1970, hold.until.timeIntervalSince1970)
-    try perform("write the cache") { database in
+    _ = try perform("write the cache") { database in
       if schema == nil {
         try database.run("UPDATE staging.info SET held_at = ?1, held_until = ?2", .real(setAt), .real(until))
       } else {
