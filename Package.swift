@@ -59,14 +59,18 @@ let package = Package(
   ],
   targets: [
     library("RosterModel", []),
-    library("RosterAuth", ["RosterModel", log, crypto]),
     library("RosterJSON", ["RosterModel"]),
+    library("RosterFiles", ["RosterModel"]),
+    library(
+      "RosterConfiguration",
+      ["RosterModel", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
+    library("RosterAuth", ["RosterModel", "RosterJSON", "RosterFiles", log, crypto]),
     library("RosterDecode", ["RosterModel", "RosterJSON"]),
     library(
       "RosterFetch",
       [
-        "RosterModel", "RosterAuth", "CZlib", log, crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-        nio("NIOTLS"),
+        "RosterModel", "RosterFiles", "RosterAuth", "CZlib", log, crypto, nio("NIOCore"), nio("NIOPosix"),
+        nio("NIOHTTP1"), nio("NIOTLS"),
         // AsyncHTTPClient's: here for the sake of its exact version.
         .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -75,16 +79,18 @@ let package = Package(
     library("RosterCache", ["RosterModel", "RosterJSON", "RosterDecode", "CSQLite", log]),
     library("RosterSync", ["RosterModel", log]),
     library(
-      "RosterStatus", ["RosterModel", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    library("RosterSystemd", ["RosterModel", "CSystemd", log]),
+      "RosterStatus",
+      ["RosterModel", "RosterJSON", "RosterFiles", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    library(
+      "RosterStatusClient", ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    library("RosterSystemd", ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
     library("RosterSimulator", ["RosterModel", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    library("RosterTerminal", ["RosterModel"]),
+    library("RosterTerminal", ["RosterModel", "RosterJSON"]),
     library(
       "RosterDaemon",
       [
-        "RosterModel", "RosterAuth", "RosterFetch", "RosterDecode", "RosterCache", "RosterSync",
-        "RosterStatus", "RosterSystemd", log,
-        .product(name: "TOMLKit", package: "TOMLKit"),
+        "RosterModel", "RosterFiles", "RosterConfiguration", "RosterAuth", "RosterFetch", "RosterDecode",
+        "RosterCache", "RosterSync", "RosterStatus", "RosterSystemd", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ]),
@@ -94,9 +100,17 @@ let package = Package(
       name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     program(
       "rosterd",
-      ["RosterModel", "RosterDaemon", "RosterSimulator", "RosterStatus", "RosterSystemd", "RosterTerminal", log]),
+      [
+        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterDaemon", "RosterSimulator",
+        "RosterStatusClient", "RosterSystemd", "RosterTerminal", log,
+      ]),
+    // No HTTP client and no TLS: a test looks into it.
     program(
-      "rosterctl", ["RosterModel", "RosterDaemon", "RosterCache", "RosterStatus", "RosterTerminal"]),
+      "rosterctl",
+      [
+        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient", "RosterCache",
+        "RosterTerminal",
+      ]),
 
     .target(
       name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
@@ -106,11 +120,14 @@ let package = Package(
     tests(of: "RosterModel"),
     tests(of: "RosterAuth", [log]),
     tests(of: "RosterJSON"),
+    tests(of: "RosterFiles"),
+    tests(of: "RosterConfiguration"),
     tests(of: "RosterDecode", ["RosterJSON"]),
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterCache", ["RosterDecode"], exclude: ["Fixtures"]),
     tests(of: "RosterSync"),
-    tests(of: "RosterStatus", [log, nio("NIOCore"), nio("NIOPosix")]),
+    tests(of: "RosterStatus", ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOPosix")]),
+    tests(of: "RosterStatusClient"),
     tests(of: "RosterSystemd", [log]),
     tests(
       of: "RosterSimulator",
@@ -119,13 +136,14 @@ let package = Package(
     tests(
       of: "RosterDaemon",
       [
-        "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterStatus", "RosterSystemd", "RosterSimulator",
-        log,
+        "RosterFiles", "RosterConfiguration", "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterStatus",
+        "RosterSystemd", "RosterSimulator", log,
       ]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "rosterd", "rosterctl", "RosterModel", "RosterSimulator", "RosterStatus", "RosterTestSupport",
+        "rosterd", "rosterctl", "RosterModel", "RosterSimulator", "RosterStatus", "RosterStatusClient",
+        "RosterTestSupport",
       ],
       swiftSettings: settings),
   ]

@@ -1,21 +1,5 @@
 package import RosterModel
 
-/// `auth.flow`.
-package enum Flow: String, Sendable, CaseIterable {
-  case none
-  case `static`
-  case oauth2Refresh = "oauth2_refresh"
-  case oauth2ClientCredentials = "oauth2_client_credentials"
-  case authenticateForm = "authenticate_form"
-  case bearerRefresh = "bearer_refresh"
-
-  /// Whether it gets new tokens from `token_url`; the others open no store.
-  package var refreshes: Bool { self != .none && self != .static }
-
-  /// Whether a client is part of the token request, and so of what a stored token belongs to (T8).
-  var identifiesClient: Bool { self == .oauth2Refresh || self == .oauth2ClientCredentials }
-}
-
 /// The configuration as far as tokens go, resolved.
 package struct TokenSettings: Sendable, Equatable {
   package var flow: Flow

@@ -1,6 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
+import RosterFiles
 import RosterModel
 
 /// The session on disk: a reader, a crash or a full disk sees the old file or the new one, whole (T4).
@@ -13,10 +14,7 @@ struct TokenStore: Sendable {
     self.path = path
   }
 
-  private var folder: String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
+  private var folder: String { parentFolder(of: path) }
 
   /// In the same folder, since rename(2) is atomic only within a file system.
   var temporaryPath: String { path + ".new" }
@@ -144,18 +142,14 @@ struct TokenStore: Sendable {
   }
 
   private func makeFolder() throws(Failure) {
-    var made = folder.hasPrefix("/") ? "/" : ""
-    for part in folder.split(separator: "/") {
-      made += "\(part)/"
-      guard access(made, F_OK) == 0 || mkdir(made, 0o700) == 0 else { throw broken("create the folder", made) }
-    }
+    try RosterFiles.makeFolder(of: path, mode: 0o700)
     guard access(folder, W_OK | X_OK) == 0 else { throw broken("write the token store's folder", folder) }
   }
 
   private func broken(_ step: String, _ subject: String) -> Failure {
-    let code = errno
+    let error = SystemError.last
     return .store(
-      step, subject, cause: String(cString: strerror(code)),
-      hint: Failure.hint(for: code, else: "see that rosterd may write \(folder) and has space"))
+      step, subject, cause: error.text,
+      hint: Failure.hint(for: error.code, else: "see that rosterd may write \(folder) and has space"))
   }
 }

@@ -1,5 +1,6 @@
 import Glibc
 package import RosterAuth
+import RosterFiles
 package import RosterModel
 
 extension Credentials {

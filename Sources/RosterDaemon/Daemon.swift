@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 package import Logging
 import RosterCache
+package import RosterConfiguration
 package import RosterModel
 import RosterStatus
 import RosterSync

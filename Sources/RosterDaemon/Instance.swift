@@ -3,7 +3,9 @@ import Glibc
 import Logging
 import RosterAuth
 import RosterCache
+import RosterConfiguration
 import RosterFetch
+import RosterFiles
 import RosterModel
 import RosterStatus
 import RosterSync

@@ -1,5 +1,6 @@
 import Logging
 import RosterAuth
+import RosterConfiguration
 import RosterFetch
 import RosterModel
 import RosterStatus

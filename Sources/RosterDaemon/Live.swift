@@ -1,3 +1,4 @@
+import RosterConfiguration
 import RosterFetch
 import RosterModel
 import Synchronization

@@ -1,4 +1,6 @@
 import RosterAuth
+import RosterConfiguration
+import RosterFiles
 import RosterModel
 import Synchronization
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RosterFiles
 
 /// Tells file systems of other machines, on which SQLite's write-ahead log does not work for all (sqlite.org/wal.html, 1: all
 /// processes must be on one host).
@@ -7,7 +8,7 @@ enum NetworkFileSystem {
   /// The type of the file system that holds the path, where it is one of the network; nil: it is not, or cannot be told.
   static func type(of path: String) -> String? {
     var found = stat()
-    guard stat(path, &found) == 0 || stat(folder(of: path), &found) == 0 else { return nil }
+    guard stat(path, &found) == 0 || stat(parentFolder(of: path), &found) == 0 else { return nil }
     guard let bytes = FileManager.default.contents(atPath: "/proc/self/mountinfo") else { return nil }
     return type(ofDevice: name(of: found.st_dev), in: String(decoding: bytes, as: UTF8.self))
   }
@@ -39,10 +40,5 @@ enum NetworkFileSystem {
       "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse", "glusterfs", "lustre", "ncpfs", "virtiofs",
     ]
     .contains(type)
-  }
-
-  private static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }

@@ -1,5 +1,6 @@
 import Glibc
 package import Logging
+package import RosterConfiguration
 package import RosterModel
 import RosterStatus
 import RosterSync

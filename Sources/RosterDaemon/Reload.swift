@@ -2,7 +2,9 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterAuth
+import RosterConfiguration
 import RosterFetch
+import RosterFiles
 import RosterModel
 import RosterStatus
 import RosterSync

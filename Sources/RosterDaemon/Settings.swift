@@ -1,4 +1,5 @@
 import RosterAuth
+package import RosterConfiguration
 import RosterFetch
 import RosterModel
 import RosterSync

@@ -1,3 +1,4 @@
+import RosterConfiguration
 import RosterModel
 import Synchronization
 

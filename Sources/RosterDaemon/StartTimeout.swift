@@ -1,4 +1,5 @@
 import Glibc
+import RosterFiles
 import RosterModel
 
 /// Has the service manager wait longer for a start that gets on (S4): a log of gigabytes may have to be read back, or a

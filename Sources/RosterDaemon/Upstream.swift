@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Logging
 import RosterAuth
+import RosterConfiguration
 import RosterDecode
 import RosterFetch
 import RosterModel

@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import RosterFiles
 import RosterModel
 
 /// What the libraries throw, as P11 tells it apart.
@@ -96,7 +97,7 @@ enum TransportCause: Equatable {
   private var isNoNetwork: Bool { if case .noNetwork = self { true } else { false } }
 
   private static func system(_ code: CInt) -> TransportCause {
-    let text = String(cString: strerror(code))
+    let text = SystemError(code: code).text
     return networkIsDown(code)
       ? .noNetwork("there is no network (\(text))") : .passing(.connection, "the connection failed (\(text))")
   }

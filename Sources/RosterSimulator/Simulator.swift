@@ -48,7 +48,7 @@ package final class Simulator: Sendable {
   package var counts: Counts { backend.with { upstream, _ in upstream.counts } }
 
   /// What the running session started with.
-  package var credentials: Credentials { backend.with { upstream, _ in upstream.tokens.credentials } }
+  package var credentials: SimulatedCredentials { backend.with { upstream, _ in upstream.tokens.credentials } }
   /// Every token and secret there ever was.
   package var secrets: [String] { backend.with { upstream, _ in upstream.tokens.secrets } }
 
@@ -76,7 +76,7 @@ package final class Simulator: Sendable {
   }
 
   /// Ends the session and gives what the next one starts with.
-  package func newSession() -> Credentials {
+  package func newSession() -> SimulatedCredentials {
     backend.with { upstream, now in
       upstream.tokens.newSession(now: now)
       return upstream.tokens.credentials

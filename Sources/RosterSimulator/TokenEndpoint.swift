@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import RosterModel
 
 /// What the operator puts into the credential files; made up, so nothing to hide. nil: not part of the flow.
-package struct Credentials: Sendable, Equatable {
+package struct SimulatedCredentials: Sendable, Equatable {
   /// The file `access_token`.
   package var accessToken: String?
   /// The file `refresh_token`.
@@ -30,7 +30,7 @@ struct TokenEndpoint {
   }
 
   var settings: Scenario.Tokens
-  private(set) var credentials = Credentials()
+  private(set) var credentials = SimulatedCredentials()
   /// Every token and secret there ever was, for tests that look for leaks.
   private(set) var secrets: [String] = []
   private var generation = 0
@@ -48,7 +48,7 @@ struct TokenEndpoint {
   mutating func newSession(now: Date) {
     revoke()
     generation = 0
-    credentials = Credentials()
+    credentials = SimulatedCredentials()
     let flow = settings.flow
     guard flow != .none else { return }
     if flow != .oauth2ClientCredentials { credentials.accessToken = grantAccess(now: now) }

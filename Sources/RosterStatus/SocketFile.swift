@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 import Glibc
+internal import RosterFiles
 internal import RosterModel
 
 /// A listening Unix socket that gets its name when it answers, and takes only that name away again (S3).
@@ -10,15 +11,14 @@ struct SocketFile {
 
   /// Listens under a temporary name beside `path`, with the mode that the socket is to have. A folder that is missing is made.
   init(path: String, mode: UInt16) throws(Failure) {
-    let slash = path.lastIndex(of: "/")
-    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    guard withSocketAddress(path, { _, _ in }) != nil else {
+    let folder = parentFolder(of: path)
+    guard path.utf8.count <= UnixSocket.longestPath else {
       throw Self.failure(path, "the path is too long for a socket", nil, hint: "choose a shorter status.socket")
     }
     if mkdir(folder, 0o755) != 0, errno != EEXIST { throw Self.failure(path, "cannot make the folder", errno) }
     try Self.checkFree(path)
     Self.clearLeftovers(in: folder)
-    let descriptor = socket(AF_UNIX, Self.stream, 0)
+    let descriptor = socket(AF_UNIX, UnixSocket.stream, 0)
     if descriptor < 0 { throw Self.failure(path, "socket", errno) }
     self.descriptor = descriptor
     self.path = path
@@ -45,27 +45,13 @@ struct SocketFile {
   }
 
   /// Takes the name away, unless it is another's by now.
-  func remove(_ identity: Identity?) {
-    if let identity, identity == Identity(path) { unlink(path) }
+  func remove(_ identity: Inode?) {
+    if let identity, identity == self.identity { unlink(path) }
   }
 
   /// Which file the name stands for now.
-  var identity: Identity? { Identity(path) }
+  var identity: Inode? { Inode(path, following: false) }
 
-  /// A file, however it is called.
-  struct Identity: Equatable {
-    private let device: dev_t
-    private let inode: ino_t
-
-    init?(_ path: String) {
-      var facts = stat()
-      guard lstat(path, &facts) == 0 else { return nil }
-      device = facts.st_dev
-      inode = facts.st_ino
-    }
-  }
-
-  static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
   /// Connections that the kernel holds until they are accepted. Where they are too many a client that does not wait, such as curl, fails
   /// at once (connect(2), EAGAIN); Linux takes no more than this by default (net.core.somaxconn).
   private static let waiting: Int32 = 4096
@@ -80,10 +66,10 @@ struct SocketFile {
   /// bind(2) to the temporary name, through the folder's descriptor where its path is longer than a socket's may be
   /// (unix(7)), though the socket's own is not.
   private func bind(in folder: String, as name: String) -> Int32 {
-    if let bound = withSocketAddress(temporary, { Glibc.bind(descriptor, $0, $1) }) { return bound }
+    if let bound = UnixSocket.withAddress(of: temporary, { Glibc.bind(descriptor, $0, $1) }) { return bound }
     let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(place) }
-    return withSocketAddress("/proc/self/fd/\(place)/\(name)") { Glibc.bind(descriptor, $0, $1) } ?? -1
+    return UnixSocket.withAddress(of: "/proc/self/fd/\(place)/\(name)") { Glibc.bind(descriptor, $0, $1) } ?? -1
   }
 
   /// Of the temporary name; the process's id follows.
@@ -109,9 +95,9 @@ struct SocketFile {
     guard facts.st_mode & S_IFMT == S_IFSOCK else {
       throw failure(path, "a file that is no socket is there", nil, hint: "remove it or choose another status.socket")
     }
-    let probe = socket(AF_UNIX, stream, 0)
+    let probe = socket(AF_UNIX, UnixSocket.stream, 0)
     defer { close(probe) }
-    let answer = withSocketAddress(path) { connect(probe, $0, $1) == 0 ? 0 : errno }
+    let answer = UnixSocket.withAddress(of: path) { connect(probe, $0, $1) == 0 ? 0 : errno }
     if let obstacle = obstacle(answer) {
       throw failure(path, obstacle, nil, hint: "stop it or choose another status.socket")
     }
@@ -127,25 +113,7 @@ struct SocketFile {
   }
 
   static func failure(_ path: String, _ cause: String, _ code: Int32?, hint: String? = nil) -> Failure {
-    let reason = code.map { ": " + String(cString: strerror($0)) } ?? ""
+    let reason = code.map { ": " + SystemError(code: $0).text } ?? ""
     return Failure(.cannotWrite, step: "open the status socket", subject: path, cause: cause + reason, hint: hint)
-  }
-}
-
-/// Calls with the address of a Unix socket; nil where the path does not fit (unix(7)).
-func withSocketAddress<Result>(
-  _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
-) -> Result? {
-  var address = sockaddr_un()
-  address.sun_family = sa_family_t(AF_UNIX)
-  let fits = withUnsafeMutableBytes(of: &address.sun_path) { room in
-    guard path.utf8.count < room.count else { return false }
-    room.copyBytes(from: path.utf8)
-    return true
-  }
-  guard fits else { return nil }
-  let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-  return withUnsafePointer(to: &address) {
-    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
   }
 }

@@ -2,6 +2,7 @@ import Glibc
 package import Logging
 import NIOCore
 import NIOPosix
+import RosterFiles
 package import RosterModel
 import Synchronization
 
@@ -20,7 +21,7 @@ package final class StatusServer: Sendable {
     var listener: any Channel
     var connections: NIOLoopBoundBox<StatusConnections>
     var file: SocketFile?
-    var identity: SocketFile.Identity?
+    var identity: Inode?
     var nameCheck: RepeatedTask?
   }
 
@@ -153,13 +154,13 @@ package final class StatusServer: Sendable {
     guard let socket = channel as? any SocketOptionProvider else {
       return channel.eventLoop.makeSucceededFuture(nil)
     }
-    let credentials: EventLoopFuture<Credentials> = socket.unsafeGetSocketOption(
+    let credentials: EventLoopFuture<PeerCredentials> = socket.unsafeGetSocketOption(
       level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
     return credentials.map { $0.user }.recover { _ in nil }
   }
 
   /// `struct ucred` of unix(7), which Glibc's module leaves out.
-  private struct Credentials {
+  private struct PeerCredentials {
     var process: Int32
     var user: UInt32
     var group: UInt32

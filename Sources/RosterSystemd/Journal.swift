@@ -1,5 +1,6 @@
 import Glibc
 internal import Logging
+internal import RosterFiles
 import Synchronization
 
 /// Writes to the journal by its native protocol (systemd.journal-fields(7), systemd.io/JOURNAL_NATIVE_PROTOCOL), and
@@ -8,7 +9,7 @@ final class Journal: Sendable {
   static let path = "/run/systemd/journal/socket"
 
   private let descriptor: CInt
-  private let address: sockaddr_un
+  private let path: String
   /// Records that found no room since the last one that did.
   private let lost = Mutex(0)
 
@@ -18,10 +19,7 @@ final class Journal: Sendable {
     // As libsystemd asks for it; the kernel gives at most net.core.wmem_max.
     var room: CInt = 8 << 20
     setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<CInt>.size))
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-    self.address = address
+    self.path = path
   }
 
   deinit { close(descriptor) }
@@ -36,12 +34,10 @@ final class Journal: Sendable {
 
   private func send(_ record: LogRecord) -> Bool {
     let bytes = Self.datagram(record)
-    return withUnsafePointer(to: address) { address in
-      address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-        return sendto(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL), $0, size) == bytes.count
-      }
+    let sent = UnixSocket.withAddress(of: path) {
+      sendto(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL), $0, $1)
     }
+    return sent == bytes.count
   }
 
   /// Each field on a line of its own: no value has a line break. A longer field keeps its beginning.
@@ -58,9 +54,8 @@ final class Journal: Sendable {
 extension Journal {
   /// Whether stderr is a stream of the journal: JOURNAL_STREAM is its device and inode (systemd.exec(5)).
   static func isStream(_ descriptor: CInt, journalStream: String?) -> Bool {
-    var file = stat()
-    guard let journalStream, fstat(descriptor, &file) == 0 else { return false }
-    return journalStream == "\(file.st_dev):\(file.st_ino)"
+    guard let journalStream, let file = Inode(descriptor: descriptor) else { return false }
+    return journalStream == "\(file.device):\(file.number)"
   }
 
   static var isRunning: Bool { access(path, W_OK) == 0 }

@@ -1,5 +1,6 @@
 internal import CSystemd
 import Glibc
+internal import RosterFiles
 package import RosterModel
 
 /// Socket activation (sd_listen_fds(3)).
@@ -10,7 +11,7 @@ package enum Listen {
   package static func passedSocket() throws(Failure) -> CInt? {
     let count = sd_listen_fds(1)
     if count == 0 { return nil }
-    guard count > 0 else { throw failure("\(String(cString: strerror(-count))) (LISTEN_FDS)") }
+    guard count > 0 else { throw failure("\(SystemError(code: -count).text) (LISTEN_FDS)") }
     guard count == 1, sd_is_socket_unix(firstPassed, CInt(SOCK_STREAM.rawValue), 1, nil, 0) > 0 else {
       let what = count == 1 ? "one that is no" : "\(count) descriptors, not one"
       throw failure("the service manager passed \(what) listening Unix stream socket")

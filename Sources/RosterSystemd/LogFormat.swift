@@ -1,9 +1,7 @@
 import Glibc
+internal import RosterModel
 
-/// `log.format`.
-package enum LogFormat: String, Sendable, CaseIterable {
-  case auto, journald, text, json
-
+extension LogFormat {
   /// What is written in the end; without a journal its format would lose every line.
   func resolved(journalStream: String?, journalRuns: Bool) -> LogFormat {
     switch self {

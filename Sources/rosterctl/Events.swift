@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 import RosterModel
-import RosterStatus
+import RosterStatusClient
 import RosterTerminal
 
 struct Events: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import RosterModel
-import RosterStatus
+import RosterStatusClient
 import RosterTerminal
 
 struct History: AsyncParsableCommand {

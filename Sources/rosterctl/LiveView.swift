@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 import RosterModel
-import RosterStatus
+import RosterStatusClient
 import RosterTerminal
 
 /// `rosterctl watch` on a terminal: one screen, drawn again when something happens or is pressed, and once a second,

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import RosterFiles
 import RosterModel
 import RosterTerminal
 
@@ -30,7 +31,7 @@ struct Output {
   private static func failure(_ code: Int32) -> any Error {
     if code == EPIPE { return Unread() }
     return Failure(
-      .cannotWrite, step: "write the answer", subject: "standard output", cause: String(cString: strerror(code)))
+      .cannotWrite, step: "write the answer", subject: "standard output", cause: SystemError(code: code).text)
   }
 
   /// JSON as it is, though nothing of upstream's steers a terminal.

@@ -1,9 +1,9 @@
 import ArgumentParser
 import FoundationEssentials
 import RosterCache
-import RosterDaemon
+import RosterConfiguration
 import RosterModel
-import RosterStatus
+import RosterStatusClient
 
 /// Where the daemon is. Every command takes it, so that one set of options serves all; help shows it where it means
 /// something.

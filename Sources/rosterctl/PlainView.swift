@@ -1,6 +1,6 @@
 import FoundationEssentials
 import RosterModel
-import RosterStatus
+import RosterStatusClient
 import RosterTerminal
 
 /// `rosterctl watch` for a pipe or a file: lines, each of what has just happened.

@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import RosterModel
-import RosterStatus
+import RosterStatusClient
 import RosterTerminal
 
 struct Sync: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import RosterModel
-import RosterStatus
+import RosterStatusClient
 
 /// A sync that is asked of the daemon (`POST /v1/sync`).
 struct SyncRequest: Encodable {

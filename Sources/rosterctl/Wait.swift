@@ -1,6 +1,6 @@
 import ArgumentParser
 import RosterModel
-import RosterStatus
+import RosterStatusClient
 
 struct Wait: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import RosterDaemon
+import RosterConfiguration
 
 struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

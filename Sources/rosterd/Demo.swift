@@ -1,9 +1,10 @@
 import FoundationEssentials
 import Logging
+import RosterConfiguration
 import RosterDaemon
 import RosterModel
 import RosterSimulator
-import RosterStatus
+import RosterStatusClient
 import RosterTerminal
 
 /// The whole main job on one machine: the embedded upstream, a daemon, one sync; and what it leaves to tell.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
-import RosterDaemon
+import RosterConfiguration
+import RosterFiles
 import RosterModel
 import RosterSimulator
 
@@ -16,7 +17,7 @@ struct DemoFolder: Sendable {
     var template = Array("\(parent)/rosterd-demo-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
       throw Failure(
-        .cannotWrite, step: "make a folder", subject: parent, cause: String(cString: strerror(errno)),
+        .cannotWrite, step: "make a folder", subject: parent, cause: SystemError.last.text,
         hint: "name another one in TMPDIR")
     }
     let folder = DemoFolder(path: String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import RosterConfiguration
 import RosterDaemon
 import RosterSystemd
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import RosterConfiguration
 import RosterDaemon
 import RosterModel
 import RosterSystemd

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
-import RosterStatus
+import RosterStatusClient
 import Testing
 
 extension CacheTrials {

@@ -65,8 +65,8 @@ struct ManPageTests {
   @Test(
     "The man page has every environment variable that the program reads",
     arguments: [
-      ("rosterctl.1", ["rosterctl", "RosterTerminal", "RosterDaemon/Defaults.swift"]),
-      ("rosterd.8", ["rosterd", "RosterTerminal", "RosterDaemon", "RosterSystemd"]),
+      ("rosterctl.1", ["rosterctl", "RosterTerminal", "RosterConfiguration"]),
+      ("rosterd.8", ["rosterd", "RosterTerminal", "RosterConfiguration", "RosterDaemon", "RosterSystemd"]),
     ])
   func variables(page: String, sources: [String]) throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources")
@@ -74,9 +74,8 @@ struct ManPageTests {
     var found: Set<Substring> = []
     for source in sources {
       let place = root.appending(path: source).path
-      let files = source.hasSuffix(".swift") ? [""] : try FileManager.default.subpathsOfDirectory(atPath: place)
-      for file in files where (place + file).hasSuffix(".swift") {
-        let code = try String(contentsOfFile: file.isEmpty ? place : "\(place)/\(file)", encoding: .utf8)
+      for file in try FileManager.default.subpathsOfDirectory(atPath: place) where file.hasSuffix(".swift") {
+        let code = try String(contentsOfFile: "\(place)/\(file)", encoding: .utf8)
         found.formUnion(code.matches(of: /(?:environment\[|getenv\(|service\(|folder\()"([A-Z_]+)"/).map(\.1))
       }
     }

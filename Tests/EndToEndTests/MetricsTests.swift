@@ -1,7 +1,7 @@
 import FoundationEssentials
 import RosterModel
 import RosterSimulator
-import RosterStatus
+import RosterStatusClient
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(1))) struct MetricsTests {

@@ -18,6 +18,16 @@ import Testing
     #expect(binary.count < 35_000_000)
   }
 
+  @Test(
+    "rosterctl has neither an HTTP client nor TLS in it, rosterd has both",
+    arguments: ["AsyncHTTPClient", "NIOSSL", "CNIOBoringSSL"])
+  func linked(library: String) async throws {
+    for (program, exit): (String, Int32) in [("rosterctl", 1), ("rosterd", 0)] {
+      let path = "\(Program.productFolder)/\(program)"
+      #expect(try await Program.run(try Program.tool("grep"), ["-q", library, path]).exit == exit, "\(program)")
+    }
+  }
+
   /// Whether no section is a symbol table (elf(5)).
   private func isStripped(_ binary: Data) -> Bool {
     binary.withUnsafeBytes { bytes in

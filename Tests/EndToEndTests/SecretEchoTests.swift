@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
-import RosterStatus
+import RosterStatusClient
 import Testing
 
 /// T9 against an upstream and a token server that repeat every secret wherever they can.
@@ -235,7 +235,7 @@ private struct Echo: Sendable {
   /// For a URL.
   let query: String
 
-  init(_ credentials: RosterSimulator.Credentials) {
+  init(_ credentials: SimulatedCredentials) {
     let secrets = credentials.files.values.sorted()
     func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
     func percent(_ text: String) -> String { text.utf8.map { "%" + String($0, radix: 16) }.joined() }

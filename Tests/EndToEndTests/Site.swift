@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
-import RosterStatus
+import RosterStatusClient
 import Testing
 
 /// One rosterd's place on this machine: its upstream, a folder, and the settings that keep everything there.

@@ -1,9 +1,11 @@
 import FoundationEssentials
 import Logging
 import RosterCache
+import RosterConfiguration
 import RosterModel
 import RosterSimulator
 import RosterSync
+import RosterTestSupport
 
 @testable import RosterDaemon
 
@@ -50,7 +52,7 @@ struct Bench: Sendable {
   /// What upstream has, as a reader of the cache sees it.
   var expected: [RosterModel.Character] { upstream.characters.sorted { $0.id < $1.id } }
 
-  func write(_ credentials: RosterSimulator.Credentials) throws {
+  func write(_ credentials: SimulatedCredentials) throws {
     for (name, text) in credentials.files { try workspace.write(text, to: "credentials/\(name)") }
   }
 }

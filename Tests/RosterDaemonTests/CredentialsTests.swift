@@ -1,6 +1,7 @@
 import FoundationEssentials
 import RosterAuth
 import RosterModel
+import RosterTestSupport
 import Testing
 
 @testable import RosterDaemon

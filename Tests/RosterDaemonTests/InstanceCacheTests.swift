@@ -3,6 +3,7 @@ import Glibc
 import RosterModel
 import RosterSimulator
 import RosterSync
+import RosterTestSupport
 import Testing
 
 @testable import RosterDaemon

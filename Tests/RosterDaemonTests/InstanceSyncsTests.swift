@@ -4,6 +4,7 @@ import RosterCache
 import RosterModel
 import RosterSimulator
 import RosterSync
+import RosterTestSupport
 import Synchronization
 import Testing
 

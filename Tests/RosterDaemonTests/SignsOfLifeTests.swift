@@ -1,3 +1,4 @@
+import RosterConfiguration
 import Testing
 
 @testable import RosterDaemon

@@ -1,3 +1,4 @@
+import RosterFiles
 import RosterTestSupport
 import Synchronization
 import Testing

@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Logging
+import RosterConfiguration
 import RosterModel
 import RosterSimulator
+import RosterTestSupport
 import Synchronization
 import Testing
 
@@ -35,7 +37,7 @@ private final class Naps: Sendable {
     let upstream = try await Simulator.start(
       Scenario(rules: [.on(.page(1), times: 1, .status(429, retryAfter: retryAfter))]))
     let workspace = try Workspace()
-    let configuration = try workspace.load(
+    let file = try workspace.write(
       """
       [upstream]
       base_url = "\(upstream.baseURL)"
@@ -44,6 +46,7 @@ private final class Naps: Sendable {
       [status]
       socket = "\(workspace.path("status.sock"))"
       """)
+    let configuration = try Configuration.load(file: file, environment: [:], isRoot: true).configuration
     let naps = Naps()
     try await body(upstream, naps) {
       try await OneSync.run(

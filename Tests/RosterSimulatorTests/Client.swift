@@ -54,7 +54,7 @@ extension Simulator {
   }()
 }
 
-extension Credentials {
+extension SimulatedCredentials {
   /// RFC 6749 §2.3.1.
   var basic: Request.Header {
     let secret = (clientSecret ?? "").replacing("%", with: "%25").replacing("+", with: "%2B")

@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  private static func refresh(_ flow: Tokens.Flow, _ token: String, _ credentials: Credentials) -> (
+  private static func refresh(_ flow: Tokens.Flow, _ token: String, _ credentials: SimulatedCredentials) -> (
     String, [Request.Header]
   ) {
     switch flow {

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import RosterModel
+import RosterStatusClient
 import Synchronization
 import Testing
 

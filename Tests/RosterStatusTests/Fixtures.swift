@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterModel
+import RosterStatusClient
 import RosterTestSupport
 
 @testable import RosterStatus

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import RosterModel
+import RosterStatusClient
 import Testing
 
 @testable import RosterStatus
@@ -78,24 +79,5 @@ import Testing
     #expect(other?.cause == "no daemon answers: what answers is no rosterd (it answered 404 to /v1/events)")
     let cut = await #expect(throws: Failure.self) { try await follow("HTTP/1.1 200 OK\r\nContent-") }
     #expect(cut?.cause == "no daemon answers: the connection ended before the answer did")
-  }
-
-  @Test("Events: the parser reads frames in any pieces")
-  func parses() {
-    let text = "id: 7\nevent: page.fetched\ndata: {\"page\":1}\n\nevent: events.lost\ndata: {}\n\n"
-    let expected = [
-      StreamedEvent(id: "7", name: "page.fetched", data: #"{"page":1}"#),
-      StreamedEvent(name: "events.lost", data: "{}"),
-    ]
-    for size in [1, 7, 1000] {
-      var parser = EventStreamParser()
-      var events: [StreamedEvent] = []
-      var rest = Array(text.utf8)[...]
-      while !rest.isEmpty {
-        events += parser.feed(rest.prefix(size))
-        rest = rest.dropFirst(size)
-      }
-      #expect(events == expected)
-    }
   }
 }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import RosterModel
+import RosterStatusClient
 import RosterTestSupport
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Logging
+import RosterModel
 import Testing
 
 @testable import RosterSystemd

@@ -1,4 +1,5 @@
 import Glibc
+import RosterModel
 import Testing
 
 @testable import RosterSystemd

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Logging
+import RosterModel
 import Testing
 
 @testable import RosterSystemd

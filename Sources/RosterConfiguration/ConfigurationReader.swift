@@ -1,0 +1,234 @@
+import Glibc
+import RosterFiles
+
+extension Configuration {
+  /// Reads the file and the environment, which wins, and checks all of it; touches nothing.
+  /// - Parameters:
+  ///   - file: As `--config` names it, and must exist; nil: the default file, if it is there.
+  ///   - isRoot: Whose defaults hold.
+  ///   - further: What else speaks against what was read, such as a file that only other parts can judge.
+  /// - Returns: The configuration, and a sentence for each `ROSTERD_` variable that is unknown.
+  package static func load(
+    file: String?, environment: [String: String], isRoot: Bool = geteuid() == 0,
+    further: (Configuration) -> [Conflict] = { _ in [] }
+  ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
+    let defaults = Defaults(environment: environment, isRoot: isRoot)
+    var reader = ConfigurationReader()
+    reader.readFile(file ?? defaults.configurationFile, mustExist: file != nil)
+    reader.readEnvironment(environment)
+    reader.fillIn(defaults)
+    reader.check(further)
+    guard reader.mistakes.isEmpty else {
+      throw ConfigurationFaults(faults: reader.faults, logFormat: reader.configuration.log.format)
+    }
+    return (reader.configuration, reader.warnings)
+  }
+}
+
+/// Gathers what file and environment say, and everything that is wrong with it.
+struct ConfigurationReader {
+  /// A mistake and where it was made.
+  private struct Misplaced {
+    enum Place {
+      case file(line: Int?, key: String? = nil)
+      case path([String])
+      case variable(String)
+      case nowhere(key: String)
+    }
+
+    var place: Place
+    var mistake: Mistake
+    var allowed: String
+  }
+
+  private(set) var configuration = Configuration()
+  private(set) var warnings: [String] = []
+  private var misplaced: [Misplaced] = []
+  private var document: TOMLDocument?
+  private var file = ""
+  private var keysInFile: Set<String> = []
+  private var variables: [String: String] = [:]
+  private var refused: Set<String> = []
+
+  var mistakes: [Mistake] { misplaced.map(\.mistake) }
+  /// Whether there is a file, and it is TOML.
+  var isParsed: Bool { document != nil }
+
+  // MARK: - The file
+
+  /// Far above any file that people write; a search for lines need not cope with more.
+  private static let mostBytes = 64 * 1024
+  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+  mutating func readFile(_ path: String, mustExist: Bool) {
+    file = path
+    var bytes: [UInt8]
+    do {
+      bytes = try contents(of: path, limit: Self.mostBytes)
+    } catch  where error.code == ENOENT && !mustExist {
+      return
+    } catch {
+      return refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 64 KiB")
+    }
+    configuration.path = path
+    // Kept out of the text, where it would stand before the first line's key or table.
+    if bytes.starts(with: Self.byteOrderMark) { bytes.removeFirst(Self.byteOrderMark.count) }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      return refuseFile(Self.lineOfInvalidText(bytes), "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
+    }
+    do {
+      let document = try TOMLDocument(text, known: Self.words)
+      self.document = document
+      readTable(document.items, below: [])
+    } catch {
+      let mistake = Mistake("is not TOML: \(error.cause)")
+      let key = Self.key(in: text, line: error.line)
+      let place = Misplaced.Place.file(line: error.line, key: key?.name)
+      let allowed = key.map { "\($0.allowed), in TOML 1.0, once" } ?? "TOML 1.0, each key and table once"
+      misplaced.append(Misplaced(place: place, mistake: mistake, allowed: allowed))
+    }
+  }
+
+  private mutating func readTable(_ items: [String: TOMLItem], below: [String]) {
+    for (name, item) in items.sorted(by: { $0.key < $1.key }) {
+      let path = below + [name]
+      if let key = ConfigurationKey.all.first(where: { $0.path == path }) {
+        keysInFile.insert(key.name)
+        read(key, item, at: .path(path))
+      } else if !Self.names(in: path).isEmpty {
+        if case .table(let inner) = item {
+          readTable(inner, below: path)
+        } else {
+          let mistake = Mistake(item.isNot("a table"))
+          misplaced.append(Misplaced(place: .path(path), mistake: mistake, allowed: "[\(Self.shown(path))]"))
+        }
+      } else {
+        let allowed = Self.names(in: below).joined(separator: ", ")
+        misplaced.append(Misplaced(place: .path(path), mistake: Mistake("is unknown"), allowed: allowed))
+      }
+    }
+  }
+
+  private mutating func refuseFile(_ line: Int?, _ problem: String, allowed: String) {
+    misplaced.append(Misplaced(place: .file(line: line), mistake: Mistake(problem), allowed: allowed))
+  }
+
+  // MARK: - The environment
+
+  mutating func readEnvironment(_ environment: [String: String]) {
+    for (variable, text) in environment.sorted(by: { $0.key < $1.key })
+    where variable.hasPrefix(ConfigurationKey.variablePrefix) {
+      guard let key = ConfigurationKey.all.first(where: { $0.variable == variable }) else {
+        warnings.append("\(variable) names no key of rosterd and is ignored")
+        continue
+      }
+      variables[key.name] = variable
+      refused.remove(key.name)
+      if let item = key.isBare ? .string(text) : TOMLDocument.item(text) {
+        read(key, item, at: .variable(variable))
+      } else {
+        refuse(key, Mistake("is not \(key.type) in TOML's notation"), at: .variable(variable))
+      }
+    }
+  }
+
+  private mutating func read(_ key: ConfigurationKey, _ item: TOMLItem, at place: Misplaced.Place) {
+    do {
+      try key.read(item, &configuration)
+    } catch {
+      for mistake in error.list { refuse(key, mistake, at: place) }
+    }
+  }
+
+  private mutating func refuse(_ key: ConfigurationKey, _ mistake: Mistake, at place: Misplaced.Place) {
+    refused.insert(key.name)
+    var place = place
+    if let entry = mistake.entry, case .path(let path) = place { place = .path(path + [entry]) }
+    misplaced.append(Misplaced(place: place, mistake: mistake, allowed: mistake.allowed ?? key.allowed))
+  }
+
+  // MARK: - What is left out, and what contradicts itself
+
+  mutating func fillIn(_ defaults: Defaults) {
+    configuration.fillIn(defaults)
+  }
+
+  mutating func check(_ further: (Configuration) -> [Conflict]) {
+    for conflict in configuration.conflicts() + further(configuration) where refused.isDisjoint(with: conflict.keys) {
+      let mistake = Mistake(conflict.problem, allowed: conflict.allowed, entry: conflict.entry)
+      misplaced.append(Misplaced(place: place(of: conflict), mistake: mistake, allowed: conflict.allowed))
+    }
+  }
+
+  /// The first of the keys that somebody set is where it can be mended.
+  private func place(of conflict: Conflict) -> Misplaced.Place {
+    for key in conflict.keys {
+      if let variable = variables[key] { return .variable(variable) }
+      if keysInFile.contains(key) {
+        let entry = key == conflict.keys.first ? conflict.entry.map { [$0] } ?? [] : []
+        return .path(key.split(separator: ".").map(String.init) + entry)
+      }
+    }
+    return .nowhere(key: conflict.keys.first ?? "")
+  }
+
+  // MARK: - Sentences
+
+  /// Those of the file first, by line.
+  var faults: [ConfigurationFault] {
+    let lines = document?.lines() ?? [:]
+    let faults = misplaced.map { misplaced in
+      let mistake = misplaced.mistake
+      return switch misplaced.place {
+      case .file(let line, let key):
+        ConfigurationFault(file: file, line: line, key: key, problem: mistake.problem, allowed: misplaced.allowed)
+      case .path(let path):
+        ConfigurationFault(
+          file: file, line: lines[path], key: Self.shown(path), problem: mistake.problem, allowed: misplaced.allowed)
+      case .variable(let name):
+        ConfigurationFault(
+          file: nil, line: nil, key: name, problem: (mistake.entry.map { "\($0): " } ?? "") + mistake.problem,
+          allowed: misplaced.allowed)
+      case .nowhere(let key):
+        ConfigurationFault(file: nil, line: nil, key: key, problem: mistake.problem, allowed: misplaced.allowed)
+      }
+    }
+    let inFile = faults.filter { $0.file != nil }
+    return inFile.sorted { ($0.line ?? 0) < ($1.line ?? 0) } + faults.filter { $0.file == nil }
+  }
+
+  /// The next names below a path, in the order of the list; empty: it is no table.
+  private static func names(in path: [String]) -> [String] {
+    var names: [String] = []
+    for key in ConfigurationKey.all.map(\.path) where key.count > path.count && key.starts(with: path) {
+      if !names.contains(key[path.count]) { names.append(key[path.count]) }
+    }
+    return names
+  }
+
+  /// The words of all keys and tables: what a syntax error may repeat.
+  private static let words = Set(ConfigurationKey.all.flatMap { $0.path + [$0.name] })
+
+  /// As TOML writes it: what is not a bare key stands in quotes.
+  private static func shown(_ path: [String]) -> String {
+    path.map { name in
+      let isBare = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
+      return isBare ? name : quoted(name)
+    }.joined(separator: ".")
+  }
+
+  /// The key whose line it is in a file that does not parse, as far as its text tells.
+  private static func key(in text: String, line: Int) -> ConfigurationKey? {
+    let rows = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).prefix(line)
+      .map { String(Substring($0)).filter { !$0.isWhitespace } }
+    guard let row = rows.last, let end = row.firstIndex(of: "=") else { return nil }
+    let table = rows.last { $0.hasPrefix("[") && !$0.hasPrefix("[[") }.map { $0.dropFirst().prefix { $0 != "]" } + "." }
+    let name = (table ?? "") + row[..<end]
+    return ConfigurationKey.all.first { $0.name == name || name.hasPrefix("\($0.name).") }
+  }
+
+  private static func lineOfInvalidText(_ bytes: [UInt8]) -> Int? {
+    bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .firstIndex { String(validating: $0, as: UTF8.self) == nil }.map { $0 + 1 }
+  }
+}

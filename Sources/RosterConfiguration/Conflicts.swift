@@ -1,0 +1,98 @@
+import RosterFiles
+import RosterModel
+
+/// Values that are good each by itself, and not together or not on this machine.
+package struct Conflict: Sendable, Equatable {
+  /// The first is to be mended; the others have a part in it.
+  package var keys: [String]
+  /// The entry of the first key's table that is at fault.
+  package var entry: String?
+  /// A clause.
+  package var problem: String
+  /// What would be good.
+  package var allowed: String
+
+  /// - Parameter problem: names no secret.
+  package init(keys: [String], entry: String? = nil, problem: String, allowed: String) {
+    self.keys = keys
+    self.entry = entry
+    self.problem = problem
+    self.allowed = allowed
+  }
+}
+
+extension Configuration {
+  /// What the values alone tell. The paths are filled in.
+  func conflicts() -> [Conflict] {
+    let all = [
+      tokenURLMissing, tokenURLInClear, authorizationTwice, pinsInClear, delaysCrossed, socketTooLong, socketIsFolder,
+    ]
+    return all.compactMap { $0 } + sharedPaths
+  }
+
+  private var tokenURLMissing: Conflict? {
+    guard auth.flow.refreshes, auth.tokenURL.isEmpty else { return nil }
+    return Conflict(
+      keys: ["auth.token_url", "auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" needs a token_url",
+      allowed: "a URL or a path in auth.token_url")
+  }
+
+  private var tokenURLInClear: Conflict? {
+    guard WebAddress.isHTTPS(upstream.baseURL), let url = resolvedTokenURL, !WebAddress.isHTTPS(url) else { return nil }
+    return Conflict(
+      keys: ["auth.token_url", "upstream.base_url"],
+      problem: "an http token_url does not go with an https base_url",
+      allowed: "an https URL or a path in auth.token_url")
+  }
+
+  private var authorizationTwice: Conflict? {
+    guard auth.flow != .none, let header = upstream.headers.first(where: { $0.name.lowercased() == "authorization" })
+    else { return nil }
+    return Conflict(
+      keys: ["upstream.headers", "auth.flow"], entry: header.name,
+      problem: "the flow \"\(auth.flow.rawValue)\" sends its own", allowed: "this header with the flow \"none\"")
+  }
+
+  private var pinsInClear: Conflict? {
+    guard !upstream.tls.pins.isEmpty, !WebAddress.isHTTPS(upstream.baseURL) else { return nil }
+    return Conflict(
+      keys: ["upstream.tls.pins", "upstream.base_url"], problem: "an http base_url has no key that could be pinned",
+      allowed: "pins with an https base_url")
+  }
+
+  private var delaysCrossed: Conflict? {
+    guard retry.maxDelay < retry.baseDelay else { return nil }
+    return Conflict(
+      keys: ["retry.max_delay", "retry.base_delay"],
+      problem: "a max_delay of \(retry.maxDelay.text) is less than a base_delay of \(retry.baseDelay.text)",
+      allowed: "a max_delay of base_delay or more")
+  }
+
+  private var socketTooLong: Conflict? {
+    guard status.socket.utf8.count > UnixSocket.longestPath else { return nil }
+    return Conflict(
+      keys: ["status.socket"], problem: "\(quoted(status.socket)) is too long for a socket",
+      allowed: "at most \(UnixSocket.longestPath) bytes")
+  }
+
+  private var socketIsFolder: Conflict? {
+    let name = status.socket.split(separator: "/", omittingEmptySubsequences: false).last
+    guard name == "" || name == "." || name == ".." else { return nil }
+    return Conflict(
+      keys: ["status.socket"], problem: "\(quoted(status.socket)) names a folder", allowed: "the path of a file in it")
+  }
+
+  /// One file cannot serve as two.
+  private var sharedPaths: [Conflict] {
+    let paths = [
+      ("cache.path", cache.path), ("auth.token_store", auth.tokenStore), ("status.socket", status.socket),
+    ]
+    return paths.indices.flatMap { later in
+      paths[..<later].filter { $0.1 == paths[later].1 }.map { earlier in
+        Conflict(
+          keys: [paths[later].0, earlier.0], problem: "\(paths[later].0) and \(earlier.0) name one file",
+          allowed: "a file of its own")
+      }
+    }
+  }
+}

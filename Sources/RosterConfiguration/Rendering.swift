@@ -1,0 +1,47 @@
+extension Configuration {
+  /// TOML that `load` takes again: every key with its value, defaults filled in, secrets masked. What `rosterd check` prints.
+  package func rendered() -> String {
+    var lines: [String] = []
+    var table: [String] = []
+    for key in ConfigurationKey.all {
+      let path = key.path
+      if Array(path.dropLast()) != table {
+        table = path.dropLast()
+        lines += (lines.isEmpty ? [] : [""]) + ["[\(table.joined(separator: "."))]"]
+      }
+      lines += path.suffix(1).map { "\($0) = \(key.write(self))" }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The keys whose values differ: those that a reload applies, and those that keep theirs until a restart.
+  package func changes(from old: Configuration) -> (applied: [String], needRestart: [String]) {
+    let changed = ConfigurationKey.all.filter { !$0.isSame(self, old) }
+    return (changed.filter { !$0.needsRestart }.map(\.name), changed.filter(\.needsRestart).map(\.name))
+  }
+
+  /// What a running daemon goes on with: this one, but the keys that need a restart as they were.
+  /// - Throws: What that mixture cannot be, such as an http `token_url` beside an https `base_url` that stays until the restart.
+  package func replacing(_ running: Configuration) throws(ConfigurationFaults) -> Configuration {
+    var next = self
+    for key in ConfigurationKey.all where key.needsRestart { key.copy(running, &next) }
+    let conflicts = next.conflicts()
+    guard conflicts.isEmpty else {
+      throw ConfigurationFaults(
+        faults: conflicts.map { conflict in
+          ConfigurationFault(
+            file: path, key: conflict.keys.first, problem: "\(conflict.problem) until a restart",
+            allowed: conflict.allowed)
+        })
+    }
+    return next
+  }
+
+  mutating func fillIn(_ defaults: Defaults) {
+    auth.credentialsNeedRestart = auth.credentialsDir.isEmpty && !defaults.credentialsDirectory.isEmpty
+    if auth.credentialsDir.isEmpty { auth.credentialsDir = defaults.credentialsDirectory }
+    if auth.tokenStore.isEmpty { auth.tokenStore = defaults.tokenStore }
+    if cache.path.isEmpty { cache.path = defaults.cachePath }
+    if status.socket.isEmpty { status.socket = defaults.socket }
+  }
+}

@@ -1,0 +1,150 @@
+import RosterModel
+
+/// Why a value is refused: a clause, and what is allowed where that is not what its type says.
+struct Mistake: Equatable {
+  /// The entry of a table that is at fault.
+  var entry: String?
+  var problem: String
+  var allowed: String?
+
+  init(_ problem: String, allowed: String? = nil, entry: String? = nil) {
+    self.entry = entry
+    self.problem = problem
+    self.allowed = allowed
+  }
+}
+
+struct Mistakes: Error, Equatable {
+  var list: [Mistake]
+
+  init(_ list: [Mistake]) { self.list = list }
+  init(_ problem: String, allowed: String? = nil) { list = [Mistake(problem, allowed: allowed)] }
+}
+
+/// How the values of a key are written, and which of them are allowed.
+struct ValueType<Value: Sendable & Equatable>: Sendable {
+  /// With its article: "an integer".
+  let name: String
+  let allowed: String
+  /// Whether an environment variable holds it bare; the others are TOML there too.
+  var isBare = true
+  let read: @Sendable (TOMLItem) throws(Mistakes) -> Value
+  /// TOML that `read` takes again, secrets masked.
+  let write: @Sendable (Value) -> String
+}
+
+extension ValueType {
+  /// A type that is written as a TOML string.
+  /// - Parameter parse: What is wrong with the text is thrown.
+  static func text(
+    _ name: String, allowed: String, parse: @escaping @Sendable (String) throws(Mistakes) -> Value,
+    write: @escaping @Sendable (Value) -> String
+  ) -> Self {
+    Self(
+      name: name, allowed: allowed,
+      read: { (item) throws(Mistakes) in
+        guard case .string(let text) = item else { throw Mistakes(item.isNot(name)) }
+        return try parse(text)
+      },
+      write: { quoted(write($0)) })
+  }
+}
+
+extension ValueType<String> {
+  static func text(_ allowed: String) -> Self {
+    .text("a string", allowed: allowed, parse: { (text) throws(Mistakes) in text }, write: { $0 })
+  }
+}
+
+extension ValueType where Value: RawRepresentable<String> & CaseIterable {
+  static var choice: Self {
+    let all = Value.allCases.map(\.rawValue).joined(separator: " ")
+    return .text(
+      "a string", allowed: all,
+      parse: { (text) throws(Mistakes) in
+        guard let value = Value(rawValue: text) else { throw Mistakes("\(quoted(text)) is unknown") }
+        return value
+      },
+      write: \.rawValue)
+  }
+}
+
+extension ValueType<Int> {
+  static func integer(_ range: ClosedRange<Int>) -> Self {
+    Self(
+      name: "an integer", allowed: "\(range.lowerBound) to \(range.upperBound)", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .integer(let number) = item else { throw Mistakes(item.isNot("an integer")) }
+        guard range.contains(number) else { throw Mistakes("\(number) is out of range") }
+        return number
+      },
+      write: { String($0) })
+  }
+}
+
+extension ValueType<[Int]> {
+  static func integers(_ range: ClosedRange<Int>) -> Self {
+    let one = ValueType<Int>.integer(range)
+    return Self(
+      name: "a list of integers", allowed: "integers from \(one.allowed)", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .list(let items) = item else { throw Mistakes(item.isNot("a list of integers")) }
+        var numbers: [Int] = []
+        for item in items { numbers.append(try one.read(item)) }
+        return numbers
+      },
+      write: { "[\($0.map(String.init).joined(separator: ", "))]" })
+  }
+}
+
+extension ValueType<Duration> {
+  static func duration(atLeast least: Duration) -> Self {
+    let name = "a duration"
+    return Self(
+      name: name, allowed: "\(least.text) to 100 years, with a unit: ms s m h d",
+      read: { (item) throws(Mistakes) in
+        switch item {
+        case .string(let text):
+          guard let value = Duration(text: text) else { throw Mistakes("\(quoted(text)) is not \(name)") }
+          guard value >= least else { throw Mistakes("\(text) is out of range") }
+          return value
+        case .integer, .float: throw Mistakes("\(item.isNot(name)): it needs a unit and quotes, as in \"15m\"")
+        default: throw Mistakes(item.isNot(name))
+        }
+      },
+      write: { quoted($0.text) })
+  }
+}
+
+extension TOMLItem {
+  /// A clause: `8 is an integer, not a string`.
+  func isNot(_ wanted: String) -> String {
+    switch self {
+    case .string(let text): "\(quoted(text)) is a string, not \(wanted)"
+    case .integer(let number): "\(number) is an integer, not \(wanted)"
+    case .float(let number): "\(number) is a float, not \(wanted)"
+    case .boolean(let flag): "\(flag) is a boolean, not \(wanted)"
+    case .date: "a date or time is not \(wanted)"
+    case .list: "a list is not \(wanted)"
+    case .table: "a table is not \(wanted)"
+    }
+  }
+}
+
+/// A TOML basic string (toml.io/en/v1.0.0#string).
+package func quoted(_ text: String) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\"", "\\": result += "\\\(scalar)"
+    case "\n": result += "\\n"
+    case "\r": result += "\\r"
+    case "\t": result += "\\t"
+    case "\u{0}"..."\u{1F}", "\u{7F}":
+      let hex = String(scalar.value, radix: 16, uppercase: true)
+      result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + "\""
+}

@@ -1,0 +1,32 @@
+import Glibc
+package import RosterConfiguration
+import RosterFetch
+import RosterFiles
+import RosterModel
+
+extension Configuration {
+  /// As `load`, with a look into `upstream.tls.ca_file`: what a certificate is only the transport knows.
+  package static func loadChecked(
+    file: String?, environment: [String: String], isRoot: Bool = geteuid() == 0
+  ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
+    try load(file: file, environment: environment, isRoot: isRoot) { configuration in
+      configuration.caFileProblem.map {
+        [Conflict(keys: ["upstream.tls.ca_file"], problem: $0, allowed: "a readable PEM bundle")]
+      } ?? []
+    }
+  }
+
+  /// A clause; nil: there is none.
+  private var caFileProblem: String? {
+    let path = upstream.tls.caFile
+    guard !path.isEmpty else { return nil }
+    do throws(SystemError) { _ = try contents(of: path, limit: Self.mostBytesOfCertificates) } catch {
+      return "\(quoted(path)) cannot be read: \(error.text)"
+    }
+    do { _ = try CABundle(path: path) } catch { return "\(quoted(path)) cannot be used: \(error.cause)" }
+    return nil
+  }
+
+  /// The system's own bundle has a quarter of a megabyte.
+  private static let mostBytesOfCertificates = 16 * 1024 * 1024
+}

@@ -1,0 +1,24 @@
+import Glibc
+
+/// The bytes of a file, or of a pipe that somebody has open for writing; one that is larger than `limit` is EFBIG.
+package func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
+  var about = stat()
+  // Opening it would wait for a writer, perhaps for ever; `<(command)` and `/dev/stdin` are open already.
+  let mayWait = stat(path, &about) == 0 && about.st_mode & S_IFMT == S_IFIFO && !path.hasPrefix("/dev/")
+  if mayWait { throw SystemError(code: EINVAL) }
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw .last }
+  defer { close(descriptor) }
+  var bytes = [UInt8](repeating: 0, count: limit + 1)
+  var filled = 0
+  while filled <= limit {
+    let count = bytes.withUnsafeMutableBytes {
+      read(descriptor, $0.baseAddress?.advanced(by: filled), $0.count - filled)
+    }
+    if count < 0 && errno == EINTR { continue }
+    guard count >= 0 else { throw .last }
+    if count == 0 { return Array(bytes.prefix(filled)) }
+    filled += count
+  }
+  throw SystemError(code: EFBIG)
+}

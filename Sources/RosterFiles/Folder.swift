@@ -1,0 +1,24 @@
+package import Glibc
+package import RosterModel
+
+/// Makes the folder that a file lies in, and those above it, where they are not there yet. Throws a Failure 73.
+/// - Parameter mode: of the folders that are made, whatever the umask: others need to pass through those above the
+///   cache (section 5), nobody through the token store's.
+package func makeFolder(of path: String, mode: mode_t) throws(Failure) {
+  let parts = path.split(separator: "/").dropLast()
+  var folder = path.hasPrefix("/") ? "" : "."
+  for part in parts {
+    folder += "/\(part)"
+    if mkdir(folder, mode) == 0 ? chmod(folder, mode) == 0 : errno == EEXIST || errno == EISDIR { continue }
+    let error = SystemError.last
+    throw Failure(
+      .cannotWrite, step: "make the folder", subject: folder, cause: error.text,
+      hint: Failure.hint(for: error.code, else: "make it, or give the path of one that this user may write to"))
+  }
+}
+
+/// The folder that a file lies in, by its path alone: "." for a bare name.
+package func parentFolder(of path: String) -> String {
+  guard let slash = path.lastIndex(of: "/") else { return "." }
+  return slash == path.startIndex ? "/" : String(path[..<slash])
+}

@@ -1,0 +1,108 @@
+import Glibc
+package import RosterModel
+import Synchronization
+
+/// The right to write a cache or a token store, which one process has at a time (P14).
+///
+/// It is a lock on `<path>.lock`, held until this value goes away or the process ends, however it ends (flock(2)). The file
+/// stays, so that no two processes can lock two files of that name. It tells who has it: pid and program.
+package final class Ownership: Sendable {
+  private let lock: String
+  private let path: String
+  private let program: String
+  private let descriptor: Mutex<CInt>
+
+  /// - Parameters:
+  ///   - path: What is to be owned.
+  ///   - program: Whom the lock file names.
+  /// - Throws: 75 where another process has it, 73 where the lock cannot be made.
+  package init(of path: String, program: String = "rosterd") throws(Failure) {
+    lock = "\(path).lock"
+    self.path = path
+    self.program = program
+    descriptor = Mutex(try Self.take(path, program))
+  }
+
+  /// A lock counts by its file's name. Where the file was removed, it is made again.
+  /// - Throws: as `init`; then the old one is still held.
+  package func renew() throws(Failure) {
+    if isInPlace { return }
+    let taken = try Self.take(path, program)
+    descriptor.withLock { descriptor in
+      close(descriptor)
+      descriptor = taken
+    }
+  }
+
+  private var isInPlace: Bool { descriptor.withLock { Self.isFile($0, lock) } }
+
+  private static func isFile(_ descriptor: CInt, _ name: String) -> Bool {
+    Inode(descriptor: descriptor).map { $0 == Inode(name) } ?? false
+  }
+
+  private static func take(_ path: String, _ program: String) throws(Failure) -> CInt {
+    while true {
+      let descriptor = try lockOnce(path, program)
+      // Between open and lock somebody may have removed it: another process would lock the next file of that name.
+      if isFile(descriptor, "\(path).lock") { return descriptor }
+      close(descriptor)
+    }
+  }
+
+  private static func lockOnce(_ path: String, _ program: String) throws(Failure) -> CInt {
+    let lock = "\(path).lock"
+    let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
+    guard descriptor >= 0 else { throw cannotLock(lock, .last) }
+    // Whatever the umask took; a lock that another user made may stay as it is.
+    _ = fchmod(descriptor, mode)
+    do throws(Failure) {
+      try fill(descriptor, lock, path, program)
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  private static func fill(_ descriptor: CInt, _ lock: String, _ path: String, _ program: String) throws(Failure) {
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      if errno == EINTR { continue }
+      if errno == EWOULDBLOCK { throw owned(path, by: holder(descriptor)) }
+      throw cannotLock(lock, .last)
+    }
+    let text = Array("\(getpid()) \(program)\n".utf8)
+    guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, text, text.count, 0) == text.count else {
+      throw cannotLock(lock, .last)
+    }
+  }
+
+  deinit { descriptor.withLock { _ = close($0) } }
+
+  /// Gives it up while the value still lives.
+  package func release() { descriptor.withLock { _ = flock($0, LOCK_UN) } }
+
+  private static let mode: mode_t = 0o600
+
+  /// "4711 rosterd run", as its holder wrote it; nil where it has not yet.
+  private static func holder(_ descriptor: CInt) -> (pid: Int, program: String)? {
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = pread(descriptor, &bytes, bytes.count, 0)
+    let words = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).split(
+      maxSplits: 1, whereSeparator: \.isWhitespace)
+    guard words.count == 2, let pid = Int(words[0]) else { return nil }
+    return (pid, words[1].filter { !$0.isNewline })
+  }
+
+  private static func owned(_ path: String, by holder: (pid: Int, program: String)?) -> Failure {
+    Failure(
+      .owned, step: "own", subject: path,
+      cause: holder.map { "\($0.program) has it, pid \($0.pid)" } ?? "another rosterd has it, of unknown pid",
+      hint: "ask the one that runs for a sync with `rosterctl sync`, or stop it")
+  }
+
+  private static func cannotLock(_ lock: String, _ error: SystemError) -> Failure {
+    Failure(
+      .cannotWrite, step: "lock", subject: lock, cause: error.text,
+      hint: Failure.hint(for: error.code, else: "see whether its folder is there and rosterd may write to it"))
+  }
+}

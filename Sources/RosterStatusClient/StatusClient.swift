@@ -1,0 +1,153 @@
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import RosterFiles
+package import RosterModel
+
+/// Asks a daemon over its status socket.
+package struct StatusClient: Sendable {
+  private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
+
+  private let path: String
+
+  /// Asks nothing yet.
+  package init(socket path: String) {
+    self.path = path
+  }
+
+  /// The user to whom the socket belongs, which is the daemon's; nil: not to be found out.
+  package var owner: String? { SocketAccess.owner(of: path) }
+
+  /// One request and its whole answer, whatever its status. Throws `Failure`: 3 where no daemon answers within `limit`, 77 where the socket is not allowed to this user; or CancellationError.
+  package func send(
+    _ method: String, _ target: String, body: [UInt8] = [], within limit: Duration = .seconds(10)
+  ) async throws -> Response {
+    try await withThrowingTaskGroup(of: Response.self) { group in
+      group.addTask { try await exchange(method, target, body) }
+      group.addTask {
+        try await Task.sleep(for: limit)
+        throw silent("nothing came within \(limit.text)")
+      }
+      defer { group.cancelAll() }
+      guard let first = try await group.next() else { throw CancellationError() }
+      return first
+    }
+  }
+
+  /// Follows the event stream, after the event of that id where one is named, until `each` returns false or the stream ends, also by the daemon's death. `opened` is called once nothing that happens is missed any more; it may end the matter by returning false. Throws as `send` does.
+  package func follow(
+    after last: String? = nil, opened: () async throws -> Bool = { true },
+    each: (StreamedEvent) async throws -> Bool
+  ) async throws {
+    let headers = last.map { [("Last-Event-ID", $0)] } ?? []
+    try await connect { inbound, outbound in
+      try await write("GET", "/v1/events", headers, [], to: outbound)
+      var parser = EventStreamParser()
+      var hasBegun = false
+      do {
+        for try await part in inbound {
+          switch part {
+          case .head(let head):
+            guard head.status == .ok else {
+              throw silent("what answers is no rosterd (it answered \(head.status.code) to /v1/events)")
+            }
+            hasBegun = true
+            if try await !opened() { return }
+          case .body(let bytes):
+            for event in parser.feed(bytes.readableBytesView) where try await !each(event) { return }
+          case .end: return
+          }
+        }
+      } catch let error where hasBegun && Self.isEnd(error) {
+        return
+      }
+    }
+  }
+
+  /// What a stream ends with where the daemon was killed.
+  private static func isEnd(_ error: any Error) -> Bool {
+    error is IOError || error is ChannelError || error as? HTTPParserError == .invalidEOFState
+  }
+
+  private func exchange(_ method: String, _ target: String, _ body: [UInt8]) async throws -> Response {
+    try await connect { inbound, outbound in
+      try await write(method, target, [], body, to: outbound)
+      var response: Response?
+      for try await part in inbound {
+        switch part {
+        case .head(let head):
+          response = Response(
+            status: Int(head.status.code), headers: head.headers.map { Request.Header($0.name, $0.value) })
+        case .body(let bytes): response?.body += bytes.readableBytesView
+        case .end: return try response ?? { throw silent("the answer has no head") }()
+        }
+      }
+      try Task.checkCancellation()
+      throw silent("the connection ended before the answer did")
+    }
+  }
+
+  private func write(
+    _ method: String, _ target: String, _ headers: [(String, String)], _ body: [UInt8],
+    to outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>
+  ) async throws {
+    var fields = HTTPHeaders([("Host", "localhost")] + headers)
+    if !body.isEmpty { fields.add(name: "Content-Length", value: String(body.count)) }
+    let head = HTTPRequestHead(
+      version: .http1_1, method: HTTPMethod(rawValue: method), uri: target, headers: fields)
+    var parts: [HTTPClientRequestPart] = [.head(head), .end(nil)]
+    if !body.isEmpty { parts.insert(.body(.byteBuffer(ByteBuffer(bytes: body))), at: 1) }
+    // At once: a daemon that refuses the head may have closed before the end is written.
+    try await outbound.write(contentsOf: parts)
+  }
+
+  private func connect<Result>(
+    _ body: (
+      NIOAsyncChannelInboundStream<HTTPClientResponsePart>, NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>
+    ) async throws -> Result
+  ) async throws -> Result {
+    do {
+      let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .withConnectedSocket(try connectedSocket()) { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHTTPClientHandlers()
+            return try Connection(wrappingChannelSynchronously: channel)
+          }
+        }
+      return try await connection.executeThenClose(body)
+    } catch let error as IOError {
+      throw failure(error.errnoCode)
+    } catch let error as ChannelError {
+      throw silent("the connection ended (\(error))")
+    } catch HTTPParserError.invalidEOFState {
+      throw silent("the connection ended before the answer did")
+    } catch let error as HTTPParserError {
+      throw silent("what answers speaks no HTTP (\(error))")
+    }
+  }
+
+  /// NIO's own way takes 103 bytes of a path, as other systems do; Linux takes 107 (unix(7)).
+  private func connectedSocket() throws(Failure) -> Int32 {
+    let descriptor = socket(AF_UNIX, UnixSocket.stream, 0)
+    if descriptor < 0 { throw failure(errno) }
+    let answer = UnixSocket.withAddress(of: path) { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
+    if answer == 0 { return descriptor }
+    close(descriptor)
+    throw answer.map(failure) ?? silent("the path is too long for a socket")
+  }
+
+  private func failure(_ code: Int32) -> Failure {
+    let cause = SystemError(code: code).text
+    guard code == EACCES || code == EPERM else { return silent(cause) }
+    return Failure(
+      .refused, step: "ask the daemon", subject: path, cause: cause,
+      hint: SocketAccess.hint(for: path))
+  }
+
+  private func silent(_ cause: String) -> Failure {
+    Failure(
+      .noDaemon, step: "ask the daemon", subject: path, cause: "no daemon answers: \(cause)",
+      hint: "see whether rosterd runs, and whether --socket names its status.socket")
+  }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import Logging
+import RosterFiles
+import RosterModel
+import RosterSystemd
+import RosterTerminal
+
+/// One line for people on stderr; where the log there is JSON, a line of it, since each line is to be JSON (S5).
+func complain(_ line: String, in format: LogFormat = .text) {
+  if format == .json {
+    rosterLog(LogSettings(level: .error, format: format)).error("\(line)")
+  } else {
+    write("rosterd: \(line.printable)\n", to: STDERR_FILENO)
+  }
+}
+
+/// Returns whether all of it was written.
+@discardableResult
+func write(_ text: String, to descriptor: Int32) -> Bool {
+  var rest = Array(text.utf8)[...]
+  while !rest.isEmpty {
+    let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    if written <= 0 { return false }
+    rest = rest.dropFirst(written)
+  }
+  return true
+}
+
+/// What a command was asked for. Ends the program with 73 where it cannot be written; that nobody reads it any more is no failure.
+func answer(_ text: String) throws {
+  if write(text, to: STDOUT_FILENO) || errno == EPIPE { return }
+  complain("cannot write the answer to stdout: \(SystemError.last.text)")
+  throw ExitCode(Failure.Exit.cannotWrite.rawValue)
+}
+
+/// Runs the command's work; a Failure becomes its sentence and its exit code.
+func exiting(_ format: LogFormat = .text, _ work: () async throws -> Void) async throws {
+  do { try await work() } catch let failure as Failure {
+    complain("\(failure)", in: format)
+    throw ExitCode(failure.exit.rawValue)
+  }
+}
+
+func jsonLine(_ value: some Encodable) throws -> String {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  let line = String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+  // Nothing of upstream's steers a terminal.
+  return isatty(STDOUT_FILENO) == 1 ? line.printableJSON : line
+}

@@ -1,0 +1,30 @@
+import ArgumentParser
+import FoundationEssentials
+import RosterConfiguration
+import RosterDaemon
+import RosterModel
+
+/// What the commands that read the configuration share.
+struct ConfigurationOption: ParsableArguments {
+  @Option(name: .customLong("config"), help: "The configuration file.", completion: .file(extensions: ["toml"]))
+  var file: String?
+
+  /// Throws ConfigurationFaults.
+  /// - Parameter path: The file that was read before, and must be there.
+  @Sendable func read(again path: String? = nil) throws -> (configuration: Configuration, warnings: [String]) {
+    try Configuration.loadChecked(file: file ?? path, environment: ProcessInfo.processInfo.environment)
+  }
+
+  /// Ends the program with 78 where the configuration is bad.
+  /// - Parameter isLogging: what is said belongs to the log.
+  func load(isLogging: Bool = true) throws -> Configuration {
+    do {
+      let (configuration, warnings) = try read()
+      for warning in warnings { complain("warning: \(warning)", in: isLogging ? configuration.log.format : .text) }
+      return configuration
+    } catch let faults as ConfigurationFaults {
+      for fault in faults.faults { complain("\(fault)", in: isLogging ? faults.logFormat : .text) }
+      throw ExitCode(Failure.Exit.configuration.rawValue)
+    }
+  }
+}

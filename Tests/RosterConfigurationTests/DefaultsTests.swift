@@ -1,0 +1,57 @@
+import Testing
+
+@testable import RosterConfiguration
+
+@Suite("Section 2: where things are by default")
+struct DefaultsTests {
+  private func paths(_ environment: [String: String], isRoot: Bool) -> [String] {
+    let defaults = Defaults(environment: environment, isRoot: isRoot)
+    return [
+      defaults.configurationFile, defaults.cachePath, defaults.tokenStore, defaults.socket,
+      defaults.credentialsDirectory,
+    ]
+  }
+
+  @Test("Root has the system's folders, whatever XDG says")
+  func root() {
+    let expected = [
+      "/etc/rosterd/rosterd.toml", "/var/lib/rosterd/roster.db", "/var/lib/rosterd/token.json",
+      "/run/rosterd/status.sock", "",
+    ]
+    #expect(paths(["XDG_STATE_HOME": "/x", "HOME": "/root"], isRoot: true) == expected)
+  }
+
+  @Test("A systemd service has the folders that systemd made for it, root or not", arguments: [true, false])
+  func systemd(isRoot: Bool) {
+    let environment = [
+      "STATE_DIRECTORY": "/var/lib/one:/var/lib/two", "RUNTIME_DIRECTORY": "/run/one",
+      "CONFIGURATION_DIRECTORY": "/etc/one",
+      "CREDENTIALS_DIRECTORY": "/run/credentials/one", "XDG_CONFIG_HOME": "/x", "HOME": "/home/u",
+    ]
+    let expected = [
+      "/etc/one/rosterd.toml", "/var/lib/one/roster.db", "/var/lib/one/token.json", "/run/one/status.sock",
+      "/run/credentials/one",
+    ]
+    #expect(paths(environment, isRoot: isRoot) == expected)
+  }
+
+  @Test("Anyone else has the XDG folders")
+  func xdg() {
+    let environment = ["XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/r", "HOME": "/home/u"]
+    let expected = [
+      "/c/rosterd/rosterd.toml", "/s/rosterd/roster.db", "/s/rosterd/token.json", "/r/rosterd/status.sock", "",
+    ]
+    #expect(paths(environment, isRoot: false) == expected)
+  }
+
+  @Test(
+    "Without XDG folders the home's stand in, for the socket too",
+    arguments: [[:], ["XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "relative"]])
+  func home(extra: [String: String]) {
+    let expected = [
+      "/home/u/.config/rosterd/rosterd.toml", "/home/u/.local/state/rosterd/roster.db",
+      "/home/u/.local/state/rosterd/token.json", "/home/u/.local/state/rosterd/status.sock", "",
+    ]
+    #expect(paths(extra.merging(["HOME": "/home/u"]) { $1 }, isRoot: false) == expected)
+  }
+}

@@ -1,0 +1,20 @@
+import FoundationEssentials
+import RosterConfiguration
+import RosterTestSupport
+
+extension Workspace {
+  /// Loads this text as a file, in an otherwise empty environment, as root.
+  func load(_ text: String, _ environment: [String: String] = [:]) throws -> Configuration {
+    try Configuration.load(file: try write(text), environment: environment, isRoot: true).0
+  }
+
+  /// The sentences with which it is refused, without the folder's name; empty: it is not.
+  func faults(_ text: String, _ environment: [String: String] = [:]) throws -> [String] {
+    do {
+      _ = try load(text, environment)
+      return []
+    } catch let error as ConfigurationFaults {
+      return error.faults.map { $0.description.replacing("\(folder)/", with: "") }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import FoundationEssentials
+import Testing
+
+@testable import RosterConfiguration
+
+@Suite("Section 2: rosterd.toml(5)")
+struct ManPageTests {
+  @Test("The man page has every key in the file's order, with its default and whether it needs a restart")
+  func keys() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../man/rosterd.toml.5").path
+    let page = try String(contentsOfFile: path, encoding: .utf8)
+    let documented = page.split(separator: "\n.It Cm ").dropFirst().compactMap(Entry.init)
+    #expect(documented == ConfigurationKey.all.map(Entry.init))
+  }
+}
+
+/// What the page says of a key, and what the list of keys does.
+private struct Entry: Equatable {
+  var name: String
+  var value: String
+  var needsRestart: Bool
+
+  /// `sync.interval No = \(dq15m\(dq` and the text below it; nil for an item that is no key.
+  init?(_ text: Substring) {
+    let lines = text.split(separator: "\n", maxSplits: 1)
+    let words = lines[0].split(separator: " ", maxSplits: 3)
+    guard words.count == 4, words[1] == "No", words[2] == "=" else { return nil }
+    name = String(words[0])
+    value = String(words[3].replacing("\\(dq", with: "\""))
+    needsRestart = lines.last?.contains("Needs a restart.") == true
+  }
+
+  init(_ key: ConfigurationKey) {
+    (name, value, needsRestart) = (key.name, key.defaultValue, key.needsRestart)
+  }
+}

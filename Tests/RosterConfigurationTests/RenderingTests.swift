@@ -1,0 +1,161 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterConfiguration
+
+@Suite("Section 2: what check prints, and what a reload changes")
+struct RenderingTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  /// A self-signed one of P-256, good until 2126.
+  private static let certificate = """
+    -----BEGIN CERTIFICATE-----
+    MIIBcjCCARegAwIBAgIUfaBYLnPl3JhCiQFyPTIgUez6EY0wCgYIKoZIzj0EAwIw
+    DTELMAkGA1UEAwwCY2EwIBcNMjYxMTIxMDUyODQ3WhgPMjEyNjEwMjgwNTI4NDda
+    MA0xCzAJBgNVBAMMAmNhMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAErzJHHwMn
+    WRgB6pGu9Chf45q2DZEr3iHdmYPNPYX3r4Cn0dcJ2f5J/q5bYKabI7ZEg+kYbvtb
+    o36E910Xb4QR1aNTMFEwHQYDVR0OBBYEFMSaADn5UlxM/Tl+CKaPui/IdoLZMB8G
+    A1UdIwQYMBaAFMSaADn5UlxM/Tl+CKaPui/IdoLZMA8GA1UdEwEB/wQFMAMBAf8w
+    CgYIKoZIzj0EAwIDSQAwRgIhANHUcMjHHGXmmvTBVYZF2Hi3kfA9iEhLnos54dI/
+    u3+PAiEAqRZKX7i4rRs9FliRgp9HwELfiga9gHgt1SIK6IRLvlk=
+    -----END CERTIFICATE-----
+    """
+
+  private func everything() throws -> String {
+    let pin = "sha256/" + Data(repeating: 7, count: 32).base64EncodedString()
+    let certificate = try workspace.write(Self.certificate, to: "ca \"1\".pem")
+    return """
+      [upstream]
+      base_url = "https://localhost:1/a%20b"
+      headers = { Accept = "text/plain", Cache-Control = "a\\"b\\\\c\\td é" }
+      timeout = "1.5s"
+      tls = { ca_file = '\(certificate)', pins = ["\(pin)"] }
+      [sync]
+      interval = "90s"
+      jitter = "0s"
+      retry_interval = "36h"
+      concurrency = 1
+      max_removal = 0
+      [retry]
+      max_retries = 20
+      base_delay = "1ms"
+      max_delay = "2ms"
+      jitter = "3ms"
+      max_retry_after = "4d"
+      [auth]
+      flow = "static"
+      token_url = "token"
+      scope = "a b"
+      early_refresh = "0s"
+      logout_status = [400, 599]
+      credentials_dir = "/c"
+      token_store = "/t"
+      [cache]
+      path = "/p"
+      history = "1d"
+      [status]
+      socket = "/s"
+      socket_mode = "0007"
+      [log]
+      level = "critical"
+      format = "journald"
+      """
+  }
+
+  @Test("check's output is TOML that check takes again, with the same meaning, whatever the values")
+  func roundTrip() throws {
+    let first = try workspace.load(everything())
+    #expect(try workspace.load(first.rendered()) == first)
+    #expect(try workspace.load(first.rendered()).rendered() == first.rendered())
+    for key in ConfigurationKey.all { #expect(!key.isSame(first, Configuration()), "\(key.name) has its default here") }
+  }
+
+  @Test("A base_url has no slash at its end, however many were written")
+  func slashes() throws {
+    let read = try workspace.load("upstream.base_url = \"http://h/api//\"")
+    #expect(read.upstream.baseURL == "http://h/api")
+    #expect(try workspace.load(read.rendered()) == read)
+  }
+
+  @Test("check shows the defaults filled in, every key in its table")
+  func defaults() throws {
+    let text = try workspace.load("").rendered()
+    #expect(
+      text.hasPrefix(
+        "[upstream]\nbase_url = \"https://rickandmortyapi.com/api\"\nheaders = {}\ntimeout = \"30s\"\n\n[upstream.tls]\n"
+      ))
+    #expect(text.contains("[cache]\npath = \"/var/lib/rosterd/roster.db\"\nhistory = \"90d\"\n"))
+    #expect(text.contains("token_store = \"/var/lib/rosterd/token.json\""))
+    #expect(text.contains("socket_mode = \"0660\""))
+  }
+
+  @Test("T9: check shows the values of harmless headers only, and so does a printed configuration")
+  func masks() throws {
+    let text =
+      "[upstream.headers]\nAuthorization = \"Bearer geheim\"\nX-Tenant = \"geheim\"\naccept-language = \"de\""
+    let configuration = try workspace.load(text)
+    #expect(!"\(configuration)".contains("geheim"))
+    #expect(configuration.rendered().contains("\"X-Tenant\" = \"***\", \"accept-language\" = \"de\""))
+    #expect(try workspace.faults(configuration.rendered()).isEmpty)
+  }
+
+  @Test("T9: check masks the query of token_url", arguments: ["https://h:1/token", "/token", "token"])
+  func tokenQuery(address: String) throws {
+    let configuration = try workspace.load("auth.token_url = \"\(address)?key=geheim&x=1\"")
+    #expect(configuration.rendered().contains("token_url = \"\(address)?***\""))
+    #expect(!"\(configuration)".contains("geheim"))
+    #expect(try workspace.faults(configuration.rendered()).isEmpty)
+    #expect(configuration.resolvedTokenURL?.hasSuffix("/token?key=geheim&x=1") == true)
+  }
+
+  @Test("A reload tells what it applies from what needs a restart, and sees through the mask")
+  func changes() throws {
+    let old = try workspace.load("upstream.headers = { X-Key = 'a' }")
+    let new = try workspace.load(
+      """
+      upstream = { base_url = "http://h", headers = { X-Key = "b" } }
+      sync.interval = "1m"
+      cache.path = "/c"
+      status.socket = "/s"
+      auth.token_store = "/t"
+      """)
+    let changes = new.changes(from: old)
+    #expect(changes.applied == ["upstream.headers", "sync.interval"])
+    #expect(changes.needRestart == ["upstream.base_url", "auth.token_store", "cache.path", "status.socket"])
+    #expect(new.changes(from: new) == ([], []))
+    let next = try new.replacing(old)
+    #expect(next.cache.path == old.cache.path)
+    #expect(next.upstream.baseURL == old.upstream.baseURL)
+    #expect(next.sync.interval == .seconds(60))
+    #expect(next.changes(from: new).applied.isEmpty)
+  }
+
+  @Test("T8: a reload is refused where an https base_url that stays would meet an http token_url")
+  func mixture() throws {
+    let old = try workspace.load("")
+    let new = try workspace.load("upstream.base_url = 'http://h'\nauth.token_url = 'http://h/token'")
+    #expect {
+      try new.replacing(old)
+    } throws: {
+      ($0 as? ConfigurationFaults)?.faults.first?.problem
+        == "an http token_url does not go with an https base_url until a restart"
+    }
+  }
+
+  @Test("The sample file has every key, each with its default")
+  func sample() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../config/rosterd.toml").path
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let lines = try TOMLDocument(text).lines()
+    let sample = try workspace.load(text)
+    let defaults = try workspace.load("")
+    for key in ConfigurationKey.all {
+      #expect(lines[key.path] != nil, "\(key.name) is missing")
+      #expect(key.isSame(sample, defaults), "\(key.name) is not the default")
+    }
+  }
+}

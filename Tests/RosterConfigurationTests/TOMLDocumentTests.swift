@@ -1,0 +1,129 @@
+import Testing
+
+@testable import RosterConfiguration
+
+@Suite("Reading TOML")
+struct TOMLDocumentTests {
+  @Test("A key's line is where its statement begins, in tables, dotted keys, inline tables and lists of many lines")
+  func lines() throws {
+    let text = """
+      # a comment with a = 1 and [x]
+      top.dotted = 1
+
+      [one] # the table
+      list = [
+        "a", # [two]
+        "b",
+      ]
+      text = \"\"\"
+      [two]
+      key = 1
+      \"\"\"
+      inline = { inner = 1, deep = { er = 2 } }
+      [one.two]
+      "quoted.key" = 1
+        [three]
+        last = true
+      """
+    let expected: [[String]: Int] = [
+      ["top"]: 2, ["top", "dotted"]: 2, ["one"]: 4, ["one", "list"]: 5, ["one", "text"]: 9, ["one", "inline"]: 13,
+      ["one", "inline", "inner"]: 13, ["one", "inline", "deep"]: 13, ["one", "inline", "deep", "er"]: 13,
+      ["one", "two"]: 14, ["one", "two", "quoted.key"]: 15, ["three"]: 16, ["three", "last"]: 17,
+    ]
+    #expect(try TOMLDocument(text).lines() == expected)
+    let windows = text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
+    #expect(try TOMLDocument(windows).lines() == expected)
+  }
+
+  @Test("Strings and lists of many lines end where TOML says, whatever stands in them")
+  func ends() throws {
+    let text = #"""
+      a = """x\""" ] # "" """""
+      b = ["]", '[', # ]
+        [ { c = "}" } ], """
+      ]"""
+      ]
+      c = '''
+      d = 1 '''
+      "e # [" = 'a' # [
+      f = ""
+      """#
+    #expect(try TOMLDocument(text).lines() == [["a"]: 1, ["b"]: 2, ["c"]: 6, ["e # ["]: 8, ["f"]: 9])
+  }
+
+  @Test(
+    "The lines of a file of 64 KiB are found in a moment, whatever it is made of",
+    arguments: [
+      "a = [\n" + String(repeating: "1,\n", count: 21_000) + "]",
+      "a = '''\n" + String(repeating: "\n", count: 65_000) + "'''",
+      "[" + String(repeating: "a", count: 32_000) + "]\n" + (0..<4000).map { "b\($0) = 1\n" }.joined(),
+      String(repeating: "\n", count: 65_000) + "a = 1",
+    ])
+  func large(text: String) throws {
+    let document = try TOMLDocument(text)
+    let took = ContinuousClock().measure { #expect(!document.lines().isEmpty) }
+    #expect(took < .seconds(2))
+  }
+
+  @Test("Every kind of value arrives")
+  func items() throws {
+    let text = "a = 'x'\nb = -1\nc = 1.5\nd = false\ne = 2026-01-01\nf = [1, ['y']]\ng = { h = 07:32:00 }"
+    #expect(
+      try TOMLDocument(text).items == [
+        "a": .string("x"), "b": .integer(-1), "c": .float(1.5), "d": .boolean(false), "e": .date,
+        "f": .list([.integer(1), .list([.string("y")])]), "g": .table(["h": .date]),
+      ])
+  }
+
+  @Test(
+    "A value by itself is one value and no more",
+    arguments: [
+      ("8", .integer(8)), ("[403]", .list([.integer(403)])), ("", nil), ("eight", nil), ("8\nother = 1", nil),
+      ("1\n[table]", nil),
+    ] as [(String, TOMLItem?)])
+  func item(text: String, expected: TOMLItem?) {
+    #expect(TOMLDocument.item(text) == expected)
+  }
+
+  @Test("T9: a syntax error repeats no text that is not a key's name")
+  func quotes() {
+    #expect(
+      cause(of: "a = 1\nb = 99999999999999999999999")
+        == "error while parsing decimal integer: '…' is not representable in 64 bits")
+    #expect(
+      cause(of: "geheim = 1\ngeheim = 2") == "error while parsing key-value pair: cannot redefine existing integer '…'")
+  }
+
+  @Test(
+    "NUL is refused, written or escaped: the parser would stop there",
+    arguments: ["a = 1\n\0", "a = 1\nb = \"\\u0000\"", "a = 1\n\"b\\U00000000\" = 1"])
+  func nul(text: String) {
+    #expect(throws: TOMLDocument.SyntaxError(line: 2, cause: "NUL in the text")) { _ = try TOMLDocument(text) }
+  }
+
+  @Test(
+    "A key of thousands of parts is refused: each would be a call deeper",
+    arguments: ["x = 1\na", "x = 1\n\"a\"", "x = 1\n[a", "x = 1\ny = { a"])
+  func deep(start: String) {
+    let text = start + String(repeating: ".a", count: 20_000) + " = 1"
+    #expect(throws: TOMLDocument.SyntaxError(line: 2, cause: "a key of more than 10 parts")) {
+      _ = try TOMLDocument(text)
+    }
+  }
+
+  @Test("Dots in texts, comments and numbers are no parts of keys")
+  func dots() throws {
+    let dots = String(repeating: ".", count: 100)
+    let text = "a = \"\(dots)\" # \(dots)\nb = [\(String(repeating: "1.5, ", count: 50))]\n\"\(dots)\".c = '\(dots)'"
+    #expect(try TOMLDocument(text).items.count == 3)
+  }
+
+  private func cause(of text: String) -> String? {
+    do {
+      _ = try TOMLDocument(text)
+      return nil
+    } catch {
+      return error.cause
+    }
+  }
+}

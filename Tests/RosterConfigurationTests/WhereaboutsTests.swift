@@ -1,0 +1,80 @@
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import RosterConfiguration
+
+/// Where rosterctl looks for a daemon and its cache.
+@Suite struct WhereaboutsTests {
+  private let home: String
+  private var environment: [String: String]
+
+  init() throws {
+    home = "/tmp/whereabouts-\(UInt32.random(in: 0 ... .max))"
+    environment = [
+      "XDG_CONFIG_HOME": "\(home)/config", "XDG_STATE_HOME": "\(home)/state", "XDG_RUNTIME_DIR": "\(home)/run",
+    ]
+  }
+
+  private func configured(_ text: String, _ body: (String) throws -> Void) throws {
+    try FileManager.default.createDirectory(atPath: "\(home)/config/rosterd", withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: home) }
+    let file = "\(home)/config/rosterd/rosterd.toml"
+    try Data(text.utf8).write(to: URL(filePath: file))
+    try body(file)
+  }
+
+  @Test("The environment wins over the file, the file over the daemon's own default")
+  func order() throws {
+    try configured("[cache]\npath = \"/srv/roster.db\"\n") { _ in
+      #expect(Whereabouts.cache(environment: environment, isRoot: false) == Whereabouts(path: "/srv/roster.db"))
+      #expect(
+        Whereabouts.socket(environment: environment, isRoot: false)
+          == Whereabouts(path: "\(home)/run/rosterd/status.sock"))
+      var named = environment
+      named["ROSTERD_CACHE_PATH"] = "/elsewhere.db"
+      named["ROSTERD_NO_SUCH_KEY"] = "x"
+      #expect(Whereabouts.cache(environment: named, isRoot: false) == Whereabouts(path: "/elsewhere.db"))
+    }
+  }
+
+  @Test("What is wrong elsewhere in the file is the daemon's business; what hides the path is told")
+  func bad() throws {
+    try configured("[cache]\npath = \"/srv/roster.db\"\nhistory = 5\n[nonsense]\n") { _ in
+      #expect(Whereabouts.cache(environment: environment, isRoot: false) == Whereabouts(path: "/srv/roster.db"))
+    }
+    for text in ["[cache]\npath = 5\n", "[cache\npath = \"/srv/roster.db\"\n"] {
+      try configured(text) { file in
+        let found = Whereabouts.cache(environment: environment, isRoot: false)
+        #expect(found.path == "\(home)/state/rosterd/roster.db")
+        guard case .bad(let words) = found.doubt else { return #expect(Bool(false), "\(found)") }
+        #expect(words.hasPrefix(file) && words.hasSuffix("cache.path was taken to be \(found.path)"))
+      }
+    }
+  }
+
+  @Test("Inside a service its folders hold; root has the system's")
+  func service() {
+    let service = ["STATE_DIRECTORY": "/srv/state:/other", "RUNTIME_DIRECTORY": "/run/here"]
+    #expect(Whereabouts.cache(environment: service, isRoot: false).path == "/srv/state/roster.db")
+    #expect(Whereabouts.socket(environment: service, isRoot: false).path == "/run/here/status.sock")
+    #expect(Whereabouts.socket(environment: environment, isRoot: true).path == "/run/rosterd/status.sock")
+    #expect(Whereabouts.cache(environment: environment, isRoot: true).path == "/var/lib/rosterd/roster.db")
+  }
+
+  /// A system's own daemon, as it may run on this machine too.
+  private var system: Defaults {
+    Defaults(
+      environment: ["CONFIGURATION_DIRECTORY": "\(home)/etc", "RUNTIME_DIRECTORY": "\(home)/system"], isRoot: true)
+  }
+
+  @Test("A user without a daemon asks the system's; where there is none, one of their own would be in their folders")
+  func own() throws {
+    let socket = { Whereabouts.socket(environment: environment, isRoot: false, system: system).path }
+    #expect(socket() == "\(home)/run/rosterd/status.sock")
+    try FileManager.default.createDirectory(atPath: "\(home)/system", withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: home) }
+    try Data().write(to: URL(filePath: "\(home)/system/status.sock"))
+    #expect(socket() == "\(home)/system/status.sock")
+  }
+}

@@ -1,0 +1,26 @@
+import RosterConfiguration
+import RosterDaemon
+import RosterTestSupport
+import Testing
+
+@Suite("Section 2: ca_file")
+struct CAFileCheckTests {
+  @Test(
+    "78: a ca_file that cannot be used is told with its line, beside whatever else is wrong",
+    arguments: [
+      ("/nonexistent.pem", "cannot be read: No such file or directory"),
+      ("/dev/null", "cannot be used: it holds no certificate that can be read"),
+    ])
+  func refused(path: String, problem: String) throws {
+    let workspace = try Workspace()
+    let file = try workspace.write("[upstream.tls]\nca_file = \"\(path)\"\n[sync]\nconcurrency = 0\n")
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try Configuration.loadChecked(file: file, environment: [:], isRoot: true)
+    }
+    #expect(
+      error?.faults.map(\.description) == [
+        "\(file):2: upstream.tls.ca_file: \"\(path)\" \(problem); allowed: a readable PEM bundle",
+        "\(file):4: sync.concurrency: 0 is out of range; allowed: 1 to 64",
+      ])
+  }
+}

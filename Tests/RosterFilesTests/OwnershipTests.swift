@@ -1,0 +1,49 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterFiles
+
+@Suite("P14: one rosterd owns a cache")
+struct OwnershipTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  @Test("P14: a second owner ends with 75, and is told the first one's pid and what to do instead")
+  func second() throws {
+    let path = workspace.path("roster.db")
+    let first = try Ownership(of: path, program: "rosterd run")
+    defer { withExtendedLifetime(first) {} }
+    #expect(
+      throws: Failure(
+        .owned, step: "own", subject: path, cause: "rosterd run has it, pid \(getpid())",
+        hint: "ask the one that runs for a sync with `rosterctl sync`, or stop it")
+    ) { try Ownership(of: path, program: "rosterd sync") }
+  }
+
+  @Test("P14: the lock file stays, with pid and program; the next owner's replace them")
+  func stays() throws {
+    let path = workspace.path("roster.db")
+    do { _ = try Ownership(of: path, program: "a much longer name than the next") }
+    #expect(FileManager.default.fileExists(atPath: "\(path).lock"))
+    let next = try Ownership(of: path, program: "rosterd run")
+    defer { withExtendedLifetime(next) {} }
+    #expect(try String(contentsOfFile: "\(path).lock", encoding: .utf8) == "\(getpid()) rosterd run\n")
+    var status = stat()
+    #expect(stat("\(path).lock", &status) == 0 && status.st_mode & 0o777 == 0o600)
+  }
+
+  @Test("73: a lock that cannot be made says why")
+  func cannot() throws {
+    try workspace.write("", to: "file")
+    let path = workspace.path("file/roster.db")
+    #expect(
+      throws: Failure(
+        .cannotWrite, step: "lock", subject: "\(path).lock", cause: "Not a directory",
+        hint: "see whether its folder is there and rosterd may write to it")
+    ) { try Ownership(of: path, program: "rosterd run") }
+  }
+}

@@ -1,0 +1,31 @@
+import FoundationEssentials
+
+/// A folder of one test's own, gone with it.
+package final class Workspace: Sendable {
+  /// Absolute.
+  package let folder: String
+
+  /// Empty.
+  package init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "rosterd-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  /// Of a file in it.
+  package func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+  /// Returns the path.
+  @discardableResult
+  package func write(_ text: String, to name: String = "rosterd.toml") throws -> String {
+    try write(bytes: Array(text.utf8), to: name)
+  }
+
+  /// Returns the path.
+  @discardableResult
+  package func write(bytes: [UInt8], to name: String) throws -> String {
+    try Data(bytes).write(to: URL(filePath: path(name)))
+    return path(name)
+  }
+}
