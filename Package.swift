@@ -84,7 +84,7 @@ let package = Package(
     library(
       "RosterStatusClient", ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     library("RosterSystemd", ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
-    library("RosterSimulator", ["RosterModel", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    library("RosterSimulator", ["RosterModel", "RosterJSON", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     library("RosterTerminal", ["RosterModel", "RosterJSON"]),
     library(
       "RosterDaemon",

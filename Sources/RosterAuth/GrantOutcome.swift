@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterJSON
 import RosterModel
 
 /// Why an answer to a token request grants nothing.
@@ -32,12 +33,12 @@ extension Grant {
   }
 
   private func readGranted(_ response: Response, now: Date) throws(GrantRefusal) -> GrantAnswer {
-    guard let answer = JSONValue(response.body) else { throw .malformed }
+    guard let answer = JSONValue(answer: response.body) else { throw .malformed }
     guard let access = token(answer[accessField]) else { throw .incomplete(field: accessField) }
     let refresh = token(answer[refreshField])
     if refresh == nil, refreshRequired { throw .incomplete(field: refreshField) }
     let life =
-      Lifetime.positive(answer["expires_in"]?.number)
+      Lifetime.positive(answer["expires_in"]?.seconds)
       ?? Lifetime.positive(
         JWTTimes(access)?.expiry.timeIntervalSince(response["Date"].flatMap { Date(httpDate: $0) } ?? now))
     let issued = IssuedToken(access: access, obtainedAt: now, expiresAt: life.map { now + $0 })
@@ -55,7 +56,7 @@ extension Grant {
       "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
       "invalid_scope",
     ]
-    return JSONValue(response.body)?["error"]?.text.flatMap { codes.contains($0) ? $0 : nil }
+    return JSONValue(answer: response.body)?["error"]?.text.flatMap { codes.contains($0) ? $0 : nil }
   }
 }
 
@@ -76,16 +77,33 @@ struct JWTTimes: Equatable {
 
   init?(_ token: Secret) {
     let parts = token.reveal().split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, let claims = Data(base64URL: parts[1]).flatMap({ JSONValue($0) }),
-      let expiry = claims["exp"]?.number.flatMap(Self.date)
+    guard parts.count == 3, let claims = Data(base64URL: parts[1]).flatMap({ JSONValue(answer: $0) }),
+      let expiry = claims["exp"]?.seconds.flatMap(Self.date)
     else { return nil }
     self.expiry = expiry
-    issued = claims["iat"]?.number.flatMap(Self.date)
+    issued = claims["iat"]?.seconds.flatMap(Self.date)
   }
 
   /// Years 1970…9999: what RFC 3339 can write.
   private static func date(_ seconds: Double) -> Date? {
     (0..<253_402_300_800).contains(seconds) ? Date(timeIntervalSince1970: seconds) : nil
+  }
+}
+
+extension JSONValue {
+  /// nil: not JSON. A byte order mark before it may be passed over (RFC 8259 §8.1), and costs nobody a session.
+  fileprivate init?(answer bytes: some Collection<UInt8>) {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    guard let value = try? JSONValue(json: bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0)) else {
+      return nil
+    }
+    self = value
+  }
+
+  /// Some servers write numbers as strings.
+  fileprivate var seconds: Double? {
+    guard let number = number ?? text.flatMap({ Double($0) }), number.isFinite else { return nil }
+    return number
   }
 }
 

@@ -1,10 +1,11 @@
 package import RosterModel
 
 extension JSONValue {
-  /// Deeper than any configuration, token answer or status nests; a tree is let go of by recursion.
-  private static let deepest = 128
+  /// A record of upstream has at most 128 levels (P9), and stands in another object where it is shown. A tree is let go of by
+  /// recursion.
+  private static let deepest = 136
 
-  /// Reads a whole text strictly (RFC 8259). Throws `Malformed` where it is no JSON, or nests deeper than 128 levels.
+  /// Reads a whole text strictly (RFC 8259). Throws `Malformed` where it is no JSON, or nests deeper than 136 levels.
   /// Of members of one name the last one counts.
   package init(json bytes: some Sequence<UInt8>) throws(Malformed) {
     self = try Array(bytes).withUnsafeBufferPointer { bytes throws(Malformed) -> JSONValue in

@@ -123,6 +123,12 @@ extension JSONWriter {
     self.value(value)
   }
 
+  /// A name and its text; nil is null.
+  package mutating func member(_ name: String, _ value: String?) {
+    self.name(name)
+    if let value { self.value(value) } else { null() }
+  }
+
   /// A name and its true or false.
   package mutating func member(_ name: String, _ value: Bool) {
     self.name(name)

@@ -1,3 +1,4 @@
+internal import RosterJSON
 internal import RosterModel
 
 /// The JSON of `/api/character`, as the public API answers it.
@@ -20,18 +21,27 @@ enum PageEndpoint {
     let pages = distortion.pages ?? pageCount(characters.count)
     guard page <= pageCount(characters.count) else { return Response(status: 404, body: Array(nothingHere.utf8)) }
     let start = (page - 1) * pageSize
-    var json = #"{"info":{"count":\#(distortion.count ?? characters.count),"pages":\#(pages),"#
-    json += #""next":\#(link(page + 1, of: pages)),"prev":\#(link(page - 1, of: pages))},"results":["#
-    for (position, character) in characters[start..<min(start + pageSize, characters.count)].enumerated() {
-      if position > 0 { json += "," }
-      if let record = distortion.records[position] {
-        json += record
-      } else {
-        json.append(character, extra: distortion.extra)
+    var json = JSONWriter()
+    json.object { json in
+      json.name("info")
+      json.object { json in
+        json.member("count", distortion.count ?? characters.count)
+        json.member("pages", pages)
+        json.member("next", link(page + 1, of: pages))
+        json.member("prev", link(page - 1, of: pages))
+      }
+      json.name("results")
+      json.list { json in
+        for (position, character) in characters[start..<min(start + pageSize, characters.count)].enumerated() {
+          if let record = distortion.records[position] {
+            json.raw(record.utf8)
+          } else {
+            json.value(character, extra: distortion.extra)
+          }
+        }
       }
     }
-    json += "]}"
-    return Response(status: 200, body: Array(json.utf8))
+    return Response(status: 200, body: json.bytes)
   }
 
   /// `ID` asks for an object, `ID,ID…` for a list of those that exist.
@@ -40,83 +50,48 @@ enum PageEndpoint {
     let numbers = Set(wanted.compactMap { $0 })
     guard numbers.count > 0, !wanted.contains(nil) else { return Response(status: 500, body: Array(noID.utf8)) }
     let found = characters.filter { numbers.contains($0.id) }
-    var json = ""
+    var json = JSONWriter()
     if wanted.count > 1 {
-      json = "["
-      for (position, character) in found.enumerated() {
-        if position > 0 { json += "," }
-        json.append(character)
-      }
-      json += "]"
+      json.list { json in for character in found { json.value(character) } }
     } else if let only = found.first {
-      json.append(only)
+      json.value(only)
     } else {
       return Response(status: 404, body: Array(notFound.utf8))
     }
-    return Response(status: 200, body: Array(json.utf8))
+    return Response(status: 200, body: json.bytes)
   }
 
   static func pageCount(_ characters: Int) -> Int { (characters + pageSize - 1) / pageSize }
 
-  private static func link(_ page: Int, of pages: Int) -> String {
-    (1...max(pages, 1)).contains(page) ? #""\#(Characters.publicURL)/character?page=\#(page)""# : "null"
+  private static func link(_ page: Int, of pages: Int) -> String? {
+    (1...max(pages, 1)).contains(page) ? "\(Characters.publicURL)/character?page=\(page)" : nil
   }
 }
 
-extension String {
-  /// `extra`: members that stand behind the character's own ones.
-  fileprivate mutating func append(_ character: Character, extra: [String] = []) {
-    self += #"{"id":\#(character.id),"name":"#
-    appendText(character.name)
-    for (name, text) in [
-      ("status", character.status), ("species", character.species), ("type", character.type),
-      ("gender", character.gender),
-    ] {
-      self += #","\#(name)":"#
-      appendText(text)
-    }
-    for (name, place) in [("origin", character.origin), ("location", character.location)] {
-      self += #","\#(name)":{"name":"#
-      appendText(place.name)
-      self += #","url":"#
-      appendText(place.url)
-      self += "}"
-    }
-    self += #","image":"#
-    appendText(character.image)
-    self += #","episode":["#
-    for (position, url) in character.episodes.enumerated() {
-      if position > 0 { self += "," }
-      appendText(url)
-    }
-    self += #"],"url":"#
-    appendText(character.url)
-    self += #","created":"#
-    appendText(character.created)
-    let own = character.extra.map { [String($0.dropFirst().dropLast())] } ?? []
-    for members in own + extra where !members.isEmpty { self += ",\(members)" }
-    self += "}"
-  }
-
-  /// A JSON string (RFC 8259 §7).
-  mutating func appendText(_ text: String) {
-    self += "\""
-    defer { self += "\"" }
-    guard text.utf8.contains(where: { $0 < UInt8(ascii: " ") || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") })
-    else {
-      self += text
-      return
-    }
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"", "\\":
-        unicodeScalars.append("\\")
-        unicodeScalars.append(scalar)
-      case "\0"..<" ":
-        let hex = String(scalar.value, radix: 16)
-        self += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-      default: unicodeScalars.append(scalar)
+extension JSONWriter {
+  /// - Parameter extra: members that stand behind the character's own ones.
+  fileprivate mutating func value(_ character: Character, extra: [String] = []) {
+    object { json in
+      json.member("id", character.id)
+      json.member("name", character.name)
+      json.member("status", character.status)
+      json.member("species", character.species)
+      json.member("type", character.type)
+      json.member("gender", character.gender)
+      for (name, place) in [("origin", character.origin), ("location", character.location)] {
+        json.name(name)
+        json.object { json in
+          json.member("name", place.name)
+          json.member("url", place.url)
+        }
       }
+      json.member("image", character.image)
+      json.name("episode")
+      json.list { json in for url in character.episodes { json.value(url) } }
+      json.member("url", character.url)
+      json.member("created", character.created)
+      let own = character.extra.map { [String($0.dropFirst().dropLast())] } ?? []
+      for members in own + extra where !members.isEmpty { json.raw(members.utf8) }
     }
   }
 }

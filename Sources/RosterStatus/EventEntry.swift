@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import RosterJSON
 package import RosterModel
 
 /// One event with its place in the stream. Its text is made only when somebody reads it: a pull reports 10,000 `page.fetched` a second, mostly to nobody.
@@ -32,35 +33,38 @@ package final class EventEntry: Sendable {
 
   /// `data`: the time, and what the event has.
   var data: [UInt8] {
-    var json = JSONText()
-    json.add("at", at.rfc3339)
-    if let sync = event.sync ?? event.report?.id { json.add("sync", sync) }
-    if let page = event.page { json.add("page", page) }
-    if let done = event.pagesDone { json.add("pages_done", done) }
-    if let total = event.pagesTotal { json.add("pages_total", total) }
-    if let attempt = event.attempt { json.add("attempt", attempt) }
-    if let reason = event.reason { json.add("reason", reason) }
-    if let delay = event.delaySeconds { json.add("delay_seconds", delay) }
-    if let report = event.report {
-      json.add(report, error: event.error, exit: event.exit)
-    } else {
-      if let error = event.error { json.add("error", error) }
-      if let exit = event.exit { json.add("exit", exit) }
+    var json = JSONWriter()
+    json.object { json in
+      json.member("at", at.rfc3339)
+      if let sync = event.sync ?? event.report?.id { json.member("sync", sync) }
+      if let page = event.page { json.member("page", page) }
+      if let done = event.pagesDone { json.member("pages_done", done) }
+      if let total = event.pagesTotal { json.member("pages_total", total) }
+      if let attempt = event.attempt { json.member("attempt", attempt) }
+      if let reason = event.reason { json.member("reason", reason) }
+      if let delay = event.delaySeconds { json.member("delay_seconds", delay) }
+      if let report = event.report {
+        json.members(of: report, error: event.error, exit: event.exit)
+      } else {
+        if let error = event.error { json.member("error", error) }
+        if let exit = event.exit { json.member("exit", exit) }
+      }
     }
-    return json.object
+    return json.bytes
   }
 }
 
-extension JSONText {
+extension JSONWriter {
   /// The columns of `syncs`; the event's own error and exit fill those that the report leaves empty.
-  fileprivate mutating func add(_ report: SyncReport, error: String?, exit: Int32?) {
-    add("id", report.id)
-    add("started_at", report.startedAt)
-    if let finished = report.finishedAt { add("finished_at", finished) } else { addNull("finished_at") }
-    add("outcome", report.outcome.rawValue)
-    for (name, count) in report.counts { add(name, count) }
-    if let exit = report.exit ?? exit { add("exit", exit) } else { addNull("exit") }
-    if let error = report.error ?? error { add("error", error) } else { addNull("error") }
+  fileprivate mutating func members(of report: SyncReport, error: String?, exit: Int32?) {
+    member("id", report.id)
+    member("started_at", report.startedAt)
+    member("finished_at", report.finishedAt)
+    member("outcome", report.outcome.rawValue)
+    for (name, count) in report.counts { member(name, count) }
+    name("exit")
+    if let exit = report.exit ?? exit { value(exit) } else { null() }
+    member("error", report.error ?? error)
   }
 }
 

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Logging
+internal import RosterJSON
 internal import RosterModel
 
 /// One line of the log, before it has a form.
@@ -28,29 +29,38 @@ struct LogRecord: Sendable {
 
   /// An object: `time`, `level`, `message`, and the metadata beside them; its keys of the same name get a `_`.
   var json: String {
-    var members = [("time", Self.quoted(at.rfc3339)), ("level", Self.quoted(level.rawValue))]
-    members.append(("message", Self.quoted(message)))
-    let own = Set(members.map(\.0))
-    members += metadata.map { (own.contains($0.key) ? $0.key + "_" : $0.key, Self.json($0.value, of: $0.key)) }
-    return Self.object(members)
+    let own = ["time": at.rfc3339, "level": level.rawValue, "message": message]
+    var json = JSONWriter()
+    json.object { json in
+      for name in ["time", "level", "message"] { json.member(name, own[name]) }
+      for (key, value) in metadata {
+        json.name(own[key] == nil ? key : key + "_")
+        Self.write(value, of: key, to: &json)
+      }
+    }
+    return json.text.printableJSON
   }
 
   /// Numbers as numbers, also those that the contract names as such where they were logged as text (S5).
-  private static func json(_ value: Logger.Metadata.Value, of key: String = "") -> String {
+  private static func write(_ value: Logger.Metadata.Value, of key: String = "", to json: inout JSONWriter) {
     switch value {
-    case .stringConvertible(let number as any BinaryInteger): "\(number)"
-    case .stringConvertible(let number as Double) where number.isFinite: "\(number)"
-    case .dictionary(let members): object(members.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) })
-    case .array(let values): "[\(values.map { json($0) }.joined(separator: ","))]"
-    default: numbers.contains(key) ? Int64("\(value)").map { "\($0)" } ?? quoted("\(value)") : quoted("\(value)")
+    case .stringConvertible(let number as any BinaryInteger): json.value(number)
+    case .stringConvertible(let number as Double) where number.isFinite: json.value(number)
+    case .dictionary(let members):
+      json.object { json in
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+          json.name(name)
+          write(value, to: &json)
+        }
+      }
+    case .array(let values): json.list { json in for value in values { write(value, to: &json) } }
+    default:
+      let text = "\(value)"
+      if numbers.contains(key), let number = Int64(text) { json.value(number) } else { json.value(text) }
     }
   }
 
   private static let numbers: Set = ["sync", "page", "status", "attempt"]
-
-  private static func object(_ members: [(String, String)]) -> String {
-    "{\(members.map { "\(quoted($0.0)):\($0.1)" }.joined(separator: ","))}"
-  }
 
   /// Bare where a reader cannot mistake it.
   private static func word(_ text: String) -> String {
@@ -58,10 +68,11 @@ struct LogRecord: Sendable {
     return isPlain ? text.escaped : quoted(text)
   }
 
-  /// A JSON string (RFC 8259 §7).
+  /// A JSON string.
   private static func quoted(_ text: String) -> String {
-    let inner = text.unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : $0.escapedWhereItSteers }
-    return "\"\(inner.joined())\""
+    var bytes: [UInt8] = []
+    JSONWriter.append(text, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self).printableJSON
   }
 
   /// Lines up all levels but the long ones.
@@ -72,15 +83,6 @@ extension String {
   /// On one line, with escapes for what would forge another one or steer a terminal: the text may be upstream's.
   var escaped: String {
     guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
-    return unicodeScalars.map(\.escapedWhereItSteers).joined()
-  }
-}
-
-extension Unicode.Scalar {
-  fileprivate var escapedWhereItSteers: String {
-    guard steersTerminal else { return String(self) }
-    if self == "\n" { return "\\n" }
-    let hex = String(value, radix: 16)
-    return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+    return unicodeScalars.map { $0 == "\n" ? "\\n" : $0.steersTerminal ? $0.jsonEscape : String($0) }.joined()
   }
 }

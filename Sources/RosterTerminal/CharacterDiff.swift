@@ -1,3 +1,5 @@
+internal import RosterModel
+
 /// What differs between two states of a character, as `changes` keeps them.
 struct CharacterDiff: Equatable {
   struct Field: Equatable {
@@ -15,7 +17,7 @@ struct CharacterDiff: Equatable {
   var isReordered = false
 
   /// Of two JSON objects with the columns, `extra` and `episodes`.
-  init(before: String, after: String) {
+  init(before: JSONValue, after: JSONValue) {
     let (old, new) = (Self.fields(of: before), Self.fields(of: after))
     let names = old.map(\.name) + new.map(\.name).filter { name in !old.contains { $0.name == name } }
     for name in names {
@@ -28,26 +30,25 @@ struct CharacterDiff: Equatable {
     isReordered = addedEpisodes.isEmpty && removedEpisodes.isEmpty && earlier != later
   }
 
-  static func episodes(of character: String) -> [String] {
-    let list = JSONMembers.of(character).first { $0.name == "episodes" }?.value ?? "[]"
-    return JSONMembers.list(list).map { JSONMembers.text($0) ?? $0 }
+  static func episodes(of character: JSONValue) -> [String] {
+    character["episodes"]?.elements.map(\.plain) ?? []
   }
 
-  /// The fields that have no column, those of an object by themselves, each with its JSON as upstream wrote it.
-  static func extra(_ object: String, below path: String) -> [(name: String, text: String)] {
-    JSONMembers.of(object).flatMap { name, value in
-      let path = "\(path).\(name)"
-      let inner = extra(value, below: path)
-      return inner.isEmpty ? [(path, value)] : inner
+  /// The fields that have no column, those of an object by themselves, each as JSON.
+  static func extra(_ object: JSONValue, below path: String) -> [(name: String, text: String)] {
+    object.members.flatMap { member in
+      let path = "\(path).\(member.name)"
+      let inner = extra(member.value, below: path)
+      return inner.isEmpty ? [(path, member.value.json)] : inner
     }
   }
 
-  private static func fields(of character: String) -> [(name: String, text: String)] {
-    JSONMembers.of(character).flatMap { name, value -> [(name: String, text: String)] in
-      switch name {
+  private static func fields(of character: JSONValue) -> [(name: String, text: String)] {
+    character.members.flatMap { member -> [(name: String, text: String)] in
+      switch member.name {
       case "episodes": []
-      case "extra": extra(value, below: "extra")
-      default: [(name, shown(JSONMembers.text(value) ?? value))]
+      case "extra": extra(member.value, below: "extra")
+      default: [(member.name, shown(member.value.plain))]
       }
     }
   }

@@ -1,3 +1,5 @@
+internal import RosterModel
+
 /// One character and its history, for people.
 package struct CharacterText: Sendable {
   /// A row of `changes`.
@@ -23,8 +25,7 @@ package struct CharacterText: Sendable {
     }
   }
 
-  private let character: String
-  private let columns: [String: String]
+  private let character: JSONValue
   private let changes: [Change]
   private let width: Int
   private let colour: Bool
@@ -34,8 +35,7 @@ package struct CharacterText: Sendable {
   ///   - changes: oldest first.
   ///   - width: nil: nobody's terminal, so no line is broken.
   package init(_ character: String, changes: [Change], width: Int?, colour: Bool = false) {
-    self.character = character
-    columns = Dictionary(JSONMembers.of(character).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    self.character = JSONValue(shown: character)
     self.changes = changes
     self.width = width ?? .max / 2
     self.colour = colour
@@ -44,17 +44,19 @@ package struct CharacterText: Sendable {
   /// The record first, then what changed, the latest first; each line with its end.
   package var text: String {
     let rows = Rows(width: width, colour: colour)
-    let head = "\(value("name").printable) (\(columns["id"] ?? ""))".wrapped(width)
+    let head = "\(value("name").printable) (\(number("id")))".wrapped(width)
     return head.map { $0.toned(.strong, colour) + "\n" }.joined()
       + ["status", "species", "type", "gender"].map { rows.row($0, filled(value($0))) }.joined()
       + rows.row("origin", place("origin")) + rows.row("location", place("location"))
       + ["image", "url", "created"].map { rows.row($0, filled(value($0))) }.joined()
       + rows.row("episodes", lines: episodes) + extra(rows)
-      + rows.row("first seen", "sync \(columns["first_sync"] ?? "")")
-      + rows.row("changed", "sync \(columns["changed_sync"] ?? "")") + history
+      + rows.row("first seen", "sync \(number("first_sync"))")
+      + rows.row("changed", "sync \(number("changed_sync"))") + history
   }
 
-  private func value(_ column: String) -> String { columns[column].flatMap(JSONMembers.text) ?? "" }
+  private func value(_ column: String) -> String { character[column]?.text ?? "" }
+
+  private func number(_ column: String) -> String { character[column]?.json ?? "" }
 
   private func filled(_ text: String) -> String? { text.isEmpty ? nil : text }
 
@@ -83,7 +85,7 @@ package struct CharacterText: Sendable {
   }
 
   private func extra(_ rows: Rows) -> String {
-    let fields = CharacterDiff.extra(columns["extra"] ?? "", below: "extra")
+    let fields = CharacterDiff.extra(character["extra"] ?? .null, below: "extra")
     let lines = fields.flatMap { name, value in
       "\(name.dropFirst("extra.".count)): \(value)".printable.wrapped(width - Rows.indent)
     }
@@ -103,7 +105,7 @@ package struct CharacterText: Sendable {
     let gap = change.at.cells + 2 + change.kind.cells + by.cells <= width ? "  " : "\n  "
     let head = change.at + gap + change.kind.toned(tone, colour) + by + "\n"
     guard let before = change.before, let after = change.after else { return head }
-    let diff = CharacterDiff(before: before, after: after)
+    let diff = CharacterDiff(before: JSONValue(shown: before), after: JSONValue(shown: after))
     let fields = diff.fields.map { "\($0.name): \($0.before ?? "(none)") → \($0.after ?? "(none)")" }
     let episodes =
       diff.addedEpisodes.map { "+ episode \($0)" } + diff.removedEpisodes.map { "− episode \($0)" }

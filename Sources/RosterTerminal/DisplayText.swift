@@ -7,18 +7,6 @@ extension String {
     return String(String.UnicodeScalarView(unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : $0 }))
   }
 
-  /// JSON lines that mean the same, with what would steer a terminal as escapes (RFC 8259 §7): it stands in strings
-  /// only.
-  package var printableJSON: String {
-    func isKept(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || !scalar.steersTerminal }
-    guard !unicodeScalars.allSatisfy(isKept) else { return self }
-    return unicodeScalars.map { scalar in
-      if isKept(scalar) { return String(scalar) }
-      let hex = String(scalar.value, radix: 16)
-      return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-    }.joined()
-  }
-
   /// The cells of a terminal that it takes.
   var cells: Int { reduce(0) { $0 + Self.cells(of: $1) } }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import RosterJSON
 import RosterModel
 import RosterStatusClient
 import RosterTerminal
@@ -27,6 +28,14 @@ struct Events: AsyncParsableCommand {
   }
 
   private static func object(_ event: StreamedEvent) -> String {
-    #"{"id":\#(event.id ?? "null"),"event":"\#(event.name)","data":\#(event.data)}"#
+    var json = JSONWriter()
+    json.object { json in
+      json.name("id")
+      json.raw((event.id ?? "null").utf8)
+      json.member("event", event.name)
+      json.name("data")
+      json.raw(event.data.utf8)
+    }
+    return json.text
   }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import RosterFiles
+import RosterJSON
 import RosterModel
 import RosterTerminal
 

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterFiles
+import RosterJSON
 import RosterModel
 import RosterSystemd
 import RosterTerminal

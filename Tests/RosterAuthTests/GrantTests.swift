@@ -155,6 +155,8 @@ struct GrantAnswerTests {
     #expect(try expiry(#"{"access_token":"\#(jwt(#"{"exp":1700000090}"#))"}"#) == 90)
     #expect(try expiry(#"{"access_token":"a"}"#) == nil)
     #expect(try expiry(#"{"access_token":"a","expires_in":-5}"#) == nil)
+    #expect(try expiry(#"{"access_token":"a","expires_in":1e999}"#) == nil)
+    #expect(try expiry("\u{FEFF}" + #"{"access_token":"a","expires_in":30}"#) == 30)
     #expect(try expiry(#"{"access_token":"a.b.c"}"#) == nil)
   }
 

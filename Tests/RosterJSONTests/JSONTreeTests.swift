@@ -27,14 +27,14 @@ private func tree(_ json: String) throws -> JSONValue { try JSONValue(json: json
     #expect(try tree(#"{"\u0000id":1}"#)["id"] == nil)
   }
 
-  @Test("what is no JSON, or nests deeper than 128 levels, is malformed")
+  @Test("what is no JSON, or nests deeper than 136 levels, is malformed")
   func malformed() throws {
     for json in ["", "{", "[1,]", "1 2", "\u{feff}1"] {
       #expect(throws: Malformed.self, "\(json)") { try tree(json) }
     }
     let levels = { String(repeating: "[", count: $0) + String(repeating: "]", count: $0) }
-    _ = try tree(levels(128))
-    #expect(throws: Malformed.self) { try tree(levels(129)) }
+    _ = try tree(levels(136))
+    #expect(throws: Malformed.self) { try tree(levels(137)) }
     #expect(throws: Malformed.self) { try tree(String(repeating: "[", count: 1_000_000)) }
   }
 }

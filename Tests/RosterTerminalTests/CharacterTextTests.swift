@@ -4,6 +4,10 @@ import Testing
 @testable import RosterTerminal
 
 @Suite struct CharacterTextTests {
+  private func diff(_ before: String, _ after: String) -> CharacterDiff {
+    CharacterDiff(before: JSONValue(shown: before), after: JSONValue(shown: after))
+  }
+
   private func json(_ status: String, extra: String = "null", episodes: [String] = ["e/1", "e/2", "e/4"]) -> String {
     let list = episodes.map { "\"\($0)\"" }.joined(separator: ",")
     return """
@@ -87,20 +91,23 @@ import Testing
   @Test("Episodes that only change places, and one that is there twice, are told apart")
   func episodes() {
     let before = json("Dead", episodes: ["a", "b", "b"])
-    #expect(CharacterDiff(before: before, after: json("Dead", episodes: ["b", "a", "b"])).isReordered)
-    let fewer = CharacterDiff(before: before, after: json("Dead", episodes: ["a", "b"]))
+    #expect(diff(before, json("Dead", episodes: ["b", "a", "b"])).isReordered)
+    let fewer = diff(before, json("Dead", episodes: ["a", "b"]))
     #expect(fewer.removedEpisodes == ["b"] && fewer.addedEpisodes.isEmpty && !fewer.isReordered)
-    #expect(CharacterDiff(before: before, after: before) == CharacterDiff(before: "{}", after: "{}"))
+    #expect(diff(before, before) == diff("{}", "{}"))
   }
 
-  @Test("JSON is taken apart without reading its numbers")
-  func members() {
-    let object = #"{ "a\"b" : 1.10 , "c":[1,{"d":"},"}],"e" : "x,y" ,"f":123456789012345678901234567890}"#
-    let members = JSONMembers.of(object)
-    #expect(members.map(\.name) == ["a\"b", "c", "e", "f"])
-    #expect(members.map(\.value) == ["1.10", #"[1,{"d":"},"}]"#, #""x,y""#, "123456789012345678901234567890"])
-    #expect(JSONMembers.of("{ }").isEmpty && JSONMembers.of("[1]").isEmpty && JSONMembers.of("").isEmpty)
-    #expect(JSONMembers.list(#"[ "a" , 2,[3]]"#) == [#""a""#, "2", "[3]"])
+  @Test("P10: fields without a column are shown with their numbers as upstream wrote them, however deep they nest")
+  func extra() {
+    let deep = String(repeating: "[", count: 127) + "1.10" + String(repeating: "]", count: 127)
+    let text = CharacterText(
+      json(
+        "Alive", extra: #"{ "a\"b" : 1.10 , "c":{"d":123456789012345678901234567890,"e":[1,{"f":"},"}]},"g":\#(deep)}"#),
+      changes: [], width: nil
+    ).text
+    for line in [#"a"b: 1.10"#, "c.d: 123456789012345678901234567890", #"c.e: [1,{"f":"},"}]"#, "g: \(deep)"] {
+      #expect(text.contains(line), "\(line)")
+    }
   }
 }
 

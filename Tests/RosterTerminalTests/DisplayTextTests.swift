@@ -18,18 +18,6 @@ let steeringScalars: Set<Unicode.Scalar> = [
     #expect("Rick Sa\u{301}nchez, 日本語 👨‍👩‍👧".printable == "Rick Sa\u{301}nchez, 日本語 👨‍👩‍👧")
   }
 
-  @Test("JSON for a terminal says the same in escapes, a line stays a line")
-  func json() throws {
-    let text = hostileText.replacing("\n", with: "")
-    let json = #"{"name":"\#(text)"}"# + "\n"
-    let shown = json.printableJSON
-    #expect(!shown.dropLast().unicodeScalars.contains { steeringScalars.contains($0) } && shown.hasSuffix("}\n"))
-    #expect(shown.hasPrefix(#"{"name":"a\u001b]0;title\u0007b\u009b31mc"#))
-    let escaped = Data(shown.utf8)
-    #expect(try JSONDecoder().decode([String: String].self, from: escaped) == ["name": text])
-    #expect(#"{"a":"é"}"#.printableJSON == #"{"a":"é"}"#)
-  }
-
   @Test("What becomes a line for people steers no terminal: events, syncs, rejects, the demo's story")
   func lines() throws {
     var report = SyncReport(id: 1, startedAt: "2026-01-01T12:00:00.000Z", outcome: .failed)
