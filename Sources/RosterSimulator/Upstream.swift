@@ -91,7 +91,7 @@ struct Upstream {
       validator = Request.Header("ETag", #"W/"\#(String(fingerprint(response.body), radix: 16))""#)
       unchanged = seen["If-None-Match"] == validator.value
     case .lastModified(let age):
-      validator = Request.Header("Last-Modified", httpDate(changedAt.addingTimeInterval(-age.seconds)))
+      validator = Request.Header("Last-Modified", changedAt.addingTimeInterval(-age.seconds).httpDate)
       unchanged = seen["If-Modified-Since"] == validator.value
     }
     return Response(
@@ -99,7 +99,7 @@ struct Upstream {
   }
 
   private func dress(_ response: inout Response, now: Date) {
-    response.headers.append(Request.Header("Date", httpDate(now)))
+    response.headers.append(Request.Header("Date", now.httpDate))
     if response["Content-Type"] == nil, response.status != 304 {
       response.headers.append(Request.Header("Content-Type", "application/json; charset=utf-8"))
     }

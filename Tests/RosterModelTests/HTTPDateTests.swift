@@ -12,6 +12,12 @@ struct HTTPDateTests {
     #expect(Date(httpDate: text)?.timeIntervalSince1970 == 784_111_777)
   }
 
+  @Test("A time is written in the form of today, without the part of a second")
+  func written() {
+    #expect(Date(timeIntervalSince1970: 784_111_777.9).httpDate == "Sun, 06 Nov 1994 08:49:37 GMT")
+    #expect(Date(timeIntervalSince1970: 1_709_164_800).httpDate == "Thu, 29 Feb 2024 00:00:00 GMT")
+  }
+
   @Test("Leap days are counted")
   func leapDays() {
     #expect(Date(httpDate: "Thu, 29 Feb 2024 00:00:00 GMT")?.timeIntervalSince1970 == 1_709_164_800)
