@@ -16,8 +16,9 @@ struct TokenStore: Sendable {
 
   private var folder: String { parentFolder(of: path) }
 
-  /// In the same folder, since rename(2) is atomic only within a file system.
-  var temporaryPath: String { path + ".new" }
+  /// The store's lock says that nobody else writes it.
+  private var file: WholeFile { WholeFile(path, mode: 0o600) }
+  var temporaryPath: String { file.temporaryPath }
 
   /// Far above what a few tokens take.
   private static let mostBytes = 1 << 20
@@ -105,40 +106,11 @@ struct TokenStore: Sendable {
       throw Failure.store("write the token store", path, cause: "it would be larger than \(Self.mostText)")
     }
     try makeFolder()
-    do {
-      try writeTemporary(bytes)
-      guard rename(temporaryPath, path) == 0 else { throw broken("replace the token store", path) }
+    do throws(FileError) {
+      try file.replace(with: Array(bytes))
     } catch {
-      unlink(temporaryPath)
-      throw error
+      throw broken(error.step == "replace" ? "replace the token store" : error.step, error.path, error.error)
     }
-    try syncFolder()
-  }
-
-  private func writeTemporary(_ bytes: Data) throws {
-    // A crash may have left one; the store's lock says that nobody else is writing it.
-    unlink(temporaryPath)
-    let file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw broken("create", temporaryPath) }
-    defer { close(file) }
-    // The umask may have taken the owner's bits too.
-    guard fchmod(file, 0o600) == 0 else { throw broken("set the mode of", temporaryPath) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw broken("write", temporaryPath) }
-      rest = rest.dropFirst(count)
-    }
-    guard fsync(file) == 0 else { throw broken("flush", temporaryPath) }
-  }
-
-  /// The rename itself is durable only with its directory (fsync(2)).
-  private func syncFolder() throws {
-    let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard directory >= 0 else { throw broken("open", folder) }
-    defer { close(directory) }
-    guard fsync(directory) == 0 else { throw broken("flush", folder) }
   }
 
   private func makeFolder() throws(Failure) {
@@ -146,9 +118,8 @@ struct TokenStore: Sendable {
     guard access(folder, W_OK | X_OK) == 0 else { throw broken("write the token store's folder", folder) }
   }
 
-  private func broken(_ step: String, _ subject: String) -> Failure {
-    let error = SystemError.last
-    return .store(
+  private func broken(_ step: String, _ subject: String, _ error: SystemError = .last) -> Failure {
+    .store(
       step, subject, cause: error.text,
       hint: Failure.hint(for: error.code, else: "see that rosterd may write \(folder) and has space"))
   }

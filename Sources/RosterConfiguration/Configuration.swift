@@ -1,17 +1,21 @@
 package import Logging
 package import RosterModel
 
-/// What a rosterd was told to do. A fresh value holds the defaults; `load` fills in the paths, which depend on the environment.
+/// What a rosterd was told to do, key by key (docs/CONTRACT.md, section 2). A fresh value holds the defaults; `load` fills in the paths, which depend on the environment.
 package struct Configuration: Sendable, Equatable {
+  /// `[upstream]`: where pages come from.
   package struct Upstream: Sendable, Equatable {
     /// Without a trailing slash.
     package var baseURL = "https://rickandmortyapi.com/api"
     /// Sorted by name.
     package var headers: [Request.Header] = []
+    /// Of one attempt, from connect to last byte.
     package var timeout: Duration = .seconds(30)
+    /// How its server is known.
     package var tls = TLS()
   }
 
+  /// `[upstream.tls]`
   package struct TLS: Sendable, Equatable {
     /// Empty: the system's roots.
     package var caFile = ""
@@ -19,62 +23,96 @@ package struct Configuration: Sendable, Equatable {
     package var pins: [String] = []
   }
 
+  /// `[sync]`: when pages are asked for, and how many at once.
   package struct Sync: Sendable, Equatable {
+    /// From the end of a sync to the next.
     package var interval: Duration = .seconds(15 * 60)
+    /// Up to this much is added to the interval.
     package var jitter: Duration = .seconds(30)
+    /// After a failed sync; doubles up to the interval.
     package var retryInterval: Duration = .seconds(60)
+    /// Pages in flight.
     package var concurrency = 8
     /// Percent.
     package var maxRemoval = 20
   }
 
+  /// `[retry]`: of one request.
   package struct Retry: Sendable, Equatable {
+    /// After the first attempt.
     package var maxRetries = 3
+    /// Before the first retry; doubles with each further one.
     package var baseDelay: Duration = .seconds(1)
+    /// The longest of these delays.
     package var maxDelay: Duration = .seconds(10)
+    /// Up to this much is added to each.
     package var jitter: Duration = .milliseconds(500)
+    /// A longer Retry-After ends the sync.
     package var maxRetryAfter: Duration = .seconds(2 * 60)
   }
 
+  /// `[auth]`: the access token.
   package struct Auth: Sendable, Equatable {
+    /// How it is come by.
     package var flow = Flow.none
     /// As it was given; requests go to `resolvedTokenURL`.
     package var tokenURL = ""
+    /// Of a token request of OAuth 2.
     package var scope = ""
+    /// A token this close to its expiry is refreshed first.
     package var earlyRefresh: Duration = .seconds(60)
+    /// Statuses of page requests that end the session.
     package var logoutStatus: [Int] = []
     /// Empty: there are no credential files.
     package var credentialsDir = ""
+    /// The file of the session.
     package var tokenStore = ""
     /// systemd fills its folder once, when the service starts: a reload does not see a changed credential.
     package var credentialsNeedRestart = false
   }
 
+  /// `[cache]`
   package struct Cache: Sendable, Equatable {
+    /// The database.
     package var path = ""
+    /// How long syncs and changes are kept.
     package var history: Duration = .seconds(90 * 86400)
   }
 
+  /// `[status]`
   package struct Status: Sendable, Equatable {
+    /// Its path.
     package var socket = ""
+    /// Who may connect.
     package var socketMode: UInt16 = 0o660
   }
 
+  /// `[log]`
   package struct Log: Sendable, Equatable {
+    /// The least severe messages that are logged.
     package var level = Logger.Level.info
+    /// How they are written.
     package var format = LogFormat.auto
   }
 
+  /// `[upstream]`
   package var upstream = Upstream()
+  /// `[sync]`
   package var sync = Sync()
+  /// `[retry]`
   package var retry = Retry()
+  /// `[auth]`
   package var auth = Auth()
+  /// `[cache]`
   package var cache = Cache()
+  /// `[status]`
   package var status = Status()
+  /// `[log]`
   package var log = Log()
   /// The file that it came from; nil: none, the defaults hold.
   package var path: String?
 
+  /// The defaults, without paths.
   package init() {}
 
   /// `auth.token_url` as an absolute URL; nil where it is not set.

@@ -10,8 +10,10 @@ package struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible 
   package var key: String?
   /// A clause: "100 is out of range".
   package var problem: String
+  /// What would be good: "1 to 64".
   package var allowed: String
 
+  /// `rosterd.toml:3: sync.concurrency: 100 is out of range; allowed: 1 to 64`
   package var description: String {
     let place = file.map { file in line.map { "\(file):\($0)" } ?? file }
     return ([place, key].compactMap { $0 } + ["\(problem); allowed: \(allowed)"]).joined(separator: ": ")
@@ -25,6 +27,7 @@ package struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConv
   /// `log.format`, as far as it could be read: how the faults are to be told.
   package var logFormat = LogFormat.auto
 
+  /// Of a start.
   package static let exit = Failure.Exit.configuration
 
   /// One line a fault.

@@ -4,6 +4,7 @@ package struct ConfigurationKey: Sendable {
   package let name: String
   /// Its type with an article: "a duration".
   package let type: String
+  /// Its values, in words: "1 to 64".
   package let allowed: String
   /// One line for people.
   package let doc: String

@@ -4,19 +4,24 @@
 /// system's folders and anyone else those of the XDG Base Directory Specification. Without XDG_RUNTIME_DIR the socket goes
 /// to the state folder: a socket there belongs to the user alone, whereas a name in /tmp can be taken by anybody.
 package struct Defaults: Sendable, Equatable {
+  /// rosterd.toml.
   package var configurationFile: String
   /// Holds roster.db and token.json.
   package var stateDirectory: String
+  /// The status socket.
   package var socket: String
   /// Empty: none.
   package var credentialsDirectory: String
 
+  /// The database.
   package var cachePath: String { "\(stateDirectory)/roster.db" }
+  /// The file of the session.
   package var tokenStore: String { "\(stateDirectory)/token.json" }
 
   /// Those of the service that the package installs.
   package static let system = Defaults(environment: [:], isRoot: true)
 
+  /// - Parameter isRoot: outside a service, root has the system's folders.
   package init(environment: [String: String], isRoot: Bool) {
     // systemd lists several folders with colons; the first is the one that the unit names first.
     func service(_ name: String) -> String? {

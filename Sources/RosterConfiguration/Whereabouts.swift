@@ -18,7 +18,9 @@ package struct Whereabouts: Sendable, Equatable {
     }
   }
 
+  /// Where to look; nothing says that something is there.
   package var path: String
+  /// nil: none.
   package var doubt: Doubt?
 
   /// - Parameter system: where the system's own daemon is, for users without one.

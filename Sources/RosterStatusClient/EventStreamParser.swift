@@ -2,10 +2,12 @@
 package struct StreamedEvent: Sendable, Equatable {
   /// nil: `events.lost`.
   package var id: String?
+  /// `sync.started`
   package var name: String
   /// A JSON object.
   package var data: String
 
+  /// What was read.
   package init(id: String? = nil, name: String, data: String) {
     self.id = id
     self.name = name

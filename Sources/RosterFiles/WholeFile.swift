@@ -1,0 +1,70 @@
+package import Glibc
+
+/// A call on a file that failed.
+package struct FileError: Error, Equatable {
+  /// An infinitive: "flush".
+  package var step: String
+  /// On what.
+  package var path: String
+  /// Why.
+  package var error: SystemError
+
+  /// As errno was left by the call that just failed.
+  static func last(_ step: String, _ path: String) -> Self { Self(step: step, path: path, error: .last) }
+}
+
+/// A file of one writer that is replaced as a whole: a reader, a crash or a full disk sees the old one or the new one.
+package struct WholeFile: Sendable {
+  /// Its folder is there.
+  package let path: String
+  /// Of the new file, whatever the umask.
+  package let mode: mode_t
+
+  /// Writes nothing yet.
+  package init(_ path: String, mode: mode_t) {
+    self.path = path
+    self.mode = mode
+  }
+
+  /// In the same folder, since rename(2) is atomic only within a file system.
+  package var temporaryPath: String { path + ".new" }
+
+  /// Returns when the new file would survive a power cut.
+  package func replace(with bytes: [UInt8]) throws(FileError) {
+    do throws(FileError) {
+      try writeTemporary(bytes)
+      guard rename(temporaryPath, path) == 0 else { throw .last("replace", path) }
+    } catch {
+      unlink(temporaryPath)
+      throw error
+    }
+    try flushFolder()
+  }
+
+  private func writeTemporary(_ bytes: [UInt8]) throws(FileError) {
+    // A crash may have left one.
+    unlink(temporaryPath)
+    let file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+    guard file >= 0 else { throw .last("create", temporaryPath) }
+    defer { close(file) }
+    // The umask may have taken the owner's bits too.
+    guard fchmod(file, mode) == 0 else { throw .last("set the mode of", temporaryPath) }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .last("write", temporaryPath) }
+      rest = rest.dropFirst(count)
+    }
+    guard fsync(file) == 0 else { throw .last("flush", temporaryPath) }
+  }
+
+  /// The rename itself is durable only with its directory (fsync(2)).
+  private func flushFolder() throws(FileError) {
+    let folder = parentFolder(of: path)
+    let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { throw .last("open", folder) }
+    defer { close(directory) }
+    guard fsync(directory) == 0 else { throw .last("flush", folder) }
+  }
+}

@@ -1,0 +1,47 @@
+import FoundationEssentials
+import Glibc
+import RosterTestSupport
+import Testing
+
+@testable import RosterFiles
+
+@Suite struct WholeFileTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  @Test("A file is replaced by another one of its name, with its mode; what a crash left is none of its parts")
+  func replaced() throws {
+    let path = try workspace.write("old, and longer", to: "file")
+    let old = Inode(path)
+    try workspace.write("half", to: "file.new")
+    try WholeFile(path, mode: 0o640).replace(with: Array("new".utf8))
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "new")
+    #expect(Inode(path) != nil && Inode(path) != old)
+    var found = stat()
+    #expect(stat(path, &found) == 0 && found.st_mode & 0o7777 == 0o640)
+    #expect(Inode("\(path).new") == nil)
+  }
+
+  @Test("Where it cannot be replaced, the old one stays, the error names the step, and nothing is left behind")
+  func refused() throws {
+    let path = try workspace.write("old", to: "folder")
+    unlink(path)
+    try #require(mkdir(path, 0o700) == 0)
+    #expect(throws: FileError(step: "replace", path: path, error: SystemError(code: EISDIR))) {
+      try WholeFile(path, mode: 0o600).replace(with: [])
+    }
+    #expect(Inode("\(path).new") == nil)
+    let nowhere = workspace.path("nowhere/file")
+    #expect(throws: FileError(step: "create", path: "\(nowhere).new", error: SystemError(code: ENOENT))) {
+      try WholeFile(nowhere, mode: 0o600).replace(with: [])
+    }
+  }
+
+  @Test(
+    "The folder of a path is what stands before its last slash",
+    arguments: [("/a/b", "/a"), ("/a", "/"), ("a/b", "a"), ("a", "."), ("/a/b/", "/a/b")])
+  func parent(path: String, folder: String) {
+    #expect(parentFolder(of: path) == folder)
+  }
+}
