@@ -61,7 +61,9 @@ import Testing
   @Test("rosterctl watch: e shows the events, the latest at the end; what is read stays while others come")
   func events() {
     var screen = screen()
-    func tell(_ page: Int) { screen.happened(name: "page.fetched", data: #"{"at":"2026-01-01T12:00:00.","page":\#(page)}"#) }
+    func tell(_ page: Int) {
+      screen.happened(name: "page.fetched", data: #"{"at":"2026-01-01T12:00:00.","page":\#(page)}"#)
+    }
     func shown() -> [String] { screen.frame(width: 60, rows: 3, colour: false) }
     #expect(screen.pressed(.letter("e")) == .none)
     #expect(shown() == ["nothing has happened since this began", "", "q quit  s sync  e status  ↑↓ scroll"])

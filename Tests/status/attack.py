@@ -38,8 +38,8 @@ def run(lines, program, folder, long):
             # While no sync runs: what one needs is not the client's.
             base = daemon.resident()
             attacks = [
-                idle, crowd, half_heads, huge_heads, byte_by_byte, big_bodies, pipelines, unread_syncs, garbage, upgraded,
-                half_closed, storm, stuck_readers, slow_reader]
+                idle, crowd, half_heads, huge_heads, byte_by_byte, big_bodies, pipelines, unread_syncs, garbage,
+                upgraded, half_closed, storm, stuck_readers, slow_reader]
             for attack in attacks:
                 lines.check("S2: " + attack.__doc__, lambda attack=attack: one(site, attack))
             if long:
@@ -175,10 +175,8 @@ def crowd(site, watch):
     with ExitStack() as stack:
         clients = [stack.enter_context(Client(site.daemon.socket)) for _ in range(1000)]
         for client in clients:
-            try:
+            with suppress(OSError):  # it has made room already
                 client.send(GET)
-            except OSError:
-                pass  # it has made room already
         watch()
         open_ones = sum(is_open(client) for client in clients if drained(client))
         assert open_ones <= CONNECTIONS, open_ones
