@@ -54,7 +54,7 @@ struct SocketFile {
 
   /// Connections that the kernel holds until they are accepted. Where they are too many a client that does not wait, such as curl, fails
   /// at once (connect(2), EAGAIN); Linux takes no more than this by default (net.core.somaxconn).
-  private static let waiting: Int32 = 4096
+  static let waiting: Int32 = 4096
 
   private func listen(mode: UInt16, in folder: String, as name: String) throws(Failure) {
     unlink(temporary)  // of an earlier process with this id

@@ -146,7 +146,11 @@ package final class StatusServer: Sendable {
           }
         }
       }
-      .withBoundSocket(descriptor)
+      .withBoundSocket(descriptor).map { listener in
+        // NIO has called it once more, with 128.
+        _ = Glibc.listen(descriptor, SocketFile.waiting)
+        return listener
+      }
   }
 
   /// The user on the other end, as the kernel knows it.

@@ -20,13 +20,14 @@ func makeBoard(
 }
 
 func makeRoutes(
-  _ board: StatusBoard = makeBoard(), owner: UInt32 = 1000, alive: Bool = true,
+  _ board: StatusBoard = makeBoard(), owner: UInt32 = 1000,
+  alive: @autoclosure @escaping @Sendable () -> Bool = true,
   history: @escaping @Sendable (Int) async throws -> [SyncReport] = { _ in [] },
   sync: @escaping @Sendable (StatusRoutes.SyncRequest) async throws -> StatusRoutes.Accepted = { _ in
     StatusRoutes.Accepted(sync: 1, joined: false)
   }
 ) -> StatusRoutes {
-  StatusRoutes(board: board, owner: owner, alive: { alive }, history: history, sync: sync)
+  StatusRoutes(board: board, owner: owner, alive: alive, history: history, sync: sync)
 }
 
 func makeReport(_ id: Int64 = 17, _ outcome: SyncReport.Outcome = .published) -> SyncReport {
@@ -109,8 +110,9 @@ struct TestError: Error {
 struct RawClient: Sendable {
   let descriptor: Int32
 
-  init(_ path: String) throws {
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+  /// - Parameter waits: for a place in the server's queue.
+  init(_ path: String, waits: Bool = true) throws {
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | (waits ? 0 : SOCK_NONBLOCK.rawValue)), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

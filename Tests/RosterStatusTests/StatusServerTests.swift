@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import RosterModel
@@ -377,6 +378,25 @@ import Testing
         try clients[other].send(get)
         #expect(await clients[other].read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
       }
+    }
+  }
+
+  @Test("S2: who comes while the server is busy waits for it; none of hundreds is turned away")
+  func queue() async throws {
+    let (asked, ask) = AsyncStream<Void>.makeStream()
+    let busy = DispatchSemaphore(value: 0)
+    @Sendable func work() -> Bool {
+      ask.yield()
+      busy.wait()
+      return true
+    }
+    try await withServer(makeRoutes(alive: work())) { path, _ in
+      defer { busy.signal() }
+      let first = try RawClient(path)
+      defer { first.close() }
+      try first.send(get)
+      _ = await asked.first { _ in true }
+      for _ in 0..<300 { try RawClient(path, waits: false).close() }
     }
   }
 
