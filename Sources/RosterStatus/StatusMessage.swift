@@ -17,7 +17,9 @@ extension DaemonStatus {
   static func message(
     state: State, cache: Cache, isLogHeld: Bool = false, sync: Sync, token: TokenStatus, standsSince: Date? = nil
   ) -> String {
-    let next = (sync.nextAt.map { "; next sync at \($0)" } ?? "") + (isLogHeld ? heldLog(cache) : "")
+    // A sync that hangs before its row is written is none of those that run.
+    let due = standsSince.map { "; the sync that was due has not begun, and nothing has moved since \($0.rfc3339)" }
+    let next = (due ?? sync.nextAt.map { "; next sync at \($0)" } ?? "") + (isLogHeld ? heldLog(cache) : "")
     switch state {
     case .stopping: return "stopping: what has begun is being finished"
     case .starting: return "starting: no sync has ended yet" + next
@@ -26,6 +28,7 @@ extension DaemonStatus {
       return "syncing: " + (sync.current.map(progress) ?? "") + standstill + lastTrouble(sync.last)
     case .unauthorized:
       return "unauthorized: " + (token.lastError ?? sync.last?.error ?? "upstream refuses the credentials")
+        + (due ?? "")
     case .degraded: return "degraded: " + (sync.last.map(trouble) ?? "") + next
     case .idle:
       guard let verified = cache.verifiedAt else { return "idle: no snapshot yet" + next }

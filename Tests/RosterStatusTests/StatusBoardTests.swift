@@ -95,6 +95,23 @@ import Testing
       board.message == "degraded: sync 17 failed: cannot pull page 3 (http://localhost): upstream answered 500")
   }
 
+  @Test("S4: the message says since when nothing has moved, also of a sync that has not begun yet")
+  func standstill() {
+    let board = makeBoard(clock: clock, cache: snapshot)
+    let silence = "nothing has moved since 2023-11-14T22:13:20.000Z"
+    let due = "; the sync that was due has not begun, and " + silence
+    board.stands(since: clock.now)
+    #expect(board.message == "starting: no sync has ended yet" + due)
+    board.syncBegan(SyncReport(id: 17, startedAt: clock.now.rfc3339), tally: Tally())
+    #expect(board.message == "syncing: asking for the first page; " + silence)
+    board.syncEnded(ended(.published), cache: snapshot)
+    board.nextSync(at: clock.now + 900)
+    board.stands(since: clock.now)
+    #expect(board.message == "idle: 826 characters, verified at 2023-11-14T22:13:19.400Z" + due)
+    board.moves()
+    #expect(board.message.hasSuffix("; next sync at 2023-11-14T22:28:20.000Z"))
+  }
+
   @Test("Status: the document has every field of the contract, null where there is nothing yet")
   func document() throws {
     let text = String(decoding: try JSONEncoder.sorted.encode(makeBoard(clock: clock).status()), as: UTF8.self)
