@@ -1,7 +1,8 @@
 package import RosterModel
 import Synchronization
 
-/// Follows the events of one daemon after the other: over a restart, from the last one that came on.
+/// Follows the events of one daemon after the other, as soon as there is one: over a restart, from the last one that
+/// came on.
 package struct EventFollower: Sendable {
   /// How a daemon is told that is still there and no longer answers: its stream looks like one to which nothing
   /// happens.
@@ -25,7 +26,7 @@ package struct EventFollower: Sendable {
   private let policy: SilencePolicy
   private let pulse: Pulse
 
-  /// Between two looks for a daemon that does not answer; nothing tells of one.
+  /// Between two looks for a daemon that does not answer, or has not yet; nothing tells of one.
   private static let interval = Duration.milliseconds(300)
 
   /// - Parameter policy: what becomes of a silence.
@@ -53,7 +54,7 @@ package struct EventFollower: Sendable {
       } catch let failure as Failure where failure.exit == .noDaemon {
         try Task.checkCancellation()
         if stream.wasOpened() { policy.answered() }
-        switch policy.failed(after: stream.silence, wasThere: stream.wasThere) {
+        switch policy.failed(after: stream.silence) {
         case .wait: break
         case .tell: try await silent(failure)
         case .giveUp: throw failure
@@ -91,11 +92,12 @@ package struct EventFollower: Sendable {
 
   /// Throws where the daemon shows no sign of life.
   private func watch(_ stream: Stream) async throws {
-    try await Task.sleep(for: pulse.interval + pulse.limit)
-    guard stream.isOpen else {
-      // A refusal would have come at once.
-      stream.connected()
-      throw Self.silent("it did not answer within \((pulse.interval + pulse.limit).text)")
+    let (began, longest) = (ContinuousClock.now, pulse.interval + pulse.limit)
+    while !stream.isOpen {
+      guard ContinuousClock.now - began < longest else {
+        throw Self.silent("it did not answer within \(longest.text)")
+      }
+      try await Task.sleep(for: Self.interval)
     }
     while true {
       let rest = pulse.interval - stream.silence
@@ -119,7 +121,6 @@ private final class Stream: Sendable {
     var last: String?
     var sign = ContinuousClock.now
     var isOpen = false
-    var wasThere = false
     var streams = 0
   }
 
@@ -127,8 +128,6 @@ private final class Stream: Sendable {
 
   var silence: Duration { ContinuousClock.now - state.withLock { $0.sign } }
   var isOpen: Bool { state.withLock { $0.isOpen } }
-  /// Whether there ever was a daemon.
-  var wasThere: Bool { state.withLock { $0.wasThere } }
 
   /// What to go on after. A daemon that began while nobody listened sends all that it has to an id that is none of its
   /// own.
@@ -137,14 +136,11 @@ private final class Stream: Sendable {
   /// - Returns: Whether there was one before.
   func open() -> Bool {
     state.withLock { state in
-      (state.sign, state.isOpen, state.wasThere) = (.now, true, true)
+      (state.sign, state.isOpen) = (.now, true)
       state.streams += 1
       return state.streams > 1
     }
   }
-
-  /// Something took a connection, and says nothing.
-  func connected() { state.withLock { $0.wasThere = true } }
 
   func sign(_ id: String?) {
     state.withLock { state in

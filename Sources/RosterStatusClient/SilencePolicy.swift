@@ -17,12 +17,9 @@ package struct SilencePolicy: Sendable {
     self.givenUpAfter = givenUpAfter
   }
 
-  /// - Parameters:
-  ///   - silence: since the last sign of life, or since the beginning.
-  ///   - wasThere: whether there ever was a daemon, be it one that hangs. A restart is sat out; where none was, the
-  ///     path is most often wrong.
-  package mutating func failed(after silence: Duration, wasThere: Bool) -> Verdict {
-    if let givenUpAfter, silence >= givenUpAfter || !wasThere { return .giveUp }
+  /// - Parameter silence: since the last sign of life, or since the beginning.
+  package mutating func failed(after silence: Duration) -> Verdict {
+    if let givenUpAfter, silence >= givenUpAfter { return .giveUp }
     guard !isTold, silence >= toldAfter else { return .wait }
     isTold = true
     return .tell

@@ -8,7 +8,7 @@ import RosterTerminal
 struct Events: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Follows what happens, a line each, until Ctrl-C.")
 
-  /// A restart takes seconds, a start that waits for a migration longer.
+  /// A start takes seconds, one that waits for a migration longer.
   private static let policy = SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60))
 
   @OptionGroup var daemon: SocketOption

@@ -12,7 +12,7 @@ struct Status: AsyncParsableCommand {
   @Flag(help: "Print /v1/status unchanged.") var json = false
 
   func run() async throws {
-    let answer = try await daemon.client().send("GET", "/v1/status")
+    let answer = try await daemon.client().send("GET", "/v1/status", within: Self.patience)
     if json { try Output.standard.write(json: try answer.json(of: Self.step)) }
     if json, !check { return }
     let status = try answer.decoded(DaemonStatus.self, of: Self.step)
@@ -21,6 +21,8 @@ struct Status: AsyncParsableCommand {
   }
 
   private static let step = "ask for the status"
+  /// The status waits for nothing (S1): a person need not either.
+  private static let patience = Duration.seconds(5)
 
   private func show(_ status: DaemonStatus) throws {
     let terminal = Output.standard.terminal

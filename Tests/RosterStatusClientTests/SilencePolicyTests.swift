@@ -6,24 +6,17 @@ import Testing
   @Test("rosterctl events: a silence of 5 s is told once, one of 60 s is the end; a restart in between is neither")
   func patient() {
     var policy = SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60))
-    func failed(_ silence: Duration) -> SilencePolicy.Verdict { policy.failed(after: silence, wasThere: true) }
+    func failed(_ silence: Duration) -> SilencePolicy.Verdict { policy.failed(after: silence) }
     #expect(failed(.zero) == .wait && failed(.milliseconds(4999)) == .wait)
     #expect(failed(.seconds(5)) == .tell && failed(.seconds(59)) == .wait)
     policy.answered()
     #expect(failed(.seconds(4)) == .wait && failed(.seconds(6)) == .tell && failed(.seconds(60)) == .giveUp)
   }
 
-  @Test("rosterctl events: a daemon that never was there is not waited for, however late that is known")
-  func never() {
-    var policy = SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60))
-    #expect(policy.failed(after: .zero, wasThere: false) == .giveUp)
-    #expect(policy.failed(after: .seconds(9), wasThere: false) == .giveUp)
-  }
-
   @Test("rosterctl watch: it is told at once, and waited for without end")
   func endless() {
     var policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
-    #expect(policy.failed(after: .zero, wasThere: false) == .tell)
-    #expect(policy.failed(after: .seconds(100_000), wasThere: true) == .wait)
+    #expect(policy.failed(after: .zero) == .tell)
+    #expect(policy.failed(after: .seconds(100_000)) == .wait)
   }
 }

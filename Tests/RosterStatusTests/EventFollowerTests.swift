@@ -114,11 +114,47 @@ import Testing
     }
   }
 
-  @Test("rosterctl events: where no daemon is at the start, that is 3 at once")
+  @Test("rosterctl events: whether a daemon hangs is asked three seconds after its stream began, not later")
+  func heartbeat() async throws {
+    let (asked, ask) = AsyncStream<Void>.makeStream()
+    @Sendable func isAsked() -> Bool {
+      ask.yield()
+      return true
+    }
+    try await withServer(makeRoutes(alive: isAsked())) { path, _ in
+      // Longer than the test may take.
+      let pulse = EventFollower.Pulse(interval: .milliseconds(20), limit: unhurried)
+      let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
+      try await following(path, policy, pulse: pulse) { _ in
+        var asked = asked.makeAsyncIterator()
+        #expect(await asked.next() != nil)
+      }
+    }
+  }
+
+  @Test("rosterctl events: where no daemon is at the start, one is waited for")
+  func early() async throws {
+    try await withFolder { folder in
+      let path = folder + "/status.sock"
+      let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: .seconds(60))
+      let seen = try await following(path, policy) { stream in
+        var seen = stream.makeAsyncIterator()
+        let first = await seen.next()
+        let server = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
+        try await server.start()
+        let second = await seen.next()
+        await server.stop()
+        return [first, second]
+      }
+      #expect(seen == [.silent("no daemon answers: No such file or directory"), .opened(again: false)])
+    }
+  }
+
+  @Test("rosterctl events: where none came in time, that is 3")
   func absent() async throws {
     let follower = EventFollower(
       client: StatusClient(socket: "/nonexistent/status.sock"),
-      policy: SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60)))
+      policy: SilencePolicy(toldAfter: .zero, givenUpAfter: .zero))
     let failure = await #expect(throws: Failure.self) { try await follower.follow(silent: { _ in }, each: { _ in }) }
     #expect(failure?.exit == .noDaemon)
   }
