@@ -71,17 +71,22 @@ package struct EventFollower: Sendable {
   ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
-        try await client.follow(
-          after: stream.last,
-          opened: {
-            try await opened(stream.open())
-            return true
-          },
-          each: { event in
-            stream.sign(event.id)
-            try await each(event)
-            return true
-          })
+        do {
+          try await client.follow(
+            after: stream.last,
+            opened: {
+              try await opened(stream.open())
+              return true
+            },
+            each: { event in
+              stream.sign(event.id)
+              try await each(event)
+              return true
+            })
+        } catch let failure as Failure where failure.exit == .noDaemon && !Task.isCancelled {
+          stream.wasRefused()
+          throw failure
+        }
         throw Self.silent("it stopped")
       }
       group.addTask { try await watch(stream) }
@@ -121,6 +126,7 @@ private final class Stream: Sendable {
     var last: String?
     var sign = ContinuousClock.now
     var isOpen = false
+    var wasRefused = false
     var streams = 0
   }
 
@@ -131,7 +137,7 @@ private final class Stream: Sendable {
 
   /// What to go on after. A daemon that began while nobody listened sends all that it has to an id that is none of its
   /// own.
-  var last: String? { state.withLock { $0.last ?? ($0.streams > 0 ? "0" : nil) } }
+  var last: String? { state.withLock { $0.last ?? ($0.streams > 0 || $0.wasRefused ? "0" : nil) } }
 
   /// - Returns: Whether there was one before.
   func open() -> Bool {
@@ -141,6 +147,9 @@ private final class Stream: Sendable {
       return state.streams > 1
     }
   }
+
+  /// Nobody was there to answer.
+  func wasRefused() { state.withLock { $0.wasRefused = true } }
 
   func sign(_ id: String?) {
     state.withLock { state in

@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl events: where no daemon is at the start, one is waited for")
+  @Test("rosterctl events: where no daemon is at the start, one is waited for, and what it did before is told")
   func early() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -140,13 +140,19 @@ import Testing
       let seen = try await following(path, policy) { stream in
         var seen = stream.makeAsyncIterator()
         let first = await seen.next()
-        let server = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
+        let board = makeBoard()
+        board.report(Event(.syncStarted, sync: 1))
+        let server = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes(board))
         try await server.start()
-        let second = await seen.next()
+        let rest = [await seen.next(), await seen.next(), await seen.next()]
         await server.stop()
-        return [first, second]
+        return [first] + rest
       }
-      #expect(seen == [.silent("no daemon answers: No such file or directory"), .opened(again: false)])
+      #expect(
+        seen == [
+          .silent("no daemon answers: No such file or directory"), .opened(again: false), .event("events.lost"),
+          .event("sync.started"),
+        ])
     }
   }
 
