@@ -69,15 +69,15 @@ let package = Package(
     library(
       "RosterFetch",
       [
-        "RosterModel", "RosterFiles", "RosterAuth", "CZlib", log, crypto, nio("NIOCore"), nio("NIOPosix"),
-        nio("NIOHTTP1"), nio("NIOTLS"),
+        "RosterModel", "RosterFiles", "RosterJSON", "RosterDecode", "RosterAuth", "CZlib", log, crypto, nio("NIOCore"),
+        nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),
         // AsyncHTTPClient's: here for the sake of its exact version.
         .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
     library("RosterCache", ["RosterModel", "RosterJSON", "RosterDecode", "CSQLite", log]),
-    library("RosterSync", ["RosterModel", log]),
+    library("RosterSync", ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
       "RosterStatus",
       ["RosterModel", "RosterJSON", "RosterFiles", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
@@ -125,7 +125,7 @@ let package = Package(
     tests(of: "RosterDecode", ["RosterJSON"]),
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterCache", ["RosterDecode"], exclude: ["Fixtures"]),
-    tests(of: "RosterSync"),
+    tests(of: "RosterSync", ["RosterDecode", "RosterFetch", "RosterCache"]),
     tests(of: "RosterStatus", ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterStatusClient"),
     tests(of: "RosterSystemd", [log]),

@@ -3,23 +3,6 @@ package import Logging
 internal import RosterDecode
 package import RosterModel
 
-/// What readers can see now.
-package struct CacheFacts: Sendable, Equatable {
-  package var feed: String
-  /// The sync that published what is there; nil before the first.
-  package var snapshot: Int64?
-  /// Of the snapshot.
-  package var upstream: String?
-  package var publishedAt: String?
-  package var verifiedAt: String?
-  package var characters: Int
-  package var pages: Int
-  /// The last sync that has ended.
-  package var last: SyncReport?
-  /// A reader's transaction keeps the log from being written back into the file.
-  package var isLogHeld = false
-}
-
 /// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a
 /// defect); `begin` throws it within a `NotBegun`.
 package actor Cache {
@@ -40,10 +23,8 @@ package actor Cache {
   let logger: Logger
   let interruption = Interruption()
   var database: Database?
-  /// The pages of which `comparison` was made; nil as soon as something is staged.
-  var compared: Int?
   /// A reader's transaction was in the way when the log was last to be written back.
-  package internal(set) var isLogHeld = false
+  package internal(set) var isWALPinned = false
   /// Those that were opened, to be told from others of their names.
   var files = FileIdentity.Parts()
   var metDamage = false
@@ -52,9 +33,9 @@ package actor Cache {
   /// The sync whose row was written last as it began.
   var begun: Int64 = 0
   /// The ends of syncs that could not be written yet.
-  var unwritten: [SyncReport] = []
-  /// What a cache of definitions has; nil: characters alone, as 0.1 kept them.
-  let schema: DefinedSchema?
+  var unwritten: [SyncRecord] = []
+  /// The tables of what is mirrored.
+  let schema: Schema
   /// In the order of the definitions.
   let plans: [RecordPlan]
   /// Pages that were pulled and not published yet.
@@ -74,7 +55,7 @@ package actor Cache {
     self.upstream = upstream
     self.logger = logger
     self.tick = tick
-    schema = resources.isEmpty ? nil : try DefinedSchema(resources)
+    schema = try Schema(resources)
     plans = try resources.map { try RecordPlan($0) }
     executor = SerialQueue(label: "rosterd.cache")
   }
@@ -82,10 +63,10 @@ package actor Cache {
   /// Opens the cache for its one writer, who has the lock, or makes it.
   /// - Parameters:
   ///   - hadLock: As `CacheFile.inspect` takes it.
-  ///   - resources: What is mirrored; none: characters alone, as 0.1 kept them.
+  ///   - resources: What is mirrored.
   ///   - tick: Called again and again while a statement runs, from the cache's thread.
   package static func open(
-    path: String, upstream: String, resources: [Resource] = [], hadLock: Bool? = nil, now: Date, logger: Logger,
+    path: String, upstream: String, resources: [Resource], hadLock: Bool? = nil, now: Date, logger: Logger,
     tick: @escaping @Sendable () -> Void = {}
   ) async throws -> Cache {
     let cache = try Cache(path: path, upstream: upstream, resources: resources, logger: logger, tick: tick)
@@ -103,20 +84,33 @@ package actor Cache {
   package func facts() throws -> CacheFacts {
     try perform("read the cache") { database in
       let last = try database.first(
-        "\(SyncRow.select(database)) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
+        "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
+      let resources = try resourceFacts(database)
       let facts = try database.first(
-        """
-        SELECT feed, snapshot, upstream, published_at, verified_at, \(SyncRow.records(database)), pages FROM cache_info
-        """
+        "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
       ) {
         CacheFacts(
-          feed: $0.text(0), snapshot: $0.optionalInteger(1), upstream: $0.optionalText(2),
-          publishedAt: $0.optionalText(3), verifiedAt: $0.optionalText(4), characters: $0.int(5),
-          pages: $0.int(6), last: last, isLogHeld: isLogHeld)
+          feed: $0.text(0), snapshot: $0.optionalInteger(1), publishedAt: $0.optionalText(2),
+          verifiedAt: $0.optionalText(3), records: $0.int(4), pages: $0.int(5), resources: resources, last: last,
+          isWALPinned: isWALPinned)
       }
       // The row is made with the file.
       guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
       return facts
+    }
+  }
+
+  private func resourceFacts(_ database: Database) throws -> [DaemonStatus.CachedResource] {
+    try database.rows(
+      """
+      SELECT r.name, r."table", r.records, r.pages, r.proof,
+        (SELECT count(*) FROM cache_unlisted u WHERE u.resource_id = c.id AND u.absent > 0)
+      FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
+      """
+    ) {
+      DaemonStatus.CachedResource(
+        name: $0.text(0), table: $0.text(1), records: $0.int(2), pages: $0.int(3), proof: $0.optionalText(4),
+        absent: $0.int(5))
     }
   }
 
@@ -190,9 +184,9 @@ package actor Cache {
   /// Looks at the file itself: what was found before the lock was taken may have been changed by whoever had it.
   func start(hadLock: Bool? = nil, at date: Date) throws {
     do {
-      switch try CacheFile.inspect(path, hadLock: hadLock, newest: newestVersion) {
+      switch try CacheFile.inspect(path, hadLock: hadLock) {
       case .absent:
-        if schema != nil { try PulledFile.inspect(pulledPath, identity: nil) }
+        try PulledFile.inspect(pulledPath, identity: nil)
         try CacheFile.create(path, schema)
         try connect()
       case .ours:
@@ -235,24 +229,24 @@ package actor Cache {
       throw try Self.damage(error, in: opened)
     }
     database = opened
-    files = FileIdentity.Parts(path, staging: besidePath)
+    files = FileIdentity.Parts(path, pulled: pulledPath)
   }
 
   private func prepare(_ database: Database) throws {
     try database.keepLog()
     database.wait(milliseconds: Self.lockTimeout, unless: interruption)
     let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
-    guard version <= newestVersion else { throw CacheFile.newer(path, version) }
+    guard version <= Schema.version else { throw CacheFile.newer(path, version) }
     try CacheFile.setModes(path)
-    if schema != nil { TemporaryFiles.keep(in: path) }
+    TemporaryFiles.keep(in: path)
     try database.execute(
       """
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(Self.logLimit);
       PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.pageCache);
       """)
-    let staging = version == 1 && schema != nil ? try FirstVersion.staging(path, upstream: upstream, database) : nil
-    try migrate(database)
-    try look(database)
+    let staging = version == 1 ? try FirstVersion.staging(path, upstream: upstream, database) : nil
+    try schema.migrate(database)
+    try schema.look(database)
     // The first transaction makes -wal and -shm, which a reader without write permission needs.
     try database.transaction {
       if try database.first("PRAGMA application_id", read: { $0.integer(0) }) != Int64(Schema.applicationID) {
@@ -262,24 +256,10 @@ package actor Cache {
     }
     try noteLatest(database)
     try CacheFile.setModes(path)
-    guard schema != nil else { return try attachStaging(database) }
     // What history has ended must not stay in the file; Debian's default writes every freed page once more.
     try database.execute("PRAGMA secure_delete = FAST")
     database.checkpoint(every: 0)
     try openPulled(database, migrated: staging)
-  }
-
-  /// The file of what was pulled and is not published.
-  nonisolated var besidePath: String { schema == nil ? stagingPath : pulledPath }
-  private var newestVersion: Int { schema == nil ? Schema.version : DefinedSchema.version }
-
-  private func migrate(_ database: Database) throws {
-    if let schema { try schema.migrate(database) } else { try Schema.migrate(database) }
-    database.schemaVersion = newestVersion
-  }
-
-  func look(_ database: Database) throws {
-    if let schema { try schema.look(database) } else { try Schema.look(database) }
   }
 }
 

@@ -21,8 +21,7 @@ package enum CacheFile {
   /// not rosterd's, or of a newer version.
   /// - Parameters:
   ///   - hadLock: What `hasLock` said; nil: as it is now.
-  ///   - newest: The latest `user_version` that is known.
-  package static func inspect(_ path: String, hadLock: Bool? = nil, newest: Int = Schema.version) throws -> Standing {
+  package static func inspect(_ path: String, hadLock: Bool? = nil) throws -> Standing {
     let hadLock = hadLock ?? hasLock(path)
     guard let found = status(path) else {
       if errno == EACCES { throw refusal(path, reason(), "let this user search the folders above it") }
@@ -38,7 +37,7 @@ package enum CacheFile {
     if let id = number(header, at: applicationIDOffset), [Schema.applicationID, unfinishedID].contains(id) {
       guard header.starts(with: magic) else { return .damaged }
       let version = number(header, at: userVersionOffset) ?? 0
-      if version > UInt32(newest) { throw newer(path, Int(version)) }
+      if version > UInt32(Schema.version) { throw newer(path, Int(version)) }
       return .ours
     }
     if header.starts(with: magic) {
@@ -82,7 +81,7 @@ package enum CacheFile {
   }
 
   /// Makes an empty cache where there is none, or an empty file.
-  static func create(_ path: String, _ schema: DefinedSchema? = nil) throws {
+  static func create(_ path: String, _ schema: Schema) throws {
     try put(path, schema) {
       // A log that a lost cache left behind would be played into the new one.
       for part in logParts { try unlinkPart(path + part) }
@@ -91,7 +90,7 @@ package enum CacheFile {
 
   /// Puts an empty cache in the place of a damaged one, in one step: at no time there is no file of that name. Returns
   /// the damaged one's new name; its `-wal` and `-shm` go along.
-  static func replace(_ path: String, _ schema: DefinedSchema? = nil, at date: Date) throws -> String {
+  static func replace(_ path: String, _ schema: Schema, at date: Date) throws -> String {
     let aside = "\(path).damaged-\(date.rfc3339)"
     try put(path, schema) {
       for part in logParts where status(path + part) != nil {
@@ -108,7 +107,7 @@ package enum CacheFile {
 
   /// Makes an empty cache under another name first, so that a crash leaves a whole one or none.
   /// - Parameter clear: What is to go before the new file gets its name.
-  private static func put(_ path: String, _ schema: DefinedSchema?, clear: () throws -> Void) throws {
+  private static func put(_ path: String, _ schema: Schema, clear: () throws -> Void) throws {
     let making = path + ".new"
     try removeUnfinished(making)
     do {
@@ -134,15 +133,15 @@ package enum CacheFile {
     try remove(making)
   }
 
-  private static func make(_ path: String, _ schema: DefinedSchema?) throws {
+  private static func make(_ path: String, _ schema: Schema) throws {
     try touch(path, mode)
     let database = try Database(path: path, access: .writer)
     defer { database.close() }
-    if schema != nil { try database.execute("PRAGMA page_size = \(DefinedSchema.pageBytes)") }
+    try database.execute("PRAGMA page_size = \(Schema.pageBytes)")
     // One flush at the end does: nobody knows its name yet.
     try database.execute(
       "PRAGMA synchronous = OFF; PRAGMA application_id = \(unfinishedID); PRAGMA journal_mode = WAL")
-    if let schema { try schema.migrate(database) } else { try Schema.migrate(database) }
+    try schema.migrate(database)
     _ = try database.checkpoint(.truncate)
   }
 

@@ -24,15 +24,15 @@ struct FileIdentity: Equatable {
     var database: FileIdentity?
     var log: FileIdentity?
     var index: FileIdentity?
-    var staging: FileIdentity?
+    var pulled: FileIdentity?
 
     init() {}
 
-    init(_ path: String, staging: String) {
+    init(_ path: String, pulled: String) {
       database = FileIdentity(path)
       log = FileIdentity(path + "-wal")
       index = FileIdentity(path + "-shm")
-      self.staging = FileIdentity(staging)
+      self.pulled = FileIdentity(pulled)
     }
   }
 }

@@ -11,10 +11,6 @@ extension Cache {
         RetryAfterHold(
           setAt: Date(timeIntervalSince1970: row.real(0)), until: Date(timeIntervalSince1970: row.real(1)))
       }
-      if schema == nil {
-        return try database.first(
-          "SELECT held_at, held_until FROM staging.info WHERE held_until IS NOT NULL", read: hold)
-      }
       return try database.first(
         "SELECT held_at, held_until FROM main.cache_identity WHERE held_by = ?1 AND held_until IS NOT NULL",
         .text(upstream), read: hold)
@@ -25,13 +21,9 @@ extension Cache {
   package func keep(_ hold: RetryAfterHold) throws {
     let (setAt, until) = (hold.setAt.timeIntervalSince1970, hold.until.timeIntervalSince1970)
     _ = try perform("write the cache") { database in
-      if schema == nil {
-        try database.run("UPDATE staging.info SET held_at = ?1, held_until = ?2", .real(setAt), .real(until))
-      } else {
-        try database.run(
-          "UPDATE main.cache_identity SET held_by = ?1, held_at = ?2, held_until = ?3", .text(upstream),
-          .real(setAt), .real(until))
-      }
+      try database.run(
+        "UPDATE main.cache_identity SET held_by = ?1, held_at = ?2, held_until = ?3", .text(upstream),
+        .real(setAt), .real(until))
     }
   }
 }

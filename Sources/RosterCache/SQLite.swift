@@ -32,8 +32,6 @@ final class Database {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   private var isOpen = true
-  /// Of the tables of a cache that was opened: 1 are those of 0.1.
-  var schemaVersion = 1
   private var patience: Patience?
   private var ticker: Ticker?
 

@@ -49,19 +49,6 @@ final class Statement {
   /// Ready to run again; what is bound stays bound.
   func reset() { sqlite3_reset(handle) }
 
-  /// Runs it once; the texts are bound from parameter `first` on, after what was bound before, and are not copied.
-  func run(_ texts: TextRow, from first: Int32) throws {
-    defer {
-      sqlite3_reset(handle)
-      sqlite3_clear_bindings(handle)
-    }
-    try texts.forEach { index, bytes in
-      bind(first + Int32(index), bytes, nil)
-    } then: {
-      while try step() {}
-    }
-  }
-
   func bind(_ index: Int32, _ value: Value) {
     switch value {
     case .null: sqlite3_bind_null(handle, index)

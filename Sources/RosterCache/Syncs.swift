@@ -5,63 +5,51 @@ package import RosterModel
 /// A row of `syncs` as a value, and back.
 enum SyncRow {
   static let columns = [
-    "id", "started_at", "finished_at", "outcome", "pages", "characters", "added", "changed",
-    "removed", "rejected", "requests", "not_modified", "resumed", "retries", "refreshes", "bytes",
-    "exit", "error",
+    "id", "started_at", "finished_at", "outcome", "pages", "records", "added", "changed", "removed", "rejected",
+    "skipped", "requests", "not_modified", "resumed", "retries", "refreshes", "bytes", "exit", "error",
   ]
+  static let select = "SELECT \(columns.joined(separator: ", ")) FROM syncs"
 
-  /// In the order of `columns`; version 2 has one more.
-  private static func names(_ database: Database) -> [String] {
-    database.schemaVersion == 1 ? columns : columns.map { $0 == "characters" ? "records" : $0 } + ["skipped"]
-  }
-
-  /// What both versions count, by its name in the file.
-  static func records(_ database: Database) -> String { database.schemaVersion == 1 ? "characters" : "records" }
-
-  static func select(_ database: Database) -> String { "SELECT \(names(database).joined(separator: ", ")) FROM syncs" }
-
-  static func read(_ row: Row) -> SyncReport {
-    var report = SyncReport(
+  static func read(_ row: Row) -> SyncRecord {
+    var report = SyncRecord(
       id: row.integer(0), startedAt: row.text(1),
-      outcome: SyncReport.Outcome(rawValue: row.text(3)) ?? .failed)
+      outcome: SyncRecord.Outcome(rawValue: row.text(3)) ?? .failed)
     report.finishedAt = row.optionalText(2)
     report.pages = row.int(4)
-    report.characters = row.int(5)
+    report.records = row.int(5)
     report.added = row.int(6)
     report.changed = row.int(7)
     report.removed = row.int(8)
     report.rejected = row.int(9)
-    report.requests = row.int(10)
-    report.notModified = row.int(11)
-    report.resumed = row.int(12)
-    report.retries = row.int(13)
-    report.refreshes = row.int(14)
-    report.bytes = row.int(15)
-    report.exit = row.optionalInteger(16).map(Int32.init)
-    report.error = row.optionalText(17)
-    if row.count > 18 { report.skipped = row.int(18) }
+    report.skipped = row.int(10)
+    report.requests = row.int(11)
+    report.notModified = row.int(12)
+    report.resumed = row.int(13)
+    report.retries = row.int(14)
+    report.refreshes = row.int(15)
+    report.bytes = row.int(16)
+    report.exit = row.optionalInteger(17).map(Int32.init)
+    report.error = row.optionalText(18)
     return report
   }
 
   /// The row may be gone: a cache that was damaged is made anew under a running sync. A row of that id may also be
   /// another sync's, in a file that was put in the cache's place: that one stays as it is.
-  static func write(_ report: SyncReport, _ database: Database) throws {
-    let columns = names(database)
+  static func write(_ report: SyncRecord, _ database: Database) throws {
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
     let updates = columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    let values = [
-      Value(report.id), Value(report.startedAt), Value(report.finishedAt), Value(report.outcome.rawValue),
-      Value(report.pages), Value(report.characters), Value(report.added), Value(report.changed), Value(report.removed),
-      Value(report.rejected), Value(report.requests), Value(report.notModified), Value(report.resumed),
-      Value(report.retries), Value(report.refreshes), Value(report.bytes), Value(report.exit.map(Int64.init)),
-      Value(report.error), Value(report.skipped),
-    ]
-    let statement = try database.statement(
+    try database.statement(
       """
       INSERT INTO syncs(\(columns.joined(separator: ", "))) VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)
       WHERE started_at = excluded.started_at
-      """)
-    try statement.run(Array(values.prefix(columns.count)))
+      """
+    ).run([
+      Value(report.id), Value(report.startedAt), Value(report.finishedAt), Value(report.outcome.rawValue),
+      Value(report.pages), Value(report.records), Value(report.added), Value(report.changed), Value(report.removed),
+      Value(report.rejected), Value(report.skipped), Value(report.requests), Value(report.notModified),
+      Value(report.resumed), Value(report.retries), Value(report.refreshes), Value(report.bytes),
+      Value(report.exit.map(Int64.init)), Value(report.error),
+    ])
   }
 
   /// Deletes what `history` has ended. The snapshot's sync and the last that verified it stay, and so does the newest
@@ -78,9 +66,7 @@ enum SyncRow {
       """
       DELETE FROM changes WHERE id <= \(lastEnded("changes", "at")) AND id < (SELECT max(id) FROM changes)
       """, limit, now)
-    if database.schemaVersion > 1 {
-      try database.run("DELETE FROM sync_resources WHERE sync_id NOT IN (SELECT id FROM syncs)")
-    }
+    try database.run("DELETE FROM sync_resources WHERE sync_id NOT IN (SELECT id FROM syncs)")
   }
 
   /// The id of the last row that is older than ?1 and before all rows since then. Ids are in the order of time, so that
@@ -98,7 +84,7 @@ extension Cache {
   /// Writes the row of a sync that starts now, having put right what befell the files since the last one. Throws
   /// `NotBegun`: the sync has its number all the same, and `end` sees to it that its row is written later.
   /// - Parameter prepare: What must go well before, such as the lock.
-  package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(NotBegun) -> SyncReport {
+  package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(NotBegun) -> SyncRecord {
     do {
       try prepare()
       do { try putRight(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
@@ -114,13 +100,13 @@ extension Cache {
     }
   }
 
-  private func beginRow(at date: Date) throws -> SyncReport {
+  private func beginRow(at date: Date) throws -> SyncRecord {
     let report = try perform("begin a sync") { database in
-      if schema == nil { try forgetAnswers(database) } else { try beginPull(database) }
+      try beginPull(database)
       return try database.transaction {
         try writeEnds(database)
         try noteLatest(database)
-        let report = SyncReport(id: latestID + 1, startedAt: date.rfc3339)
+        let report = SyncRecord(id: latestID + 1, startedAt: date.rfc3339)
         try SyncRow.write(report, database)
         return report
       }
@@ -142,7 +128,7 @@ extension Cache {
   /// right first what befell the files. A row that cannot be written is written with the next sync's, or on closing;
   /// that of a sync that could not begin is left to them at once, for what was in the way a moment ago is waited for no
   /// longer.
-  package func end(_ report: SyncReport, at date: Date, history: Duration) throws {
+  package func end(_ report: SyncRecord, at date: Date, history: Duration) throws {
     unwritten = unwritten.suffix(Self.mostUnwritten) + [report]
     guard report.id == begun else { return }
     do { try putRight(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
@@ -165,10 +151,10 @@ extension Cache {
   private static let mostUnwritten = 999
 
   /// The latest syncs, newest first.
-  package func recent(limit: Int) throws -> [SyncReport] {
+  package func recent(limit: Int) throws -> [SyncRecord] {
     try perform("read the syncs") { database in
       try database.rows(
-        "\(SyncRow.select(database)) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
+        "\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
     }
   }
 
@@ -176,15 +162,15 @@ extension Cache {
   package func shortenLog(above limit: Int64 = longLog) {
     let wal = sizes().wal
     guard wal > 0 else {
-      isLogHeld = false
+      isWALPinned = false
       return
     }
-    guard wal > limit || isLogHeld, let database else { return }
+    guard wal > limit || isWALPinned, let database else { return }
     database.arm(interruption)
     defer { try? interruption.disarm() }
     do {
-      isLogHeld = try !database.checkpoint(.passive)
-      if isLogHeld { return }
+      isWALPinned = try !database.checkpoint(.passive)
+      if isWALPinned { return }
       // TRUNCATE waits for readers as long as the busy timeout: not at all.
       database.wait(milliseconds: 0)
       defer { database.wait(milliseconds: Self.lockTimeout, unless: interruption) }

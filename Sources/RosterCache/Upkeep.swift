@@ -5,17 +5,16 @@ internal import RosterModel
 
 /// What a running rosterd does about files that were damaged, removed or replaced, and about a disk that was full.
 extension Cache {
-  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was staged.
+  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was pulled.
   /// Returns where the damaged cache is now; nil where the cache itself is sound.
   package func recover(at date: Date) throws -> String? {
     guard metDamage else { return nil }
     metDamage = false
-    compared = nil
     guard let database else { return nil }
     do {
       try verify(database)
-      try renewBeside(database, because: "it is damaged")
-      files = FileIdentity.Parts(path, staging: besidePath)
+      try renewPulled(database, because: "it is damaged")
+      files = FileIdentity.Parts(path, pulled: pulledPath)
       return nil
     } catch let error as SQLiteError where error.kind == .damaged {
       // It is kept as it was found.
@@ -31,7 +30,7 @@ extension Cache {
   /// here and nowhere else.
   func putRight(at date: Date) throws {
     guard let database else { return try reopen(at: date) }
-    let found = FileIdentity.Parts(path, staging: besidePath)
+    let found = FileIdentity.Parts(path, pulled: pulledPath)
     guard found != files else { return }
     if found.database != files.database {
       logger.error("the cache was removed or replaced under rosterd", metadata: ["path": "\(path)"])
@@ -42,8 +41,8 @@ extension Cache {
       guard try database.checkpoint(.truncate) else { return }
       database.checkpointOnClose(false)
     } else {
-      try renewBeside(database, because: "its file was removed or replaced")
-      files.staging = FileIdentity(besidePath)
+      try renewPulled(database, because: "its file was removed or replaced")
+      files.pulled = FileIdentity(pulledPath)
       return
     }
     shut()
@@ -54,7 +53,7 @@ extension Cache {
   /// - Parameter withLog: Before COMMIT `-wal` and `-shm` too; after it they are put right by the next sync, which
   ///   loses nothing.
   func expectInPlace(withLog: Bool) throws {
-    let found = FileIdentity.Parts(path, staging: besidePath)
+    let found = FileIdentity.Parts(path, pulled: pulledPath)
     if found.database == files.database, !withLog || found.log == files.log && found.index == files.index { return }
     throw Failure(
       .cannotWrite, step: "publish the snapshot", subject: path,
@@ -73,7 +72,6 @@ extension Cache {
   }
 
   private func reopen(at date: Date) throws {
-    compared = nil
     try start(at: date)
   }
 
@@ -82,7 +80,7 @@ extension Cache {
     guard let database else { return error }
     do {
       if error.kind == .damaged { try database.readThrough() }
-      if error.kind == .other { try look(database) }
+      if error.kind == .other { try schema.look(database) }
     } catch let cause as SQLiteError where cause.kind == .damaged || cause.kind == .disk {
       return cause
     } catch {}
@@ -99,7 +97,7 @@ extension Cache {
   func verify(_ database: Database, _ depth: Depth = .contents) throws {
     let (check, rank) = depth == .pages ? ("quick_check", 0) : ("integrity_check", 1)
     do {
-      try look(database)
+      try schema.look(database)
       let found = try database.first("PRAGMA main.\(check)(1)") { $0.text(0) }
       guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
       for check in try indexChecks(rank, database) { try database.execute(check) }
@@ -115,14 +113,7 @@ extension Cache {
     return .damaged(error.message)
   }
 
-  private func renewBeside(_ database: Database, because reason: String) throws {
-    if schema == nil { try renewStaging(database, because: reason) } else { try renewPulled(database, because: reason) }
-  }
-
   private func indexChecks(_ rank: Int, _ database: Database) throws -> [String] {
-    guard let schema else {
-      return ["INSERT INTO characters_fts(characters_fts, rank) VALUES ('integrity-check', \(rank))"]
-    }
     let published = Set(try database.rows("SELECT name FROM main.resources") { $0.text(0) })
     return schema.tables.filter { published.contains($0.resource.name) }.compactMap { $0.checkIndex(rank: rank) }
   }

@@ -64,8 +64,9 @@ package struct Daemon: Sendable {
     self.reread = reread
     let schedule = LiveSchedule(Schedule(.init(instance.live.configuration)))
     self.schedule = schedule
-    loop = SyncLoop(clock: instance.clock, pulse: instance.pulse, retrySession: instance.retrySession) { wish, loop in
-      instance.syncer(wish, begun: { await loop.begun($0) }) { report in
+    loop = SyncLoop(clock: instance.clock, pulse: instance.pulse, retrySession: instance.retrySession) {
+      request, loop in
+      instance.sync(request, begun: { await loop.begun($0) }) { report in
         let next = schedule.next(after: report.outcome, at: instance.clock.now(), hold: instance.heldUntil)
         await loop.ended(report, next: next)
         releaseIdleMemory()
@@ -77,8 +78,7 @@ package struct Daemon: Sendable {
       board: instance.board, alive: { instance.signsOfLife == .alive },
       history: { try await instance.recent(limit: $0) },
       sync: { request in
-        let asked = try await loop.ask(
-          SyncWish(allowRemoval: request.allowRemoval, retrySession: request.retrySession))
+        let asked = try await loop.ask(request)
         return .init(sync: asked.id, joined: asked.joined)
       })
     server = StatusServer(

@@ -21,7 +21,7 @@ extension Logger {
 extension Event {
   fileprivate func level(_ telling: Recurrence.Telling?) -> Logger.Level {
     switch name {
-    case .syncPublished, .syncUnchanged: report?.isDegraded == true && telling != .known ? .warning : .info
+    case .syncPublished, .syncUnchanged, .syncTried: report?.isDegraded == true && telling != .known ? .warning : .info
     // One that is tried again is a step of the refresh, as `page.retried` is of a page.
     case .tokenFailed: delaySeconds != nil || telling == .known ? .debug : .error
     case .syncFailed: telling == .known ? .debug : .error
@@ -36,7 +36,8 @@ extension Event {
   fileprivate var line: String {
     switch name {
     case .syncStarted: "sync started"
-    case .pageFetched: "page \(page ?? 0) fetched, \(pagesDone ?? 0) of \(pagesTotal ?? 0)"
+    case .pageFetched:
+      "page \(page ?? 0) of \(resource ?? "") fetched, \(pagesDone ?? 0)" + (pagesTotal.map { " of \($0)" } ?? "")
     case .pageRetried: "page is asked for again in \(delaySeconds ?? 0) s: \(error ?? reason ?? "")"
     case .tokenRefused: "upstream refused the \(reason ?? "") token"
     case .tokenJoined: "a request waits for the refresh that runs"
@@ -45,6 +46,7 @@ extension Event {
     case .tokenFailed: "the token could not be refreshed: \(error ?? reason ?? "")"
     case .syncPublished: ending("published")
     case .syncUnchanged: ending("nothing new")
+    case .syncTried: ending("tried")
     case .syncFailed: "sync failed: \(error ?? "")"
     case .syncCancelled: "sync cancelled"
     case .configReloaded: "configuration reloaded\(reason.map { "; \($0)" } ?? "")"
@@ -57,7 +59,7 @@ extension Event {
   private func ending(_ what: String) -> String {
     guard let report else { return what }
     let counts =
-      "\(what): \(report.characters) characters on \(report.pages) pages"
+      "\(what): \(report.records) records on \(report.pages) pages"
       + " (\(report.added) added, \(report.changed) changed, \(report.removed) removed)"
     let rejected = report.rejected == 0 ? "" : "; \(report.rejected) rejected"
     return counts + rejected + (report.error.map { "; \($0)" } ?? "")

@@ -4,6 +4,7 @@ import Logging
 import RosterAuth
 import RosterCache
 import RosterConfiguration
+import RosterDecode
 import RosterFetch
 import RosterFiles
 import RosterModel
@@ -21,13 +22,14 @@ struct Instance: Sendable {
   let logger: Logger
 
   private let locks: Locks
-  private let hold: Hold
+  private let gate: RetryAfterGate
+  private let plans: [RecordPlan]
   private let syncEnds = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
   var board: StatusBoard { reporter.board }
   var signsOfLife: SignsOfLife.Verdict { pulse.verdict(limit: live.configuration.longestSilenceOfSync) }
   /// Upstream wants no request before.
-  var heldUntil: Date? { hold.until(clock) }
+  var heldUntil: Date? { gate.until(clock) }
 
   /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is missing or a bad ca_file.
   static func open(
@@ -43,9 +45,10 @@ struct Instance: Sendable {
     try locks.ownTokenStore(configuration)
     warnOfNetwork(path, logger)
     let pulse = Pulse()
+    let resources = [Resource.character]
     let cache = try await Cache.open(
-      path: path, upstream: configuration.upstream.baseURL, hadLock: hadLock, now: clock.now(), logger: logger,
-      tick: pulse.moved)
+      path: path, upstream: configuration.upstream.baseURL, resources: resources, hadLock: hadLock, now: clock.now(),
+      logger: logger, tick: pulse.moved)
     let live = Live(configuration, settings)
     do {
       let board = board(configuration, path, clock, try await cache.facts())
@@ -56,14 +59,14 @@ struct Instance: Sendable {
         report: reporter.report, onStatus: board.token,
         logger: logger)
       try await keeper.open()
-      let hold = Hold(try await cache.retryAfterHold(), clock: clock) { hold in
+      let gate = RetryAfterGate(try await cache.retryAfterHold(), clock: clock) { hold in
         do { try await cache.keep(hold) } catch {
           logger.warning("Retry-After will not outlive this process: \(error)")
         }
       }
       return Instance(
         live: live, cache: cache, keeper: keeper, reporter: reporter, pulse: pulse, clock: clock, logger: logger,
-        locks: locks, hold: hold)
+        locks: locks, gate: gate, plans: try resources.map { try RecordPlan($0) })
     } catch {
       await cache.close()
       await live.close()
@@ -82,13 +85,13 @@ struct Instance: Sendable {
   }
 
   private static func board(
-    _ configuration: Configuration, _ path: String, _ clock: WallClock, _ facts: RosterCache.CacheFacts
+    _ configuration: Configuration, _ path: String, _ clock: WallClock, _ facts: CacheFacts
   ) -> StatusBoard {
     StatusBoard(
       pid: getpid(), startedAt: clock.now(), baseURL: configuration.upstream.baseURL,
       cachePath: path,
       config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
-      clock: clock, cache: .init(facts), last: facts.last)
+      clock: clock, cache: facts, last: facts.last)
   }
 
   /// The session for other settings, as `TokenKeeper.reload`; a flow that needs the token store owns it first (P14).
@@ -103,7 +106,7 @@ struct Instance: Sendable {
     do {
       if try await !cache.check() {
         _ = try await cache.recover(at: clock.now())
-        board.cache(.init(try await cache.facts()))
+        board.cache(try await cache.facts())
       }
     } catch is CancellationError {
       return
@@ -116,13 +119,13 @@ struct Instance: Sendable {
   func shortenLog() async {
     for await _ in syncEnds.stream {
       var isTold = false
-      while await cache.isLogHeld, (try? await clock.sleep(Self.logLook)) != nil {
+      while await cache.isWALPinned, (try? await clock.sleep(Self.logLook)) != nil {
         await cache.shortenLog()
-        if await cache.isLogHeld, !isTold {
+        if await cache.isWALPinned, !isTold {
           isTold = true
           logger.warning("a reader keeps a transaction open: the cache's -wal cannot shrink until it ends")
         }
-        if let facts = try? await cache.facts() { board.cache(.init(facts)) }
+        if let facts = try? await cache.facts() { board.cache(facts) }
       }
     }
   }
@@ -151,7 +154,7 @@ struct Instance: Sendable {
 
   /// The latest syncs, newest first: one that may still be joined as it runs (P12), though its row may have its end
   /// already.
-  func recent(limit: Int) async throws -> [SyncReport] {
+  func recent(limit: Int) async throws -> [SyncRecord] {
     board.recent(try await cache.recent(limit: limit))
   }
 
@@ -168,120 +171,34 @@ struct Instance: Sendable {
   }
 
   /// One sync, ready to run. `begun` and `ended` tell whoever watches it.
-  func syncer(
-    _ wish: SyncWish, begun: @escaping @Sendable (Int64) async -> Void = { _ in },
-    ended: @escaping @Sendable (SyncReport) async -> Date? = { _ in nil }
-  ) -> Syncer {
+  func sync(
+    _ request: SyncRequest, begun: @escaping @Sendable (Int64) async -> Void = { _ in },
+    ended: @escaping @Sendable (SyncRecord) async -> Date? = { _ in nil }
+  ) -> Sync {
+    let tally = Tally(resources: plans.map(\.resource.name))
     let upstream = Upstream(
-      live: live, keeper: keeper, hold: hold, board: board, pulse: pulse, clock: clock, logger: logger)
-    return Syncer(
-      upstream: live.configuration.upstream.baseURL, maxRemoval: live.configuration.sync.maxRemoval,
-      allowRemoval: wish.allowRemoval, retrySession: wish.retrySession,
-      steps: steps(upstream, begun: begun, ended: ended), clock: clock, logger: logger)
-  }
-}
-
-// MARK: The steps of a sync
-
-extension Instance {
-  private func steps(
-    _ upstream: Upstream, begun: @escaping @Sendable (Int64) async -> Void,
-    ended: @escaping @Sendable (SyncReport) async -> Date?
-  ) -> Syncer.Steps {
-    let (cache, live) = (cache, live)
-    return Syncer.Steps(
-      begin: { date throws(NotBegun) in
-        try await cache.begin(at: date) {
-          // Somebody may have removed the folder: whoever makes it again must find the lock in it.
-          try makeFolder(of: cache.path, mode: Self.cacheFolderMode)
-          try self.locks.renewCache()
-        }
-      },
-      begun: { report, tally in
-        self.reporter.began(report, tally)
-        await begun(report.id)
-      },
-      phase: {
-        self.pulse.moved()
-        self.board.phase($0)
-      },
-      prepare: { retrySession in
-        try self.locks.renewTokenStore()
-        try await self.keeper.syncBegins(retrySession: retrySession)
-        try upstream.refuseLongHold()
-      },
-      discover: { report, tally in
-        let announced = try await self.pull(upstream, tally).discover(sync: report.id, tally: tally)
-        return (announced.count, announced.pages)
-      },
-      pull: { announced, report, tally in
-        let pages = Pull.Announced(count: announced.count, pages: announced.pages)
-        let outcome = try await live.use { line in
-          try await line.transport.run {
-            try await self.pull(upstream, tally).run(pages, sync: report.id, tally: tally)
-          }
-        }
-        switch outcome {
-        case .complete: return nil
-        case .drifted(let why): return why
-        }
-      },
-      discard: { try await cache.discard(validators: $0) },
-      compare: { try await cache.compare(pages: $0) },
-      ask: { try await self.askForMissing(upstream, $0, $1) },
-      publish: { report, pages, removal in
-        try await withTaskCancellationHandler {
-          try await cache.publish(
-            report, pages: pages, removing: removal, at: self.clock.now(), history: live.configuration.cache.history)
-        } onCancel: {
-          cache.interruptPublish()
-        }
-      },
-      end: { try await cache.end($0, at: self.clock.now(), history: live.configuration.cache.history) },
-      ended: { report in
-        await self.finish(report, next: await ended(report))
-        self.syncEnds.continuation.yield()
-      })
+      live: live, keeper: keeper, gate: gate, board: board, pulse: pulse, clock: clock, logger: logger)
+    return Sync(
+      request, of: plans, from: live.configuration.upstream.baseURL, into: cache, tokens: keeper, gate: gate,
+      send: upstream.send(tally), retry: upstream.retry, tally: tally,
+      host: SyncProcess(runtime: self, begun: begun, ended: ended), clock: clock, logger: logger)
   }
 
-  private func pull(_ upstream: Upstream, _ tally: Tally) -> Pull {
-    let (cache, live) = (cache, live)
-    return Pull(
-      fetcher: upstream.fetcher(tally, report: reporter.report),
-      ends: .init(held: { try await cache.held(pages: $0) }, stage: { try await cache.stage($0) }),
-      concurrency: live.configuration.sync.concurrency, clock: clock, report: reporter.report)
+  /// Somebody may have removed the folder: whoever makes it again must find the lock in it.
+  func renewCacheLock() throws {
+    try makeFolder(of: cache.path, mode: Self.cacheFolderMode)
+    try locks.renewCache()
   }
 
-  /// P8: what upstream still has stays and is updated. Returns how many records could not be stored.
-  private func askForMissing(_ upstream: Upstream, _ report: SyncReport, _ tally: Tally) async throws -> Int {
-    let fetcher = upstream.fetcher(tally, report: reporter.report)
-    var last: Int64 = 0
-    var (rejected, unknown) = (0, 0)
-    while case let ids = try await cache.missing(after: last, limit: Self.mostIDs), let highest = ids.last {
-      last = highest
-      let answer = try await fetcher.fetch(characters: ids, sync: report.id, tally: tally)
-      let asked = Set(ids)
-      let rejects = answer.rejects.filter { $0.id.map(asked.contains) ?? true }
-      try await cache.keep(answer.characters.filter { asked.contains($0.id) }, rejects: rejects)
-      rejected += rejects.count
-      unknown += answer.rejects.count { $0.id == nil }
-    }
-    // P9: it may be any of them.
-    guard unknown == 0 else {
-      throw Failure(
-        .badAnswer, step: "ask for characters", subject: live.configuration.upstream.baseURL,
-        cause: "upstream's answer holds a record that does not say whose it is", hint: "see the table rejects")
-    }
-    return rejected
-  }
+  /// The same for the token store's.
+  func renewTokenStoreLock() throws { try locks.renewTokenStore() }
 
-  /// Ids in one request (P8).
-  private static let mostIDs = 50
-
-  private func finish(_ report: SyncReport, next: Date?) async {
+  /// Tells everybody how a sync ended.
+  func finish(_ record: SyncRecord, next: Date?) async {
     // What cannot be read now is still there for whoever can: the status keeps what it knows.
-    var facts: RosterStatus.CacheFacts?
-    do { facts = .init(try await cache.facts()) } catch { logger.error("cannot read the cache: \(error)") }
-    reporter.ended(report, cache: facts, next: next)
+    var facts: CacheFacts?
+    do { facts = try await cache.facts() } catch { logger.error("cannot read the cache: \(error)") }
+    reporter.ended(record, cache: facts, next: next)
+    syncEnds.continuation.yield()
   }
 }

@@ -7,7 +7,7 @@ import Synchronization
 final class LiveSchedule: Sendable {
   private struct State {
     var schedule: Schedule
-    var last: (outcome: SyncReport.Outcome, end: Date, hold: Date?, random: Double)?
+    var last: (outcome: SyncRecord.Outcome, end: Date, hold: Date?, random: Double)?
   }
 
   private let state: Mutex<State>
@@ -16,7 +16,7 @@ final class LiveSchedule: Sendable {
     state = Mutex(State(schedule: schedule))
   }
 
-  func next(after outcome: SyncReport.Outcome, at end: Date, hold: Date?) -> Date {
+  func next(after outcome: SyncRecord.Outcome, at end: Date, hold: Date?) -> Date {
     let random = Double.random(in: 0..<1)
     return state.withLock { state in
       state.last = (outcome, end, hold, random)

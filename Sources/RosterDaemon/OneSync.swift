@@ -15,16 +15,16 @@ package enum OneSync {
   package static func run(
     _ configuration: Configuration, allowRemoval: Bool, clock: WallClock = .system, logger: Logger,
     watch: @escaping @Sendable (@escaping @Sendable () -> DaemonStatus) async -> Void = { _ in }
-  ) async throws -> SyncReport {
+  ) async throws -> SyncRecord {
     let lifetime = ProcessLifetime(exit: Failure.Exit.cancelled.rawValue, clock: clock, logger: logger) { opened in
       let instance = try await Instance.open(configuration, clock: clock, logger: logger)
       opened(instance)
       let report = await withTaskGroup(of: Void.self) { group in
         group.addTask { await watch { instance.board.status() } }
         defer { group.cancelAll() }
-        let syncer = instance.syncer(SyncWish(allowRemoval: allowRemoval))
+        let sync = instance.sync(SyncRequest(allowRemoval: allowRemoval))
         return await withGracefulShutdownHandler {
-          await cancelWhenGracefulShutdown { await syncer.run() }
+          await cancelWhenGracefulShutdown { await sync.run() }
         } onGracefulShutdown: {
           instance.stopTokenRequests()
         }

@@ -36,7 +36,7 @@ final class Reporter: Sendable {
     watching(event)
   }
 
-  func began(_ report: SyncReport, _ tally: Tally) {
+  func began(_ report: SyncRecord, _ tally: Tally) {
     current.withLock { $0 = (report.id, tally) }
     board.syncBegan(report, tally: tally)
     self.report(Event(.syncStarted))
@@ -44,7 +44,7 @@ final class Reporter: Sendable {
 
   /// Called once readers can see what the sync published (P2).
   /// - Parameter cache: nil where it could not be asked.
-  func ended(_ report: SyncReport, cache: CacheFacts?, next: Date?) {
+  func ended(_ report: SyncRecord, cache: CacheFacts?, next: Date?) {
     current.withLock { $0 = nil }
     board.syncEnded(report, cache: cache)
     board.nextSync(at: next)
@@ -54,11 +54,12 @@ final class Reporter: Sendable {
 
 extension Event {
   /// What ends a sync.
-  fileprivate init(_ report: SyncReport) {
+  fileprivate init(_ report: SyncRecord) {
     let name: Name =
       switch report.outcome {
       case .published: .syncPublished
       case .unchanged: .syncUnchanged
+      case .tried: .syncTried
       case .cancelled, .interrupted: .syncCancelled
       case .failed, .running: .syncFailed
       }

@@ -2,33 +2,33 @@ import FoundationEssentials
 import RosterModel
 import RosterSync
 
-/// What somebody who asks for a sync allows it.
-package struct SyncWish: Sendable, Equatable {
-  package var allowRemoval: Bool
-  package var retrySession: Bool
-
-  package init(allowRemoval: Bool = false, retrySession: Bool = false) {
-    self.allowRemoval = allowRemoval
-    self.retrySession = retrySession
-  }
+/// A sync as the loop has it: it runs once, and others may join it.
+protocol JoinableSync: Sendable {
+  /// Never throws: how it ended is in the record.
+  func run() async -> SyncRecord
+  /// Somebody else asked for a sync too (P12).
+  func joined(by request: SyncRequest)
 }
+
+extension Sync: JoinableSync {}
 
 /// The daemon's loop: one sync at a time, when it is due or asked for (P12).
 actor SyncLoop {
   private struct Current {
-    var syncer: Syncer
+    var sync: any JoinableSync
     /// nil until its row is written.
     var id: Int64?
   }
 
-  private let make: @Sendable (SyncWish, SyncLoop) -> Syncer
+  private let make: @Sendable (SyncRequest, SyncLoop) -> any JoinableSync
   private let retrySession: @Sendable () async -> Void
   private let clock: WallClock
   private let pulse: Pulse
   /// The first starts at once.
   private var due: Date
   private var current: Current?
-  private var wish: SyncWish?
+  /// What the next one is allowed, where somebody asks for it.
+  private var waiting: SyncRequest?
   private var askers: [CheckedContinuation<Int64, any Error>] = []
   private var nap: Task<Void, any Error>?
   private var isStopping = false
@@ -36,7 +36,7 @@ actor SyncLoop {
   /// - Parameter retrySession: gives the session one more try in the sync that runs (T6).
   init(
     clock: WallClock, pulse: Pulse = Pulse(), retrySession: @escaping @Sendable () async -> Void = {},
-    make: @escaping @Sendable (SyncWish, SyncLoop) -> Syncer
+    make: @escaping @Sendable (SyncRequest, SyncLoop) -> any JoinableSync
   ) {
     self.make = make
     self.retrySession = retrySession
@@ -50,12 +50,12 @@ actor SyncLoop {
     while !Task.isCancelled {
       await sleepUntilDue()
       if Task.isCancelled { break }
-      let wish = wish ?? SyncWish()
-      self.wish = nil
-      let syncer = make(wish, self)
-      current = Current(syncer: syncer)
+      let request = waiting ?? SyncRequest()
+      waiting = nil
+      let sync = make(request, self)
+      current = Current(sync: sync)
       pulse.syncBegan()
-      _ = await syncer.run()
+      _ = await sync.run()
       pulse.syncEnded()
     }
     isStopping = true
@@ -63,18 +63,18 @@ actor SyncLoop {
   }
 
   /// Starts a sync, or joins the one that runs; returns when its row is written.
-  func ask(_ asked: SyncWish) async throws -> (id: Int64, joined: Bool) {
+  func ask(_ asked: SyncRequest) async throws -> (id: Int64, joined: Bool) {
     if asked.retrySession, current != nil { await retrySession() }
     if isStopping { throw stopping }
     if let current {
-      current.syncer.joined(allowRemoval: asked.allowRemoval, retrySession: asked.retrySession)
+      current.sync.joined(by: asked)
       if let id = current.id { return (id, true) }
       return (try await begunID(), true)
     }
-    let joined = wish != nil
-    wish = SyncWish(
-      allowRemoval: asked.allowRemoval || wish?.allowRemoval == true,
-      retrySession: asked.retrySession || wish?.retrySession == true)
+    let joined = waiting != nil
+    waiting = SyncRequest(
+      allowRemoval: asked.allowRemoval || waiting?.allowRemoval == true,
+      retrySession: asked.retrySession || waiting?.retrySession == true)
     nap?.cancel()
     return (try await begunID(), joined)
   }
@@ -86,7 +86,7 @@ actor SyncLoop {
   }
 
   /// From here on the sync is not joined any more.
-  func ended(_ report: SyncReport, next: Date) {
+  func ended(_ report: SyncRecord, next: Date) {
     current = nil
     due = next
     let exit = report.exit.flatMap(Failure.Exit.init) ?? .cannotWrite
@@ -103,7 +103,7 @@ actor SyncLoop {
   func beat() {}
 
   private func sleepUntilDue() async {
-    while wish == nil, !Task.isCancelled {
+    while waiting == nil, !Task.isCancelled {
       let left = due.timeIntervalSince(clock.now())
       if left <= 0 { return }
       let nap = Task { [clock] in try await clock.sleep(.seconds(left)) }

@@ -2,7 +2,6 @@ import FoundationEssentials
 import Logging
 import RosterAuth
 import RosterConfiguration
-import RosterDecode
 import RosterFetch
 import RosterModel
 import RosterStatus
@@ -13,33 +12,19 @@ import Synchronization
 struct Upstream: Sendable {
   let live: Live
   let keeper: TokenKeeper
-  let hold: Hold
+  let gate: RetryAfterGate
   let board: StatusBoard
   let pulse: Pulse
   let clock: WallClock
   let logger: Logger
 
-  func fetcher(_ tally: Tally, report: @escaping Report) -> PageFetcher {
-    let retry = Retry(table: RetryTable(RetryDelays(live.configuration.retry)), hold: hold, clock: clock)
-    return PageFetcher(
-      baseURL: live.configuration.upstream.baseURL, send: chain(tally), retry: retry,
-      decoders: .init(page: PageDecoder.page, characters: PageDecoder.characters), clock: clock, report: report)
-  }
+  /// By the table as it is when something fails.
+  var retry: Retry { Retry(table: RetryTable(RetryDelays(live.configuration.retry)), hold: gate, clock: clock) }
 
-  /// Fails without a request where the time that upstream asked for is too far away; else the requests wait for it (P11).
-  func refuseLongHold() throws {
-    let configuration = live.configuration
-    guard let left = hold.remaining(clock), left > configuration.retry.maxRetryAfter else { return }
-    throw Failure(
-      .unreachable, step: "sync", subject: configuration.upstream.baseURL,
-      cause: "upstream wants no request before \((clock.now() + left.seconds).rfc3339) (Retry-After)",
-      hint: "the next sync waits for it, restarts do not change it, and it is never further away than a day")
-  }
-
-  /// Inward: one call for identical requests, what every request carries, redirects, the token, and at the end what is logged and counted of each exchange.
-  private func chain(_ tally: Tally) -> Send {
+  /// Inward: what every request carries, redirects, the token, and at the end what is logged and counted of each exchange.
+  func send(_ tally: Tally) -> Send {
     let latest = LatestChain()
-    return Interceptor.chain([.shareIdentical()]) { request in
+    return { request in
       try await live.use { line in try await latest.send(of: line) { links(line.configuration, tally) }(request) }
     }
   }

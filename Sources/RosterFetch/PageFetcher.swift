@@ -1,93 +1,123 @@
-import FoundationEssentials
+package import RosterDecode
 package import RosterModel
 
-/// Asks upstream for one page, or for characters by id, and brings what it answered, decoded.
+/// Asks upstream for one page of a list, or for records by key, and brings what it answered, scanned.
 package struct PageFetcher: Sendable {
-  package enum Answer: Sendable, Equatable {
-    case page(PulledPage)
-    /// 304: what is held is what upstream has.
-    case notModified
-    /// 404: the page that was announced is not there (P7).
-    case vanished
-  }
-
-  /// Turns bytes into values; throws what says why they are not what was asked for. Runs inside the retry: a malformed body is asked for again.
-  package struct Decoders: Sendable {
-    package var page: @Sendable ([UInt8]) throws -> Page
-    package var characters: @Sendable ([UInt8]) throws -> (characters: [Character], rejects: [Reject])
+  /// One page to be asked for, and what is known of it.
+  package struct Wanted: Sendable {
+    package var page: PageRequest
+    /// The first page told of it: it has to be there (P7).
+    package var isAnnounced: Bool
+    /// Of the body that is known (P6).
+    package var validator: Validator
+    /// Of that body: one that is byte for byte the same is not read again.
+    package var digest: Int64?
+    /// Where that body's answer led: headers can lead elsewhere while the body stays as it is.
+    package var next: ListFacts.Value?
+    /// A page that was kept led to its address, which upstream may have forgotten meanwhile (P4).
+    package var isFromKept: Bool
 
     package init(
-      page: @escaping @Sendable ([UInt8]) throws -> Page,
-      characters: @escaping @Sendable ([UInt8]) throws -> (characters: [Character], rejects: [Reject])
+      page: PageRequest, isAnnounced: Bool, validator: Validator = Validator(), digest: Int64? = nil,
+      next: ListFacts.Value? = nil, isFromKept: Bool = false
     ) {
       self.page = page
-      self.characters = characters
+      self.isAnnounced = isAnnounced
+      self.validator = validator
+      self.digest = digest
+      self.next = next
+      self.isFromKept = isFromKept
     }
   }
 
-  private let baseURL: String
+  package enum Answer: Sendable {
+    case page(FetchedPage)
+    /// 304, or, transferred all the same, byte for byte the body that is known; with the validator that upstream gave this time, if any.
+    case unchanged(Validator, isTransferred: Bool)
+    /// Announced, and not there (404).
+    case vanished
+    /// A status of `beyond`.
+    case pastTheEnd
+    /// 400, 404 or 410 to an address that a kept page led to.
+    case forgotten
+  }
+
+  /// On whose behalf a request is made.
+  package struct Errand: Sendable {
+    package var sync: Int64
+    package var tally: Tally
+
+    package init(sync: Int64, tally: Tally) {
+      self.sync = sync
+      self.tally = tally
+    }
+  }
+
   private let send: Send
   private let retry: Retry
-  private let decoders: Decoders
+  private let digest: PageDigest
   private let clock: WallClock
   private let report: Report
 
   /// - Parameter send: the chain that ends at the transport.
-  package init(
-    baseURL: String, send: @escaping Send, retry: Retry, decoders: Decoders, clock: WallClock, report: @escaping Report
-  ) {
-    self.baseURL = baseURL
+  package init(send: @escaping Send, retry: Retry, digest: PageDigest, clock: WallClock, report: @escaping Report) {
     self.send = send
     self.retry = retry
-    self.decoders = decoders
+    self.digest = digest
     self.clock = clock
     self.report = report
   }
 
-  /// Throws a Failure, or CancellationError.
-  package func fetch(page number: Int, held: Validator?, sync: Int64, tally: Tally) async throws -> Answer {
-    let request = Request(.get, "\(baseURL)/character?page=\(number)", headers: held?.conditions ?? [])
-    return try await Cause.$page.withValue(number) {
-      try await attempts(request, step: "pull page \(number)", page: number, sync: sync, tally: tally) { response in
-        try answer(response, number: number, conditional: !request.headers.isEmpty)
+  /// Throws a Failure, or CancellationError. A malformed body is asked for again (P11).
+  /// - Parameter plans: of each resource that this list is pulled for; one at least.
+  package func fetch(
+    _ wanted: Wanted, of paging: Paging, plans: [RecordPlan], for errand: Errand
+  ) async throws -> Answer {
+    var request = wanted.page.request
+    request.headers += wanted.validator.conditions
+    let page = wanted.page.number
+    return try await RequestContext.$page.withValue(page) {
+      try await attempts(request, step: "pull page \(page) of \(paging.resource.name)", page: page, errand) {
+        response in
+        try answer(response, to: wanted, of: paging, plans)
       }
     }
   }
 
-  /// Asks for the characters themselves (P8): those that upstream has, and those that it has in a form that cannot be stored.
+  /// Asks for records themselves (P8); nil: upstream has none of them (404, 410).
   package func fetch(
-    characters ids: [Int64], sync: Int64, tally: Tally
-  ) async throws -> (characters: [Character], rejects: [Reject]) {
-    let list = ids.map(String.init).joined(separator: ",")
-    let request = Request(.get, "\(baseURL)/character/\(list)")
-    return try await attempts(request, step: "ask for characters", page: nil, sync: sync, tally: tally) { response in
-      if response.status == 404 { return ([], []) }
+    _ asking: KeyRequests.Asking, plan: RecordPlan, for errand: Errand
+  ) async throws -> FetchedRecords? {
+    let step = "ask for records of \(plan.resource.name)"
+    return try await attempts(asking.request, step: step, page: nil, errand) { response in
+      if response.status == 404 || response.status == 410 { return nil }
       try expect(200, response)
       let body = response.json
       let isList = body.first { !$0.isJSONSpace } == UInt8(ascii: "[")
-      guard isList == (ids.count > 1) else {
-        throw malformed(ids.count > 1 ? "expected a list" : "expected one object")
+      guard isList != asking.isSingle else {
+        throw malformed(asking.isSingle ? "expected one object" : "expected a list")
       }
-      let answer = try decoded { try decoders.characters(body) }
-      // An object of somebody else, or an error dressed as a character, tells nothing of the one that was asked for.
-      let found = answer.characters.map(\.id) + answer.rejects.compactMap(\.id)
-      if !isList, found != ids { throw malformed("expected character \(list)") }
-      return answer
+      let scan = try scanned { try RecordDecoder.scan(answer: body, by: plan) }
+      // An object of somebody else, or an error dressed as a record, tells nothing of the one that was asked for.
+      if asking.isSingle, scan.skipped == 0, scan.onlyKey(by: plan) != asking.keys.first {
+        throw malformed("expected the record \(asking.keys.joined())")
+      }
+      return FetchedRecords(url: asking.request.url, body: body, digest: digest(body), scan: scan)
     }
   }
 
   private func attempts<Value: Sendable>(
-    _ request: Request, step: String, page: Int?, sync: Int64, tally: Tally, _ read: (Response) throws -> Value
+    _ request: Request, step: String, page: Int?, _ errand: Errand, _ read: (Response) throws -> Value
   ) async throws -> Value {
     do {
       return try await retry.run { failure, attempt, delay in
-        tally.update { $0.retries += 1 }
+        errand.tally.update { $0.retries += 1 }
         report(
           Event(
-            .pageRetried, sync: sync, page: page, attempt: attempt, reason: failure.reason?.label,
+            .pageRetried, sync: errand.sync, page: page, attempt: attempt, reason: failure.reason?.label,
             delaySeconds: delay.seconds, error: failure.cause))
       } _: {
-        let response = try await Cause.$sync.withValue(sync) { try await send(request) }
+        let response = try await RequestContext.$sync.withValue(errand.sync) { try await send(request) }
         return try read(response)
       }
     } catch var failure as Failure {
@@ -98,18 +128,38 @@ package struct PageFetcher: Sendable {
       throw failure
     }
   }
+}
 
-  private func answer(_ response: Response, number: Int, conditional: Bool) throws -> Answer {
-    if response.status == 304, conditional { return .notModified }
-    if response.status == 404, number > 1 { return .vanished }
-    try expect(200, response)
-    let page = try decoded { try decoders.page(response.json) }
-    // Or a few characters on a million announced pages would be a million requests (P7).
-    guard page.pages <= max(1, page.count) else {
-      throw malformed("\(page.count) characters do not fill \(page.pages) pages")
+// MARK: Reading an answer
+
+extension PageFetcher {
+  private func answer(
+    _ response: Response, to wanted: Wanted, of paging: Paging, _ plans: [RecordPlan]
+  ) throws -> Answer {
+    let status = response.status
+    if status == 304, !wanted.validator.isEmpty { return .unchanged(Validator(response), isTransferred: false) }
+    if status == 404, wanted.isAnnounced { return .vanished }
+    if wanted.isFromKept, Self.forgotten.contains(status) { return .forgotten }
+    if !wanted.isAnnounced, wanted.page.number > 1, paging.resource.pages.beyond.contains(status) {
+      return .pastTheEnd
     }
-    return .page(PulledPage(number: number, page: page, validator: Validator(response), receivedAt: clock.now()))
+    try expect(200, response)
+    let body = response.json
+    let digest = digest(body)
+    if digest == wanted.digest, paging.leads(response, to: wanted.next) {
+      return .unchanged(Validator(response), isTransferred: true)
+    }
+    let scans = try scanned { try plans.map { try RecordDecoder.scan(page: body, by: $0) } }
+    guard let scan = scans.first else { throw malformed("nothing is looked for in it") }
+    let facts = try scanned { try paging.facts(scan, response) }
+    return .page(
+      FetchedPage(
+        body: body, digest: digest, facts: facts, scans: scans, validator: Validator(response),
+        receivedAt: clock.now()))
   }
+
+  /// Statuses that say of an address of an earlier pull that there is no such page any more (P4).
+  private static let forgotten: Set<Int> = [400, 404, 410]
 
   private func expect(_ status: Int, _ response: Response) throws {
     if response.status == status { return }
@@ -123,8 +173,8 @@ package struct PageFetcher: Sendable {
       reason: .status(response.status), retryAfter: retryAfter)
   }
 
-  private func decoded<Value>(_ decode: () throws -> Value) throws -> Value {
-    do { return try decode() } catch { throw malformed("\(error)") }
+  private func scanned<Value>(_ scan: () throws -> Value) throws -> Value {
+    do { return try scan() } catch { throw malformed("\(error)") }
   }
 
   private func malformed(_ why: String) -> Failure {
@@ -134,42 +184,42 @@ package struct PageFetcher: Sendable {
   }
 }
 
+extension RecordDecoder {
+  /// A decoder for one body: those of a pull come in any order, from several tasks.
+  fileprivate static func scan(page body: [UInt8], by plan: RecordPlan) throws -> PageScan {
+    var decoder = RecordDecoder(plan)
+    return try decoder.scan(page: body)
+  }
+
+  fileprivate static func scan(answer body: [UInt8], by plan: RecordPlan) throws -> PageScan {
+    var decoder = RecordDecoder(plan)
+    return try decoder.scan(answer: body)
+  }
+}
+
+extension PageScan {
+  /// The key of the one record, storable or not; nil where it has none.
+  fileprivate func onlyKey(by plan: RecordPlan) -> String? {
+    (keys.bytes + rejectedKeys.bytes).withUnsafeBufferPointer { bytes in
+      var cursor = KeyCursor(bytes, isText: plan.hasTextKeys)
+      return switch cursor.next() {
+      case .integer(let key): "\(key)"
+      case .text(let key): String(decoding: key, as: UTF8.self)
+      case nil: nil
+      }
+    }
+  }
+}
+
+extension UInt8 {
+  /// RFC 8259 §2.
+  fileprivate var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+}
+
 extension Response {
   /// The body without a byte order mark, which a reader of JSON may ignore (RFC 8259 §8.1).
   fileprivate var json: [UInt8] {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     return body.starts(with: mark) ? Array(body.dropFirst(mark.count)) : body
-  }
-}
-
-extension UInt8 {
-  fileprivate var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
-}
-
-extension Validator {
-  /// RFC 9110 §13.1: If-None-Match wins where both are there.
-  fileprivate var conditions: [Request.Header] {
-    if let etag { return [Request.Header("If-None-Match", etag)] }
-    return lastModified.map { [Request.Header("If-Modified-Since", $0)] } ?? []
-  }
-
-  /// Last-Modified counts where it is at least a second older than Date: within one second a page can change twice (RFC 9110 §8.8.2.2).
-  fileprivate init(_ response: Response) {
-    self.init(etag: response["ETag"].flatMap { $0.isEntityTag ? $0 : nil })
-    guard let text = response["Last-Modified"], let changed = Date(httpDate: text),
-      let sent = response["Date"].flatMap(Date.init(httpDate:)), sent.timeIntervalSince(changed) >= 1
-    else { return }
-    lastModified = text
-  }
-}
-
-extension String {
-  /// `[W/]"…"` of RFC 9110 §8.8.3. U+FFFD stands where bytes were no UTF-8: those cannot be sent back.
-  fileprivate var isEntityTag: Bool {
-    let quoted = hasPrefix("W/") ? dropFirst(2) : self[...]
-    guard quoted.utf8.count >= 2, quoted.hasPrefix("\""), quoted.hasSuffix("\"") else { return false }
-    return quoted.unicodeScalars.dropFirst().dropLast().allSatisfy {
-      $0 == "!" || ("#"..."~").contains($0) || ($0 >= "\u{80}" && $0 != "\u{FFFD}")
-    }
   }
 }

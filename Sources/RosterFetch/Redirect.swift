@@ -7,7 +7,7 @@ extension Interceptor {
     var request = asked
     for hop in 0...mostRedirects {
       let response = try await naming(asked, for: request) {
-        try await Cause.$hop.withValue(hop) { try await next(request) }
+        try await RequestContext.$hop.withValue(hop) { try await next(request) }
       }
       guard let location = response.redirect else { return response }
       request.url = try target(of: location, from: request, asked)

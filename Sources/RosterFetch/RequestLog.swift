@@ -8,9 +8,10 @@ extension Interceptor {
       guard logger.logLevel <= .debug else { return try await next(request) }
       let started = clock.uptime()
       var metadata: Logger.Metadata = ["method": "\(request.method.rawValue)"]
-      metadata[Cause.hop == 0 ? "url" : "hop"] = Cause.hop == 0 ? "\(request.url)" : "\(Cause.hop)"
-      if let sync = Cause.sync { metadata["sync"] = "\(sync)" }
-      if let page = Cause.page { metadata["page"] = "\(page)" }
+      let hop = RequestContext.hop
+      metadata[hop == 0 ? "url" : "hop"] = hop == 0 ? "\(request.url)" : "\(hop)"
+      if let sync = RequestContext.sync { metadata["sync"] = "\(sync)" }
+      if let page = RequestContext.page { metadata["page"] = "\(page)" }
       do {
         let response = try await next(request)
         metadata["status"] = "\(response.status)"

@@ -4,13 +4,13 @@ package import RosterModel
 /// Makes attempts until one succeeds or the table says that no more are worth it.
 package struct Retry: Sendable {
   private let table: @Sendable () -> RetryTable
-  private let hold: Hold
+  private let hold: RetryAfterGate
   private let clock: WallClock
   private let random: @Sendable () -> Double
 
   /// - Parameter table: Read anew at each failure: a reload may have changed it.
   package init(
-    table: @autoclosure @escaping @Sendable () -> RetryTable, hold: Hold, clock: WallClock,
+    table: @autoclosure @escaping @Sendable () -> RetryTable, hold: RetryAfterGate, clock: WallClock,
     random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
   ) {
     self.table = table

@@ -28,14 +28,16 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     @OrNull package var verifiedAt: String?
     /// Counts from `verified_at`.
     @OrNull package var ageSeconds: Double?
-    /// Of the snapshot.
-    package var characters = 0
+    /// Of the snapshot, of all resources.
+    package var records = 0
     /// Of the snapshot.
     package var pages = 0
     /// Of the database file.
     package var sizeBytes: Int64 = 0
     /// Of its write-ahead log, which grows while a reader keeps a transaction open.
     package var walBytes: Int64 = 0
+    /// Of the snapshot.
+    package var resources: [CachedResource] = []
 
     /// Without a snapshot.
     package init(path: String) {
@@ -47,7 +49,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
 
     enum CodingKeys: String, CodingKey {
-      case path, snapshot, characters, pages
+      case path, snapshot, records, pages, resources
       case publishedAt = "published_at"
       case verifiedAt = "verified_at"
       case ageSeconds = "age_seconds"
@@ -56,7 +58,50 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
-  /// `sync.current`: the sync that runs. Pages and characters count from the start of the current pull, the rest over
+  /// One resource of the snapshot.
+  package struct CachedResource: Codable, Sendable, Equatable {
+    package var name: String
+    package var table: String
+    package var records: Int
+    package var pages: Int
+    /// What proves that its last pull was whole (P7): `count`, `end` or `weak`; null before there is one.
+    @OrNull package var proof: String?
+    /// Records that upstream did not list the last time (P8, `twice` and `never`).
+    package var absent: Int
+
+    /// A row of the table `resources`.
+    package init(name: String, table: String, records: Int, pages: Int, proof: String?, absent: Int) {
+      self.name = name
+      self.table = table
+      self.records = records
+      self.pages = pages
+      _proof = OrNull(wrappedValue: proof)
+      self.absent = absent
+    }
+  }
+
+  /// How far the pull of one resource is.
+  package struct PulledResource: Codable, Sendable, Equatable {
+    package let name: String
+    package var pagesDone = 0
+    /// null while no answer tells.
+    @OrNull package var pagesTotal: Int?
+    package var records = 0
+
+    /// Not begun.
+    package init(name: String) {
+      self.name = name
+      _pagesTotal = OrNull(wrappedValue: nil)
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case name, records
+      case pagesDone = "pages_done"
+      case pagesTotal = "pages_total"
+    }
+  }
+
+  /// `sync.current`: the sync that runs. Pages and records count from the start of the current pull, the rest over
   /// all pulls (P7).
   package struct Current: Codable, Sendable, Equatable {
     /// How far it is.
@@ -70,10 +115,10 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var phase: Phase
     /// Pages that arrived, were unchanged, or were taken over.
     package var pagesDone = 0
-    /// As upstream told it; 0 until the first answer.
-    package var pagesTotal = 0
+    /// As upstream told it; null while no answer tells.
+    @OrNull package var pagesTotal: Int?
     /// On the pages that are done.
-    package var characters = 0
+    package var records = 0
     /// Pages that are asked for, be it that they wait for a retry or a token.
     package var inFlight = 0
     /// Every attempt and redirect hop.
@@ -84,16 +129,19 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var refreshes = 0
     /// Body bytes as received.
     package var bytes = 0
+    /// Each of them.
+    package var resources: [PulledResource] = []
 
     /// With nothing done yet.
     package init(id: Int64, startedAt: String, phase: Phase) {
       self.id = id
       self.startedAt = startedAt
       self.phase = phase
+      _pagesTotal = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
-      case id, phase, characters, requests, retries, refreshes, bytes
+      case id, phase, records, requests, retries, refreshes, bytes, resources
       case startedAt = "started_at"
       case pagesDone = "pages_done"
       case pagesTotal = "pages_total"
@@ -106,12 +154,12 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     /// null between syncs.
     @OrNull package var current: Current?
     /// The latest that ended; null before there is one.
-    @OrNull package var last: SyncReport?
+    @OrNull package var last: SyncRecord?
     /// When the next one starts, RFC 3339; null while none is planned.
     @OrNull package var nextAt: String?
 
     /// Each null unless given.
-    package init(current: Current? = nil, last: SyncReport? = nil, nextAt: String? = nil) {
+    package init(current: Current? = nil, last: SyncRecord? = nil, nextAt: String? = nil) {
       _current = OrNull(wrappedValue: current)
       _last = OrNull(wrappedValue: last)
       _nextAt = OrNull(wrappedValue: nextAt)

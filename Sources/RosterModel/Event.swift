@@ -12,6 +12,7 @@ package struct Event: Sendable, Equatable {
     case tokenFailed = "token.failed"
     case syncPublished = "sync.published"
     case syncUnchanged = "sync.unchanged"
+    case syncTried = "sync.tried"
     case syncFailed = "sync.failed"
     case syncCancelled = "sync.cancelled"
     case configReloaded = "config.reloaded"
@@ -24,6 +25,8 @@ package struct Event: Sendable, Equatable {
   package var name: Name
   /// The sync it belongs to, by its id in `syncs`.
   package var sync: Int64?
+  /// The resource's name.
+  package var resource: String?
   /// N of `?page=N`, from 1.
   package var page: Int?
   /// Pages that the sync has done, this one included.
@@ -41,16 +44,17 @@ package struct Event: Sendable, Equatable {
   /// What `rosterd sync` would have exited with.
   package var exit: Int32?
   /// Set for those that end a sync; its columns stand in `data`.
-  package var report: SyncReport?
+  package var report: SyncRecord?
 
   /// With what the name needs.
   package init(
-    _ name: Name, sync: Int64? = nil, page: Int? = nil, pagesDone: Int? = nil,
+    _ name: Name, sync: Int64? = nil, resource: String? = nil, page: Int? = nil, pagesDone: Int? = nil,
     pagesTotal: Int? = nil, attempt: Int? = nil, reason: String? = nil,
-    delaySeconds: Double? = nil, error: String? = nil, exit: Int32? = nil, report: SyncReport? = nil
+    delaySeconds: Double? = nil, error: String? = nil, exit: Int32? = nil, report: SyncRecord? = nil
   ) {
     self.name = name
     self.sync = sync
+    self.resource = resource
     self.page = page
     self.pagesDone = pagesDone
     self.pagesTotal = pagesTotal
@@ -68,7 +72,7 @@ package typealias Report = @Sendable (Event) -> Void
 
 /// The request on whose behalf something happens, so that the token's events and the log can name the sync and page
 /// they belong to.
-package enum Cause {
+package enum RequestContext {
   /// By its id in `syncs`; nil: on behalf of no sync.
   @TaskLocal package static var sync: Int64?
   /// N of `?page=N`; nil: on behalf of no page.

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-package import RosterModel
+import RosterModel
 
 /// Characters that the simulator makes up: the same ones each time.
 package enum Characters {

@@ -1,4 +1,4 @@
-package import RosterModel
+import RosterModel
 
 /// How the simulated upstream behaves: a value that a test builds, and may change while the simulator runs.
 package struct Scenario: Sendable {

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+import RosterModel
 
 /// The embedded upstream: a paged HTTP API with a token endpoint on loopback, whose every answer a test or the demo can
 /// choose, order and count.

@@ -24,7 +24,7 @@ package final class EventEntry: Sendable {
   /// What the frame takes at most, known without making it.
   var cost: Int {
     let fields = 200  // id, name, time and the numbers at their usual length
-    let columns = 600  // of a SyncReport, likewise
+    let columns = 600  // of a SyncRecord, likewise
     let escaped = 6  // bytes that one control character may become in JSON
     let texts =
       (event.error?.utf8.count ?? 0) + (event.report?.error?.utf8.count ?? 0) + (event.reason?.utf8.count ?? 0)
@@ -37,6 +37,7 @@ package final class EventEntry: Sendable {
     json.object { json in
       json.member("at", at.rfc3339)
       if let sync = event.sync ?? event.report?.id { json.member("sync", sync) }
+      if let resource = event.resource { json.member("resource", resource) }
       if let page = event.page { json.member("page", page) }
       if let done = event.pagesDone { json.member("pages_done", done) }
       if let total = event.pagesTotal { json.member("pages_total", total) }
@@ -56,7 +57,7 @@ package final class EventEntry: Sendable {
 
 extension JSONWriter {
   /// The columns of `syncs`; the event's own error and exit fill those that the report leaves empty.
-  fileprivate mutating func members(of report: SyncReport, error: String?, exit: Int32?) {
+  fileprivate mutating func members(of report: SyncRecord, error: String?, exit: Int32?) {
     member("id", report.id)
     member("started_at", report.startedAt)
     member("finished_at", report.finishedAt)
@@ -68,11 +69,12 @@ extension JSONWriter {
   }
 }
 
-extension SyncReport {
+extension SyncRecord {
   fileprivate var counts: [(String, Int)] {
     [
-      ("pages", pages), ("characters", characters), ("added", added), ("changed", changed), ("removed", removed),
-      ("rejected", rejected), ("requests", requests), ("not_modified", notModified), ("resumed", resumed),
+      ("pages", pages), ("records", records), ("added", added), ("changed", changed), ("removed", removed),
+      ("rejected", rejected), ("skipped", skipped), ("requests", requests),
+      ("not_modified", notModified), ("resumed", resumed),
       ("retries", retries), ("refreshes", refreshes), ("bytes", bytes),
     ]
   }

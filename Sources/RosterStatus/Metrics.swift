@@ -6,7 +6,8 @@ import Synchronization
 package final class Metrics: Sendable {
   /// What is not counted but looked at when somebody asks.
   struct Gauges {
-    var characters: Int
+    /// By resource.
+    var records: [(String, Int)]
     /// Seconds since 1970, as all times here; 0: no snapshot yet.
     var snapshot: Double
     var verified: Double
@@ -55,7 +56,7 @@ package final class Metrics: Sendable {
     var text = PrometheusText()
     text.counters("rosterd_syncs_total", "Syncs that ended, by outcome.", by: "outcome", counts.syncs)
     text.counters(
-      "rosterd_requests_total", "Requests for pages and characters by status code; error: no answer.", by: "code",
+      "rosterd_requests_total", "Requests for pages and records by status code; error: no answer.", by: "code",
       counts.requests)
     text.counters("rosterd_retries_total", "Requests sent again, by reason.", by: "reason", counts.retries)
     text.counters(
@@ -85,7 +86,7 @@ extension Metrics.Counts {
     }
   }
 
-  private mutating func end(_ outcome: String, _ report: SyncReport?) {
+  private mutating func end(_ outcome: String, _ report: SyncRecord?) {
     syncs[outcome, default: 0] += 1
     guard let report, let start = Date(rfc3339: report.startedAt),
       let end = report.finishedAt.flatMap(Date.init(rfc3339:))
@@ -96,7 +97,8 @@ extension Metrics.Counts {
 
 extension PrometheusText {
   fileprivate mutating func gauges(_ gauges: Metrics.Gauges) {
-    gauge("rosterd_characters", "Characters in the snapshot.", Double(gauges.characters))
+    metric("rosterd_records", .gauge, "Records in the snapshot, by resource.")
+    for (resource, records) in gauges.records { sample("rosterd_records", [("resource", resource)], Double(records)) }
     gauge("rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0: never.", gauges.snapshot)
     gauge("rosterd_verified_timestamp_seconds", "When the last good sync ended; 0: none did.", gauges.verified)
     if let next = gauges.nextSync {

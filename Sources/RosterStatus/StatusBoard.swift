@@ -6,8 +6,8 @@ import Synchronization
 package final class StatusBoard: Sendable {
   fileprivate struct State {
     var cache: CacheFacts
-    var current: (report: SyncReport, tally: Tally, phase: DaemonStatus.Current.Phase)?
-    var last: SyncReport?
+    var current: (report: SyncRecord, tally: Tally, phase: DaemonStatus.Current.Phase)?
+    var last: SyncRecord?
     var next: Date?
     var token: TokenStatus
     var config: DaemonStatus.Config
@@ -37,7 +37,7 @@ package final class StatusBoard: Sendable {
   package init(
     version: String = rosterdVersion, pid: Int32, startedAt: Date, baseURL: String, cachePath: String,
     config: DaemonStatus.Config, flow: String, clock: WallClock, cache: CacheFacts = CacheFacts(),
-    last: SyncReport? = nil, sizes: (@Sendable () -> FileSizes)? = nil
+    last: SyncRecord? = nil, sizes: (@Sendable () -> FileSizes)? = nil
   ) {
     self.version = version
     self.pid = pid
@@ -72,7 +72,7 @@ package final class StatusBoard: Sendable {
   }
 
   /// A sync runs from now on; `tally` is read whenever somebody asks.
-  package func syncBegan(_ report: SyncReport, tally: Tally) {
+  package func syncBegan(_ report: SyncRecord, tally: Tally) {
     change { state in
       state.current = (report, tally, .discovering)
       state.next = nil
@@ -91,7 +91,7 @@ package final class StatusBoard: Sendable {
   }
 
   /// The sync that ran has ended; `cache` is what readers see now, nil where that is not known. Call it once they can see it (P2).
-  package func syncEnded(_ report: SyncReport, cache: CacheFacts?) {
+  package func syncEnded(_ report: SyncRecord, cache: CacheFacts?) {
     measure()
     change { state in
       state.current = nil
@@ -146,7 +146,7 @@ extension StatusBoard {
       version: version, pid: pid, startedAt: startedAt.rfc3339,
       uptimeSeconds: Self.seconds(from: startedAt, to: now), state: name,
       message: DaemonStatus.message(
-        state: name, cache: cache, isLogHeld: state.cache.isLogHeld, sync: sync, token: state.token,
+        state: name, cache: cache, isWALPinned: state.cache.isWALPinned, sync: sync, token: state.token,
         standsSince: state.standsSince),
       upstream: DaemonStatus.Upstream(baseURL: baseURL), cache: cache, sync: sync, token: state.token,
       config: state.config)
@@ -154,7 +154,7 @@ extension StatusBoard {
 
   /// Rows of `syncs` as the status has them. One that runs here is not over, though its row may say so: it is not
   /// reported yet, and whoever asks for a sync joins it (P12).
-  package func recent(_ rows: [SyncReport]) -> [SyncReport] {
+  package func recent(_ rows: [SyncRecord]) -> [SyncRecord] {
     let (current, last) = state.withLock { ($0.current, $0.last) }
     return rows.map { row in
       if let current, current.report.id == row.id { return current.report.counting(current.tally.now) }
@@ -171,11 +171,12 @@ extension StatusBoard {
     let counts = state.current?.tally.now ?? Tally.Counts()
     return metrics.text(
       Metrics.Gauges(
-        characters: state.cache.characters, snapshot: Self.moment(state.cache.publishedAt) ?? 0,
+        records: state.cache.resources.map { ($0.name, $0.records) },
+        snapshot: Self.moment(state.cache.publishedAt) ?? 0,
         verified: Self.moment(state.cache.verifiedAt) ?? 0, nextSync: state.next?.timeIntervalSince1970,
         tokenExpiry: Self.moment(state.token.expiresAt),
         state: DaemonStatus.state(stopping: state.stopping, token: state.token, sync: state.sync),
-        pagesDone: counts.pagesDone, pages: counts.pagesTotal, version: version,
+        pagesDone: counts.pagesDone, pages: counts.pagesTotal ?? 0, version: version,
         processStart: startedAt.timeIntervalSince1970))
   }
 
@@ -190,7 +191,8 @@ extension StatusBoard {
     cache.publishedAt = facts.publishedAt
     cache.verifiedAt = facts.verifiedAt
     cache.ageSeconds = facts.verifiedAt.flatMap(Date.init(rfc3339:)).map { Self.seconds(from: $0, to: now) }
-    cache.characters = facts.characters
+    cache.records = facts.records
+    cache.resources = facts.resources
     cache.pages = facts.pages
     cache.sizeBytes = sizes.database
     cache.walBytes = sizes.wal
@@ -210,12 +212,13 @@ extension StatusBoard.State {
   }
 
   private static func document(
-    _ report: SyncReport, _ counts: Tally.Counts, _ phase: DaemonStatus.Current.Phase
+    _ report: SyncRecord, _ counts: Tally.Counts, _ phase: DaemonStatus.Current.Phase
   ) -> DaemonStatus.Current {
     var current = DaemonStatus.Current(id: report.id, startedAt: report.startedAt, phase: phase)
     current.pagesDone = counts.pagesDone
     current.pagesTotal = counts.pagesTotal
-    current.characters = counts.characters
+    current.records = counts.records
+    current.resources = counts.resources
     current.inFlight = counts.inFlight
     current.requests = counts.requests
     current.retries = counts.retries

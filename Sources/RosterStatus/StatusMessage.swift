@@ -15,11 +15,11 @@ extension DaemonStatus {
 
   /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it long after it was sent.
   static func message(
-    state: State, cache: Cache, isLogHeld: Bool = false, sync: Sync, token: TokenStatus, standsSince: Date? = nil
+    state: State, cache: Cache, isWALPinned: Bool = false, sync: Sync, token: TokenStatus, standsSince: Date? = nil
   ) -> String {
     // A sync that hangs before its row is written is none of those that run.
     let due = standsSince.map { "; the sync that was due has not begun, and nothing has moved since \($0.rfc3339)" }
-    let next = (due ?? sync.nextAt.map { "; next sync at \($0)" } ?? "") + (isLogHeld ? heldLog(cache) : "")
+    let next = (due ?? sync.nextAt.map { "; next sync at \($0)" } ?? "") + (isWALPinned ? heldLog(cache) : "")
     switch state {
     case .stopping: return "stopping: what has begun is being finished"
     case .starting: return "starting: no sync has ended yet" + next
@@ -32,7 +32,7 @@ extension DaemonStatus {
     case .degraded: return "degraded: " + (sync.last.map(trouble) ?? "") + next
     case .idle:
       guard let verified = cache.verifiedAt else { return "idle: no snapshot yet" + next }
-      return "idle: \(cache.characters) characters, verified at \(verified)" + next
+      return "idle: \(cache.records) records, verified at \(verified)" + next
     }
   }
 
@@ -46,18 +46,18 @@ extension DaemonStatus {
   private static func progress(_ current: Current) -> String {
     switch current.phase {
     case .discovering: "asking for the first page"
-    case .pulling: "\(current.pagesDone) of \(current.pagesTotal) pages"
-    case .verifying: "verifying \(current.pagesTotal) pages"
-    case .publishing: "publishing \(current.characters) characters"
+    case .pulling: "\(current.pagesDone) \(current.pagesTotal.map { "of \($0) " } ?? "")pages"
+    case .verifying: "verifying \(current.pagesDone) pages"
+    case .publishing: "publishing \(current.records) records"
     }
   }
 
-  private static func lastTrouble(_ last: SyncReport?) -> String {
+  private static func lastTrouble(_ last: SyncRecord?) -> String {
     guard let last, last.outcome == .failed else { return "" }
     return "; the last sync failed: " + (last.error ?? "no reason known")
   }
 
-  private static func trouble(_ last: SyncReport) -> String {
+  private static func trouble(_ last: SyncRecord) -> String {
     if let error = last.error { return "sync \(last.id) \(last.outcome.rawValue): \(error)" }
     guard last.rejected > 0 else { return "sync \(last.id) \(last.outcome.rawValue)" }
     let records = last.rejected == 1 ? "1 record" : "\(last.rejected) records"
@@ -65,12 +65,12 @@ extension DaemonStatus {
   }
 }
 
-extension SyncReport {
+extension SyncRecord {
   /// Whether it left the daemon's state degraded: it failed, rejected records, or could not do all that it had to.
   package var isDegraded: Bool {
     switch outcome {
     case .failed: true
-    case .published, .unchanged: rejected > 0 || error != nil
+    case .published, .unchanged, .tried: rejected > 0 || error != nil
     case .running, .cancelled, .interrupted: false
     }
   }

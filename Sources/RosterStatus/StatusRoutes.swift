@@ -3,29 +3,7 @@ package import RosterModel
 
 /// Says what the status socket answers to a request. Pure: what is not on the board comes from the closures.
 package struct StatusRoutes: Sendable {
-  /// The body of `POST /v1/sync`.
-  package struct SyncRequest: Sendable, Equatable {
-    package var allowRemoval = false
-    package var retrySession = false
-
-    package init(allowRemoval: Bool = false, retrySession: Bool = false) {
-      self.allowRemoval = allowRemoval
-      self.retrySession = retrySession
-    }
-  }
-
-  /// The answer to it.
-  package struct Accepted: Codable, Sendable, Equatable {
-    package var sync: Int64
-    package var joined: Bool
-
-    package init(sync: Int64, joined: Bool) {
-      self.sync = sync
-      self.joined = joined
-    }
-  }
-
-  private struct Syncs: Encodable { var syncs: [SyncReport] }
+  private struct Syncs: Encodable { var syncs: [SyncRecord] }
 
   /// The values of `limit` (contract, section 6).
   private static let limits = 1...1000
@@ -34,15 +12,15 @@ package struct StatusRoutes: Sendable {
   package let board: StatusBoard
   private let owner: UInt32
   private let alive: @Sendable () -> Bool
-  private let history: @Sendable (Int) async throws -> [SyncReport]
-  private let sync: @Sendable (SyncRequest) async throws -> Accepted
+  private let history: @Sendable (Int) async throws -> [SyncRecord]
+  private let sync: @Sendable (SyncRequest) async throws -> SyncRequest.Accepted
 
   /// `owner` may ask for a sync, besides root. `alive` tells whether the daemon's loop is, and the sync that runs;
   /// `history` reads the latest syncs; `sync` asks for one.
   package init(
     board: StatusBoard, owner: UInt32 = getuid(), alive: @escaping @Sendable () -> Bool = { true },
-    history: @escaping @Sendable (Int) async throws -> [SyncReport],
-    sync: @escaping @Sendable (SyncRequest) async throws -> Accepted
+    history: @escaping @Sendable (Int) async throws -> [SyncRecord],
+    sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted
   ) {
     self.board = board
     self.owner = owner
@@ -136,7 +114,7 @@ extension StatusRoutes {
   }
 }
 
-extension StatusRoutes.SyncRequest {
+extension SyncRequest {
   /// nil where the body is not what the contract describes; a key it does not know could be a misspelt permission.
   fileprivate init?(body: [UInt8]) {
     self.init()

@@ -28,13 +28,13 @@ package struct Schedule: Sendable, Equatable {
   /// - Parameters:
   ///   - hold: upstream wants no request before (Retry-After).
   ///   - random: 0..<1.
-  package mutating func next(after outcome: SyncReport.Outcome, at end: Date, hold: Date?, random: Double) -> Date {
+  package mutating func next(after outcome: SyncRecord.Outcome, at end: Date, hold: Date?, random: Double) -> Date {
     failures = outcome == .failed ? failures + 1 : 0
     return due(after: outcome, at: end, hold: hold, random: random)
   }
 
   /// The same by the settings as they are now, for the sync that `next` was told of.
-  package func due(after outcome: SyncReport.Outcome, at end: Date, hold: Date?, random: Double) -> Date {
+  package func due(after outcome: SyncRecord.Outcome, at end: Date, hold: Date?, random: Double) -> Date {
     let delay = failures == 0 ? settings.interval + settings.jitter * random : retryDelay
     let due = end + delay.seconds
     return hold.map { max($0, due) } ?? due

@@ -1,130 +1,167 @@
+package import RosterCache
 package import RosterModel
 
-/// Decides when a sync pulls again, asks, publishes or gives up (P7, P8, P9). Pure.
+/// Decides when a sync pulls again, asks, publishes or gives up (P7, P8, P9), for each resource by its own rules. Pure.
 ///
-/// `pulling` → `comparing` → `publishing`, with `asking` between them where characters are missing;
-/// back to `pulling` where pages do not belong together, twice at most. Every other event is a defect and ends the sync.
+/// `pulling` → `comparing` → `publishing`, with `asking` between them where records are missing; back to `pulling` where pages of a
+/// resource do not belong together, twice at most for each. Every other event is a defect and ends the sync.
 package struct SyncMachine: Sendable {
   package enum State: Sendable, Equatable {
     case pulling, comparing, asking, publishing, ended
   }
 
-  package enum AfterPull: Sendable, Equatable {
-    case compare
-    case again(String)
-    case fail(Failure)
-  }
-
   package enum AfterComparison: Sendable, Equatable {
-    case publish(Removal)
-    /// Each missing id is to be asked for.
+    case publish
+    /// Each missing record of some resources is to be asked for (`asks(for:)`).
     case ask
-    case again(String)
+    /// These are to be pulled again, whole, and why.
+    case again([String: String])
     case fail(Failure)
   }
 
-  /// Pulls after the first that drift may cost (P7).
+  /// Pulls after the first that drift of one resource may cost (P7).
   package static let mostRepeats = 2
 
   package private(set) var state = State.pulling
   /// Why the cache is not wholly what upstream has, though it was published.
   package private(set) var shortcoming: String?
-  /// The guard held this sync back (P8): what was pulled is dropped.
+  /// The guard held this sync back (P8): what was pulled is kept, and shown as pending.
   package private(set) var isGuarded = false
+  /// What the publication does about each resource beside its pages.
+  package private(set) var ends: [String: ResourceEnd] = [:]
+
+  /// Resources whose pages did not fit together to the end: what was pulled of them is dropped (P4).
+  package private(set) var drifted: [String] = []
 
   private let upstream: String
-  private var repeats = 0
+  private let resources: [Resource]
+  private var repeats: [String: Int] = [:]
+  private var asking: Set<String> = []
   private var rejected = 0
 
-  package init(upstream: String) {
+  package init(upstream: String, resources: [Resource]) {
     self.upstream = upstream
+    self.resources = resources
   }
 
-  package mutating func pulled(drift: String?) -> AfterPull {
-    guard state == .pulling else { return .fail(defect("pulled")) }
-    if let drift {
-      return again(drift).map(AfterPull.again) ?? .fail(drifting(drift))
-    }
+  /// All pages are there.
+  package mutating func pulled() throws(Failure) {
+    guard state == .pulling else { throw defect("pulled") }
     state = .comparing
-    return .compare
   }
 
   /// - Parameters:
-  ///   - count: `info.count`.
-  ///   - maxRemoval: percent of the snapshot that may go.
+  ///   - drifts: what did not fit together while it was pulled, by resource.
+  ///   - found: of every resource.
+  ///   - counts: what upstream says the number of records is, where the definition has a `count`.
+  ///   - maxRemoval: percent of the records that may go, where a definition says nothing else.
   package mutating func compared(
-    _ found: Comparison, count: Int, maxRemoval: Int, allowRemoval: Bool
+    _ found: [ResourceComparison], drifts: [String: String] = [:], counts: [String: Int], maxRemoval: Int,
+    allowRemoval: Bool
   ) -> AfterComparison {
     guard state == .comparing else { return .fail(defect("compared")) }
-    if !found.isComplete || found.distinct + found.rejected != count {
-      let drift = "the pages hold \(found.distinct + found.rejected) characters, upstream tells of \(count)"
-      return again(drift).map(AfterComparison.again) ?? .fail(drifting(drift))
+    var again = drifts
+    for found in found where again[found.resource] == nil {
+      again[found.resource] = resource(found)?.drift(found, count: counts[found.resource])
     }
-    if found.distinct == 0, found.rejected > 0 { return .fail(allRejected(found)) }
-    rejected = found.rejected
+    if !again.isEmpty { return pullAgain(again) }
+    for found in found {
+      if let failure = allRejected(found) ?? guarded(found, maxRemoval, allowRemoval) { return .fail(failure) }
+    }
+    rejected = found.reduce(0) { $0 + $1.rejected }
     tellRejects()
-    if found.missing == 0 || found.rejectedUnknown > 0 {
-      state = .publishing
-      return .publish(.nobody)
-    }
-    if !allowRemoval, found.missing * 100 > maxRemoval * found.snapshot { return .fail(guarded(found, maxRemoval)) }
-    state = .asking
-    return .ask
+    return decide(found)
   }
 
-  /// Every missing id was asked for, with how many records that could not be stored; or why that was not possible: then nobody is removed.
-  package mutating func asked(_ answers: Result<Int, Failure>) -> Removal {
-    guard state == .asking else { return .nobody }
-    state = .publishing
+  package func asks(for resource: String) -> Bool { asking.contains(resource) }
+
+  /// Every missing record of a resource was asked for, with how many that could not be stored; or why that was not possible: then none
+  /// of that resource is removed.
+  package mutating func asked(_ resource: String, _ answers: Result<Int, Failure>) throws(Failure) {
+    guard state == .asking else { throw defect("asked") }
     switch answers {
     case .success(let more):
       rejected += more
+      ends[resource]?.removal = .missing
       tellRejects()
-      return .missing
     case .failure(let failure):
-      shortcoming = "nobody was removed, because not all missing characters could be asked for: \(failure)"
-      return .nobody
+      ends[resource]?.removal = .nobody
+      shortcoming = "no \(resource) was removed, because not all missing ones could be asked for: \(failure)"
     }
+  }
+
+  package mutating func publishes() throws(Failure) {
+    guard state == .asking || state == .publishing else { throw defect("publishes") }
+    state = .publishing
+  }
+
+  package mutating func ended() { state = .ended }
+}
+
+// MARK: Rules
+
+extension SyncMachine {
+  private func resource(_ found: ResourceComparison) -> Resource? {
+    resources.first { $0.name == found.resource }
+  }
+
+  private mutating func pullAgain(_ reasons: [String: String]) -> AfterComparison {
+    for resource in reasons.keys.sorted() {
+      repeats[resource, default: 0] += 1
+      if repeats[resource, default: 0] > Self.mostRepeats { drifted.append(resource) }
+    }
+    if let resource = drifted.first { return .fail(drifting(resource, reasons[resource] ?? "")) }
+    state = .pulling
+    return .again(reasons)
+  }
+
+  private mutating func decide(_ found: [ResourceComparison]) -> AfterComparison {
+    for found in found {
+      guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
+      // P9: a record that does not say whose it is may be any of the missing ones.
+      let isAnyoneKnown = found.rejectedUnknown == 0
+      ends[resource.name] = ResourceEnd(isAnyoneKnown ? .missing : .nobody, proof: .init(of: resource))
+      if isAnyoneKnown, found.missing > 0, resource.removal == .ask { asking.insert(resource.name) }
+    }
+    state = asking.isEmpty ? .publishing : .asking
+    return asking.isEmpty ? .publish : .ask
   }
 
   private mutating func tellRejects() {
     guard rejected > 0 else { return }
-    shortcoming = "\(counted(rejected, "record")) could not be stored; `rosterctl rejects` tells why"
+    shortcoming = "\(counted(rejected, "record")) could not be stored; see the table rejects"
   }
 
-  package mutating func ended() { state = .ended }
-
-  /// The reason, where another pull may be made.
-  private mutating func again(_ reason: String) -> String? {
-    guard repeats < Self.mostRepeats else { return nil }
-    repeats += 1
-    state = .pulling
-    return reason
-  }
-
-  private mutating func drifting(_ why: String) -> Failure {
+  private mutating func drifting(_ resource: String, _ why: String) -> Failure {
     state = .ended
     return Failure(
-      .badAnswer, step: "pull one state of upstream", subject: upstream,
-      cause: "its pages changed while they were pulled, \(repeats + 1) times in a row: \(why)",
+      .badAnswer, step: "pull one state of \(resource)", subject: upstream,
+      cause: "its pages changed while they were pulled, \(Self.mostRepeats + 1) times in a row: \(why)",
       hint: "the next sync tries again; if it lasts, upstream's pages do not fit together")
   }
 
-  private mutating func allRejected(_ found: Comparison) -> Failure {
+  private mutating func allRejected(_ found: ResourceComparison) -> Failure? {
+    guard found.distinct == 0, found.rejected > 0 else { return nil }
     state = .ended
     return Failure(
       .badAnswer, step: "store what upstream sent", subject: upstream,
-      cause: "none of \(counted(found.rejected, "record")) can be stored",
-      hint: "check that upstream.base_url is the API that rosterd knows")
+      cause: "none of \(counted(found.rejected, "record")) of \(found.resource) can be stored",
+      hint: "check that the definition of \(found.resource) is of the API at upstream.base_url")
   }
 
-  private mutating func guarded(_ found: Comparison, _ maxRemoval: Int) -> Failure {
+  private mutating func guarded(
+    _ found: ResourceComparison, _ maxRemoval: Int, _ allowRemoval: Bool
+  ) -> Failure? {
+    guard !allowRemoval, let resource = resource(found), resource.removal != .never else { return nil }
+    let leaving = resource.removal == .twice ? found.missingTwice : found.missing
+    let limit = resource.maxRemoval ?? maxRemoval
+    guard leaving * 100 > limit * found.snapshot else { return nil }
     state = .ended
     isGuarded = true
     return Failure(
       .badAnswer, step: "publish", subject: upstream,
       cause:
-        "upstream lacks \(found.missing) of \(counted(found.snapshot, "character")), more than sync.max_removal (\(maxRemoval)%) lets go",
+        "upstream lacks \(leaving) of \(counted(found.snapshot, "record")) of \(found.resource), more than max_removal (\(limit)%) lets go",
       hint: "if that is right, run `rosterctl sync --allow-removal`")
   }
 
@@ -133,6 +170,37 @@ package struct SyncMachine: Sendable {
     return Failure(
       .defect, step: "sync", subject: upstream, cause: "\(event) while \(state)",
       hint: "report this as a defect in rosterd")
+  }
+}
+
+extension ResourceEnd.Proof {
+  /// P7.
+  fileprivate init(of resource: Resource) {
+    switch (resource.pages.count, resource.pages.style) {
+    case (.some, _): self = .count
+    case (nil, .number), (nil, .offset): self = .weak
+    case (nil, _): self = .end
+    }
+  }
+}
+
+extension Resource {
+  /// Why the pages do not belong together; nil: they do, as far as can be told (P7).
+  fileprivate func drift(_ found: ResourceComparison, count: Int?) -> String? {
+    let sum = found.distinct + found.rejected + found.skipped
+    if let count, sum != count {
+      return "the pages hold \(counted(sum, "record")) of \(name), upstream tells of \(count)"
+    }
+    guard found.repeats > 0, isByPlace else { return nil }
+    return "\(counted(found.repeats, "key")) of \(name) met twice"
+  }
+
+  /// Whether a page is a place in the list, so that a record that moves is met twice, or not at all.
+  private var isByPlace: Bool {
+    switch pages.style {
+    case .number, .offset: true
+    case .cursor, .next, .link, .after, .one: false
+    }
   }
 }
 

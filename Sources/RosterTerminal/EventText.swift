@@ -48,7 +48,7 @@ package enum EventText {
   }
 
   private static func words(_ name: String, _ fields: Fields, _ data: String) -> String {
-    if name.hasPrefix("sync."), let report = try? JSONDecoder().decode(SyncReport.self, from: Data(data.utf8)) {
+    if name.hasPrefix("sync."), let report = try? JSONDecoder().decode(SyncRecord.self, from: Data(data.utf8)) {
       return SyncText.line(report)
     }
     var parts: [String] = []

@@ -4,9 +4,9 @@ package import RosterModel
 package struct ProgressBar: Sendable, Equatable {
   /// Pages that are there.
   package var done: Int
-  /// Pages in all; 0: not known yet.
+  /// Pages in all; 0: not known (yet).
   package var total: Int
-  /// What else there is to tell, `340 characters`, the most important first.
+  /// What else there is to tell, `340 records`, the most important first.
   package var counts: [String]
   /// False where the pages are told beside it.
   var showsPages = true
@@ -20,19 +20,19 @@ package struct ProgressBar: Sendable, Equatable {
 
   /// Of a running sync.
   package init(_ current: DaemonStatus.Current) {
-    var counts = [Words.count(current.characters, "character")]
+    var counts = [Words.count(current.records, "record")]
     if current.phase == .verifying || current.phase == .publishing { counts.insert(current.phase.rawValue, at: 0) }
     if current.refreshes > 0 { counts.append("token " + Words.count(current.refreshes, "refresh")) }
     if current.retries > 0 { counts.append(current.retries == 1 ? "1 retry" : "\(current.retries) retries") }
     if current.inFlight > 0 { counts.append("\(current.inFlight) in flight") }
-    self.init(done: current.pagesDone, total: current.pagesTotal, counts: counts)
+    self.init(done: current.pagesDone, total: current.pagesTotal ?? 0, counts: counts)
   }
 
-  /// At most `width` characters, without a line end: `━━━━━━━╸────────  17/42 pages  340 characters`.
+  /// At most `width` characters, without a line end: `━━━━━━━╸────────  17/42 pages  340 records`.
   package func text(width: Int, colour: Bool = false) -> String {
-    let pages = total > 0 ? "\(done)/\(total) pages" : "asking for page 1"
+    let pages = total > 0 ? "\(done)/\(total) pages" : done > 0 ? Words.count(done, "page") : "asking for page 1"
     var tail = showsPages ? "  " + pages : ""
-    for count in counts where total > 0 {
+    for count in counts where done > 0 {
       let longer = tail + "  " + count
       if longer.count + Self.leastBar > width { break }
       tail = longer

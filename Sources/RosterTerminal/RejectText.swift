@@ -1,15 +1,18 @@
 /// A record that could not be stored, and why.
 package struct RejectText: Sendable {
+  private let resource: String
   private let page: Int
   private let position: Int
   private let reason: String
   private let document: String
 
   /// - Parameters:
+  ///   - resource: its name.
   ///   - page: in the order they came, from 1; 0: asked for by its key.
   ///   - position: in the page, from 0.
   ///   - document: as upstream sent it.
-  package init(page: Int, position: Int, reason: String, document: String) {
+  package init(resource: String, page: Int, position: Int, reason: String, document: String) {
+    self.resource = resource
     self.page = page
     self.position = position
     self.reason = reason
@@ -21,7 +24,7 @@ package struct RejectText: Sendable {
   package func text(width: Int?, colour: Bool = false) -> String {
     let width = width ?? .max / 2
     let place = page == 0 ? "asked for by its key" : "page \(page), position \(position)"
-    let head = "\(place): \(reason)".printable.wrapped(width)
+    let head = "\(resource), \(place): \(reason)".printable.wrapped(width)
     let record = document.printable.cut(to: width - Self.indent.count).toned(.faint, colour)
     return (head + [Self.indent + record]).map { $0 + "\n" }.joined()
   }

@@ -57,7 +57,7 @@ package struct StatusText: Sendable {
   /// Of the snapshot.
   private var facts: [String] {
     let cache = status.cache
-    var facts = [Words.count(cache.characters, "character"), Words.count(cache.pages, "page")]
+    var facts = [Words.count(cache.records, "record"), Words.count(cache.pages, "page")]
     if let verified = ago(cache.verifiedAt) { facts.append("verified \(verified)") }
     if cache.publishedAt != cache.verifiedAt, let published = ago(cache.publishedAt) {
       facts.append("published \(published)")
@@ -68,9 +68,14 @@ package struct StatusText: Sendable {
   private var progress: String? {
     guard let current = status.sync.current, current.phase != .discovering else { return nil }
     var bar = ProgressBar(current)
-    bar.showsPages = !isTold("\(current.pagesDone) of \(Words.count(current.pagesTotal, "page"))")
+    bar.showsPages = !isTold(pagesTold(current))
     bar.counts.removeAll { status.message.contains($0) }
     return bar.text(width: width - Rows.indent, colour: colour)
+  }
+
+  private func pagesTold(_ current: DaemonStatus.Current) -> String {
+    current.pagesTotal.map { "\(current.pagesDone) of \(Words.count($0, "page"))" }
+      ?? Words.count(current.pagesDone, "page")
   }
 
   private var token: String? {

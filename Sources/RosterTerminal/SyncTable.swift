@@ -3,10 +3,10 @@ package import RosterModel
 
 /// The latest syncs, for people: when, how they ended, how long they took, what they brought.
 package struct SyncTable: Sendable {
-  private let reports: [SyncReport]
+  private let reports: [SyncRecord]
 
   /// - Parameter reports: the latest first.
-  package init(_ reports: [SyncReport]) {
+  package init(_ reports: [SyncRecord]) {
     self.reports = reports
   }
 
@@ -17,7 +17,7 @@ package struct SyncTable: Sendable {
       .map { ([$0] + $1).map { $0 + "\n" }.joined() }.joined()
   }
 
-  private static func reason(_ report: SyncReport, _ width: Int?) -> [String] {
+  private static func reason(_ report: SyncRecord, _ width: Int?) -> [String] {
     guard let error = report.error else { return [] }
     return error.printable.wrapped((width ?? .max / 2) - indent.count).map { indent + $0 }
   }
@@ -38,39 +38,39 @@ package struct SyncTable: Sendable {
       rows: reports.map { Self.row($0, longest) })
   }
 
-  private static func row(_ report: SyncReport, _ longest: Double) -> [Table.Cell] {
+  private static func row(_ report: SyncRecord, _ longest: Double) -> [Table.Cell] {
     let share = longest > 0 ? (report.seconds ?? 0) / longest : 0
     return [
       Table.Cell(text: String(report.id)), Table.Cell(text: report.outcome.rawValue, tone: tone(report)),
       Table.Cell(text: report.seconds.map(Words.took) ?? ""), Table.Cell(text: started(report)),
       Table.Cell(text: changes(report)),
-      Table.Cell(text: String(report.characters)), Table.Cell(text: String(report.requests)),
+      Table.Cell(text: String(report.records)), Table.Cell(text: String(report.requests)),
       Table.Cell(text: String(repeating: "▪", count: Int((share * Double(longestBar)).rounded(.up))), tone: .faint),
     ]
   }
 
   /// `2026-01-01 12:00:00`.
-  private static func started(_ report: SyncReport) -> String {
+  private static func started(_ report: SyncRecord) -> String {
     String(report.startedAt.prefix(19)).split(separator: "T").joined(separator: " ")
   }
 
-  private static func tone(_ report: SyncReport) -> Tone {
+  private static func tone(_ report: SyncRecord) -> Tone {
     switch report.outcome {
-    case .published, .unchanged: report.error == nil ? .good : .busy
+    case .published, .unchanged, .tried: report.error == nil ? .good : .busy
     case .failed: .bad
     case .running: .busy
     case .cancelled, .interrupted: .plain
     }
   }
 
-  private static func changes(_ report: SyncReport) -> String {
+  private static func changes(_ report: SyncRecord) -> String {
     [
       ("+", report.added, ""), ("~", report.changed, ""), ("−", report.removed, ""), ("", report.rejected, " rejected"),
     ].filter { $0.1 > 0 }.map { "\($0.0)\($0.1)\($0.2)" }.joined(separator: " ")
   }
 }
 
-extension SyncReport {
+extension SyncRecord {
   /// nil while it runs.
   var seconds: Double? {
     guard let start = Date(rfc3339: startedAt), let end = finishedAt.flatMap(Date.init(rfc3339:)) else { return nil }

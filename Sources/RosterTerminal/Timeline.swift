@@ -63,7 +63,7 @@ extension Timeline {
       case .tokenRefreshed: begin(.refreshed, at, event)
       case .tokenFailed: begin(.failed, at, event)
       case .pageRetried: gather(.retried, at, event)
-      case .syncPublished, .syncUnchanged, .syncFailed, .syncCancelled: begin(.ended, at, event)
+      case .syncPublished, .syncUnchanged, .syncTried, .syncFailed, .syncCancelled: begin(.ended, at, event)
       case .configReloaded, .configRefused, .daemonStopping, .eventsLost: return
       }
     }

@@ -27,11 +27,11 @@ package struct WatchLine: Sendable {
   }
 
   /// Of one sync: `2026-01-01T12:00:00.400Z  sync 17 published in 0.4 s: …`.
-  package static func line(_ report: SyncReport) -> String {
+  package static func line(_ report: SyncRecord) -> String {
     "\(report.finishedAt ?? report.startedAt)  \(SyncText.line(report))"
   }
 
   private static func ended(_ data: String) -> String? {
-    (try? JSONDecoder().decode(SyncReport.self, from: Data(data.utf8))).map(line)
+    (try? JSONDecoder().decode(SyncRecord.self, from: Data(data.utf8))).map(line)
   }
 }

@@ -5,12 +5,12 @@ package struct WatchText: Sendable {
   /// As it was when a daemon last answered.
   package var status: DaemonStatus
   /// The latest first.
-  package var syncs: [SyncReport]
+  package var syncs: [SyncRecord]
   /// Why no daemon answers, where none does.
   package var silence: String?
 
   /// - Parameter syncs: the latest first.
-  package init(status: DaemonStatus, syncs: [SyncReport], silence: String? = nil) {
+  package init(status: DaemonStatus, syncs: [SyncRecord], silence: String? = nil) {
     self.status = status
     self.syncs = syncs
     self.silence = silence

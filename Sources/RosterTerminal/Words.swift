@@ -1,6 +1,6 @@
 /// Numbers, ages and sizes as people say them.
 enum Words {
-  /// `1 page`, `826 characters`.
+  /// `1 page`, `826 records`.
   static func count(_ number: Int, _ noun: String) -> String {
     let sibilant = noun.hasSuffix("sh") || noun.hasSuffix("s")
     return number == 1 ? "1 \(noun)" : "\(number) \(noun)\(sibilant ? "es" : "s")"

@@ -26,4 +26,4 @@ struct History: AsyncParsableCommand {
 }
 
 /// `/v1/syncs`.
-struct SyncList: Decodable { var syncs: [SyncReport] }
+struct SyncList: Decodable { var syncs: [SyncRecord] }

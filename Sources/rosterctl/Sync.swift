@@ -42,14 +42,14 @@ struct Sync: AsyncParsableCommand {
     throw ExitCode(report.exit ?? Failure.Exit.cancelled.rawValue)
   }
 
-  private func show(_ report: SyncReport) throws {
+  private func show(_ report: SyncRecord) throws {
     guard json else { return try Output.standard.write(SyncText.line(report) + "\n") }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     try Output.standard.write(json: Array(try encoder.encode(report)) + Array("\n".utf8))
   }
 
-  private func reportOfEnd(of sync: Int64, _ client: StatusClient) async throws -> SyncReport {
+  private func reportOfEnd(of sync: Int64, _ client: StatusClient) async throws -> SyncRecord {
     do {
       repeat {
         if let report = try await end(of: sync, client) { return report }
@@ -64,7 +64,7 @@ struct Sync: AsyncParsableCommand {
       hint: "see its log; rosterctl history tells how the sync ended, once the daemon runs again")
   }
 
-  private func recorded(_ sync: Int64, _ client: StatusClient) async throws -> SyncReport? {
+  private func recorded(_ sync: Int64, _ client: StatusClient) async throws -> SyncRecord? {
     try await client.send("GET", "/v1/syncs?limit=1000").decoded(SyncList.self, of: "ask for the syncs").syncs
       .first { $0.id == sync && $0.outcome != .running }
   }
@@ -79,8 +79,8 @@ struct Sync: AsyncParsableCommand {
   }
 
   /// nil: the daemon ended the stream before the sync, or another sync has ended since.
-  private func end(of sync: Int64, _ client: StatusClient) async throws -> SyncReport? {
-    var report: SyncReport?
+  private func end(of sync: Int64, _ client: StatusClient) async throws -> SyncRecord? {
+    var report: SyncRecord?
     try await client.follow(
       opened: {
         // It may have ended before the stream began.
@@ -90,7 +90,7 @@ struct Sync: AsyncParsableCommand {
       },
       each: { event in
         let data = Data(event.data.utf8)
-        if let ended = try? JSONDecoder().decode(SyncReport.self, from: data), ended.id == sync { report = ended }
+        if let ended = try? JSONDecoder().decode(SyncRecord.self, from: data), ended.id == sync { report = ended }
         if report == nil, let progress = try? JSONDecoder().decode(Progress.self, from: data) { draw(progress) }
         return report == nil
       })

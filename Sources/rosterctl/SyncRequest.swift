@@ -2,24 +2,11 @@ import FoundationEssentials
 import RosterModel
 import RosterStatusClient
 
-/// A sync that is asked of the daemon (`POST /v1/sync`).
-struct SyncRequest: Encodable {
-  /// What the daemon answers.
-  struct Accepted: Decodable {
-    var sync: Int64
-    var joined: Bool
+extension SyncRequest.Accepted {
+  var text: String { "sync \(sync) " + (joined ? "runs already, joined" : "started") }
+}
 
-    var text: String { "sync \(sync) " + (joined ? "runs already, joined" : "started") }
-  }
-
-  var allowRemoval = false
-  var retrySession = false
-
-  enum CodingKeys: String, CodingKey {
-    case allowRemoval = "allow_removal"
-    case retrySession = "retry_session"
-  }
-
+extension SyncRequest {
   /// Throws a Failure, 77 where the daemon refuses this user.
   func send(_ client: StatusClient, within limit: Duration = .seconds(10)) async throws -> (Response, Accepted) {
     let answer = try await client.send("POST", "/v1/sync", body: Array(try JSONEncoder().encode(self)), within: limit)

@@ -18,7 +18,7 @@ struct WatchFeed: Sendable {
   }
 
   /// The latest first.
-  func syncs(_ count: Int) async throws -> [SyncReport] {
+  func syncs(_ count: Int) async throws -> [SyncRecord] {
     try await client.send("GET", "/v1/syncs?limit=\(count)", within: Self.patience).decoded(
       SyncList.self, of: "ask for the syncs"
     ).syncs

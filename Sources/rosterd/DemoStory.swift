@@ -18,14 +18,14 @@ extension Demo {
     [
       "SELECT name, species, location_name FROM characters ORDER BY id LIMIT 5",
       "SELECT species, count(*) FROM characters GROUP BY species ORDER BY 2 DESC",
-      "SELECT outcome, pages, characters, requests, refreshes FROM syncs",
+      "SELECT outcome, pages, records, requests, refreshes FROM syncs",
     ].map { "  sqlite3 -readonly -box \(cachePath) \"\($0)\"\n" }.joined()
   }
 
   private struct Summary: Encodable {
     var cache: String
     var refreshes: Int
-    var sync: SyncReport?
+    var sync: SyncRecord?
     var status: DaemonStatus
 
     init(_ demo: Demo) {

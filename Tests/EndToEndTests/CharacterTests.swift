@@ -5,7 +5,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// `rosterctl characters` and `rosterctl character`, which read the cache that the real rosterd has written.
+/// `rosterctl list` and `rosterctl show`, mostly by their short forms for characters, which read the cache that the real rosterd has written.
 @Suite(.timeLimit(.minutes(1))) struct CharacterTests {
   private struct Listing: Decodable {
     struct Entry: Decodable {
@@ -13,10 +13,11 @@ import Testing
       var name: String
       var episodes: [String]
     }
+    var resource: String
     var page: Int
     var pages: Int
     var total: Int
-    var characters: [Entry]
+    var records: [Entry]
   }
 
   private struct Detail: Decodable {
@@ -26,7 +27,8 @@ import Testing
       var before: State?
       var after: State?
     }
-    var character: Listing.Entry
+    var resource: String
+    var record: Listing.Entry
     var changes: [Change]
   }
 
@@ -52,8 +54,8 @@ import Testing
         let third = try await rosterctl(site, "characters", "--page", "42", "--json")
         let listing = try JSONDecoder().decode(Listing.self, from: Data(third.output.utf8))
         #expect(listing.page == 42 && listing.pages == 42 && listing.total == 826)
-        #expect(listing.characters.map(\.id) == Array(821...826))
-        #expect(listing.characters[0].episodes == site.upstream.characters[820].episodes)
+        #expect(listing.records.map(\.id) == Array(821...826))
+        #expect(listing.records[0].episodes == site.upstream.characters[820].episodes)
         daemon.signal(SIGKILL)
         #expect(try await daemon.end().exit == -SIGKILL)
         #expect(try await list(site, "").total == 826)
@@ -83,7 +85,7 @@ import Testing
         ("rick SANCHEZ", [1]), ("sánch", [1]), ("\"or\" near(", [2]), ("lincler-abradolf", [2]), ("日本", [3]),
         ("zebra", []), ("rick zebra", []), ("name:rick", []), ("rick NOT sanchez", []),
       ] {
-        #expect(try await list(site, words).characters.map(\.id) == ids.map(Int64.init), "\(words)")
+        #expect(try await list(site, words).records.map(\.id) == ids.map(Int64.init), "\(words)")
       }
       for words in ["", "*", "--", "--json", "^ : ( ) -", "🚀", "'; DROP TABLE characters; --", "\n\t"] {
         _ = try await list(site, words)
@@ -109,7 +111,7 @@ import Testing
           try Program.built("rosterctl"), ["characters", "--json"] + words,
           environment: ["ROSTERD_CACHE_PATH": site.cache])
         let found = try JSONDecoder().decode(Listing.self, from: Data(outcome.output.utf8))
-        #expect(found.characters.map(\.id) == ids, "\(words)")
+        #expect(found.records.map(\.id) == ids, "\(words)")
       }
     }
   }
@@ -144,7 +146,7 @@ import Testing
       let people = try await rosterctl(site, "rejects", columns: 40)
       let lines = people.output.split(separator: "\n")
       #expect(people.exit == 0 && lines.allSatisfy { $0.count <= 40 }, "\(people.output)")
-      #expect(people.output.hasPrefix("page 2, position 3: ") && people.output.contains(#"    {"id":24,"#))
+      #expect(people.output.hasPrefix("character, page 2, position 3: ") && people.output.contains(#"    {"id":24,"#))
       site.upstream.configure { $0.rules = [] }
       _ = try await site.sync()
       let all = try await rosterctl(site, "rejects")
@@ -163,7 +165,7 @@ import Testing
         let lines = try await rosterctl(site, "characters", columns: columns).output.split(separator: "\n")
         #expect(lines.count == 22 && lines[0].hasPrefix("ID  NAME"))
         #expect(lines.dropLast().allSatisfy { $0.count <= columns })
-        #expect(lines.last == "page 1 of 2, 40 characters")
+        #expect(lines.last == "page 1 of 2, 40 records")
       }
       let beyond = try await rosterctl(site, "characters", "--page", "3")
       #expect(beyond.exit == 0 && beyond.error == "there are only 2 pages\n" && beyond.output.isEmpty)
@@ -184,12 +186,12 @@ import Testing
       _ = try await site.sync()
       let json = try await rosterctl(site, "character", "7", "--json")
       let found = try JSONDecoder().decode(Detail.self, from: Data(json.output.utf8))
-      #expect(found.character.id == 7 && found.changes.map(\.kind) == ["changed"])
+      #expect(found.record.id == 7 && found.changes.map(\.kind) == ["changed"])
       #expect(found.changes.first?.after?.name == "Renamed" && found.changes.first?.before?.name != "Renamed")
       #expect(json.output.contains(#""extra":{"big":123456789012345678901234567890,"rating":1.10}"#))
       let people = try await rosterctl(site, "character", "7", columns: 60)
       for line in [
-        "Renamed (7)\n", "  extra.rating: (none) → 1.10\n", "  + episode https://localhost/episode/new\n",
+        "character 7: Renamed\n", "  extra.rating: (none) → 1.10\n", "  + episodes: https://localhost/episode/new\n",
         " → Renamed\n",
       ] { #expect(people.output.contains(line), "\(people.output)") }
 
@@ -201,10 +203,50 @@ import Testing
     }
   }
 
+  @Test("rosterctl list and show: which resources there are, one of them, and the exits of what is not there")
+  func anyResource() async throws {
+    try await withSite(.pages(2)) { site in
+      let none = try await rosterctl(site, "list")
+      #expect(none.exit == 73 && none.output.isEmpty)
+      _ = try await site.sync()
+      let all = try await rosterctl(site, "list", "--json")
+      #expect(all.output == #"{"resources":[{"name":"character","table":"characters","records":40}]}"# + "\n")
+      let people = try await rosterctl(site, "list")
+      #expect(people.output == "RESOURCE   TABLE       RECORDS\ncharacter  characters       40\n")
+      for (long, short) in [
+        (["list", "character", "--page", "2"], ["characters", "--page", "2"]),
+        (["list", "character", "--search", "human"], ["characters", "human"]),
+        (["show", "character", "7"], ["character", "7"]),
+      ] {
+        for form in [[], ["--json"]] {
+          let (one, other) = (try await run(site, long + form), try await run(site, short + form))
+          #expect(one.exit == 0 && one.output == other.output && !one.output.isEmpty, "\(long + form)")
+        }
+      }
+      let json = try await rosterctl(site, "show", "character", "7", "--json")
+      #expect(json.output.hasPrefix(#"{"resource":"character","record":{"id":7,"name":""#))
+      for (arguments, exit) in [
+        (["list", "chracter"], 1), (["show", "chracter", "1"], 1), (["show", "character", "99"], 1),
+        (["show", "character", "abc"], 64), (["character", "abc"], 64), (["list", "--search", "x"], 64),
+        (["list", "--page", "2"], 64), (["show", "character"], 64),
+      ] as [([String], Int32)] {
+        let outcome = try await run(site, arguments)
+        #expect(outcome.exit == exit && outcome.output.isEmpty && !outcome.error.isEmpty, "\(arguments)")
+      }
+      #expect(try await rosterctl(site, "list", "chracter").error.contains("name one that it has: character"))
+    }
+  }
+
+  private func run(_ site: Site, _ arguments: [String]) async throws -> Program.Outcome {
+    try await Program.run(
+      try Program.built("rosterctl"), arguments, environment: ["ROSTERD_CACHE_PATH": site.cache])
+  }
+
   @Test(
     "rosterctl: what is no page and no number is a bad command line",
     arguments: [
       ["characters", "--page", "0"], ["characters", "--page=-1"], ["characters", "--page", "9223372036854775808"],
+      ["list", "issue", "--page", "0"], ["show", "issue"], ["show"],
       ["character", "abc"], ["character", "1.5"], ["character", "9223372036854775808"], ["character"],
     ])
   func usage(arguments: [String]) async throws {

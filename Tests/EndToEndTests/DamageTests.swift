@@ -56,7 +56,7 @@ extension CacheTrials {
           daemon.signal(SIGKILL)
           _ = try await daemon.end()
         }
-        try await overwrite("changes_by_character", site)
+        try await overwrite("changes_by_record", site)
         try await site.withDaemon { daemon, _ in
           // It may be found before, in, or after the first sync.
           while !daemon.complaints.contains("moved aside") { _ = try await site.ask() }
@@ -68,9 +68,12 @@ extension CacheTrials {
       }
     }
 
+    /// Of a new cache: all but the page with the header.
+    private static let pageSize: off_t = 8192
+
     private func make(_ damage: Damage, _ site: Site) async throws {
       switch damage {
-      case .everyPage: try overwrite(site.cache, from: 4096)
+      case .everyPage: try overwrite(site.cache, from: Self.pageSize)
       case .log:
         // As it is after a publish that a reader held up: with frames that are not in the file yet.
         _ = try await shell(site, "BEGIN IMMEDIATE; UPDATE characters SET name = name || 'x'; COMMIT")
@@ -79,7 +82,7 @@ extension CacheTrials {
       case .index: try await overwrite("characters_fts_idx", site)
       case .syncs: try await overwrite("syncs", site)
       case .indexOfSyncs: try await overwrite("syncs_by_outcome", site)
-      case .indexOfChanges: try await overwrite("changes_by_character", site)
+      case .indexOfChanges: try await overwrite("changes_by_record", site)
       case .wordsData: try await overwrite("characters_fts_data", site)
       case .tableDropped: _ = try await shell(site, "DROP TABLE changes")
       }
@@ -103,12 +106,13 @@ extension CacheTrials {
 
     /// The root page of a table or an index.
     private func overwrite(_ name: String, _ site: Site) async throws {
-      let page = try await site.rows("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'")
-      let number = try #require(off_t(page[0][0]))
-      try overwrite(site.cache, from: (number - 1) * 4096, length: 4096)
+      let page = try await site.rows(
+        "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = '\(name)'")
+      let (number, size) = (try #require(off_t(page[0][0])), try #require(Int(page[0][1])))
+      try overwrite(site.cache, from: (number - 1) * off_t(size), length: size)
     }
 
-    enum Loss: String, CaseIterable { case folder, cache, log, index, both, replaced, staging, stagingDamaged, lock }
+    enum Loss: String, CaseIterable { case folder, cache, log, index, both, replaced, pulled, pulledDamaged, lock }
 
     @Test(
       "Files that are removed or replaced under a running daemon are made again by the next sync",
@@ -180,9 +184,8 @@ extension CacheTrials {
       case .index: try #require(unlink(site.cache + "-shm") == 0)
       case .both: for part in ["-wal", "-shm"] { try #require(unlink(site.cache + part) == 0) }
       case .replaced: try #require(rename(copy, site.cache) == 0)
-      case .staging:
-        for part in ["", "-wal", "-shm"] { unlink("\(site.folder)/state/roster.staging.db" + part) }
-      case .stagingDamaged: try overwrite("\(site.folder)/state/roster.staging.db", from: 4096)
+      case .pulled: try #require(unlink(site.cache + ".pulled") == 0)
+      case .pulledDamaged: try overwrite(site.cache + ".pulled", from: 0)
       case .lock: try #require(unlink(site.cache + ".lock") == 0)
       }
     }

@@ -8,7 +8,7 @@ import Testing
   private struct Summary: Decodable {
     var cache: String
     var refreshes: Int
-    var sync: SyncReport
+    var sync: SyncRecord
     var status: DaemonStatus
   }
 
@@ -34,7 +34,7 @@ import Testing
     try await withFolder { folder in
       let outcome = try await Program.run(try Program.built("rosterd"), ["demo"], environment: ["TMPDIR": folder])
       #expect(outcome.exit == 0 && outcome.output.contains("\nrefreshes: 1\n"))
-      #expect(outcome.output.contains("826 characters"))
+      #expect(outcome.output.contains("826 records"))
       let queries = outcome.output.split(separator: "\n").filter { $0.hasPrefix("  sqlite3 ") }
       #expect(queries.count == 3)
       _ = try Program.tool("sqlite3")

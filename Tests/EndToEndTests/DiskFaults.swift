@@ -111,10 +111,10 @@ extension Site {
   /// Names in the cache's folder.
   func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "\(folder)/state").sorted() }
 
-  /// Of the cache and of what is staged.
+  /// Of the cache and of what was pulled.
   func expectModes(sourceLocation: SourceLocation = #_sourceLocation) throws {
     for (name, wanted) in [
-      "roster.db": 0o640, "roster.db-wal": 0o640, "roster.db-shm": 0o640, "roster.staging.db": 0o600,
+      "roster.db": 0o640, "roster.db-wal": 0o640, "roster.db-shm": 0o640, "roster.db.pulled": 0o600,
     ] {
       let found = try mode(name)
       #expect(found == wanted, "\(name)", sourceLocation: sourceLocation)

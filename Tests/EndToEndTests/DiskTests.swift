@@ -15,7 +15,7 @@ extension CacheTrials {
     }
 
     private static let stages = [
-      Stage(name: "staging a page", call: .write, ends: "roster.staging.db-wal"),
+      Stage(name: "keeping a page", call: .write, ends: "roster.db.pulled"),
       Stage(name: "writing to the cache", call: .write, ends: "roster.db-wal"),
       Stage(name: "flushing the cache", call: .sync, ends: "roster.db-wal"),
       Stage(name: "reading the cache", call: .read, ends: "roster.db"),
@@ -53,7 +53,7 @@ extension CacheTrials {
       #expect(said.contains(hint) && said.contains("\(site.folder)/state/roster"), "\(said)")
       let status = try await site.status()
       #expect(status.state == .degraded && status.message.contains(hint), "\(status.message)")
-      #expect(status.sync.last?.exit == 73 && status.cache.snapshot == 1 && status.cache.characters == 60)
+      #expect(status.sync.last?.exit == 73 && status.cache.snapshot == 1 && status.cache.records == 60)
       #expect(try await site.snapshot() == before)
       #expect(try await site.rosterctl("wait").exit == 0)
     }
@@ -88,8 +88,8 @@ extension CacheTrials {
       Stage(name: "writing the cache's header", call: .write, ends: "roster.db.new"),
       Stage(name: "flushing the cache", call: .sync, ends: "roster.db.new"),
       Stage(name: "making the log's index", call: .write, ends: "roster.db-shm"),
-      Stage(name: "making the staging", call: .open, ends: "roster.staging.db"),
-      Stage(name: "writing the staging", call: .write, ends: "roster.staging.db"),
+      Stage(name: "making the file of pulled pages", call: .open, ends: "roster.db.pulled"),
+      Stage(name: "writing the file of pulled pages", call: .write, ends: "roster.db.pulled"),
     ]
 
     @Test(

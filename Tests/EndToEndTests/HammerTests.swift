@@ -109,7 +109,7 @@ extension CacheTrials {
           rows = db.execute('select name, status, species, type, gender, origin_name, origin_url, location_name,'
               ' location_url, image, url, created from characters').fetchall()
           found = {mark(text) for row in rows for text in row}
-          snapshot, count = db.execute('select snapshot, characters from cache_info').fetchone()
+          snapshot, count = db.execute('select snapshot, records from cache_info').fetchone()
           version = min(found)
           wrong = []
           def check(name, got, wanted):

@@ -19,7 +19,7 @@ import Testing
       try await answers(server, socket.port)
       let base = ["ROSTERD_UPSTREAM_BASE_URL": "http://127.0.0.1:\(socket.port)/api"]
       let first = try await site.sync(with: base)
-      #expect(first.outcome == .published && first.characters == 826 && first.requests == 42)
+      #expect(first.outcome == .published && first.records == 826 && first.requests == 42)
       try await site.expectUpstream()
       let second = try await site.sync(with: base)
       #expect(second.outcome == .unchanged && second.notModified == 42 && second.bytes == 0)

@@ -83,7 +83,7 @@ extension CacheTrials {
         let user = try Stranger.prefix(user: Stranger.owner, group: Stranger.owner)
         try Stranger.open(site)
         try #require(chown("\(site.folder)/state", Stranger.owner, Stranger.owner) == 0)
-        for name in ["roster.db.lock", "roster.staging.db"] {
+        for name in ["roster.db.lock", "roster.db.pulled"] {
           try #require(chown("\(site.folder)/state/\(name)", Stranger.owner, Stranger.owner) == 0)
         }
         try #require(chmod(site.cache, mode) == 0)
@@ -132,7 +132,7 @@ extension CacheTrials {
       case .otherProgram:
         _ = try await Program.run(shell, [site.cache, "PRAGMA application_id = 77; CREATE TABLE t(x)"])
       case .newer:
-        _ = try await Program.run(shell, [site.cache, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 2"])
+        _ = try await Program.run(shell, [site.cache, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 3"])
       case .empty: try #require(truncate(site.cache, 0) == 0)
       case .truncated: try #require(truncate(site.cache, 50) == 0)
       case .halved: try #require(truncate(site.cache, 40_000) == 0)
@@ -154,37 +154,64 @@ extension CacheTrials {
       }
     }
 
-    enum Staging: CaseIterable { case removed, garbage, damaged, folder, ofAnother }
+    enum Pulled: CaseIterable { case whole, removed, garbage, damaged, ofAnother, folder, foreign }
 
     @Test(
-      "Staged pages that are lost, damaged or of another cache cost a pull, nothing else", arguments: Staging.allCases)
-    func staging(staging: Staging) async throws {
+      "P4: pulled pages that are lost, damaged or of another cache cost a pull, nothing else",
+      arguments: Pulled.allCases)
+    func pulled(pulled: Pulled) async throws {
       try await withSite(.pages(3)) { site in
         _ = try await site.sync()
-        let path = "\(site.folder)/state/roster.staging.db"
-        let bytes = FileManager.default.contents(atPath: path) ?? Data()
-        for part in ["", "-wal", "-shm"] { unlink(path + part) }
-        switch staging {
-        case .removed: break
-        case .garbage: try Data(repeating: 0x5A, count: 50_000).write(to: URL(filePath: path))
-        case .damaged:
-          let kept = bytes.prefix(4096) + Data(repeating: 0xA5, count: max(0, bytes.count - 4096))
-          try kept.write(to: URL(filePath: path))
-        case .folder: try #require(mkdir(path, 0o700) == 0)
-        case .ofAnother:
-          try bytes.write(to: URL(filePath: path))
-          for part in ["", "-wal", "-shm"] { unlink(site.cache + part) }
-        }
-        if staging == .folder {
-          let outcome = try await site.rosterd("sync")
-          #expect(outcome.exit == 73 && outcome.error.contains("roster.staging.db"), "\(outcome.error)")
-          try #require(rmdir(path) == 0)
-        }
+        site.next(1)
+        site.upstream.hold(.page(3))
+        let broken = try site.start("sync")
+        try await site.upstream.waitFor { $0.held == 1 }
+        broken.signal(SIGTERM)
+        #expect(try await broken.end().exit == 1)
+        site.upstream.release()
+        try await harm(pulled, site)
         let report = try await site.sync()
-        #expect(report.outcome == (staging == .ofAnother ? .published : .unchanged) && report.notModified == 0)
-        #expect(try site.mode("roster.staging.db") == 0o600)
+        #expect(report.outcome == .published && report.resumed == (pulled == .whole ? 2 : 0))
+        #expect(try site.mode("roster.db.pulled") == 0o600)
         try await site.expectWell()
       }
+    }
+
+    private func harm(_ pulled: Pulled, _ site: Site) async throws {
+      let path = site.cache + ".pulled"
+      switch pulled {
+      case .whole: break
+      case .removed: try #require(unlink(path) == 0)
+      case .garbage: try overwrite(path, from: 0)
+      case .damaged: try overwrite(path, from: 512)
+      case .ofAnother: for part in ["", "-wal", "-shm"] { try #require(unlink(site.cache + part) == 0) }
+      case .folder:
+        try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+        try await expectInTheWay(site)
+        try #require(rmdir(path) == 0)
+      case .foreign:
+        let diary = Data("my holiday diary".utf8)
+        // In its place by a rename, so that it is another file.
+        try diary.write(to: URL(filePath: path + ".other"))
+        try #require(rename(path + ".other", path) == 0)
+        try await expectInTheWay(site)
+        #expect(FileManager.default.contents(atPath: path) == diary)
+        try #require(unlink(path) == 0)
+      }
+    }
+
+    private func expectInTheWay(_ site: Site) async throws {
+      let outcome = try await site.rosterd("sync")
+      #expect(outcome.exit == 73 && outcome.error.contains("roster.db.pulled"), "\(outcome.error)")
+    }
+
+    private func overwrite(_ path: String, from offset: off_t) throws {
+      let file = open(path, O_WRONLY)
+      var about = stat()
+      try #require(file >= 0 && fstat(file, &about) == 0)
+      let garbage = [UInt8](repeating: 0xA5, count: Int(about.st_size - offset))
+      #expect(pwrite(file, garbage, garbage.count, offset) == garbage.count)
+      close(file)
     }
   }
 }

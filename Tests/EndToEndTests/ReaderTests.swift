@@ -109,10 +109,8 @@ extension CacheTrials {
           #expect(try site.mode(name) == wanted, "\(name)")
         }
         try await site.withDaemon { _, _ in
-          for part in ["-wal", "-shm"] {
-            let mode = try site.mode("roster.staging.db" + part)
-            #expect(mode == 0o600)
-          }
+          let mode = try site.mode("roster.db.pulled")
+          #expect(mode == 0o600)
         }
       }
     }

@@ -51,6 +51,7 @@ import Testing
       site.upstream.hold(.pages(5...20))
       try await site.withFile("[sync]\nconcurrency = 4\n") { daemon, notify in
         try await site.upstream.waitFor { $0.held == 4 }
+        let before = site.upstream.counts.pageRequests.count
         try await site.reload(
           """
           [sync]
@@ -61,7 +62,6 @@ import Testing
           """, daemon, notify)
         let during = try await site.status()
         #expect(during.state == .syncing && during.sync.current?.id == 1 && during.sync.current?.pagesDone == 4)
-        let before = site.upstream.counts.pageRequests.count
         site.upstream.release(.pages(5...8))
         try await site.upstream.waitFor { $0.held == 7 }
         #expect(site.upstream.counts.pageRequests.prefix(before).allSatisfy { $0["X-Team"] == nil })

@@ -38,7 +38,8 @@ import Testing
     try await withSnapshot { site in
       let commands = [
         "status", "status --json", "history", "history --json", "characters", "characters --json", "character 1",
-        "character 1 --json", "sync", "sync --wait", "sync --wait --json", "watch", "--help", "--version",
+        "character 1 --json", "list", "list --json", "sync", "sync --wait", "sync --wait --json", "watch", "--help",
+        "--version",
         "sync --help", "--generate-completion-script bash",
       ]
       for command in commands {

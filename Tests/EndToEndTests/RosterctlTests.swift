@@ -12,9 +12,9 @@ import Testing
     config: DaemonStatus.Config(path: nil, loadedAt: Date().rfc3339), flow: "none", clock: .system)
 
   private func withDaemon(
-    syncs: [SyncReport] = [report(17, .published)],
-    sync: @escaping @Sendable (StatusRoutes.SyncRequest) async throws -> StatusRoutes.Accepted = { _ in
-      StatusRoutes.Accepted(sync: 18, joined: false)
+    syncs: [SyncRecord] = [report(17, .published)],
+    sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted = { _ in
+      SyncRequest.Accepted(sync: 18, joined: false)
     },
     _ body: (_ rosterctl: ([String]) async throws -> Program.Outcome, _ socket: String) async throws -> Void
   ) async throws {
@@ -34,8 +34,8 @@ import Testing
     }
   }
 
-  private static func report(_ id: Int64, _ outcome: SyncReport.Outcome) -> SyncReport {
-    var report = SyncReport(id: id, startedAt: "2026-01-01T00:00:00.000Z", outcome: outcome)
+  private static func report(_ id: Int64, _ outcome: SyncRecord.Outcome) -> SyncRecord {
+    var report = SyncRecord(id: id, startedAt: "2026-01-01T00:00:00.000Z", outcome: outcome)
     report.finishedAt = "2026-01-01T00:00:00.500Z"
     report.exit = outcome == .failed ? 65 : 0
     return report
@@ -131,8 +131,8 @@ import Testing
 
   @Test(
     "rosterctl status --check prints the headline and exits as the state is",
-    arguments: [(nil, 1), (.published, 0), (.failed, 1)] as [(SyncReport.Outcome?, Int32)])
-  func check(outcome: SyncReport.Outcome?, exit: Int32) async throws {
+    arguments: [(nil, 1), (.published, 0), (.failed, 1)] as [(SyncRecord.Outcome?, Int32)])
+  func check(outcome: SyncRecord.Outcome?, exit: Int32) async throws {
     try await withDaemon { rosterctl, _ in
       if let outcome { board.syncEnded(Self.report(17, outcome), cache: CacheFacts(snapshot: 1)) }
       let check = try await rosterctl(["status", "--check"])
@@ -172,7 +172,8 @@ import Testing
     arguments: [
       ("rosterctl", ""), ("rosterctl", "status"), ("rosterctl", "watch"), ("rosterctl", "wait"), ("rosterctl", "sync"),
       ("rosterctl", "events"), ("rosterctl", "rejects"), ("rosterctl", "history"), ("rosterctl", "characters"),
-      ("rosterctl", "character"), ("rosterd", ""), ("rosterd", "run"), ("rosterd", "sync"), ("rosterd", "check"),
+      ("rosterctl", "character"), ("rosterctl", "list"), ("rosterctl", "show"), ("rosterd", ""), ("rosterd", "run"),
+      ("rosterd", "sync"), ("rosterd", "check"),
       ("rosterd", "demo"),
     ])
   func help(program: String, command: String) async throws {
@@ -182,7 +183,7 @@ import Testing
     let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(help.exit == 0 && lines.count <= 24, "\(help.output)")
     #expect(lines.allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE:") }, "\(help.output)")
-    let readsCache = ["rejects", "characters", "character"].contains(command)
+    let readsCache = ["rejects", "list", "show", "characters", "character"].contains(command)
     if program == "rosterctl", !command.isEmpty {
       #expect(help.output.contains("--cache") == readsCache && help.output.contains("--socket") != readsCache)
     }
@@ -194,6 +195,7 @@ import Testing
       let places = ["--socket", socket, "--cache", "/nonexistent/roster.db"]
       for (words, exit) in [
         (places + ["status"], 0), (["history"] + places, 0), (["characters", "rick"] + places, 73),
+        (places + ["list"], 73), (["show", "issue", "1"] + places, 73),
       ]
         as [([String], Int32)]
       {
@@ -227,19 +229,19 @@ import Testing
     }
   }
 
-  @Test("rosterctl sync --wait exits as the sync ended", arguments: [SyncReport.Outcome.published, .failed])
-  func syncWaits(outcome: SyncReport.Outcome) async throws {
+  @Test("rosterctl sync --wait exits as the sync ended", arguments: [SyncRecord.Outcome.published, .failed])
+  func syncWaits(outcome: SyncRecord.Outcome) async throws {
     let report = Self.report(18, outcome)
     let board = board
-    let end: @Sendable (StatusRoutes.SyncRequest) -> StatusRoutes.Accepted = { _ in
+    let end: @Sendable (SyncRequest) -> SyncRequest.Accepted = { _ in
       board.syncEnded(report, cache: CacheFacts())
       board.report(Event(outcome == .failed ? .syncFailed : .syncPublished, report: report))
-      return StatusRoutes.Accepted(sync: 18, joined: false)
+      return SyncRequest.Accepted(sync: 18, joined: false)
     }
     try await withDaemon(sync: end) { rosterctl, _ in
       let result = try await rosterctl(["sync", "--wait", "--json"])
       #expect(result.exit == report.exit)
-      let printed = try JSONDecoder().decode(SyncReport.self, from: Data(result.output.utf8))
+      let printed = try JSONDecoder().decode(SyncRecord.self, from: Data(result.output.utf8))
       #expect(printed == report)
     }
   }

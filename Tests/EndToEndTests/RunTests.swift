@@ -19,7 +19,7 @@ import Testing
         #expect(try await site.curl("/healthz").status == "200")
         #expect(try await site.curl("/readyz").status == "503")
         site.upstream.release()
-        #expect(await notify.first { $0.contains("STATUS=idle: 826 characters") } != nil)
+        #expect(await notify.first { $0.contains("STATUS=idle: 826 records") } != nil)
         #expect(try await site.curl("/readyz").status == "200")
         #expect(try await site.curl("/readyz?max_age=1h").status == "200")
         daemon.signal(SIGTERM)
@@ -76,7 +76,7 @@ import Testing
       site.upstream.hold(.pages(2...3))
       try await site.withDaemon { _, notify in
         try await site.upstream.waitFor { $0.held == 2 }
-        try faults.hang("roster.staging.db-wal")
+        try faults.hang("roster.db.pulled")
         site.upstream.release()
         await faults.hung()
         #expect(try await site.curl("/healthz").status == "200")
@@ -97,7 +97,7 @@ import Testing
     try await withSite(.pages(1)) { site in
       try await site.withDaemon { _, _ in
         let client = StatusClient(socket: site.socket)
-        struct Syncs: Decodable { var syncs: [SyncReport] }
+        struct Syncs: Decodable { var syncs: [SyncRecord] }
         struct Accepted: Decodable { var sync: Int64, joined: Bool }
         for _ in 0..<200 {
           while true {
@@ -126,9 +126,9 @@ import Testing
         site.upstream.release()
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         let after = try await site.status()
-        #expect(after.sync.last?.outcome == .published && after.cache.characters == 826 && after.cache.snapshot == 1)
+        #expect(after.sync.last?.outcome == .published && after.cache.records == 826 && after.cache.snapshot == 1)
         let people = try await site.rosterctl("status")
-        #expect(people.exit == 0 && people.output.contains("826 characters"))
+        #expect(people.exit == 0 && people.output.contains("826 records"))
         let history = try await site.rosterctl("history", "--json")
         #expect(history.exit == 0 && history.output.contains("\"outcome\":\"published\""))
       }
@@ -142,7 +142,7 @@ import Testing
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         site.upstream.update { characters in characters[0].name = "Renamed" }
         let good = try await site.rosterctl("sync", "--wait", "--json")
-        let report = try JSONDecoder().decode(SyncReport.self, from: Data(good.output.utf8))
+        let report = try JSONDecoder().decode(SyncRecord.self, from: Data(good.output.utf8))
         #expect(good.exit == 0 && report.outcome == .published && report.changed == 1)
         try await site.expectUpstream()
         site.upstream.configure { scenario in scenario.rules = [.on(.page(3), .status(403))] }

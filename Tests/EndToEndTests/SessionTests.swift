@@ -25,7 +25,7 @@ import Testing
 
         let retried = try await site.rosterctl("sync", "--wait", "--json", "--retry-session")
         #expect(retried.exit == 0, "\(retried.error)")
-        let report = try JSONDecoder().decode(SyncReport.self, from: Data(retried.output.utf8))
+        let report = try JSONDecoder().decode(SyncRecord.self, from: Data(retried.output.utf8))
         #expect(report.outcome == .published && report.refreshes == 1)
         #expect(try await site.status().state == .idle)
         daemon.signal(SIGTERM)

@@ -57,10 +57,10 @@ struct Site: Sendable {
   }
 
   /// One sync to its end, whose row it returns.
-  func sync(exit: Int32 = 0, with more: [String: String] = [:]) async throws -> SyncReport {
+  func sync(exit: Int32 = 0, with more: [String: String] = [:]) async throws -> SyncRecord {
     let outcome = try await rosterd("sync", "--json", with: more)
     try #require(outcome.exit == exit, "\(outcome.error)")
-    return try JSONDecoder().decode(SyncReport.self, from: Data(outcome.output.utf8))
+    return try JSONDecoder().decode(SyncRecord.self, from: Data(outcome.output.utf8))
   }
 
   /// Runs the daemon from READY on; one that still runs at the end of `body` is killed.

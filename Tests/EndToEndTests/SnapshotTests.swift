@@ -56,8 +56,8 @@ import Testing
     seen = set()
     while last not in seen:
         db.execute('begin')
-        snapshot, characters, published = db.execute(
-            'select snapshot, characters, published_at from cache_info').fetchone()
+        snapshot, records, published = db.execute(
+            'select snapshot, records, published_at from cache_info').fetchone()
         rows = db.execute('select %s from characters' % ', '.join(columns)).fetchall()
         found = marks(text for row in rows for text in row)
         version = min(found)
@@ -65,7 +65,7 @@ import Testing
         def check(name, got, wanted):
             if got != wanted: wrong.append((name, got, wanted))
         check('characters', found, {version})
-        check('count', (len(rows), characters), (count, count))
+        check('count', (len(rows), records), (count, count))
         check('changed_sync', set(ask('select distinct changed_sync from characters')), {snapshot})
         check('episodes', marks(ask('select url from character_episodes')), {version})
         check('index', ask('select count(*) from characters_fts where characters_fts match ?', version), [count])

@@ -21,7 +21,7 @@ import Testing
         let outcome = try await sync.end()
         #expect(outcome.exit == 0, "seed \(seed): \(outcome.error)")
         expectOneRefresh(of: requests, site.upstream.counts, seed)
-        let report = try JSONDecoder().decode(SyncReport.self, from: Data(outcome.output.utf8))
+        let report = try JSONDecoder().decode(SyncRecord.self, from: Data(outcome.output.utf8))
         #expect(report.refreshes == 1 && report.outcome == .published)
       }
     }

@@ -63,7 +63,7 @@ import Testing
       #expect(seen.exit == 0 && !seen.output.contains("\u{1b}") && !seen.output.contains("\r"))
       let lines = seen.output.split(separator: "\n")
       #expect(lines.first?.contains("sync 1 published in ") == true)
-      #expect(lines.contains { $0.contains(": idle: 826 characters") })
+      #expect(lines.contains { $0.contains(": idle: 826 records") })
       #expect(lines.contains { $0.contains("the daemon is gone, waiting for it") })
       #expect(lines.last?.contains("sync 2 unchanged in ") == true)
     }
@@ -92,7 +92,7 @@ import Testing
     try await withSite { site in
       let seen = try await press(site, terminal: "dumb")
       #expect(seen.exit == 0 && seen.during == [true, true] && !seen.output.contains("\u{1b}"))
-      #expect(seen.output.contains(": idle: 826 characters"))
+      #expect(seen.output.contains(": idle: 826 records"))
     }
   }
 
@@ -145,7 +145,7 @@ import Testing
         seen += os.read(end, 65536)
     def expect(text, start=0):
         while text.encode() not in seen[start:]: read()
-    expect("idle: 826 characters")
+    expect("idle: 826 records")
     during = flags()
     if os.environ["TERM"] == "dumb":
         os.write(end, b"\x03")
@@ -197,7 +197,7 @@ import Testing
             start = len(seen)
             while text.encode() not in seen[start:]:
                 if not read(20): raise EOFError(seen.decode(errors="replace"))
-        expect("idle: 826 characters")
+        expect("idle: 826 records")
         running.terminate()
         running.wait(10)
         expect("the daemon is gone")

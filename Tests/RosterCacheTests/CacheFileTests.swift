@@ -14,7 +14,7 @@ struct CacheFileTests {
     try #require(chmod(folder.cache, 0o604) == 0)
     let names = try folder.names()
     let bytes = try folder.bytes()
-    let failure = await #expect(throws: Failure.self) { _ = try await folder.open() }
+    let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
     #expect(failure?.exit == .cannotWrite)
     #expect(failure?.cause.contains(words) == true, "\(String(describing: failure))")
     #expect(try folder.bytes() == bytes)
@@ -25,14 +25,14 @@ struct CacheFileTests {
   /// It is moved aside as it was, and a new cache takes its place.
   private func expectMovedAside() async throws {
     let bytes = try folder.bytes()
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     let aside = try #require(await cache.opened.movedAside)
     #expect(aside == folder.cache + ".damaged-" + noon.rfc3339)
     #expect(try Data(contentsOf: URL(filePath: aside)) == bytes)
-    let report = try await cache.sync(paged([character(1)]))
+    let report = try await cache.mirror([[person(1)]])
     #expect(report.outcome == .published)
     await cache.close()
-    #expect(try folder.isSound())
+    try folder.expectSound()
   }
 
   @Test("5: a file of another program is left alone, down to its mode")
@@ -55,13 +55,13 @@ struct CacheFileTests {
   @Test("5: a folder in the cache's place is refused")
   func notAFile() async throws {
     try #require(mkdir(folder.cache, 0o755) == 0)
-    let failure = await #expect(throws: Failure.self) { _ = try await folder.open() }
+    let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
     #expect(failure?.exit == .cannotWrite)
   }
 
   @Test("73: a cache that went away and cannot be opened again is no defect to whoever asks it next")
   func notReopened() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     for part in CacheFile.parts { unlink(folder.cache + part) }
     try #require(mkdir(folder.cache, 0o755) == 0)
     let atOnce = await #expect(throws: NotBegun.self) { _ = try await cache.begin(at: noon) }.map {
@@ -74,21 +74,21 @@ struct CacheFileTests {
 
   @Test("5: a cache of a newer version is left alone")
   func newer() async throws {
-    await (try folder.open()).close()
+    await (try folder.define()).close()
     let database = try Database(path: folder.cache, access: .writer)
-    try database.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = 2")
+    try database.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = 3")
     database.close()
     try await expectUntouched(mentioning: "newer")
   }
 
   @Test("5: a newer version that only the log knows of is found too")
   func newerInLog() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     let database = try Database(path: folder.cache, access: .writer)
-    try database.execute("PRAGMA user_version = 2")
-    let failure = await #expect(throws: Failure.self) { _ = try await folder.open() }
+    try database.execute("PRAGMA user_version = 3")
+    let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
     #expect(failure?.cause.contains("newer") == true)
-    #expect(try folder.ask("PRAGMA user_version") == ["2"])
+    #expect(try folder.ask("PRAGMA user_version") == ["3"])
     await cache.close()
   }
 
@@ -96,22 +96,22 @@ struct CacheFileTests {
   func madeMeanwhile() async throws {
     let hadLock = CacheFile.hasLock(folder.cache)
     #expect(try CacheFile.inspect(folder.cache, hadLock: hadLock) == .absent)
-    let first = try await folder.open()
-    _ = try await first.sync(paged([character(1)]))
+    let first = try await folder.define()
+    _ = try await first.mirror([[person(1)]])
     await first.close()
     let second = try await Cache.open(
-      path: folder.cache, upstream: upstream, hadLock: hadLock, now: noon, logger: quiet)
+      path: folder.cache, upstream: upstream, resources: [.character], hadLock: hadLock, now: noon, logger: quiet)
     #expect(try await second.facts().snapshot == 1)
     await second.close()
   }
 
   @Test("5: while a damaged cache is replaced, there is a file of its name at every moment")
   func replacedInOneStep() async throws {
-    await (try folder.open()).close()
+    await (try folder.define()).close()
     try folder.write([UInt8](repeating: 0xA5, count: 100_000))
     try folder.write([], to: "roster.db.lock")
     let watch = try FolderWatch(folder.path, for: IN_MOVED_FROM | IN_DELETE)
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     #expect(await cache.opened.movedAside != nil)
     let gone = watch.names()
     #expect(!gone.contains("roster.db") && gone.contains("roster.db.new"), "\(gone)")
@@ -121,7 +121,7 @@ struct CacheFileTests {
   @Test("5: an empty file becomes the cache")
   func empty() async throws {
     try folder.write([])
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     #expect(await cache.opened == Cache.Opening())
     #expect(try await cache.facts().snapshot == nil)
     await cache.close()
@@ -136,7 +136,7 @@ struct CacheFileTests {
 
   @Test("5: a cache whose start was overwritten is known by the rest of its header")
   func brokenMagic() async throws {
-    await (try folder.open()).close()
+    await (try folder.define()).close()
     var bytes = try folder.bytes()
     bytes.replaceSubrange(0..<16, with: [UInt8](repeating: 0, count: 16))
     try folder.write(bytes)
@@ -145,7 +145,7 @@ struct CacheFileTests {
 
   @Test("5: a cache whose tables are gone or garbled is moved aside", arguments: [0, 1])
   func brokenSchema(kind: Int) async throws {
-    await (try folder.open()).close()
+    await (try folder.define()).close()
     if kind == 0 {
       var bytes = try folder.bytes()
       bytes.replaceSubrange(100..<4096, with: [UInt8](repeating: 0xA5, count: 3996))
@@ -160,32 +160,30 @@ struct CacheFileTests {
 
   @Test("5: a log that a lost cache left behind is not played into the new one")
   func orphanedLog() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     _ = try await cache.begin(at: noon)
     let log = try folder.bytes("roster.db-wal")
     #expect(!log.isEmpty)
     await cache.close()
     try #require(unlink(folder.cache) == 0)
     try folder.write(log, to: "roster.db-wal")
-    let next = try await folder.open()
+    let next = try await folder.define()
     #expect(try await next.recent(limit: 9).isEmpty)
     await next.close()
-    #expect(try folder.isSound())
+    try folder.expectSound()
   }
 
   // In a process of its own: the umask is all threads'.
-  @Test("5: the cache's files are for the group to read, the staging's for nobody else, whatever the umask")
+  @Test("5: the cache's files are for the group to read, the pulled pages' for nobody else, whatever the umask")
   func modes() async {
     await #expect(processExitsWith: .success) {
       for mask: mode_t in [0o077, 0o000] {
         umask(mask)
         let folder = try Folder()
-        let cache = try await folder.open()
-        _ = try await cache.sync(paged([character(1)]))
-        for part in CacheFile.parts {
-          #expect(try folder.mode("roster.db" + part) == 0o640)
-          #expect(try folder.mode("roster.staging.db" + part) == 0o600)
-        }
+        let cache = try await folder.define()
+        _ = try await cache.mirror([[person(1)]])
+        for part in CacheFile.parts { #expect(try folder.mode("roster.db" + part) == 0o640) }
+        #expect(try folder.mode("roster.db.pulled") == 0o600)
         await cache.close()
       }
     }
@@ -193,11 +191,11 @@ struct CacheFileTests {
 
   @Test("5: modes are put right at each start, and the log's files stay after a stop")
   func modesAgain() async throws {
-    await (try folder.open()).close()
+    await (try folder.define()).close()
     for part in CacheFile.parts { try #require(chmod(folder.cache + part, 0o666) == 0) }
-    try #require(chmod(folder.staging, 0o666) == 0)
-    await (try folder.open()).close()
-    #expect(try folder.mode("roster.staging.db") == 0o600)
+    try #require(chmod(folder.pulled, 0o666) == 0)
+    await (try folder.define()).close()
+    #expect(try folder.mode("roster.db.pulled") == 0o600)
     for part in CacheFile.parts { #expect(try folder.mode("roster.db" + part) == 0o640) }
   }
 }

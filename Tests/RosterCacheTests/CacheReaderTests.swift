@@ -8,58 +8,74 @@ struct CacheReaderTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  private func search(_ words: String) throws -> [Int64] {
-    try CacheReader(path: folder.cache).characters(search: words).characters.map(\.character.id)
+  private struct Shape: Decodable {
+    struct Entry: Decodable {
+      var id: Int64
+      var extra: [String: Int]?
+      var firstSync: Int64
+      var episodes: [String]
+
+      enum CodingKeys: String, CodingKey {
+        case id, extra, episodes
+        case firstSync = "first_sync"
+      }
+    }
+    var resource: String
+    var page: Int
+    var pages: Int
+    var total: Int
+    var records: [Entry]
   }
 
-  @Test("A list has 20 characters a page, by id, and its JSON is the contract's")
-  func list() async throws {
-    let cache = try await folder.open()
-    _ = try await cache.sync(paged((1...45).map { character($0) }))
-    let reader = try CacheReader(path: folder.cache)
-    let third = try reader.characters(page: 3)
-    #expect(third.total == 45 && third.pages == 3)
-    #expect(third.characters.map(\.character) == (41...45).map { character($0) })
-    #expect(try reader.characters(page: 4).characters.isEmpty)
-    #expect(try reader.characters(page: .max).characters.isEmpty)
-    struct Shape: Decodable {
-      struct Entry: Decodable {
-        var id: Int64
-        var episodes: [String]
-      }
-      var page: Int
-      var pages: Int
-      var total: Int
-      var characters: [Entry]
-    }
-    let shape = try JSONDecoder().decode(Shape.self, from: Data(third.json.utf8))
-    #expect(shape.page == 3 && shape.total == 45 && shape.characters.first?.id == 41)
-    #expect(shape.characters.first?.episodes == ["e/1", "e/2"])
+  private func list(search: String? = nil, page: Int = 1) throws -> Shape {
+    let listing = try CacheReader(path: folder.cache).list("character", search: search, page: page)
+    return try JSONDecoder().decode(Shape.self, from: Data(listing.json.utf8))
+  }
+
+  private func found(_ words: String) throws -> [Int64] { try list(search: words).records.map(\.id) }
+
+  @Test("A list has 20 records a page, by record id, and its JSON is the contract's")
+  func pages() async throws {
+    let cache = try await folder.define()
+    var records = people(1...45)
+    records[40] = person(41, more: #","rating":7"#)
+    _ = try await cache.mirror(paired(records))
+    let third = try list(page: 3)
+    #expect(third.resource == "character" && third.total == 45 && third.pages == 3 && third.page == 3)
+    #expect(third.records.map(\.id) == Array(41...45))
+    #expect(third.records[0].episodes == ["e/1", "e/2"] && third.records[0].firstSync == 1)
+    #expect(third.records[0].extra == ["rating": 7] && third.records[1].extra == nil)
+    #expect(try list(page: 4).records.isEmpty && list(page: .max).records.isEmpty)
+    let first = try CacheReader(path: folder.cache).list("character")
+    #expect(first.records[0].hasPrefix(#"{"id":1,"name":"Name 1","status":"Alive","species":"Human","type":"","#))
+    #expect(
+      first.records[0].hasSuffix(
+        #""extra":null,"first_sync":1,"changed_sync":1,"episodes":["e/1","e/2"]}"#))
     await cache.close()
   }
 
-  @Test("A search finds words and their beginnings, case, diacritics and punctuation aside, in every indexed field")
+  @Test("A search finds words and their beginnings, case, diacritics and punctuation aside, in every searched column")
   func search() async throws {
-    let cache = try await folder.open()
-    var characters = (1...4).map { character($0) }
-    characters[0].name = "Rick Sánchez"
-    characters[1].name = "Morty Smith"
-    characters[1].origin.name = "unknown"
-    characters[2].type = "Parasite \"OR\" NEAR("
-    characters[3].location.name = "Dorian 5"
-    _ = try await cache.sync(paged(characters))
-    #expect(try search("rick") == [1])
-    #expect(try search("SANCH ric") == [1])
-    #expect(try search("C-137") == [1, 3, 4])
-    #expect(try search("137 c") == [1, 3, 4])
-    #expect(try search("anchez").isEmpty)
-    #expect(try search("dorian") == [4])
-    #expect(try search("rick morty").isEmpty)
-    #expect(try search("\"or\" near(") == [3])
-    #expect(try search("*") == [1, 2, 3, 4])
-    #expect(try search("") == [1, 2, 3, 4])
-    #expect(try search("AND").isEmpty)
-    #expect(try CacheReader(path: folder.cache).characters(search: "human").total == 4)
+    let cache = try await folder.define()
+    func record(_ id: Int64, _ name: String, type: String = "", origin: String = "Earth (C-137)", _ place: String)
+      -> String
+    {
+      #"{"id":\#(id),"name":"\#(name)","species":"Human","type":"\#(type)","origin":{"name":"\#(origin)"},"#
+        + #""location":{"name":"\#(place)"},"episode":[]}"#
+    }
+    _ = try await cache.mirror([
+      [
+        record(1, "Rick Sánchez", "Citadel"), record(2, "Morty Smith", origin: "unknown", "Citadel"),
+        record(3, "Who", type: #"Parasite \"OR\" NEAR("#, "Citadel"), record(4, "Who", "Dorian 5"),
+      ]
+    ])
+    for (words, ids) in [
+      ("rick", [1]), ("SANCH ric", [1]), ("C-137", [1, 3, 4]), ("137 c", [1, 3, 4]), ("anchez", []), ("dorian", [4]),
+      ("rick morty", []), ("\"or\" near(", [3]), ("*", [1, 2, 3, 4]), ("", [1, 2, 3, 4]), ("AND", []),
+      ("human", [1, 2, 3, 4]),
+    ] as [(String, [Int64])] {
+      #expect(try found(words) == ids, "\(words)")
+    }
     await cache.close()
   }
 
@@ -70,47 +86,153 @@ struct CacheReaderTests {
     #expect(SearchWords.query(" -\" \u{301} ") == nil)
   }
 
-  @Test("One character comes with its history, also after the daemon stopped")
+  @Test("One record comes with its history, also after the daemon stopped, numbers as upstream wrote them")
   func history() async throws {
-    let cache = try await folder.open()
-    _ = try await cache.sync(paged([character(1)]))
-    _ = try await cache.sync(paged([character(1, "!")]))
+    let cache = try await folder.define()
+    _ = try await cache.mirror([[person(1)]])
+    _ = try await cache.mirror([[person(1, "!", more: #","deep":{"n":1.10}"#)]])
     await cache.close()
     let reader = try CacheReader(path: folder.cache)
-    let found = try #require(try reader.character(id: 1))
-    #expect(found.character.firstSync == 1 && found.character.changedSync == 2)
-    #expect(found.changes.map(\.kind) == [.changed])
-    #expect(found.json.hasPrefix(#"{"character":{"id":1,"name":"Name 1!","#))
-    #expect(found.json.contains(#""kind":"changed","at":""# + noon.rfc3339 + #"","before":{"id":1,"name":"Name 1","#))
-    #expect(try reader.character(id: 2) == nil)
+    let found = try reader.show("character", key: "1")
+    #expect(found.changes.map(\.kind) == [.changed] && found.telling.map(\.name).prefix(2) == ["id", "name"])
+    #expect(found.json.hasPrefix(#"{"resource":"character","record":{"id":1,"name":"Name 1!","#))
+    #expect(found.json.contains(#""changed_sync":2,"episodes":["e/1","e/2"]},"changes":[{"id":1,"sync_id":2,"#))
+    #expect(
+      found.json.contains(
+        #""resource":"character","record_id":1,"kind":"changed","at":""# + noon.rfc3339
+          + #"","before":{"id":1,"name":"Name 1","#))
+    #expect(found.json.contains(#""extra":{"deep":{"n":1.10}}"#))
     #expect(try reader.recent(limit: 1).map(\.id) == [2])
   }
 
-  @Test("Who is gone is told apart from who never was, an empty cache from a snapshot")
+  @Test("What is gone is told apart from what never was, an empty cache from a snapshot")
   func absences() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     let reader = try CacheReader(path: folder.cache)
-    #expect(try !reader.hasSnapshot() && !reader.characters().hasSnapshot)
-    _ = try await cache.sync(paged((1...10).map { character($0) }))
-    _ = try await cache.sync(paged((1...9).map { character($0) }))
-    #expect(try reader.hasSnapshot() && reader.characters().hasSnapshot)
-    #expect(try reader.removal(of: 10)?.sync == 2)
-    #expect(try reader.removal(of: 9) == nil && reader.removal(of: 11) == nil)
+    #expect(try !reader.hasSnapshot() && !reader.list("character").hasSnapshot)
+    _ = try await cache.mirror([people(1...10)])
+    _ = try await cache.mirror([people(1...9)])
+    #expect(try reader.hasSnapshot() && reader.list("character").hasSnapshot)
+    let gone = try reader.show("character", key: "10")
+    #expect(gone.record == nil && gone.removal?.sync == 2 && gone.changes.map(\.kind) == [.removed])
+    #expect(gone.json.hasPrefix(#"{"resource":"character","record":null,"changes":[{"id":1,"#))
+    #expect(try reader.show("character", key: "9").removal == nil)
+    let never = try reader.show("character", key: "11")
+    #expect(never.record == nil && never.removal == nil && never.changes.isEmpty)
     await cache.close()
   }
 
+  private func ticket(_ node: String, _ title: String, _ more: String = "") -> String {
+    #"{"node":"\#(node)","title":"\#(title)","number":7,"score":1.5,"locked":true,"reactions":{"+1":1.10},"#
+      + #""labels":[{"name":"bug","color":"f00","id":3}],"flags":[true,false]\#(more)}"#
+  }
+
+  @Test("A resource with text keys, all types and both kinds of lists is read by its definition")
+  func anyResource() async throws {
+    let cache = try await folder.define([issue])
+    _ = try await cache.mirror(issue, [[ticket("a/1", "One", #","who":"me""#)]])
+    let reader = try CacheReader(path: folder.cache)
+    let record = #"""
+      {"node":"a/1","title":"One","number":7,"score":1.5,"locked":true,"closed_at":null,"reactions":{"+1":1.10},\#
+      "extra":{"who":"me"},"first_sync":1,"changed_sync":1,\#
+      "labels":[{"name":"bug","color":"f00","extra":{"id":3}}],"flags":[true,false]}
+      """#
+    let listing = try reader.list("issue", search: "on")
+    #expect(listing.json == #"{"resource":"issue","page":1,"pages":1,"total":1,"records":[\#(record)]}"#)
+    #expect(listing.telling.map(\.name) == ["node", "title"])
+    #expect(
+      try reader.show("issue", key: "a/1").json == #"{"resource":"issue","record":\#(record),"changes":[]}"#)
+    await cache.close()
+  }
+
+  @Test("A text key that went and came back has all of its history, though its record id is another")
+  func comesBack() async throws {
+    let cache = try await folder.define([issue])
+    let (one, two) = (ticket("1", "One"), ticket("2", "Two"))
+    for page in [[one, two], [one], [one]] { _ = try await cache.mirror(issue, [page]) }
+    let reader = try CacheReader(path: folder.cache)
+    #expect(try reader.show("issue", key: "2").removal?.sync == 3)
+    _ = try await cache.mirror(issue, [[one, two]])
+    _ = try await cache.mirror(issue, [[one, ticket("2", "Zwei")]])
+    let found = try reader.show("issue", key: "2")
+    #expect(found.record?.contains("Zwei") == true && found.removal == nil)
+    #expect(found.changes.map(\.kind) == [.removed, .added, .changed])
+    #expect(Set(found.changes.map(\.record)).count == 2)
+    #expect(try reader.show("issue", key: "1").changes.isEmpty)
+    await cache.close()
+  }
+
+  @Test("An unknown resource is 1, a search without `search` 64, a key that is no number where keys are numbers 64")
+  func refusals() async throws {
+    var mute = Resource.location
+    mute.search = []
+    let cache = try await folder.define([.character, mute])
+    let reader = try CacheReader(path: folder.cache)
+    #expect(
+      try reader.resources().json == """
+        {"resources":[{"name":"character","table":"characters","records":0},\
+        {"name":"location","table":"locations","records":0}]}
+        """)
+    let unknown = #expect(throws: Failure.self) { _ = try reader.list("chracter") }
+    #expect(unknown?.exit.rawValue == 1 && unknown?.hint?.contains("character, location") == true)
+    #expect(throws: Failure.self) { _ = try reader.show("chracter", key: "1") }
+    #expect(try reader.list("location").total == 0)
+    for words in ["x", ""] {
+      let failure = #expect(throws: Failure.self) { _ = try reader.list("location", search: words) }
+      #expect(failure?.exit == .usage && failure?.subject == "location")
+    }
+    for key in ["abc", "1.5", "9223372036854775808", ""] {
+      let failure = #expect(throws: Failure.self) { _ = try reader.show("character", key: key) }
+      #expect(failure?.exit == .usage, "\(key)")
+    }
+    await cache.close()
+  }
+
+  @Test("What could not be stored is told with its resource, as a value where it is JSON")
+  func rejects() async throws {
+    let cache = try await folder.define()
+    #expect(try CacheReader(path: folder.cache).rejects().json == #"{"rejects":[]}"#)
+    _ = try await cache.mirror([[person(1), #"{"id":2, "name":5,"n":1.10}"#]])
+    let found = try CacheReader(path: folder.cache).rejects()
+    #expect(found.hasSnapshot && found.records.map(\.position) == [1] && found.records.map(\.page) == [1])
+    #expect(
+      found.json.hasPrefix(
+        #"{"rejects":[{"sync_id":1,"resource":"character","page":1,"position":1,"reason":""#))
+    #expect(found.json.hasSuffix(#"","document":{"id":2,"name":5,"n":1.10}}]}"#))
+    await cache.close()
+  }
+
+  @Test("The tables of a stored definition are those of the definition")
+  func definitions() throws {
+    var bare = issue
+    bare.search = []
+    bare.lists = []
+    for resource in [.character, .location, .episode, issue, bare] {
+      let (tables, stored) = (
+        try ResourceTables(resource), try ResourceTables(name: resource.name, definition: resource.definition)
+      )
+      #expect(stored.create == tables.create && stored.jsonText() == tables.jsonText() && stored.key == tables.key)
+    }
+    #expect(try ResourceTables(bare).telling.map(\.name) == ["node", "title", "closed_at"])
+    for text in ["", "{}", "[1]", issue.definition.replacing("\"integer\"", with: "\"number\"")] {
+      #expect(throws: SQLiteError.self) { _ = try ResourceTables(name: "issue", definition: text) }
+    }
+  }
+
   @Test(
-    "A cache that lacks a table is damaged, one that was never finished is too old, one of another program is neither",
+    "A cache that lacks a table is damaged, one of 0.1 or never finished is too old, one of another program is neither",
     arguments: [
-      ("DROP TABLE changes", "damaged"), ("PRAGMA user_version = 0", "older"), ("PRAGMA user_version = 2", "newer"),
+      ("DROP TABLE changes", "damaged"), ("DROP TABLE characters", "damaged"), ("DROP TABLE resources", "damaged"),
+      ("UPDATE resources SET definition = '{}'", "damaged"), ("PRAGMA user_version = 0", "older"),
+      ("PRAGMA user_version = 1", "older"), ("PRAGMA user_version = 3", "newer"),
       ("PRAGMA application_id = 1", "another program"),
     ])
   func unfit(sql: String, words: String) async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     await cache.close()
     let writer = try Database(path: folder.cache, access: .writer)
     try writer.execute(sql)
-    try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    _ = try writer.checkpoint(.truncate)
     writer.close()
     let failure = #expect(throws: Failure.self) { _ = try CacheReader(path: folder.cache) }
     #expect(failure?.exit == .cannotWrite && failure?.cause.contains(words) == true, "\(String(describing: failure))")

@@ -11,43 +11,23 @@ struct CacheTests {
 
   @Test("5: a new cache has the contract's marks, a feed and no snapshot")
   func new() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     let facts = try await cache.facts()
-    #expect(facts.snapshot == nil && facts.verifiedAt == nil && facts.upstream == nil && facts.last == nil)
+    #expect(facts.snapshot == nil && facts.verifiedAt == nil && facts.records == 0 && facts.last == nil)
     #expect(facts.feed.count == 32 + "-empty".count)
     #expect(try folder.ask("PRAGMA application_id") == ["\(0x524F_5354)"])
-    #expect(try folder.ask("PRAGMA user_version") == ["1"])
+    #expect(try folder.ask("PRAGMA user_version") == ["2"])
     #expect(try folder.ask("PRAGMA journal_mode") == ["wal"])
     #expect(try folder.ask("SELECT count(*) FROM cache_info") == ["1"])
     await cache.close()
   }
 
-  @Test("5: the tables have the contract's columns, in its order")
-  func columns() async throws {
-    await (try folder.open()).close()
-    func columns(_ table: String) throws -> String {
-      try folder.ask("SELECT name FROM pragma_table_info('\(table)')").joined(separator: " ")
-    }
-    #expect(
-      try columns("characters")
-        == "id name status species type gender origin_name origin_url location_name location_url image url created extra first_sync changed_sync"
-    )
-    #expect(try columns("character_episodes") == "character_id position url")
-    #expect(try columns("characters_fts") == "name species type origin_name location_name")
-    #expect(try columns("syncs") == SyncRow.columns.joined(separator: " "))
-    #expect(try columns("changes") == "id sync_id character_id kind at before after")
-    #expect(try columns("rejects") == "sync_id page position reason document")
-    #expect(
-      try columns("cache_info")
-        == "schema_version upstream snapshot published_at verified_at characters pages feed")
-  }
-
   @Test("P3: a sync that was running when its process died is interrupted at the next start")
   func interrupted() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     let report = try await cache.begin(at: noon)
     await cache.close()
-    let next = try await folder.open()
+    let next = try await folder.define()
     let found = try #require(try await next.facts().last)
     #expect(found.id == report.id && found.outcome == .interrupted && found.exit == nil)
     #expect(try await next.begin(at: noon).id == report.id + 1)
@@ -56,8 +36,8 @@ struct CacheTests {
 
   @Test("5: damage that a running daemon meets is moved aside, and the sync goes on in a new cache")
   func damageWhileRunning() async throws {
-    let cache = try await folder.open()
-    _ = try await cache.sync(paged((1...2_000).map { character($0) }))
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...2_000)))
     #expect(try await cache.check())
     let feed = try await cache.facts().feed
     await cache.close()
@@ -66,43 +46,43 @@ struct CacheTests {
     let half = bytes.count / 2
     bytes.replaceSubrange(half..., with: [UInt8](repeating: 0x5A, count: bytes.count - half))
     try folder.write(bytes)
-    let again = try await folder.open()
+    let again = try await folder.define()
     #expect(await again.opened.movedAside == nil)
     #expect(try await again.check() == false)
     let aside = try #require(try await again.recover(at: noon))
     #expect(CacheFile.status(aside) != nil)
     #expect(try await again.facts().feed != feed)
-    #expect(try await again.held(pages: 1...200).isEmpty)
-    #expect(try await again.sync(paged([character(1)])).outcome == .published)
+    _ = try await again.begin(at: noon)
+    #expect(try await again.known("character", addresses: (1...200).map(address)).isEmpty)
+    #expect(try await again.mirror([[person(1)]]).outcome == .published)
     #expect(try await again.recover(at: noon) == nil)
     await again.close()
-    #expect(try folder.isSound())
+    try folder.expectSound()
   }
 
-  @Test("5: staging that cannot be read is dropped, the cache stays")
-  func damagedStaging() async throws {
-    let cache = try await folder.open()
-    _ = try await cache.sync(paged([character(1)]))
+  @Test("5: pulled pages that cannot be read are dropped, the cache stays")
+  func damagedPulledPages() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([[person(1)]])
     await cache.close()
-    try folder.write([UInt8](repeating: 0x5A, count: 9_000), to: "roster.staging.db")
-    let again = try await folder.open()
+    try folder.write([UInt8](repeating: 0x5A, count: 9_000), to: "roster.db.pulled")
+    let again = try await folder.define()
     #expect(await again.opened.movedAside == nil)
-    #expect(try await again.facts().characters == 1)
-    #expect(try await again.held(pages: 1...9).isEmpty)
-    #expect(try await again.sync(paged([character(1)])).outcome == .unchanged)
+    #expect(try await again.facts().records == 1)
+    #expect(try await again.mirror([[person(1)]]).outcome == .unchanged)
     await again.close()
   }
 
   @Test("5: an unclean stop is told from a clean one")
   func unclean() async throws {
-    let first = try await folder.open()
-    _ = try await first.sync(paged([character(1)]))
+    let first = try await folder.define()
+    _ = try await first.mirror([[person(1)]])
     _ = try await first.begin(at: noon)
-    let second = try await folder.open()
+    let second = try await folder.define()
     #expect(await second.opened.wasUnclean)
     await second.close()
     await first.close()
-    let third = try await folder.open()
+    let third = try await folder.define()
     #expect(await third.opened.wasUnclean == false)
     await third.close()
   }
@@ -111,7 +91,7 @@ struct CacheTests {
   func cannotOpen() async throws {
     let failure = await #expect(throws: Failure.self) {
       _ = try await Cache.open(
-        path: folder.path + "/none/roster.db", upstream: upstream, now: noon, logger: quiet)
+        path: folder.path + "/none/roster.db", upstream: upstream, resources: [.character], now: noon, logger: quiet)
     }
     #expect(failure?.exit == .cannotWrite)
     #expect(failure?.hint != nil)

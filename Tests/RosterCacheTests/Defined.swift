@@ -135,7 +135,7 @@ extension Cache {
   /// A whole sync of the built-in resource.
   func mirror(
     _ pages: [[String]?], answers: [String] = [], removal: ResourceEnd.Removal = .missing, at date: Date = noon
-  ) async throws -> SyncReport {
+  ) async throws -> SyncRecord {
     try await mirror(.character, pages, answers: answers, removal: removal, at: date)
   }
 
@@ -143,7 +143,7 @@ extension Cache {
   func mirror(
     _ resource: Resource, _ pages: [[String]?], answers: [String] = [],
     removal: ResourceEnd.Removal = .missing, at date: Date = noon
-  ) async throws -> SyncReport {
+  ) async throws -> SyncRecord {
     let record = try begin(at: date)
     let pull = Pull(cache: self)
     try await pull.pages(resource, pages)

@@ -10,16 +10,15 @@ struct HeldUntilTests {
 
   @Test("P11: the time that upstream asked for is there after a restart, and belongs to that upstream")
   func survives() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     #expect(try await cache.retryAfterHold() == nil)
     let hold = RetryAfterHold(setAt: noon - 60, until: noon)
     try await cache.keep(hold)
-    try await cache.discard(validators: true)
     await cache.close()
-    let next = try await folder.open()
+    let next = try await folder.define()
     #expect(try await next.retryAfterHold() == hold)
     await next.close()
-    let other = try await folder.open(upstream: "http://other")
+    let other = try await folder.define(upstream: "http://other")
     #expect(try await other.retryAfterHold() == nil)
     await other.close()
   }

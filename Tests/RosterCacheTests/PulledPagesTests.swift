@@ -82,18 +82,77 @@ struct PulledPagesTests {
     }
   }
 
-  @Test("P4: pulled pages of another upstream or definition are dropped", arguments: ["upstream", "definition"])
+  @Test(
+    "P4: pulled pages of another upstream, definition, feed or snapshot are dropped",
+    arguments: ["upstream", "definition", "feed", "snapshot"])
   func ofAnother(what: String) async throws {
     let cache = try await folder.define()
     try await broken(cache)
     await cache.close()
     var other = Resource.character
     if what == "definition" { other.records = JSONPointer(segments: ["list"]) }
+    let database = try Database(path: folder.cache, access: .writer)
+    if what == "feed" { try database.execute("UPDATE cache_identity SET feed = 'other'") }
+    if what == "snapshot" { try database.execute("UPDATE syncs SET outcome = 'unchanged'") }
+    database.close()
     let next = try await folder.define([other], upstream: what == "upstream" ? "http://other" : upstream)
     _ = try await next.begin(at: noon)
     #expect(try await next.known("character", addresses: [address(1)]).isEmpty)
     #expect(try #require(CacheFile.status(folder.pulled)).st_size == PulledFile.headerLength)
     await next.close()
+  }
+
+  @Test("P4: a crash between the COMMIT of a publish and its end loses nothing and publishes nothing twice")
+  func crashAfterCommit() async throws {
+    let cache = try await folder.define()
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, paired(people(1...4)))
+    _ = try await cache.compare()
+    let pulled = try folder.bytes("roster.db.pulled")
+    _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    await cache.close()
+    // Not emptied yet.
+    try folder.write(pulled, to: "roster.db.pulled")
+    let feed = try folder.ask("SELECT feed FROM cache_info")
+    let next = try await folder.define()
+    _ = try await next.begin(at: noon)
+    let known = try await next.known("character", addresses: [address(1), address(2)])
+    #expect(known.count == 2 && known.values.allSatisfy { $0.state == .published })
+    let written = try await next.mirror([nil, nil])
+    #expect(written.outcome == .unchanged && written.records == 4)
+    #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
+    await next.close()
+    try folder.expectSound()
+  }
+
+  // In a process of its own: the limit is all threads'.
+  @Test("73: pages that the disk does not take are not kept, none of those before is lost, and the next ones are")
+  func full() async {
+    await #expect(processExitsWith: .success) {
+      signal(SIGXFSZ, SIG_IGN)
+      let folder = try Folder()
+      let cache = try await folder.define()
+      _ = try await cache.begin(at: noon)
+      let pull = Pull(cache: cache)
+      try await cache.append([pull.received(.character, 1, people(1...2))])
+      let size = CacheFile.size(folder.pulled)
+      var limit = rlimit()
+      try #require(getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+      let usual = limit
+      // The temporary tables' files are below it.
+      limit.rlim_cur = rlim_t(size + 100)
+      try #require(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+      let failure = await #expect(throws: Failure.self) {
+        try await cache.append([pull.received(.character, 2, people(3...4))])
+      }
+      #expect(failure?.exit == .cannotWrite && failure?.subject == folder.pulled)
+      #expect(CacheFile.size(folder.pulled) == size)
+      limit = usual
+      try #require(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+      try await cache.append([pull.received(.character, 2, people(3...4))])
+      #expect(try await cache.compare().first?.distinct == 4)
+      await cache.close()
+    }
   }
 
   @Test("P4: a guarded pull is kept, and told from one that was broken off")
@@ -234,6 +293,29 @@ struct PulledPagesTests {
     await third.close()
     let fourth = try await folder.define()
     #expect(try folder.ask("SELECT feed FROM cache_info") == next)
+    await fourth.close()
+  }
+
+  @Test("5: the feed outlives stops, kills and another upstream; who read before the first snapshot finds another one")
+  func feed() async throws {
+    let cache = try await folder.define()
+    let empty = try folder.ask("SELECT feed FROM cache_info")
+    _ = try await cache.mirror(paired(people(1...4)))
+    let feed = try folder.ask("SELECT feed FROM cache_info")
+    #expect(feed != empty)
+    // As after a kill: nobody has closed it.
+    let second = try await folder.define(upstream: "http://other")
+    _ = try await second.mirror(paired(people(1...4, "!")))
+    await second.close()
+    let third = try await folder.define()
+    #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
+    // In a running rosterd, which knows its cache.
+    try #require(unlink(folder.pulled) == 0)
+    _ = try await third.mirror(paired(people(1...4, "?")))
+    await third.close()
+    await cache.close()
+    let fourth = try await folder.define()
+    #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
     await fourth.close()
   }
 }

@@ -97,13 +97,13 @@ final class Reader {
         ask = lambda sql, *a: [r[0] for r in db.execute(sql, a)]
         names = set(n.split()[-1] for n in ask('select name from characters'))
         version = next(iter(names), '')
-        snapshot, count = db.execute('select snapshot, characters from cache_info').fetchone()
+        snapshot, count = db.execute('select snapshot, records from cache_info').fetchone()
         found = [names == {version},
             set(ask('select distinct status from characters')) == {'Alive ' + version},
             set(ask('select distinct changed_sync from characters')) == {snapshot},
             set(ask('select distinct url from character_episodes')) == {version},
             ask('select count(*) from character_episodes') == [2 * count],
-            set(ask('select document from rejects')) == {version},
+            set(ask("select document ->> '$' from rejects")) == {version},
             ask('select count(*) from characters_fts where characters_fts match ?', version) == [count],
             ask('select count(*) from characters') == [count],
             set(ask('select sync_id from changes where id > (select max(id) from changes) - 200')) <= {snapshot},

@@ -53,13 +53,13 @@ struct SnapshotPublicationTests {
     first[1] = person(2, more: #","rank":7,"home":{"moons":1.50e2}"#)
     let published = try await cache.mirror(paired(first))
     #expect(
-      published.outcome == .published && published.added == 3 && published.characters == 3 && published.pages == 2)
+      published.outcome == .published && published.added == 3 && published.records == 3 && published.pages == 2)
     #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
     var second = [person(1, episodes: ["e/2"]), person(2)]
     second.append(person(4))
     let later = noon.addingTimeInterval(60)
     let report = try await cache.mirror([second[0..<2].map { $0 }, [second[2]]], at: later)
-    #expect([report.added, report.changed, report.removed, report.characters] == [1, 2, 1, 3])
+    #expect([report.added, report.changed, report.removed, report.records] == [1, 2, 1, 3])
     #expect(
       try folder.ask("SELECT record_id || kind || resource FROM changes ORDER BY id")
         == ["1changedcharacter", "2changedcharacter", "4addedcharacter", "3removedcharacter"])
@@ -101,7 +101,7 @@ struct SnapshotPublicationTests {
   private func loggedPages() throws -> Set<Int> {
     let log = [UInt8](try folder.bytes("roster.db-wal"))
     return Set(
-      stride(from: 32, to: log.count, by: 24 + DefinedSchema.pageBytes).map { frame in
+      stride(from: 32, to: log.count, by: 24 + Schema.pageBytes).map { frame in
         log[frame..<frame + 4].reduce(0) { $0 << 8 | Int($1) }
       })
   }
@@ -137,7 +137,7 @@ struct SnapshotPublicationTests {
     #expect(found.repeats == 0 && found.pages == 100)
     let report = try await cache.publish(
       record, ["character": ResourceEnd(proof: .count)], at: noon, history: ninetyDays)
-    #expect(report.outcome == .unchanged && report.rejected == 2 && report.characters == 200)
+    #expect(report.outcome == .unchanged && report.rejected == 2 && report.records == 200)
     let written = try loggedPages()
     let allowed = try folder.ask(
       "SELECT rootpage FROM sqlite_schema WHERE tbl_name IN ('syncs', 'sync_resources') AND rootpage > 0")
@@ -258,7 +258,7 @@ struct SnapshotPublicationTests {
     try await pull.pages(.episode, [pilots])
     #expect(try await cache.compare().map(\.distinct) == [3, 1, 1])
     let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
-    #expect([report.added, report.characters, report.pages] == [5, 5, 4])
+    #expect([report.added, report.records, report.pages] == [5, 5, 4])
     #expect(
       try folder.ask("SELECT resource || records FROM sync_resources ORDER BY 1") == [
         "character3", "episode1", "location1",
@@ -278,7 +278,7 @@ struct SnapshotPublicationTests {
     try await Pull(cache: next).pages(issue, [[#"{"node":"a","title":"Bug"}"#]])
     _ = try await next.compare()
     let published = try await next.publish(second, [:], at: noon, history: ninetyDays)
-    #expect(published.outcome == .published && published.added == 1 && published.characters == 2)
+    #expect(published.outcome == .published && published.added == 1 && published.records == 2)
     #expect(try folder.ask("SELECT name FROM resources ORDER BY name") == ["episode", "issue"])
     #expect(
       try folder.ask("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'character%' OR name LIKE 'location%'") == [
@@ -344,7 +344,7 @@ struct SnapshotPublicationTests {
     #expect(try await other.known("character", addresses: [address(1)]).isEmpty)
     let report = try await other.mirror([people(1...2)])
     #expect(report.outcome == .published && report.added + report.changed + report.removed == 0)
-    #expect(try await other.facts().upstream == "http://other")
+    #expect(try folder.ask("SELECT upstream FROM cache_info") == ["http://other"])
     await other.close()
     try folder.expectSound()
   }
@@ -422,7 +422,7 @@ struct SnapshotPublicationTests {
       for id in gone { (rows[id], absent[id]) = (nil, nil) }
       for id in still { rows[id] = "k\(sync)" }
       rows.merge(now) { $1 }
-      #expect(report.removed == gone.count && report.characters == rows.count)
+      #expect(report.removed == gone.count && report.records == rows.count)
       #expect(
         try folder.ask("SELECT name FROM characters ORDER BY id")
           == rows.keys.sorted().map { "Name \($0)\(rows[$0] ?? "")" }, "sync \(sync)")

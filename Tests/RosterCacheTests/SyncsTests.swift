@@ -10,17 +10,18 @@ struct SyncsTests {
 
   @Test("P3: a sync that failed leaves its row, every column as told")
   func failed() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     var report = try await cache.begin(at: noon)
-    #expect(report == SyncReport(id: 1, startedAt: noon.rfc3339))
+    #expect(report == SyncRecord(id: 1, startedAt: noon.rfc3339))
     #expect(try await cache.facts().last == nil)
     report.outcome = .failed
     report.pages = 1
-    report.characters = 2
+    report.records = 2
     report.added = 3
     report.changed = 4
     report.removed = 5
     report.rejected = 6
+    report.skipped = 13
     report.requests = 7
     report.notModified = 8
     report.resumed = 9
@@ -39,11 +40,11 @@ struct SyncsTests {
 
   @Test("5: history ends what is older, but never the snapshot's sync nor the newest change")
   func prune() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     func at(_ days: Double) -> Date { noon.addingTimeInterval(days * 86_400) }
-    _ = try await cache.sync(paged([character(1)]), at: at(0))
-    _ = try await cache.sync(paged([character(1, "!")]), at: at(1))
-    _ = try await cache.sync(paged([character(1, "?")]), at: at(2))
+    _ = try await cache.mirror([[person(1)]], at: at(0))
+    _ = try await cache.mirror([[person(1, "!")]], at: at(1))
+    _ = try await cache.mirror([[person(1, "?")]], at: at(2))
     for day in 3...5 {
       let report = try await cache.begin(at: at(Double(day)))
       try await cache.end(report, at: at(Double(day)), history: ninetyDays)
@@ -59,7 +60,7 @@ struct SyncsTests {
 
   /// Syncs that fail on these days; then one at the end, which prunes.
   private func syncs(on days: [Double], ending day: Double) async throws -> [String] {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     for day in days + [day] {
       let date = noon.addingTimeInterval(day * 86_400)
       try await cache.end(try await cache.begin(at: date), at: date, history: ninetyDays)
@@ -85,8 +86,8 @@ struct SyncsTests {
 
   @Test("73: a sync that could not begin has a number, and its row is written with the next one's")
   func notBegun() async throws {
-    let cache = try await folder.open()
-    _ = try await cache.sync(paged([character(1)]))
+    let cache = try await folder.define()
+    _ = try await cache.mirror([[person(1)]])
     let other = try Database(path: folder.cache, access: .writer)
     try other.keepLog()
     try other.execute("BEGIN IMMEDIATE")
@@ -94,7 +95,7 @@ struct SyncsTests {
     let failure = try #require(await #expect(throws: NotBegun.self) { try await cache.begin(at: noon) })
     #expect(ContinuousClock.now - start >= .seconds(2))
     #expect(failure.id == 2 && (failure.cause as? Failure)?.exit == .cannotWrite)
-    var report = SyncReport(id: failure.id, startedAt: noon.rfc3339, outcome: .failed)
+    var report = SyncRecord(id: failure.id, startedAt: noon.rfc3339, outcome: .failed)
     report.exit = 73
     try await cache.end(report, at: noon, history: ninetyDays)
     try other.execute("ROLLBACK")
@@ -106,7 +107,7 @@ struct SyncsTests {
 
   @Test("P3: a row of the same id that another file has is another sync's, and stays as it is")
   func sameID() async throws {
-    let cache = try await folder.open()
+    let cache = try await folder.define()
     var report = try await cache.begin(at: noon)
     let other = try Database(path: folder.cache, access: .writer)
     try other.keepLog()

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Logging
-import RosterCache
 import RosterConfiguration
 import RosterModel
 import RosterSimulator
 import RosterSync
 import RosterTestSupport
 
+@testable import RosterCache
 @testable import RosterDaemon
 
 /// The real parts of rosterd on one folder, against a simulated upstream. Each `sync` is a start of rosterd, one sync, and its end.
@@ -35,22 +35,30 @@ struct Bench: Sendable {
   }
 
   @discardableResult
-  func sync(_ wish: SyncWish = SyncWish()) async throws -> SyncReport {
-    try await with { await $0.syncer(wish).run() }
+  func sync(_ wish: SyncRequest = SyncRequest()) async throws -> SyncRecord {
+    try await with { await $0.sync(wish).run() }
   }
 
   /// What the requests since then asked for: page, condition, answer.
   func requests(after count: Int) -> [Seen] { Array(upstream.counts.pageRequests.dropFirst(count)) }
 
   /// Everybody in the cache, by id.
-  func cached() throws -> [RosterModel.Character] {
-    let reader = try CacheReader(path: cachePath)
-    let pages = try reader.characters().pages
-    return try (0..<pages).flatMap { try reader.characters(page: $0 + 1).characters.map(\.character) }
+  func cached() throws -> [RosterSimulator.Character] {
+    let database = try Database(path: cachePath, access: .readOnly)
+    return try database.rows("SELECT * FROM characters ORDER BY id") { row in
+      let episodes = try database.rows(
+        "SELECT url FROM character_episodes WHERE character_id = ? ORDER BY position", .integer(row.integer(0))
+      ) { $0.text(0) }
+      return RosterSimulator.Character(
+        id: row.integer(0), name: row.text(1), status: row.text(2), species: row.text(3), type: row.text(4),
+        gender: row.text(5), origin: .init(name: row.text(6), url: row.text(7)),
+        location: .init(name: row.text(8), url: row.text(9)), image: row.text(10), url: row.text(11),
+        created: row.text(12), episodes: episodes, extra: row.optionalText(13))
+    }
   }
 
   /// What upstream has, as a reader of the cache sees it.
-  var expected: [RosterModel.Character] { upstream.characters.sorted { $0.id < $1.id } }
+  var expected: [RosterSimulator.Character] { upstream.characters.sorted { $0.id < $1.id } }
 
   func write(_ credentials: SimulatedCredentials) throws {
     for (name, text) in credentials.files { try workspace.write(text, to: "credentials/\(name)") }

@@ -58,7 +58,7 @@ private struct FeedWalk {
   private var count = 0
   private var backups = 0
   private var nextID: Int64 = 1_000
-  private var gone: [RosterModel.Character] = []
+  private var gone: [RosterSimulator.Character] = []
   private var trail: [String] = []
   private var isReadable = false
 
@@ -137,7 +137,7 @@ private struct FeedWalk {
     bench.upstream.update { [characters] in $0 = characters }
   }
 
-  private mutating func newcomer(like other: RosterModel.Character) -> RosterModel.Character {
+  private mutating func newcomer(like other: RosterSimulator.Character) -> RosterSimulator.Character {
     var character = other
     character.id = nextID
     nextID += 1
@@ -147,9 +147,9 @@ private struct FeedWalk {
   // MARK: How syncs go
 
   @discardableResult
-  private mutating func sync() async throws -> SyncReport {
-    let wish = SyncWish(allowRemoval: dice.isHeads)
-    let report = await (try await open()).syncer(wish).run()
+  private mutating func sync() async throws -> SyncRecord {
+    let wish = SyncRequest(allowRemoval: dice.isHeads)
+    let report = await (try await open()).sync(wish).run()
     note("sync \(report.id) \(report.outcome)")
     bench.upstream.configure { $0.rules = [] }
     isReadable = true
@@ -180,8 +180,8 @@ private struct FeedWalk {
     // Page 1 is always asked for.
     bench.upstream.hold(.page(1))
     let bench = bench
-    try await withThrowingTaskGroup(of: SyncReport.self) { group in
-      group.addTask { await instance.syncer(SyncWish()).run() }
+    try await withThrowingTaskGroup(of: SyncRecord.self) { group in
+      group.addTask { await instance.sync(SyncRequest()).run() }
       try await bench.upstream.waitFor { $0.held == 1 }
       group.cancelAll()
       _ = try await group.next()

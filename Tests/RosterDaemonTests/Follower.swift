@@ -48,7 +48,7 @@ struct Follower {
   private mutating func follow(_ cache: Database, _ when: Comment) throws {
     let changes = try cache.rows(
       """
-      SELECT id, kind, character_id, \(Self.text("before")), \(Self.text("after")), sync_id
+      SELECT id, kind, record_id, \(Self.text("before")), \(Self.text("after")), sync_id
       FROM changes WHERE id > \(seen) ORDER BY id
       """
     ) {

@@ -49,7 +49,7 @@ import Testing
     for number in 0..<Self.syncs {
       clock.advance(by: Self.interval)
       change(bench.upstream, number)
-      let report = await instance.syncer(SyncWish()).run()
+      let report = await instance.sync(SyncRequest()).run()
       #expect(report.outcome == Self.outcome(of: number), "\(number): \(report.error ?? "")")
       bench.upstream.forgetRequests()
       let ended = clock.now.addingTimeInterval(Double(-Self.history) * 86_400)
@@ -66,7 +66,7 @@ import Testing
   // MARK: What happens in it
 
   /// Of seven syncs one finds nothing new, and one fails.
-  private static func outcome(of number: Int) -> SyncReport.Outcome {
+  private static func outcome(of number: Int) -> SyncRecord.Outcome {
     switch number % 7 {
     case 3: .unchanged
     case 5: .failed

@@ -74,16 +74,22 @@ import Testing
     }
   }
 
-  @Test("P6: staged pages that were lost or damaged cost a pull, nothing else", arguments: [true, false])
-  func stagingLost(isDamaged: Bool) async throws {
+  @Test(
+    "P4, P6: pulled pages that were lost or damaged cost a pull, and nothing that was published",
+    arguments: [true, false])
+  func pulledPagesLost(isDamaged: Bool) async throws {
     try await withBench { bench in
       try await bench.sync()
-      let staging = bench.workspace.path("state/roster.staging.db")
-      remove(staging)
-      if isDamaged { try Data(repeating: 0x5A, count: 50_000).write(to: URL(filePath: staging)) }
+      let pulled = bench.cachePath + ".pulled"
+      if isDamaged {
+        let file = open(pulled, O_WRONLY)
+        #expect(pwrite(file, [UInt8](repeating: 0x5A, count: 100), 100, 100) == 100)
+        close(file)
+      } else {
+        remove(pulled)
+      }
       let report = try await bench.sync()
-      #expect(report.outcome == .unchanged && report.notModified == 0 && report.exit == 0)
-      #expect(try await bench.sync().notModified == 7)
+      #expect(report.outcome == .unchanged && report.notModified == 7 && report.exit == 0)
     }
   }
 
@@ -98,9 +104,9 @@ import Testing
         #expect(pwrite(file, garbage, garbage.count, 4096) == garbage.count)
         close(file)
         bench.upstream.update { $0[0] = $0[0].marked(2) }
-        let met = await instance.syncer(SyncWish()).run()
+        let met = await instance.sync(SyncRequest()).run()
         #expect(met.outcome == .failed && met.exit == 73)
-        let after = await instance.syncer(SyncWish()).run()
+        let after = await instance.sync(SyncRequest()).run()
         #expect(after.outcome == .published && after.notModified == 0)
       }
       #expect(try bench.cached() == bench.expected)

@@ -45,8 +45,8 @@ import Testing
     try await withBench(scenario) { bench in
       bench.upstream.hold(.page(5))
       let cancelled = try await bench.with { instance in
-        try await withThrowingTaskGroup(of: SyncReport.self) { group in
-          group.addTask { await instance.syncer(SyncWish()).run() }
+        try await withThrowingTaskGroup(of: SyncRecord.self) { group in
+          group.addTask { await instance.sync(SyncRequest()).run() }
           try await bench.upstream.waitFor { $0.held == 1 }
           group.cancelAll()
           return try await group.next()
@@ -70,7 +70,7 @@ import Testing
       try await bench.sync()
       bench.upstream.update { $0.removeLast() }
       let resumed = try await bench.sync()
-      #expect(resumed.outcome == .published && resumed.characters == 139)
+      #expect(resumed.outcome == .published && resumed.records == 139)
       #expect(try bench.cached() == bench.expected)
     }
   }

@@ -16,14 +16,14 @@ import Testing
   func stillJoined() async throws {
     try await withBench { bench in
       try await bench.with { instance in
-        let seen = Mutex<[[SyncReport]]>([])
-        let look: @Sendable (SyncReport) async -> Date? = { _ in
+        let seen = Mutex<[[SyncRecord]]>([])
+        let look: @Sendable (SyncRecord) async -> Date? = { _ in
           let rows = (try? await instance.cache.recent(limit: 9)) ?? []
           let list = (try? await instance.recent(limit: 9)) ?? []
           seen.withLock { $0 = [rows, list] }
           return nil
         }
-        let report = await instance.syncer(SyncWish(), ended: look).run()
+        let report = await instance.sync(SyncRequest(), ended: look).run()
         let (rows, list) = seen.withLock { ($0[0], $0[1]) }
         #expect(rows == [report] && report.outcome == .published)
         #expect(list.map(\.outcome) == [.running] && list[0].finishedAt == nil && list[0].pages == 7)
@@ -40,10 +40,10 @@ import Testing
     let store = workspace.path("tokens/token.json")
     try await withBench(scenario, environment: ["ROSTERD_AUTH_TOKEN_STORE": store]) { bench in
       try await bench.with { instance in
-        #expect(await instance.syncer(SyncWish()).run().exit == 0)
+        #expect(await instance.sync(SyncRequest()).run().exit == 0)
         try FileManager.default.removeItem(atPath: workspace.path("tokens"))
         try workspace.write("", to: "tokens")
-        let report = await instance.syncer(SyncWish()).run()
+        let report = await instance.sync(SyncRequest()).run()
         #expect(report.id == 2 && report.exit == 73 && report.error?.contains(store) == true)
         #expect(try await instance.recent(limit: 1) == [report])
       }

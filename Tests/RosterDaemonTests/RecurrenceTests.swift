@@ -20,7 +20,7 @@ import Testing
     }
     // Hours: at once, after 1, 2 and 4 more and so on, then daily.
     #expect(told == [0, 1, 3, 7, 15, 31, 55, 79, 103, 127, 151, 175, 199, 223])
-    let good = Event(.syncUnchanged, report: SyncReport(id: 1, startedAt: "", outcome: .unchanged))
+    let good = Event(.syncUnchanged, report: SyncRecord(id: 1, startedAt: "", outcome: .unchanged))
     #expect(recurrences.telling(of: good, at: start) == .over(times: 960, since: start))
     #expect(recurrences.telling(of: good, at: start) == nil)
     #expect(recurrences.telling(of: failed("cannot pull page 3"), at: start) == .first)
@@ -41,7 +41,7 @@ import Testing
   @Test("A quiet log: records that are rejected each time are told of once; a cancelled sync tells nothing of it")
   func shortcomings() {
     var recurrences = Recurrences()
-    var report = SyncReport(id: 1, startedAt: "", outcome: .unchanged)
+    var report = SyncRecord(id: 1, startedAt: "", outcome: .unchanged)
     report.rejected = 2
     let event = Event(.syncUnchanged, report: report)
     #expect(recurrences.telling(of: event, at: start) == .first)

@@ -76,8 +76,8 @@ private struct Soak {
     }
   }
 
-  private func sync() async -> SyncReport {
-    await instance.syncer(SyncWish(retrySession: true)).run()
+  private func sync() async -> SyncRecord {
+    await instance.sync(SyncRequest(retrySession: true)).run()
   }
 
   // MARK: How syncs end badly
@@ -122,7 +122,7 @@ private struct Soak {
   private func cancelled(at match: Match) async throws {
     if match == .anyToken { upstream.killAccessTokens() }
     upstream.hold(match)
-    try await withThrowingTaskGroup(of: SyncReport.self) { group in
+    try await withThrowingTaskGroup(of: SyncRecord.self) { group in
       group.addTask { await self.sync() }
       try await upstream.waitFor { $0.held > 0 }
       group.cancelAll()

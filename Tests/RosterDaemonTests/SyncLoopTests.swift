@@ -13,17 +13,18 @@ import Testing
     var syncs = 0
   }
 
-  /// Each ends as it begins.
-  private static func syncer(_ clock: WallClock, ended: @escaping @Sendable (SyncReport) async -> Void) -> Syncer {
-    Syncer(
-      upstream: "http://localhost", maxRemoval: 20, allowRemoval: false,
-      steps: Syncer.Steps(
-        begin: { _ throws(NotBegun) in throw NotBegun(id: 1, cause: CancellationError()) }, begun: { _, _ in },
-        phase: { _ in }, prepare: { _ in },
-        discover: { _, _ in (0, 0) }, pull: { _, _, _ in nil }, discard: { _ in },
-        compare: { _ in throw CancellationError() }, ask: { _, _ in 0 },
-        publish: { report, _, _ in report }, end: { _ in }, ended: ended),
-      clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  /// Ends as it begins.
+  private struct EndedSync: JoinableSync {
+    let ended: @Sendable (SyncRecord) async -> Void
+
+    func run() async -> SyncRecord {
+      var record = SyncRecord(id: 1, startedAt: "", outcome: .cancelled)
+      record.exit = Failure.Exit.cancelled.rawValue
+      await ended(record)
+      return record
+    }
+
+    func joined(by request: SyncRequest) {}
   }
 
   @Test("A clock that is set back does not put off the next sync")
@@ -43,7 +44,7 @@ import Testing
         try Task.checkCancellation()
       })
     let loop = SyncLoop(clock: clock) { _, loop in
-      Self.syncer(clock) { report in
+      EndedSync { report in
         let next = world.withLock { world in
           world.syncs += 1
           return world.now + 900

@@ -89,7 +89,9 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     let lines = Kept<String>()
     let logger = Logger(label: "test") { _ in KeptLog(lines: lines) }
     let answered = Interceptor.chain([.log(to: logger, clock: ManualClock().wallClock)]) { _ in Response(status: 200) }
-    try await Cause.$sync.withValue(17) { try await Cause.$page.withValue(3) { _ = try await answered(request) } }
+    try await RequestContext.$sync.withValue(17) {
+      try await RequestContext.$page.withValue(3) { _ = try await answered(request) }
+    }
     #expect(lines.all.first?.contains("17") == true)
   }
 

@@ -8,82 +8,9 @@ import RosterTestSupport
 import Synchronization
 import Testing
 
-/// A clock whose sleeps are over at once, and remembered.
-private final class Naps: Sendable {
-  private let state = Mutex((now: Date(), delays: [Double]()))
-
-  var delays: [Double] { state.withLock { $0.delays } }
-  var now: Date { state.withLock { $0.now } }
-
-  var clock: WallClock {
-    WallClock(
-      now: { self.now },
-      sleep: { delay in
-        self.state.withLock { state in
-          state.now += delay.seconds
-          state.delays.append(delay.seconds)
-        }
-      })
-  }
-}
-
-/// P11 over real connections: the fetcher with its retry, and the links that have a part in the table.
-private struct Bench: Sendable {
-  let naps = Naps()
-  let hold: Hold
-  let tally = Tally()
-  let fetcher: PageFetcher
-
-  init(_ baseURL: String, _ transport: HTTPTransport, clock: WallClock? = nil, hold: Hold = Hold()) {
-    let clock = clock ?? naps.clock
-    self.hold = hold
-    let table = RetryTable(RetryDelays(jitter: .zero))
-    let links = [Interceptor.headers([]), .redirects, .measure(tally, clock: clock) { _, _, _ in }]
-    fetcher = PageFetcher(
-      baseURL: baseURL, send: Interceptor.chain(links, to: transport.send),
-      retry: Retry(table: table, hold: hold, clock: clock),
-      decoders: .init(page: PageDecoder.page, characters: PageDecoder.characters), clock: clock, report: { _ in })
-  }
-
-  func fetch(_ page: Int = 1, held: Validator? = nil) async throws -> PageFetcher.Answer {
-    try await fetcher.fetch(page: page, held: held, sync: 1, tally: tally)
-  }
-
-  func failure(_ page: Int = 1) async -> Failure? {
-    do {
-      _ = try await fetch(page)
-      return nil
-    } catch { return error as? Failure }
-  }
-}
-
-private func withBench(
-  _ rules: [Rule] = [], timeout: Duration = .seconds(30), _ body: (Simulator, Bench) async throws -> Void
-) async throws {
-  try await withTransport(Scenario(rules: rules), .init(timeout: timeout)) { upstream, transport in
-    try await body(upstream, Bench(upstream.baseURL, transport))
-  }
-}
-
-/// A bench whose upstream is wherever the test says.
-private func withBench(
-  at baseURL: String, timeout: Duration = .seconds(30), _ body: (Bench) async throws -> Void
-) async throws {
-  let transport = HTTPTransport(.init(timeout: timeout))
-  do { try await body(Bench(baseURL, transport)) } catch {
-    await transport.shutdown()
-    throw error
-  }
-  await transport.shutdown()
-}
-
 /// What three retries wait, without jitter.
 private let backoff = [1.0, 2.0, 4.0]
 private let short = Duration.milliseconds(100)
-
-private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []) -> RawServer.Answer {
-  .init("HTTP/1.1 \(status)\r\n\(headers)\r\n", body: body)
-}
 
 @Suite struct PageFetcherTests {
   // MARK: The connection
@@ -112,7 +39,7 @@ private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []
       #expect(bench.tally.now.retries == 3)
     }
     try await withBench([.on(.page(1), times: 3, fault)]) { _, bench in
-      guard case .page = try await bench.fetch() else { throw NoPage() }
+      _ = try await bench.page()
     }
   }
 
@@ -237,8 +164,8 @@ private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []
     let stored = Mutex<[RetryAfterHold]>([])
     let rules = [Rule.on(.page(1), times: 1, .status(429, retryAfter: "30"))]
     try await withTransport(Scenario(rules: rules)) { upstream, transport in
-      let hold = Hold { time in stored.withLock { $0.append(time) } }
-      let bench = Bench(upstream.baseURL, transport, clock: clock.wallClock, hold: hold)
+      let hold = RetryAfterGate { time in stored.withLock { $0.append(time) } }
+      let bench = try Bench(upstream.baseURL, transport, clock: clock.wallClock, hold: hold)
       let started = clock.now
       async let first = bench.fetch(1)
       await clock.sleepers(1)
@@ -275,7 +202,9 @@ private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []
   func pagesBeyondCount() async throws {
     for pages in [2, Int.max] {
       try await withBench([.on(.page(1), .info(count: 1, pages: pages))]) { _, bench in
-        #expect(await bench.failure()?.reason == .malformed)
+        let failure = await bench.failure()
+        #expect(failure?.reason == .malformed)
+        #expect(failure?.cause.contains("it announces \(pages) pages for 1 records") == true)
       }
     }
     try await withBench([.on(.page(1), .info(count: 0, pages: 1))]) { _, bench in
@@ -290,9 +219,9 @@ private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []
     let list = mark + Array("[]".utf8)
     try await RawServer.run(headed("200 OK", body: page), headed("200 OK", body: list)) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
-        #expect(await bench.failure() == nil)
-        let answer = try await bench.fetcher.fetch(characters: [1, 2], sync: 1, tally: bench.tally)
-        #expect(answer.characters.isEmpty && server.requests == 2)
+        #expect(try await bench.page().body == Array(page.dropFirst(mark.count)))
+        let answer = try #require(try await bench.fetch(keys: ["1", "2"]))
+        #expect(answer.body == Array("[]".utf8) && answer.scan.records == 0 && server.requests == 2)
       }
     }
   }
@@ -372,15 +301,40 @@ private func headed(_ status: String, _ headers: String = "", body: [UInt8] = []
     let encoded = "Content-Encoding: gzip\r\nContent-Length: \(packed.count)\r\n"
     try await RawServer.run(headed("200 OK", encoded, body: packed), headed("304 Not Modified", encoded)) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
-        guard case .page = try await bench.fetch() else { throw NoPage() }
+        _ = try await bench.page()
         #expect(bench.tally.now.bytes == packed.count)
-        let again = try await bench.fetch(held: Validator(etag: "\"a\""))
-        #expect(again == .notModified)
+        let again = try await bench.fetch(validator: Validator(etag: "\"a\""))
+        #expect(again.isUnchanged == false)
       }
     }
   }
 
-  private struct NoPage: Error {}
+  @Test("P1: a page tells how the list goes on, with its body, its keys and its digest")
+  func page() async throws {
+    try await withBench { _, bench in
+      let page = try await bench.page()
+      #expect(page.facts.records == 20 && page.scans.map(\.records) == [20])
+      #expect((page.facts.count ?? 0) > 20 && (page.facts.last ?? 0) > 1)
+      #expect(page.digest == digest(page.body))
+      #expect(page.receivedAt == bench.naps.now)
+    }
+  }
+
+  @Test(
+    "P11: what is there but not as the definition says is malformed, told, and asked for once more",
+    arguments: [
+      #"{"info":{"pages":1},"results":[]}"#, #"{"info":{"count":"0","pages":1},"results":[]}"#,
+      #"{"info":{"count":0,"pages":-1},"results":[]}"#, #"{"info":{"count":0,"pages":1}}"#,
+      #"{"info":{"count":0,"pages":1},"results":{}}"#, #"{"info":{"count":0,"pages":1},"results":[]"#, "",
+    ])
+  func undefined(body: String) async throws {
+    try await withBench([.on(.page(1), .answer(status: 200, body: body))]) { upstream, bench in
+      let failure = await bench.failure()
+      #expect(failure?.exit == .badAnswer && failure?.reason == .malformed)
+      #expect(failure?.step == "pull page 1 of character" && failure?.subject == bench.paging.first().request.url)
+      #expect(upstream.counts.pageRequests.count == 2)
+    }
+  }
 }
 
 /// Listens, accepts nobody, and has no place left: the next connection's SYN is dropped (listen(2)).

@@ -94,7 +94,7 @@ struct PageJSON: Decodable {
 }
 
 extension PageJSON.Record {
-  init(_ character: RosterModel.Character) {
+  init(_ character: RosterSimulator.Character) {
     id = character.id
     name = character.name
     status = character.status

@@ -27,7 +27,7 @@ import Testing
     var report = makeReport(18, .failed)
     report.refreshes = 3
     let data = EventEntry(id: 1, at: now, event: Event(.syncFailed, sync: 18, exit: 69, report: report)).data
-    #expect(try JSONDecoder().decode(SyncReport.self, from: Data(data)) == report)
+    #expect(try JSONDecoder().decode(SyncRecord.self, from: Data(data)) == report)
     let columns = try JSONDecoder().decode([String: Loose].self, from: JSONEncoder().encode(report)).keys
     let sent = try JSONDecoder().decode([String: Loose].self, from: Data(data)).keys
     #expect(Set(sent) == Set(columns).union(["at", "sync"]))

@@ -11,7 +11,7 @@ import RosterTestSupport
 /// A board as a daemon has it after its start.
 func makeBoard(
   clock: ManualClock = ManualClock(), flow: String = "oauth2_refresh", cache: CacheFacts = CacheFacts(),
-  last: SyncReport? = nil
+  last: SyncRecord? = nil
 ) -> StatusBoard {
   StatusBoard(
     version: "0.1.0", pid: 4711, startedAt: clock.now, baseURL: "http://localhost/api", cachePath: "/cache/roster.db",
@@ -22,27 +22,37 @@ func makeBoard(
 func makeRoutes(
   _ board: StatusBoard = makeBoard(), owner: UInt32 = 1000,
   alive: @autoclosure @escaping @Sendable () -> Bool = true,
-  history: @escaping @Sendable (Int) async throws -> [SyncReport] = { _ in [] },
-  sync: @escaping @Sendable (StatusRoutes.SyncRequest) async throws -> StatusRoutes.Accepted = { _ in
-    StatusRoutes.Accepted(sync: 1, joined: false)
+  history: @escaping @Sendable (Int) async throws -> [SyncRecord] = { _ in [] },
+  sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted = { _ in
+    SyncRequest.Accepted(sync: 1, joined: false)
   }
 ) -> StatusRoutes {
   StatusRoutes(board: board, owner: owner, alive: alive, history: history, sync: sync)
 }
 
-func makeReport(_ id: Int64 = 17, _ outcome: SyncReport.Outcome = .published) -> SyncReport {
-  var report = SyncReport(id: id, startedAt: "2023-11-14T22:13:19.000Z", outcome: outcome)
+func makeReport(_ id: Int64 = 17, _ outcome: SyncRecord.Outcome = .published) -> SyncRecord {
+  var report = SyncRecord(id: id, startedAt: "2023-11-14T22:13:19.000Z", outcome: outcome)
   report.finishedAt = "2023-11-14T22:13:19.400Z"
   report.pages = 42
-  report.characters = 826
+  report.records = 826
   report.exit = outcome == .failed ? 69 : 0
   if outcome == .failed { report.error = "cannot pull page 3 (http://localhost): upstream answered 500" }
   return report
 }
 
 let snapshot = CacheFacts(
-  snapshot: 17, publishedAt: "2023-11-14T22:13:19.400Z", verifiedAt: "2023-11-14T22:13:19.400Z", characters: 826,
-  pages: 42)
+  snapshot: 17, publishedAt: "2023-11-14T22:13:19.400Z", verifiedAt: "2023-11-14T22:13:19.400Z", records: 826,
+  pages: 42,
+  resources: [.init(name: "character", table: "characters", records: 826, pages: 42, proof: "count", absent: 0)])
+
+/// A sync that has pulled some of its pages.
+func tally(pages: Int, of total: Int, records: Int = 0) -> Tally {
+  let tally = Tally(resources: ["character"])
+  tally.update { counts in
+    for page in 1...pages { counts.done("character", records: page == 1 ? records : 0, pages: total) }
+  }
+  return tally
+}
 
 /// A folder for a socket, short enough for sun_path, that goes when the test ends.
 func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {

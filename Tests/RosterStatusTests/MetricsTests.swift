@@ -23,7 +23,8 @@ import Testing
       #"rosterd_requests_total{code="200"} 2"#, #"rosterd_requests_total{code="error"} 1"#,
       #"rosterd_retries_total{reason="timeout"} 1"#, #"rosterd_token_refreshes_total{outcome="refreshed"} 1"#,
       #"rosterd_token_refreshes_total{outcome="passing"} 1"#, #"rosterd_syncs_total{outcome="published"} 1"#,
-      #"rosterd_syncs_total{outcome="failed"} 0"#, "rosterd_received_bytes_total 1500", "rosterd_characters 826",
+      #"rosterd_syncs_total{outcome="failed"} 0"#, "rosterd_received_bytes_total 1500",
+      #"rosterd_records{resource="character"} 826"#,
       "rosterd_snapshot_timestamp_seconds 1699999999.4", #"rosterd_build_info{version="0.1.0"} 1"#,
       #"rosterd_sync_duration_seconds_bucket{le="0.25"} 0"#, #"rosterd_sync_duration_seconds_bucket{le="0.5"} 1"#,
       #"rosterd_request_duration_seconds_bucket{le="0.025"} 1"#,
@@ -38,12 +39,7 @@ import Testing
   @Test("Metrics: pages of the running sync are those of its tally")
   func progress() {
     let board = makeBoard()
-    let tally = Tally()
-    tally.update {
-      $0.pagesDone = 17
-      $0.pagesTotal = 42
-    }
-    board.syncBegan(SyncReport(id: 1, startedAt: ""), tally: tally)
+    board.syncBegan(SyncRecord(id: 1, startedAt: ""), tally: tally(pages: 17, of: 42))
     #expect(lines(board).contains("rosterd_sync_pages_done 17"))
     #expect(lines(board).contains("rosterd_sync_pages 42"))
   }
@@ -67,7 +63,7 @@ import Testing
       #expect(lines(board).contains(line[...]), "\(line)")
     }
     #expect(lines(board).count { $0.hasPrefix("rosterd_state{") } == DaemonStatus.State.allCases.count)
-    board.syncBegan(SyncReport(id: 18, startedAt: ""), tally: Tally())
+    board.syncBegan(SyncRecord(id: 18, startedAt: ""), tally: Tally())
     #expect(!board.metricsText().contains("rosterd_next_sync"))
   }
 
@@ -86,7 +82,7 @@ import Testing
     #expect(
       families.sorted() == [
         "process_cpu_seconds_total", "process_open_fds", "process_resident_memory_bytes",
-        "process_start_time_seconds", "rosterd_build_info", "rosterd_characters", "rosterd_received_bytes_total",
+        "process_start_time_seconds", "rosterd_build_info", "rosterd_received_bytes_total", "rosterd_records",
         "rosterd_request_duration_seconds", "rosterd_requests_total", "rosterd_retries_total",
         "rosterd_snapshot_timestamp_seconds", "rosterd_state", "rosterd_sync_duration_seconds", "rosterd_sync_pages",
         "rosterd_sync_pages_done", "rosterd_syncs_total", "rosterd_token_refreshes_total",

@@ -9,8 +9,8 @@ import Testing
 @Suite struct StatusBoardTests {
   private let clock = ManualClock()
 
-  private func ended(_ outcome: SyncReport.Outcome, exit: Int32? = nil, rejected: Int = 0, error: String? = nil)
-    -> SyncReport
+  private func ended(_ outcome: SyncRecord.Outcome, exit: Int32? = nil, rejected: Int = 0, error: String? = nil)
+    -> SyncRecord
   {
     var report = makeReport(17, outcome)
     report.exit = exit ?? report.exit
@@ -21,7 +21,7 @@ import Testing
 
   @Test("Status: the state follows from the last sync, and a restart does not change it")
   func states() {
-    let cases: [(SyncReport?, DaemonStatus.State)] = [
+    let cases: [(SyncRecord?, DaemonStatus.State)] = [
       (nil, .starting), (ended(.published), .idle), (ended(.unchanged), .idle), (ended(.failed), .degraded),
       (ended(.failed, exit: 77), .unauthorized), (ended(.published, rejected: 1), .degraded),
       (ended(.published, error: "could not ask for 3 missing ids"), .degraded), (ended(.cancelled), .idle),
@@ -38,7 +38,7 @@ import Testing
   @Test("Status: stopping wins over unauthorized, unauthorized over syncing, syncing over degraded")
   func precedence() {
     let board = makeBoard(last: ended(.failed, exit: 77))
-    board.syncBegan(SyncReport(id: 18, startedAt: ""), tally: Tally())
+    board.syncBegan(SyncRecord(id: 18, startedAt: ""), tally: Tally())
     #expect(board.status().state == .syncing)
     var token = TokenStatus(flow: "oauth2_refresh", state: .unauthorized)
     token.lastError = "upstream refused the refresh token; mend refresh_token, then reload"
@@ -65,25 +65,21 @@ import Testing
   func messages() {
     let board = makeBoard(clock: clock, cache: snapshot)
     #expect(board.message == "starting: no sync has ended yet")
-    let tally = Tally()
-    board.syncBegan(SyncReport(id: 17, startedAt: clock.now.rfc3339), tally: tally)
+    let sync = SyncRecord(id: 17, startedAt: clock.now.rfc3339)
+    board.syncBegan(sync, tally: Tally(resources: ["character"]))
     #expect(board.message == "syncing: asking for the first page")
-    tally.update {
-      $0.pagesDone = 17
-      $0.pagesTotal = 42
-      $0.characters = 826
-    }
+    board.syncBegan(sync, tally: tally(pages: 17, of: 42, records: 826))
     board.phase(.pulling)
     #expect(board.message == "syncing: 17 of 42 pages")
     board.phase(.verifying)
-    #expect(board.message == "syncing: verifying 42 pages")
+    #expect(board.message == "syncing: verifying 17 pages")
     board.phase(.publishing)
-    #expect(board.message == "syncing: publishing 826 characters")
+    #expect(board.message == "syncing: publishing 826 records")
     board.syncEnded(ended(.published), cache: snapshot)
     board.nextSync(at: clock.now + 900)
     #expect(
       board.message
-        == "idle: 826 characters, verified at 2023-11-14T22:13:19.400Z; next sync at 2023-11-14T22:28:20.000Z")
+        == "idle: 826 records, verified at 2023-11-14T22:13:19.400Z; next sync at 2023-11-14T22:28:20.000Z")
     board.syncEnded(ended(.published, rejected: 3), cache: snapshot)
     #expect(
       board.message == """
@@ -102,7 +98,7 @@ import Testing
     let due = "; the sync that was due has not begun, and " + silence
     board.stands(since: clock.now)
     #expect(board.message == "starting: no sync has ended yet" + due)
-    board.syncBegan(SyncReport(id: 17, startedAt: clock.now.rfc3339), tally: Tally())
+    board.syncBegan(SyncRecord(id: 17, startedAt: clock.now.rfc3339), tally: Tally())
     #expect(board.message == "syncing: asking for the first page; " + silence)
     board.syncEnded(ended(.published), cache: snapshot)
     board.nextSync(at: clock.now + 900)
@@ -117,8 +113,8 @@ import Testing
     let text = String(decoding: try JSONEncoder.sorted.encode(makeBoard(clock: clock).status()), as: UTF8.self)
     #expect(
       text == """
-        {"cache":{"age_seconds":null,"characters":0,"pages":0,"path":"/cache/roster.db","published_at":null,\
-        "size_bytes":4096,"snapshot":null,"verified_at":null,"wal_bytes":32},"config":{"last_error":null,\
+        {"cache":{"age_seconds":null,"pages":0,"path":"/cache/roster.db","published_at":null,"records":0,\
+        "resources":[],"size_bytes":4096,"snapshot":null,"verified_at":null,"wal_bytes":32},"config":{"last_error":null,\
         "loaded_at":"2023-11-14T22:13:20.000Z","path":null},"message":"starting: no sync has ended yet","pid":4711,\
         "started_at":"2023-11-14T22:13:20.000Z","state":"starting","sync":{"current":null,"last":null,"next_at":null},\
         "token":{"avoided":0,"expires_at":null,"flow":"oauth2_refresh","joined":0,"last_error":null,\
@@ -153,7 +149,7 @@ import Testing
     #expect(board.status().cache.ageSeconds == 12.9)
     #expect(board.status().uptimeSeconds == 12.3)
     let tally = Tally()
-    board.syncBegan(SyncReport(id: 18, startedAt: clock.now.rfc3339), tally: tally)
+    board.syncBegan(SyncRecord(id: 18, startedAt: clock.now.rfc3339), tally: tally)
     tally.update {
       $0.inFlight = 8
       $0.requests = 25
@@ -180,7 +176,7 @@ import Testing
   @Test("Status: while a sync runs there is no next one, whatever a reload says")
   func nextWhileSyncing() {
     let board = makeBoard()
-    board.syncBegan(SyncReport(id: 1, startedAt: "2026-01-01T00:00:00.000Z"), tally: Tally())
+    board.syncBegan(SyncRecord(id: 1, startedAt: "2026-01-01T00:00:00.000Z"), tally: Tally())
     board.nextSync(at: Date())
     #expect(board.status().sync.nextAt == nil)
   }

@@ -34,7 +34,7 @@ import Testing
 
   @Test("Status: /v1/syncs gives the latest, 20 unless asked otherwise")
   func syncs() async throws {
-    struct Answer: Decodable { var syncs: [SyncReport] }
+    struct Answer: Decodable { var syncs: [SyncRecord] }
     let asked = Mutex<[Int]>([])
     let routes = makeRoutes(history: { limit in
       asked.withLock { $0.append(limit) }
@@ -103,10 +103,10 @@ import Testing
 
   @Test("Status: POST /v1/sync passes on what its body allows, and refuses what it does not know")
   func syncBodies() async throws {
-    let asked = Mutex<[StatusRoutes.SyncRequest]>([])
+    let asked = Mutex<[SyncRequest]>([])
     let routes = makeRoutes(sync: { request in
       asked.withLock { $0.append(request) }
-      return StatusRoutes.Accepted(sync: 18, joined: true)
+      return SyncRequest.Accepted(sync: 18, joined: true)
     })
     func post(_ body: String) async -> Response {
       await response(routes.answer(StatusRequest("POST", "/v1/sync", body: Array(body.utf8), peer: 0)))
@@ -118,8 +118,8 @@ import Testing
     _ = await post(#"{"allow_removal": false, "retry_session": true}"#)
     #expect(
       asked.withLock { $0 } == [
-        StatusRoutes.SyncRequest(), StatusRoutes.SyncRequest(allowRemoval: true),
-        StatusRoutes.SyncRequest(retrySession: true),
+        SyncRequest(), SyncRequest(allowRemoval: true),
+        SyncRequest(retrySession: true),
       ])
     for bad in [
       "[]", "{", #"{"allow_removal": "yes"}"#, #"{"alow_removal": true}"#, #"{"allow_removal":true,}"#,

@@ -7,7 +7,7 @@ import Testing
   private let end = Date(timeIntervalSince1970: 1000)
   private var schedule = Schedule(.init(interval: .seconds(900), jitter: .seconds(30), retryInterval: .seconds(60)))
 
-  private mutating func delay(_ outcome: SyncReport.Outcome, hold: Date? = nil, random: Double = 0) -> Double {
+  private mutating func delay(_ outcome: SyncRecord.Outcome, hold: Date? = nil, random: Double = 0) -> Double {
     schedule.next(after: outcome, at: end, hold: hold, random: random).timeIntervalSince(end)
   }
 

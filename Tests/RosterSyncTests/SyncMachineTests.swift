@@ -1,26 +1,56 @@
+import RosterCache
 import RosterModel
 import RosterSync
 import Testing
 
-private func machine(_ state: SyncMachine.State) -> SyncMachine {
-  var machine = SyncMachine(upstream: "http://up")
+private let asking = Resource.character
+private let twice = resource("b") { $0.removal = .twice }
+private let never = resource("c") { $0.removal = .never }
+
+private func resource(_ name: String, _ change: (inout Resource) -> Void = { _ in }) -> Resource {
+  var resource = Resource.character
+  resource.name = name
+  change(&resource)
+  return resource
+}
+
+private func found(
+  _ resource: Resource = asking, distinct: Int = 9, repeats: Int = 0, rejected: Int = 0, unknown: Int = 0,
+  skipped: Int = 0, missing: Int = 0, missingTwice: Int = 0, snapshot: Int = 9
+) -> ResourceComparison {
+  var found = ResourceComparison(resource: resource.name)
+  found.distinct = distinct
+  found.repeats = repeats
+  found.rejected = rejected
+  found.rejectedUnknown = unknown
+  found.skipped = skipped
+  found.missing = missing
+  found.missingTwice = missingTwice
+  found.snapshot = snapshot
+  return found
+}
+
+private func machine(_ state: SyncMachine.State, _ resources: [Resource] = [asking]) -> SyncMachine {
+  var machine = SyncMachine(upstream: "http://up", resources: resources)
   if state == .pulling { return machine }
-  _ = machine.pulled(drift: nil)
-  if state == .comparing { return machine }
-  if state == .asking {
-    _ = machine.compared(
-      Comparison(distinct: 9, missing: 1, snapshot: 10), count: 9, maxRemoval: 20, allowRemoval: false)
-  }
-  if state == .publishing { _ = machine.compared(whole, count: 9, maxRemoval: 20, allowRemoval: false) }
+  try? machine.pulled()
+  if state == .asking { _ = machine.compared(found(missing: 1, snapshot: 10)) }
+  if state == .publishing { _ = machine.compared(found()) }
   if state == .ended { machine.ended() }
   return machine
 }
 
-private let whole = Comparison(distinct: 9, snapshot: 9)
-
 extension SyncMachine {
-  fileprivate mutating func compared(_ found: Comparison, count: Int = 9, allow: Bool = false) -> AfterComparison {
-    compared(found, count: count, maxRemoval: 20, allowRemoval: allow)
+  fileprivate mutating func compared(_ found: ResourceComparison..., count: Int? = nil, allow: Bool = false)
+    -> AfterComparison
+  {
+    let counts = count.map { count in Dictionary(uniqueKeysWithValues: found.map { ($0.resource, count) }) }
+    return compared(found, counts: counts ?? [:], maxRemoval: 20, allowRemoval: allow)
+  }
+
+  fileprivate mutating func drifted(_ drifts: [String: String]) -> AfterComparison {
+    try? pulled()
+    return compared([], drifts: drifts, counts: [:], maxRemoval: 20, allowRemoval: false)
   }
 }
 
@@ -29,115 +59,149 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Exit? {
 }
 
 @Suite struct SyncMachineTests {
-  @Test("P7: what adds up to info.count is published")
+  @Test("P7: what adds up to `count` is published, with `count` as its proof")
   func publishes() {
     var machine = machine(.comparing)
-    #expect(machine.compared(whole) == .publish(.nobody))
+    #expect(machine.compared(found(distinct: 6, rejected: 1, skipped: 2), count: 9) == .publish)
     #expect(machine.state == .publishing)
-    #expect(machine.shortcoming == nil)
+    #expect(machine.ends["character"] == ResourceEnd(.missing, proof: .count))
   }
 
-  @Test("P7: pages that differ are pulled again twice, then the sync fails with 65")
+  @Test("P7: a list that follows its answers is proven by its end, one by number without `count` by nothing")
+  func proofs() {
+    let link = resource("link") { $0.pages = .init(.link) }
+    let number = resource("number") { $0.pages = .init(.number()) }
+    var machine = machine(.comparing, [link, number])
+    #expect(machine.compared(found(link), found(number)) == .publish)
+    #expect(machine.ends["link"]?.proof == .end)
+    #expect(machine.ends["number"]?.proof == .weak)
+  }
+
+  @Test("P7: pages that differ are pulled again twice, then the sync fails with 65, and only they are dropped")
   func driftWhilePulling() {
-    var machine = machine(.pulling)
-    #expect(machine.pulled(drift: "x") == .again("x"))
-    #expect(machine.pulled(drift: "x") == .again("x"))
-    guard case .fail(let failure) = machine.pulled(drift: "x") else {
-      Issue.record("a third repeat")
-      return
-    }
-    #expect(failure.exit == .badAnswer)
+    var machine = machine(.pulling, [asking, twice])
+    #expect(machine.drifted(["character": "x"]) == .again(["character": "x"]))
+    #expect(machine.drifted(["character": "x"]) == .again(["character": "x"]))
+    #expect(exit(machine.drifted(["character": "x"])) == .badAnswer)
+    #expect(machine.drifted == ["character"])
     #expect(machine.state == .ended)
   }
 
-  @Test("P7: a count that does not add up is drift, and both kinds share the two repeats")
+  @Test("P7: a count that does not add up is drift; each resource has its own two repeats")
   func driftWhileComparing() {
-    var machine = machine(.pulling)
-    #expect(machine.pulled(drift: "x") == .again("x"))
-    _ = machine.pulled(drift: nil)
-    #expect(machine.compared(whole, count: 10) == .again("the pages hold 9 characters, upstream tells of 10"))
-    _ = machine.pulled(drift: nil)
-    #expect(exit(machine.compared(whole, count: 10)) == .badAnswer)
+    var machine = machine(.comparing, [asking, twice])
+    #expect(machine.compared(found(), found(twice), count: 9) == .publish)
+    machine = Self.comparing([asking, twice])
+    #expect(
+      machine.compared([found(), found(twice)], counts: ["b": 10], maxRemoval: 20, allowRemoval: false)
+        == .again(["b": "the pages hold 9 records of b, upstream tells of 10"]))
+    #expect(machine.drifted(["character": "x"]) == .again(["character": "x"]))
+    #expect(machine.drifted(["b": "x"]) == .again(["b": "x"]))
+    #expect(exit(machine.drifted(["b": "x"])) == .badAnswer)
+  }
+
+  @Test("P7: a key met twice is drift in a list by number or offset; elsewhere the later one counts")
+  func repeats() {
+    let cursor = resource("list") { $0.pages = .init(.link) }
+    let offset = resource("list") { $0.pages = .init(.offset(param: .query("skip"))) }
+    var machine = Self.comparing([cursor])
+    #expect(machine.compared(found(cursor, repeats: 1)) == .publish)
+    machine = Self.comparing([offset])
+    #expect(machine.compared(found(offset, repeats: 1)) == .again(["list": "1 key of list met twice"]))
   }
 
   @Test("P8: more than max_removal percent missing publishes nothing; exactly as many are asked for")
   func guarded() {
     var machine = machine(.comparing)
-    #expect(exit(machine.compared(Comparison(distinct: 9, missing: 21, snapshot: 100))) == .badAnswer)
+    #expect(exit(machine.compared(found(missing: 21, snapshot: 100))) == .badAnswer)
     #expect(machine.isGuarded)
     var exact = Self.comparing()
-    #expect(exact.compared(Comparison(distinct: 9, missing: 20, snapshot: 100)) == .ask)
+    #expect(exact.compared(found(missing: 20, snapshot: 100)) == .ask)
+    #expect(exact.asks(for: "character"))
     #expect(!exact.isGuarded)
+  }
+
+  @Test("P8: a definition's own max_removal wins; `twice` counts who would go now, `never` has no guard")
+  func guards() {
+    let strict = resource("strict") { $0.maxRemoval = 0 }
+    var machine = Self.comparing([strict])
+    #expect(exit(machine.compared(found(strict, missing: 1, snapshot: 100))) == .badAnswer)
+    machine = Self.comparing([twice])
+    #expect(machine.compared(found(twice, missing: 90, missingTwice: 20, snapshot: 100)) == .publish)
+    machine = Self.comparing([twice])
+    #expect(exit(machine.compared(found(twice, missing: 90, missingTwice: 21, snapshot: 100))) == .badAnswer)
+    machine = Self.comparing([never])
+    #expect(machine.compared(found(never, missing: 100, snapshot: 100)) == .publish)
   }
 
   @Test("P8: --allow-removal lets the sync ask for all")
   func allowed() {
     var machine = Self.comparing()
-    #expect(machine.compared(Comparison(distinct: 0, missing: 100, snapshot: 100), count: 0, allow: true) == .ask)
+    #expect(machine.compared(found(distinct: 0, missing: 100, snapshot: 100), count: 0, allow: true) == .ask)
   }
 
-  @Test("P8: missing characters are removed only when each could be asked for")
-  func asked() {
+  @Test("P8: missing records are removed only when each could be asked for")
+  func asked() throws {
     var asked = machine(.asking)
-    #expect(asked.asked(.success(0)) == .missing)
+    try asked.asked("character", .success(0))
+    #expect(asked.ends["character"]?.removal == .missing)
     #expect(asked.shortcoming == nil)
     var unanswered = machine(.asking)
-    #expect(unanswered.asked(.failure(Failure(.unreachable, step: "a", subject: "b", cause: "c"))) == .nobody)
-    #expect(unanswered.shortcoming?.contains("nobody was removed") == true)
+    try unanswered.asked("character", .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
+    #expect(unanswered.ends["character"]?.removal == .nobody)
+    #expect(unanswered.shortcoming?.contains("no character was removed") == true)
+    try unanswered.publishes()
   }
 
-  @Test("P9: a reject of unknown id removes nobody, one of known id may")
+  @Test("P9: a reject of unknown key removes nobody, one of known key may")
   func rejects() {
     var unknown = Self.comparing()
-    let found = Comparison(distinct: 8, rejected: 1, rejectedUnknown: 1, missing: 1, snapshot: 10)
-    #expect(unknown.compared(found) == .publish(.nobody))
-    #expect(unknown.shortcoming == "1 record could not be stored; `rosterctl rejects` tells why")
+    #expect(unknown.compared(found(distinct: 8, rejected: 1, unknown: 1, missing: 1, snapshot: 10)) == .publish)
+    #expect(unknown.ends["character"]?.removal == .nobody)
+    #expect(unknown.shortcoming == "1 record could not be stored; see the table rejects")
     var known = Self.comparing()
-    #expect(known.compared(Comparison(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
+    #expect(known.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
   }
 
-  @Test("P8, P9: a record that could not be stored when its id was asked for is told with the others")
-  func rejectsByID() {
+  @Test("P8, P9: a record that could not be stored when its key was asked for is told with the others")
+  func rejectsByKey() throws {
     var machine = Self.comparing()
-    #expect(machine.compared(Comparison(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
-    #expect(machine.asked(.success(1)) == .missing)
-    #expect(machine.shortcoming == "2 records could not be stored; `rosterctl rejects` tells why")
+    #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
+    try machine.asked("character", .success(1))
+    #expect(machine.ends["character"]?.removal == .missing)
+    #expect(machine.shortcoming == "2 records could not be stored; see the table rejects")
   }
 
-  @Test("P9: a sync whose records are all rejected fails with 65")
+  @Test("P9: a sync fails with 65 where all records of a resource are rejected, P2: and publishes none of the others")
   func allRejected() {
-    var machine = Self.comparing()
-    #expect(exit(machine.compared(Comparison(distinct: 0, rejected: 9, snapshot: 9))) == .badAnswer)
+    var machine = Self.comparing([asking, never])
+    #expect(exit(machine.compared(found(), found(never, distinct: 0, rejected: 9))) == .badAnswer)
     #expect(!machine.isGuarded)
   }
 
-  @Test("an upstream without characters is drift or a removal, never a silent publish over a snapshot")
+  @Test("an upstream without records is drift or a removal, never a silent publish over a snapshot")
   func empty() {
     var machine = Self.comparing()
-    #expect(exit(machine.compared(Comparison(distinct: 0, missing: 9, snapshot: 9), count: 0)) == .badAnswer)
+    #expect(exit(machine.compared(found(distinct: 0, missing: 9), count: 0)) == .badAnswer)
   }
 
   @Test(
     "an event that does not belong to the state publishes and removes nothing",
     arguments: [SyncMachine.State.pulling, .comparing, .asking, .publishing, .ended])
   func outOfOrder(state: SyncMachine.State) {
+    var machine = machine(state)
     if state != .pulling {
-      var machine = machine(state)
-      guard case .fail(let failure) = machine.pulled(drift: nil) else {
-        Issue.record("pulled in \(state)")
-        return
-      }
-      #expect(failure.exit == .defect)
+      #expect(throws: Failure.self) { try machine.pulled() }
+      machine = RosterSyncTests.machine(state)
     }
     if state != .comparing {
-      var machine = machine(state)
-      #expect(exit(machine.compared(whole)) == .defect)
+      #expect(exit(machine.compared(found())) == .defect)
+      machine = RosterSyncTests.machine(state)
     }
-    if state != .asking {
-      var machine = machine(state)
-      #expect(machine.asked(.success(0)) == .nobody)
-    }
+    if state != .asking { #expect(throws: Failure.self) { try machine.asked("character", .success(0)) } }
+    machine = RosterSyncTests.machine(state)
+    if state != .asking, state != .publishing { #expect(throws: Failure.self) { try machine.publishes() } }
   }
 
-  private static func comparing() -> SyncMachine { machine(.comparing) }
+  private static func comparing(_ resources: [Resource] = [asking]) -> SyncMachine { machine(.comparing, resources) }
 }

@@ -20,7 +20,7 @@ let steeringScalars: Set<Unicode.Scalar> = [
 
   @Test("What becomes a line for people steers no terminal: events, syncs, rejects, the demo's story")
   func lines() throws {
-    var report = SyncReport(id: 1, startedAt: "2026-01-01T12:00:00.000Z", outcome: .failed)
+    var report = SyncRecord(id: 1, startedAt: "2026-01-01T12:00:00.000Z", outcome: .failed)
     report.error = hostileText
     var degraded = report
     degraded.outcome = .published
@@ -36,7 +36,9 @@ let steeringScalars: Set<Unicode.Scalar> = [
       watch.line(name: "token.failed", data: data, seconds: 0), watch.line(name: "sync.failed", data: sync, seconds: 0),
       WatchLine.line(report), SyncText.line(report), SyncText.line(degraded),
       SyncTable([report]).text(width: 500),
-      RejectText(page: 1, position: 2, reason: hostileText, document: hostileText).text(width: nil),
+      RejectText(
+        resource: "issue", page: 1, position: 2, reason: hostileText, document: hostileText
+      ).text(width: nil),
       Timeline([(0, Event(.tokenFailed, error: hostileText)), (1, Event(.syncFailed, report: report))]).text(),
     ]
     for line in lines {

@@ -23,12 +23,12 @@ import Testing
     let columns = #""started_at":"2026-01-01T11:59:58.000Z","finished_at":"2026-01-01T12:00:00.000Z""#
     let counts = #""requests":43,"not_modified":0,"resumed":0,"retries":0,"refreshes":1,"bytes":1"#
     func data(_ outcome: String, _ error: String) -> String {
-      #"{"at":"t","sync":18,"id":18,\#(columns),"outcome":"\#(outcome)","pages":42,"characters":826,"added":2,"changed":0,"#
-        + #""removed":1,"rejected":0,\#(counts),"exit":0,"error":\#(error)}"#
+      #"{"at":"t","sync":18,"id":18,\#(columns),"outcome":"\#(outcome)","pages":42,"records":826,"added":2,"changed":0,"#
+        + #""removed":1,"rejected":0,"skipped":0,\#(counts),"exit":0,"error":\#(error)}"#
     }
     #expect(
       EventText.line(name: "sync.published", data: data("published", "null"))
-        == "t  sync.published    sync 18 published in 2.0 s: 42 pages, 826 characters, 2 added, 1 removed; 43 requests, 1 refresh"
+        == "t  sync.published    sync 18 published in 2.0 s: 42 pages, 826 records, 2 added, 1 removed; 43 requests, 1 refresh"
     )
     #expect(
       EventText.line(name: "sync.failed", data: data("failed", #""upstream answered 403""#))

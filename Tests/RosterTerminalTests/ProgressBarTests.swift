@@ -6,7 +6,7 @@ import Testing
 @Suite struct ProgressBarTests {
   private var current: DaemonStatus.Current {
     var current = DaemonStatus.Current(id: 18, startedAt: "", phase: .pulling)
-    (current.pagesDone, current.pagesTotal, current.characters) = (17, 42, 340)
+    (current.pagesDone, current.pagesTotal, current.records) = (17, 42, 340)
     (current.inFlight, current.refreshes, current.retries) = (8, 1, 2)
     return current
   }
@@ -16,8 +16,8 @@ import Testing
     let bar = ProgressBar(current)
     #expect(
       bar.text(width: 100)
-        == "━━━━━━━━━━━━──────────────────  17/42 pages  340 characters  token 1 refresh  2 retries  8 in flight")
-    #expect(bar.text(width: 60) == "━━━━━╸────────  17/42 pages  340 characters  token 1 refresh")
+        == "━━━━━━━━━━━━━────────────────────  17/42 pages  340 records  token 1 refresh  2 retries  8 in flight")
+    #expect(bar.text(width: 60) == "━━━━━━╸──────────  17/42 pages  340 records  token 1 refresh")
     #expect(bar.text(width: 30) == "━━━━━━╸──────────  17/42 pages")
     #expect(bar.text(width: 20) == "17/42 pages")
   }
@@ -25,7 +25,7 @@ import Testing
   @Test("A bar never is wider than the terminal", arguments: 1...200)
   func fits(width: Int) {
     for done in [0, 1, 41, 42] {
-      #expect(ProgressBar(done: done, total: 42, counts: ["826 characters"]).text(width: width).count <= width)
+      #expect(ProgressBar(done: done, total: 42, counts: ["826 records"]).text(width: width).count <= width)
     }
   }
 

@@ -5,10 +5,11 @@ import Testing
 @Suite struct RejectTextTests {
   @Test("rosterctl rejects: where it was, why, and the record, cut to the width")
   func text() {
-    let reject = RejectText(page: 3, position: 17, reason: "name is no text", document: #"{"id":58,"name":5}"#)
-    #expect(reject.text(width: nil) == "page 3, position 17: name is no text\n    {\"id\":58,\"name\":5}\n")
-    #expect(reject.text(width: 20) == "page 3, position 17:\nname is no text\n    {\"id\":58,\"name\"…\n")
-    let asked = RejectText(page: 0, position: 0, reason: "r", document: "{}")
-    #expect(asked.text(width: nil) == "asked for by its key: r\n    {}\n")
+    let reject = RejectText(
+      resource: "issue", page: 3, position: 17, reason: "name is no text", document: #"{"id":58,"name":5}"#)
+    #expect(reject.text(width: nil) == "issue, page 3, position 17: name is no text\n    {\"id\":58,\"name\":5}\n")
+    #expect(reject.text(width: 20) == "issue, page 3,\nposition 17: name is\nno text\n    {\"id\":58,\"name\"…\n")
+    let asked = RejectText(resource: "issue", page: 0, position: 0, reason: "r", document: "{}")
+    #expect(asked.text(width: nil) == "issue, asked for by its key: r\n    {}\n")
   }
 }

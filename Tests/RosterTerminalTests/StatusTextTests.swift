@@ -10,17 +10,17 @@ import Testing
     cache.publishedAt = "2026-01-01T11:00:00.000Z"
     cache.verifiedAt = "2026-01-01T11:59:56.800Z"
     cache.ageSeconds = 3.2
-    (cache.characters, cache.pages, cache.sizeBytes, cache.walBytes) = (826, 42, 1_258_291, 4096)
-    var last = SyncReport(id: 17, startedAt: "2026-01-01T11:59:56.400Z", outcome: .unchanged)
+    (cache.records, cache.pages, cache.sizeBytes, cache.walBytes) = (826, 42, 1_258_291, 4096)
+    var last = SyncRecord(id: 17, startedAt: "2026-01-01T11:59:56.400Z", outcome: .unchanged)
     last.finishedAt = "2026-01-01T11:59:56.800Z"
-    (last.pages, last.characters, last.requests, last.notModified) = (42, 826, 42, 42)
+    (last.pages, last.records, last.requests, last.notModified) = (42, 826, 42, 42)
     var token = TokenStatus(flow: "oauth2_refresh", state: .valid)
     token.expiresAt = "2026-01-01T12:58:00.000Z"
     token.lastRefreshAt = "2026-01-01T11:58:00.000Z"
     (token.refreshes, token.joined, token.avoided) = (1, 7, 1)
     return DaemonStatus(
       version: "0.1.0", pid: 4711, startedAt: "2026-01-01T11:55:00.000Z", uptimeSeconds: 300, state: .idle,
-      message: "idle: 826 characters, verified at 2026-01-01T11:59:56.800Z; next sync at 2026-01-01T12:14:57.000Z",
+      message: "idle: 826 records, verified at 2026-01-01T11:59:56.800Z; next sync at 2026-01-01T12:14:57.000Z",
       upstream: DaemonStatus.Upstream(baseURL: "https://rickandmortyapi.com/api"), cache: cache,
       sync: DaemonStatus.Sync(last: last, nextAt: "2026-01-01T12:14:57.000Z"), token: token,
       config: DaemonStatus.Config(path: "/etc/rosterd/rosterd.toml", loadedAt: "2026-01-01T11:55:00.000Z"))
@@ -30,7 +30,7 @@ import Testing
   func idle() {
     #expect(
       StatusText(status, width: 80).text == """
-        ● idle: 826 characters, verified 3.2 s ago; next sync in 14 min 57 s
+        ● idle: 826 records, verified 3.2 s ago; next sync in 14 min 57 s
                data  42 pages, published 1 h ago
               token  valid (oauth2_refresh), expires in 58 min; 1 refresh, the last
                      2 min ago; 7 joined; 1 avoided
@@ -47,22 +47,22 @@ import Testing
   func syncing() {
     var status = status
     var current = DaemonStatus.Current(id: 18, startedAt: "", phase: .pulling)
-    (current.pagesDone, current.pagesTotal, current.characters) = (21, 42, 420)
+    (current.pagesDone, current.pagesTotal, current.records) = (21, 42, 420)
     status.state = .syncing
     status.message = "syncing: 21 of 42 pages"
     status.sync.current = current
     status.sync.nextAt = nil
     let lines = StatusText(status, width: 80).text.split(separator: "\n")
     #expect(lines[0] == "◐ syncing: 21 of 42 pages")
-    #expect(lines[1] == "       data  826 characters, 42 pages, verified 3.2 s ago, published 1 h ago")
-    #expect(lines[2] == "   progress  ━━━━━━━━━━━━━━━━━━━━────────────────────  420 characters")
+    #expect(lines[1] == "       data  826 records, 42 pages, verified 3.2 s ago, published 1 h ago")
+    #expect(lines[2] == "   progress  ━━━━━━━━━━━━━━━━━━━━────────────────────  420 records")
     #expect(!lines.contains { $0.contains("next sync") })
   }
 
   @Test("rosterctl status: the reason of a failed sync stands at the top, once")
   func degraded() {
     var status = status
-    var last = SyncReport(id: 18, startedAt: "2026-01-01T11:59:56.400Z", outcome: .failed)
+    var last = SyncRecord(id: 18, startedAt: "2026-01-01T11:59:56.400Z", outcome: .failed)
     last.finishedAt = "2026-01-01T11:59:58.800Z"
     last.error = "cannot pull page 3: upstream answered 403"
     status.state = .degraded
@@ -70,8 +70,8 @@ import Testing
     status.sync.last = last
     let text = StatusText(status, width: 100).text
     #expect(text.hasPrefix("▲ degraded: sync 18 failed: cannot pull page 3: upstream answered 403\n"))
-    #expect(text.contains("data  826 characters, 42 pages, verified 3.2 s ago, published 1 h ago\n"))
-    #expect(text.contains("last sync  1.2 s ago in 2.4 s: 0 pages, 0 characters, 0 requests\n"))
+    #expect(text.contains("data  826 records, 42 pages, verified 3.2 s ago, published 1 h ago\n"))
+    #expect(text.contains("last sync  1.2 s ago in 2.4 s: 0 pages, 0 records, 0 requests\n"))
   }
 
   @Test("rosterctl status: before the first snapshot it says so")
@@ -90,7 +90,7 @@ import Testing
   @Test("rosterctl status: colour marks the state and the labels")
   func colour() {
     let text = StatusText(status, width: 200, colour: true).text
-    #expect(text.hasPrefix("\u{1b}[32m●\u{1b}[0m \u{1b}[1midle: 826 characters"))
+    #expect(text.hasPrefix("\u{1b}[32m●\u{1b}[0m \u{1b}[1midle: 826 records"))
     #expect(text.contains("\u{1b}[2m     daemon\u{1b}[0m  rosterd 0.1.0"))
   }
 
@@ -98,12 +98,12 @@ import Testing
   func overdue() {
     var status = status
     status.sync.nextAt = "2026-01-01T11:56:40.000Z"
-    status.message = "idle: 826 characters, verified at 2026-01-01T11:59:56.800Z; next sync at 2026-01-01T11:56:40.000Z"
+    status.message = "idle: 826 records, verified at 2026-01-01T11:59:56.800Z; next sync at 2026-01-01T11:56:40.000Z"
     status.token.expiresAt = "2026-01-01T11:59:00.000Z"
     let text = StatusText(status, width: 200).text
     #expect(
       text.hasPrefix(
-        "● idle: 826 characters, verified 3.2 s ago; next sync due since 11:56:40 UTC (3 min 20 s ago)\n"))
+        "● idle: 826 records, verified 3.2 s ago; next sync due since 11:56:40 UTC (3 min 20 s ago)\n"))
     #expect(text.contains("valid (oauth2_refresh), expired 1 min ago;") && !text.contains("  next sync"))
     status.message = "stopping"
     status.sync.nextAt = "2025-12-30T11:56:40.000Z"

@@ -4,10 +4,10 @@ import Testing
 @testable import RosterTerminal
 
 @Suite struct TimelineTests {
-  private func report() -> SyncReport {
-    var report = SyncReport(id: 1, startedAt: "2026-01-01T00:00:00.000Z", outcome: .published)
+  private func report() -> SyncRecord {
+    var report = SyncRecord(id: 1, startedAt: "2026-01-01T00:00:00.000Z", outcome: .published)
     report.finishedAt = "2026-01-01T00:00:00.431Z"
-    (report.pages, report.characters, report.added) = (42, 826, 826)
+    (report.pages, report.records, report.added) = (42, 826, 826)
     (report.requests, report.refreshes) = (51, 1)
     return report
   }
@@ -44,7 +44,7 @@ import Testing
           363.0 ms  ↺  page 25 refused late, with the old token: sent again, no refresh needed
           388.0 ms  │  pages 18–25 sent again with the new token, arrive
           396.0 ms  │  pages 26–42 arrive
-          431.0 ms  ┴  sync 1 published in 0.4 s: 42 pages, 826 characters, 826 added; 51 requests, 1 refresh
+          431.0 ms  ┴  sync 1 published in 0.4 s: 42 pages, 826 records, 826 added; 51 requests, 1 refresh
 
         """)
   }
@@ -74,7 +74,7 @@ import Testing
 
   @Test("A refresh that fails says why, and so does the sync")
   func failure() {
-    var report = SyncReport(id: 2, startedAt: "", outcome: .failed)
+    var report = SyncRecord(id: 2, startedAt: "", outcome: .failed)
     report.error = "upstream refused the refresh token"
     let events: [(Double, Event)] = [
       (0, Event(.tokenRefreshing, reason: "expired")), (0.01, Event(.tokenFailed, error: "400 invalid_grant")),

@@ -4,14 +4,14 @@ import Testing
 @testable import RosterTerminal
 
 @Suite struct WatchTextTests {
-  private func report(_ id: Int64, _ outcome: SyncReport.Outcome, took milliseconds: Int) -> SyncReport {
-    var report = SyncReport(id: id, startedAt: "2026-01-01T12:00:00.000Z", outcome: outcome)
+  private func report(_ id: Int64, _ outcome: SyncRecord.Outcome, took milliseconds: Int) -> SyncRecord {
+    var report = SyncRecord(id: id, startedAt: "2026-01-01T12:00:00.000Z", outcome: outcome)
     report.finishedAt = "2026-01-01T12:00:0\(milliseconds / 1000).\(String(milliseconds % 1000 + 1000).dropFirst())Z"
-    (report.pages, report.characters, report.requests) = (42, 826, 43)
+    (report.pages, report.records, report.requests) = (42, 826, 43)
     return report
   }
 
-  private var syncs: [SyncReport] {
+  private var syncs: [SyncRecord] {
     var failed = report(18, .failed, took: 2000)
     failed.error = "cannot pull page 3 (http://localhost): upstream answered 403"
     var good = report(17, .published, took: 40)
@@ -59,10 +59,10 @@ import Testing
     #expect(watch.line(name: "token.joined", data: #"{"at":"t","page":3}"#, seconds: 12) == nil)
     #expect(watch.line(name: "token.refreshed", data: #"{"at":"t"}"#, seconds: 12) == "t  token.refreshed")
     let data = #"""
-      {"at":"t","sync":1,"id":1,"started_at":"2026-01-01T12:00:00.000Z","finished_at":"2026-01-01T12:00:00.400Z","outcome":"published","pages":42,"characters":826,"added":0,"changed":0,"removed":0,"rejected":0,"requests":43,"not_modified":0,"resumed":0,"retries":0,"refreshes":0,"bytes":1,"exit":0,"error":null}
+      {"at":"t","sync":1,"id":1,"started_at":"2026-01-01T12:00:00.000Z","finished_at":"2026-01-01T12:00:00.400Z","outcome":"published","pages":42,"records":826,"added":0,"changed":0,"removed":0,"rejected":0,"skipped":0,"requests":43,"not_modified":0,"resumed":0,"retries":0,"refreshes":0,"bytes":1,"exit":0,"error":null}
       """#
     #expect(
       watch.line(name: "sync.published", data: data, seconds: 12)
-        == "2026-01-01T12:00:00.400Z  sync 1 published in 0.4 s: 42 pages, 826 characters; 43 requests")
+        == "2026-01-01T12:00:00.400Z  sync 1 published in 0.4 s: 42 pages, 826 records; 43 requests")
   }
 }

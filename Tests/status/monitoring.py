@@ -72,7 +72,7 @@ def agree(daemon, upstream):
         ended = sum(sync["outcome"] == outcome for sync in syncs)
         assert now["rosterd_syncs_total", f'outcome="{outcome}"'] == ended, outcome
     assert now["rosterd_sync_duration_seconds_count", None] == len(syncs)
-    assert now["rosterd_characters", None] == 160 and now["rosterd_sync_pages", None] == 0
+    assert now["rosterd_records", 'resource="character"'] == 160 and now["rosterd_sync_pages", None] == 0
     assert now["process_open_fds", None] >= daemon.descriptors() - 3
     return f"{int(sum(counted.values()))} requests, {len(syncs)} syncs, {upstream.bytes} bytes"
 

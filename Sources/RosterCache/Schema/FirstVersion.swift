@@ -10,7 +10,7 @@ enum FirstVersion {
     for statement in setAside { try database.execute(statement) }
     for statement in FixedTables.create { try database.execute(statement) }
     for statement in takeOver { try database.execute(statement) }
-    let schema = try DefinedSchema([.character])
+    let schema = try Schema([.character])
     try schema.introduce(schema.tables[0], database)
     try takeOverRecords(database)
     try schema.defineRemoved(database)

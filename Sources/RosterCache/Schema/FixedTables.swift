@@ -26,7 +26,8 @@ enum FixedTables {
     CREATE TABLE cache_identity(
       one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, upstream TEXT, digest_key BLOB NOT NULL,
       pulled TEXT, held_by TEXT, held_at REAL, held_until REAL)
-    """, "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
+    """,
+    "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
     // What the last whole pull of a resource had in all; snapshot: the sync that published it first. repeats: keys that
     // were met once more.
     """

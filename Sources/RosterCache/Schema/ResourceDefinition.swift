@@ -34,6 +34,60 @@ extension Resource {
   }
 }
 
+extension ResourceTables {
+  /// Of a definition as the table `resources` keeps it: what makes tables is read, how the resource is pulled is not.
+  /// Throws `SQLiteError` (damaged) where it is none that rosterd wrote.
+  init(name: String, definition: String) throws {
+    guard let json = try? JSONValue(json: definition.utf8), let resource = Resource(name: name, tablesOf: json),
+      resource.keyColumn != nil
+    else { throw SQLiteError.damaged("the definition of \(name) cannot be read") }
+    try self.init(resource)
+  }
+}
+
+extension Resource {
+  fileprivate init?(name: String, tablesOf json: JSONValue) {
+    guard let path = json["path"]?.text, let key = json["key"]?.pointer, let table = json["table"]?.text,
+      case .list(let search)? = json["search"], let columns = [Column](json["columns"]),
+      case .object(let lists)? = json["lists"]
+    else { return nil }
+    self.init(
+      name: name, path: path, key: key, table: table, search: search.compactMap(\.text), columns: columns,
+      lists: lists.compactMap(List.init))
+    guard self.lists.count == lists.count, self.search.count == search.count else { return nil }
+  }
+}
+
+extension Resource.List {
+  fileprivate init?(_ member: JSONValue.Member) {
+    guard let at = member.value["at"]?.pointer, let columns = [Resource.Column](member.value["columns"]) else {
+      return nil
+    }
+    self.init(table: member.name, at: at, columns: columns)
+  }
+}
+
+extension Resource.Column {
+  fileprivate init?(_ member: JSONValue.Member) {
+    guard let at = member.value["at"]?.pointer,
+      let type = member.value["type"]?.text.flatMap(Resource.ColumnType.init(rawValue:))
+    else { return nil }
+    self.init(member.name, at: at, type, isNullable: type == .text && member.value["null"] == .boolean(true))
+  }
+}
+
+extension [Resource.Column] {
+  fileprivate init?(_ json: JSONValue?) {
+    guard case .object(let members)? = json else { return nil }
+    self = members.compactMap(Element.init)
+    guard count == members.count else { return nil }
+  }
+}
+
+extension JSONValue {
+  fileprivate var pointer: JSONPointer? { text.flatMap { JSONPointer($0) } }
+}
+
 extension [Resource.Column] {
   fileprivate var json: JSONValue {
     .object(

@@ -166,12 +166,15 @@ struct ResourceTables {
 
   /// The JSON of record ?1: its columns, `extra` as an object or null, its lists. By `||`: a function takes 127
   /// arguments at most.
-  var json: String { "SELECT \(jsonText) FROM \(table) r WHERE r.\(id) = ?1" }
+  var json: String { "SELECT \(jsonText()) FROM \(table) r WHERE r.\(id) = ?1" }
 
-  var jsonText: String {
+  /// The same of the row `r`.
+  /// - Parameter isShown: to people and programs that read the table: with `first_sync` and `changed_sync`.
+  func jsonText(isShown: Bool = false) -> String {
     let columns = resource.columns.map { ($0.name, text(of: "r.\(quoted($0.name))", $0.type)) }
     let lists = resource.lists.map { (listName($0), "(\(elements($0)))") }
-    return object(columns + [("extra", text(of: "r.extra", .json))] + lists)
+    let syncs = isShown ? ["first_sync", "changed_sync"].map { ($0, "r.\($0)") } : []
+    return object(columns + [("extra", text(of: "r.extra", .json))] + syncs + lists)
   }
 
   private func elements(_ list: Resource.List) -> String {

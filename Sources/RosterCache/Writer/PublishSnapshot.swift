@@ -13,13 +13,13 @@ extension Cache {
   ///   - ends: By the names of resources; of one that is left out, the default.
   ///   - now: Read when it begins, for `changes`, and when it ends, for the row.
   package func publish(
-    _ report: SyncReport, _ ends: [String: ResourceEnd], at now: @autoclosure @escaping @Sendable () -> Date,
+    _ report: SyncRecord, _ ends: [String: ResourceEnd], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
-  ) throws -> SyncReport {
+  ) throws -> SyncRecord {
     try Task.checkCancellation()
     try expectInPlace(withLog: true)
     _ = try pulledPages("publish the snapshot")
-    guard let schema, let compared = pull.compared else {
+    guard let compared = pull.compared else {
       throw Failure(.defect, step: "publish the snapshot", subject: path, cause: "what was pulled was not compared")
     }
     database?.arm(interruption)

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Logging
 internal import RosterDecode
-internal import RosterModel
+package import RosterModel
 
 /// What a sync pulls, page by page: the bodies in a file beside the cache, and in temporary tables which of them, and
 /// which published ones, this pull is made of. Both can be lost at no more cost than a pull.
@@ -170,7 +170,7 @@ extension Cache {
   /// What a file of this cache, as it is now, would say.
   private func owner(_ database: Database) throws -> PulledFile.Owner? {
     let digest = try Self.digest(database)
-    let source = ([upstream] + (schema?.tables.map { $0.resource.definition } ?? [])).joined(separator: "\n")
+    let source = ([upstream] + schema.tables.map(\.resource.definition)).joined(separator: "\n")
     return try database.first("SELECT feed, \(FixedTables.verified) FROM main.cache_identity") {
       PulledFile.Owner(
         feed: $0.text(0), cache: files.database?.text ?? "", epoch: $0.integer(1), source: digest(Array(source.utf8)))
@@ -188,6 +188,15 @@ extension Cache {
   private func isCacheKnown(_ found: PulledFile.Owner?, _ database: Database) throws -> Bool {
     guard let own = try owner(database), let found else { return false }
     return found.feed == own.feed && found.cache == own.cache && found.epoch <= own.epoch
+  }
+
+  /// Tools that follow the feed are told to read everything anew.
+  private func renewFeed(_ database: Database) throws {
+    try database.run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))")
+    let wasFollowed = try database.first("SELECT snapshot IS NOT NULL FROM main.cache_info") { $0.int(0) != 0 }
+    guard wasFollowed == true else { return }
+    logger.notice(
+      "the cache may not be the one that was written last: its feed is a new one", metadata: ["path": "\(path)"])
   }
 
   private func index(_ file: PulledFile, guardedBelow: Int64, _ database: Database) throws {
@@ -211,7 +220,7 @@ extension Cache {
       """
       DELETE FROM temp.same WHERE resource = ?1 AND page = (SELECT p.id FROM main.cache_pages p
         JOIN main.cache_resources r ON r.id = p.resource_id WHERE r.name = ?2 AND p.address = ?3)
-      """, Value(index), Value(schema?.tables[index].resource.name), .text(address))
+      """, Value(index), Value(schema.tables[index].resource.name), .text(address))
   }
 
   /// The resource's id where its published pages may be asked for conditionally: nil where they are of another
@@ -229,7 +238,7 @@ extension Cache {
 
   /// The resource's place among the definitions.
   func index(of resource: String) throws -> Int {
-    guard let index = schema?.tables.firstIndex(where: { $0.resource.name == resource }) else {
+    guard let index = schema.tables.firstIndex(where: { $0.resource.name == resource }) else {
       throw Failure(.defect, step: "keep pulled pages", subject: path, cause: "no resource is named \(resource)")
     }
     return index
@@ -287,7 +296,7 @@ struct PullState {
 
 extension KnownPage {
   static let select =
-    "SELECT id, address, etag, last_modified, digest, next, count, last, records FROM main.cache_pages"
+    "SELECT id, address, etag, last_modified, digest, next, count, last, records, storable FROM main.cache_pages"
 
   init(row: Row) {
     state = .published
@@ -299,6 +308,7 @@ extension KnownPage {
     count = row.optionalInteger(6).map { Int($0) }
     last = row.optionalInteger(7).map { Int($0) }
     records = row.int(8)
+    storable = row.int(9)
   }
 
   init(_ facts: PageFacts, _ place: Int64, guardedBelow: Int64) {
@@ -311,6 +321,7 @@ extension KnownPage {
     count = facts.count
     last = facts.last
     records = facts.records
+    storable = facts.storable
     receivedAt = facts.receivedAt
   }
 }

@@ -59,6 +59,8 @@ package struct KnownPage: Sendable, Equatable {
   package var last: Int?
   /// Elements of its list, rejected and skipped ones included.
   package var records: Int
+  /// Of these, those that can be stored.
+  package var storable: Int
   /// nil: it was published.
   package var receivedAt: Date?
   /// In `cache_pages`, or in the file of pulled pages.

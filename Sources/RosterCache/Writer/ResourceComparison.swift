@@ -105,7 +105,7 @@ extension Cache {
   }
 
   func tables(at index: Int) throws -> ResourceTables {
-    guard let schema, schema.tables.indices.contains(index) else {
+    guard schema.tables.indices.contains(index) else {
       throw Failure(.defect, step: "use a resource", subject: path, cause: "there is no definition \(index)")
     }
     return schema.tables[index]

@@ -42,22 +42,22 @@ struct ResourcePublication {
 
   mutating func write() throws {
     try database.run("DELETE FROM temp.rejected WHERE resource = ?", Value(index))
-    try writePages()
+    let haveRejectsMoved = try writePages()
     try writeAnswers()
     try records.finish()
     try removeMissing()
     try noteUnlisted()
     let areRejectsNew = try writeRejects()
     try writeTotals()
-    isNew = isFirst || areRejectsNew || records.added + records.changed + records.removed > 0
+    isNew = isFirst || haveRejectsMoved || areRejectsNew || records.added + records.changed + records.removed > 0
   }
 
   /// Adds to the sync's columns, and writes the resource's own.
-  func sum(into record: inout SyncReport) throws {
+  func sum(into record: inout SyncRecord) throws {
     let after = before + records.added - records.removed
     let rejected = found.rejected + rejected
     record.pages += found.pages
-    record.characters += after
+    record.records += after
     record.added += records.added
     record.changed += records.changed
     record.removed += records.removed
@@ -77,7 +77,8 @@ struct ResourcePublication {
 
   // MARK: Pages
 
-  private mutating func writePages() throws {
+  /// True: rejects of pages that are as they were stand under another number now, or made way for those.
+  private mutating func writePages() throws -> Bool {
     let places = try database.rows(
       "SELECT place, number FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number", Value(index)
     ) { (place: $0.integer(0), number: $0.int(1)) }
@@ -91,7 +92,7 @@ struct ResourcePublication {
       try pages.write(facts, number)
     }
     try pages.dropMissed(index)
-    try pages.renew(index)
+    return try pages.renew(index)
   }
 
   private func lookAround() throws {
@@ -286,8 +287,8 @@ private struct PageRows {
       """, Value(index))
   }
 
-  /// Of pages that are as they were: a new validator, another place in the order.
-  func renew(_ index: Int) throws {
+  /// Of pages that are as they were: a new validator, another place in the order. True: rejects were moved or dropped.
+  func renew(_ index: Int) throws -> Bool {
     try database.run(
       """
       UPDATE main.cache_pages AS p SET etag = s.etag, last_modified = s.last_modified FROM temp.same s
@@ -300,17 +301,27 @@ private struct PageRows {
       WHERE s.resource = ?1 AND s.number <> p.number
       """, Value(index)
     ) { (page: $0.integer(0), from: $0.int(1), to: $0.int(2)) }
-    guard !moved.isEmpty else { return }
-    let name = "(SELECT name FROM main.cache_resources WHERE id = ?1)"
-    for (page, from, to) in moved {
+    return try move(moved)
+  }
+
+  private func move(_ pages: [(page: Int64, from: Int, to: Int)]) throws -> Bool {
+    let ofResource = "resource = (SELECT name FROM main.cache_resources WHERE id = ?1)"
+    var touched = 0
+    for (page, from, to) in pages {
       try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
       // Below 0 first, so that no page's rejects are met by another's.
-      try database.run(
-        "UPDATE main.rejects SET page = -?3 WHERE resource = \(name) AND page = ?2", .integer(resource), Value(from),
+      touched += try database.run(
+        "UPDATE main.rejects SET page = -?3 WHERE \(ofResource) AND page = ?2", .integer(resource), Value(from),
         Value(to))
     }
     // What is in the way now is of pages that are gone.
-    try database.run(
-      "UPDATE OR REPLACE main.rejects SET page = -page WHERE resource = \(name) AND page < 0", .integer(resource))
+    for (_, _, to) in pages {
+      touched += try database.run(
+        "DELETE FROM main.rejects WHERE \(ofResource) AND page = ?2", .integer(resource), Value(to))
+    }
+    if touched > 0 {
+      try database.run("UPDATE main.rejects SET page = -page WHERE \(ofResource) AND page < 0", .integer(resource))
+    }
+    return touched > 0
   }
 }

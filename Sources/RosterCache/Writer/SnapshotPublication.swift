@@ -5,7 +5,7 @@ internal import RosterModel
 struct SnapshotPublication {
   let database: Database
   let file: PulledFile
-  let schema: DefinedSchema
+  let schema: Schema
   let plans: [RecordPlan]
   let compared: [ResourceComparison]
   let sync: Int64
@@ -14,7 +14,7 @@ struct SnapshotPublication {
   let interruption: Interruption
 
   /// Writes all but the sync's row and fills in its columns.
-  func write(into record: SyncReport, _ ends: [String: ResourceEnd]) throws -> SyncReport {
+  func write(into record: SyncRecord, _ ends: [String: ResourceEnd]) throws -> SyncRecord {
     var record = record
     let before = try database.first("SELECT snapshot, upstream FROM main.cache_info") {
       (snapshot: $0.optionalInteger(0), upstream: $0.optionalText(1))
@@ -22,7 +22,7 @@ struct SnapshotPublication {
     let hadSnapshot = before?.snapshot != nil
     var isNew = before?.upstream != upstream
     if isNew { try database.run("UPDATE main.cache_identity SET upstream = ?", .text(upstream)) }
-    (record.pages, record.characters, record.added, record.changed) = (0, 0, 0, 0)
+    (record.pages, record.records, record.added, record.changed) = (0, 0, 0, 0)
     (record.removed, record.rejected, record.skipped) = (0, 0, 0)
     let haveResourcesChanged = try defineResources()
     for index in plans.indices {

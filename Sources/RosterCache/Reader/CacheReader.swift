@@ -1,0 +1,119 @@
+package import RosterModel
+
+/// Reads a cache without a daemon, without writing, from any user who may read the file, whatever its resources are:
+/// the table `resources` tells. Each call reads one snapshot. Throws a `Failure` (73).
+package struct CacheReader {
+  let database: Database
+  private let path: String
+
+  /// Of the cache at `path`, which may be in use by a daemon.
+  package init(path: String) throws {
+    self.path = path
+    switch try Self.inspect(path) {
+    case .ours: break
+    case .absent:
+      throw Self.refusal(path, "there is no cache yet", "start rosterd, or name its cache with --cache")
+    case .damaged:
+      throw Self.refusal(path, "the file is damaged", "start rosterd, which moves it aside and pulls all anew")
+    }
+    do {
+      database = try Database(path: path, access: .readOnly)
+      database.wait(milliseconds: Self.lockTimeout)
+      let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
+      if version > Schema.version { throw Self.newer(path, version) }
+      if version < Schema.version { throw Self.older(path, version) }
+      try Self.findTables(database)
+    } catch let error as SQLiteError {
+      throw Self.failure(error, path)
+    }
+  }
+
+  /// Whether anything was published yet.
+  package func hasSnapshot() throws -> Bool { try read { try snapshot() } }
+
+  /// The latest syncs, newest first.
+  package func recent(limit: Int) throws -> [SyncRecord] {
+    try read {
+      try database.rows(
+        "\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
+    }
+  }
+
+  // MARK: What every reading is made of
+
+  /// One transaction, so that all of an answer is of one snapshot.
+  func read<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try database.transaction("BEGIN", body)
+    } catch let error as SQLiteError {
+      throw Self.failure(error, path)
+    }
+  }
+
+  /// `hasSnapshot`, within a transaction.
+  func snapshot() throws -> Bool {
+    try database.first("SELECT snapshot IS NOT NULL FROM cache_info") { $0.int(0) } == 1
+  }
+
+  /// The tables of a resource as they are in this transaction. Throws `Failure` (1) where the cache has none of that
+  /// name.
+  func tables(_ resource: String) throws -> ResourceTables {
+    let found = try database.first("SELECT definition FROM resources WHERE name = ?", .text(resource)) {
+      try ResourceTables(name: resource, definition: $0.text(0))
+    }
+    if let found { return found }
+    let names = try database.rows("SELECT name FROM resources ORDER BY rowid") { $0.text(0) }
+    throw Failure(
+      .cancelled, step: Self.step, subject: resource, cause: "it has no resource of that name",
+      hint: names.isEmpty ? nil : "name one that it has: \(names.joined(separator: ", "))")
+  }
+
+  /// A checkpoint or a recovery by the writer may lock the file for a moment.
+  private static let lockTimeout: Int32 = 5_000
+
+  private static func findTables(_ database: Database) throws {
+    do {
+      try database.transaction("BEGIN") { try Schema(of: database).look(database) }
+    } catch let error as SQLiteError where error.kind == .other {
+      throw SQLiteError.damaged(error.message)
+    }
+  }
+
+  // MARK: What a reader is told
+
+  static let step = "read the cache"
+
+  /// What is wrong with the file is the same for the daemon; what to do about it is not.
+  private static func inspect(_ path: String) throws -> CacheFile.Standing {
+    do { return try CacheFile.inspect(path) } catch var failure as Failure {
+      failure.step = step
+      failure.hint = "see whether --cache names a cache of this version of rosterd, and whether this user may read it"
+      throw failure
+    }
+  }
+
+  private static func failure(_ error: SQLiteError, _ path: String) -> Failure {
+    switch error.kind {
+    case .cannotOpen:
+      refusal(
+        path, "it cannot be opened (\(error.message))",
+        "start rosterd, which makes the -wal and -shm beside it, and see whether this user may read them")
+    case .readOnly:
+      // SQLITE_READONLY_CANTINIT, _RECOVERY: the -shm is missing or of no use, and only a writer makes it anew.
+      refusal(path, "only one who may write can open it now (\(error.message))", "start rosterd, which puts it right")
+    default: error.failure(step, path)
+    }
+  }
+
+  private static func older(_ path: String, _ version: Int) -> Failure {
+    refusal(path, "an older rosterd made it (version \(version))", "start rosterd, which brings it up to date")
+  }
+
+  private static func newer(_ path: String, _ version: Int) -> Failure {
+    refusal(path, "a newer rosterd made it (version \(version))", "use the rosterctl of that rosterd")
+  }
+
+  private static func refusal(_ path: String, _ cause: String, _ hint: String) -> Failure {
+    Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint)
+  }
+}

@@ -1,0 +1,129 @@
+internal import RosterJSON
+package import RosterModel
+
+extension CacheReader {
+  /// One record, or what is known of one that is gone, and its history.
+  package struct RecordHistory: Sendable, Equatable {
+    /// The resource's name.
+    package var resource: String
+    /// As its table has them.
+    package var columns: [Resource.Column]
+    /// Those that tell one record from another, the key first.
+    package var telling: [Resource.Column]
+    /// A JSON object of columns and lists; nil: it is not there.
+    package var record: String?
+    /// Oldest first.
+    package var changes: [Change]
+    /// Whether anything was published yet.
+    package var hasSnapshot: Bool
+
+    /// When and by which sync it went; nil: it is there, or never was as far as `history` goes back.
+    package var removal: Change? { record == nil ? changes.last { $0.kind == .removed } : nil }
+
+    /// The contract's JSON of `rosterctl show`.
+    package var json: String {
+      var json = JSONWriter()
+      json.object { json in
+        json.member("resource", resource)
+        json.name("record")
+        json.raw((record ?? "null").utf8)
+        json.name("changes")
+        json.list { json in for change in changes { change.write(to: &json, resource) } }
+      }
+      return json.text
+    }
+  }
+
+  /// A row of `changes`.
+  package struct Change: Sendable, Equatable {
+    /// What became of the record.
+    package enum Kind: String, Sendable { case added, changed, removed }
+
+    /// Grows from change to change.
+    package var id: Int64
+    /// By which sync.
+    package var sync: Int64
+    /// As the contract means it.
+    package var record: Int64
+    /// What became of it.
+    package var kind: Kind
+    /// RFC 3339.
+    package var at: String
+    /// A JSON object; nil where it was not there.
+    package var before: String?
+    /// Likewise, afterwards.
+    package var after: String?
+
+    fileprivate func write(to json: inout JSONWriter, _ resource: String) {
+      json.object { json in
+        json.member("id", id)
+        json.member("sync_id", sync)
+        json.member("resource", resource)
+        json.member("record_id", record)
+        json.member("kind", kind.rawValue)
+        json.member("at", at)
+        // As they are stored, upstream's numbers as they were written (P10).
+        for (name, document) in [("before", before), ("after", after)] {
+          json.name(name)
+          json.raw((document ?? "null").utf8)
+        }
+      }
+    }
+  }
+
+  /// What is known of the record with that key. Throws `Failure`: 1 for an unknown resource, 64 for a key that cannot
+  /// be one of it.
+  package func show(_ resource: String, key: String) throws -> RecordHistory {
+    try read {
+      let tables = try tables(resource)
+      let ids = try ids(key, tables)
+      let record = try ids.lazy.compactMap { id in
+        try database.first(tables.shown, .integer(id)) { $0.text(0) }
+      }.first
+      return RecordHistory(
+        resource: resource, columns: tables.resource.columns, telling: tables.telling, record: record,
+        changes: try ids.flatMap { try changes(of: $0, resource) }.sorted { $0.id < $1.id },
+        hasSnapshot: try snapshot())
+    }
+  }
+
+  /// Record ids that a key has and had. Where it is a text, a record that comes back has a new one.
+  private func ids(_ key: String, _ tables: ResourceTables) throws -> [Int64] {
+    if tables.hasTextKey {
+      let column = tables.resource.columns[tables.key].name
+      let path = "$.\(quoted(column))"
+      return try database.rows(tables.idsOfText, .text(key), .text(path), .text(tables.resource.name)) {
+        $0.integer(0)
+      }
+    }
+    guard let number = Int64(key) else {
+      throw Failure(
+        .usage, step: Self.step, subject: key, cause: "the keys of \(tables.resource.name) are whole numbers")
+    }
+    return [number]
+  }
+
+  private func changes(of record: Int64, _ resource: String) throws -> [Change] {
+    try database.rows(
+      "SELECT id, sync_id, kind, at, before, after FROM changes WHERE resource = ?1 AND record_id = ?2 ORDER BY id",
+      .text(resource), .integer(record)
+    ) {
+      Change(
+        id: $0.integer(0), sync: $0.integer(1), record: record, kind: Change.Kind(rawValue: $0.text(2)) ?? .changed,
+        at: $0.text(3), before: $0.optionalText(4), after: $0.optionalText(5))
+    }
+  }
+}
+
+extension ResourceTables {
+  /// The JSON of record ?1.
+  fileprivate var shown: String { "SELECT \(jsonText(isShown: true)) FROM \(table) r WHERE r.\(id) = ?1" }
+
+  /// Of key ?1, at ?2 in the JSON of a change, in the resource ?3.
+  fileprivate var idsOfText: String {
+    """
+    SELECT \(id) FROM \(table) WHERE \(keyColumn) = ?1 UNION SELECT record_id FROM changes
+    WHERE resource = ?3 AND kind = 'removed' AND CASE WHEN json_valid(before) THEN json_extract(before, ?2) END = ?1
+    """
+  }
+}

@@ -1,0 +1,46 @@
+import FoundationEssentials
+import RosterConfiguration
+import RosterFetch
+import RosterModel
+import RosterStatus
+import RosterSync
+
+/// What a sync sees of the rosterd that it runs in.
+struct SyncProcess: SyncHost {
+  let runtime: Instance
+  /// Told with the sync's id as soon as its row is written.
+  let begun: @Sendable (Int64) async -> Void
+  /// Told how it ended; returns when the next one is due.
+  let ended: @Sendable (SyncRecord) async -> Date?
+
+  var settings: SyncSettings {
+    let configuration = runtime.live.configuration
+    return SyncSettings(
+      concurrency: configuration.sync.concurrency, maxRemoval: configuration.sync.maxRemoval,
+      history: configuration.cache.history, maxRetryAfter: configuration.retry.maxRetryAfter)
+  }
+
+  func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
+    try await runtime.live.use { line in try await line.transport.run(work) }
+  }
+
+  func renewCacheLock() throws { try runtime.renewCacheLock() }
+
+  func renewTokenStoreLock() throws { try runtime.renewTokenStoreLock() }
+
+  func began(_ record: SyncRecord, _ tally: Tally) async {
+    runtime.reporter.began(record, tally)
+    await begun(record.id)
+  }
+
+  func entered(_ phase: DaemonStatus.Current.Phase) {
+    runtime.pulse.moved()
+    runtime.board.phase(phase)
+  }
+
+  func tell(_ event: Event) { runtime.reporter.report(event) }
+
+  func ended(_ record: SyncRecord) async {
+    await runtime.finish(record, next: await ended(record))
+  }
+}

@@ -1,0 +1,53 @@
+package import FoundationEssentials
+package import RosterDecode
+package import RosterModel
+
+/// A page that was transferred, as it came, with what a scan of it found.
+package struct FetchedPage: Sendable {
+  package var body: [UInt8]
+  /// Of `body`, by the fetcher's `PageDigest`.
+  package var digest: Int64
+  package var facts: ListFacts
+  /// By each of the list's plans, in their order.
+  package var scans: [PageScan]
+  package var validator: Validator
+  package var receivedAt: Date
+}
+
+/// What upstream answered to a question by key (P8).
+package struct FetchedRecords: Sendable {
+  package var url: String
+  package var body: [UInt8]
+  /// As of a page.
+  package var digest: Int64
+  package var scan: PageScan
+}
+
+extension Validator {
+  /// RFC 9110 §13.1: If-None-Match wins where both are there.
+  var conditions: [Request.Header] {
+    if let etag { return [Request.Header("If-None-Match", etag)] }
+    return lastModified.map { [Request.Header("If-Modified-Since", $0)] } ?? []
+  }
+
+  /// Last-Modified counts where it is at least a second older than Date: within one second a page can change twice (RFC 9110 §8.8.2.2).
+  init(_ response: Response) {
+    self.init(etag: response["ETag"].flatMap { $0.isEntityTag ? $0 : nil })
+    // Dates are dear to read, and where there is an ETag nobody asks with them.
+    guard etag == nil, let text = response["Last-Modified"], let changed = Date(httpDate: text),
+      let sent = response["Date"].flatMap(Date.init(httpDate:)), sent.timeIntervalSince(changed) >= 1
+    else { return }
+    lastModified = text
+  }
+}
+
+extension String {
+  /// `[W/]"…"` of RFC 9110 §8.8.3. U+FFFD stands where bytes were no UTF-8: those cannot be sent back.
+  fileprivate var isEntityTag: Bool {
+    let quoted = hasPrefix("W/") ? dropFirst(2) : self[...]
+    guard quoted.utf8.count >= 2, quoted.hasPrefix("\""), quoted.hasSuffix("\"") else { return false }
+    return quoted.unicodeScalars.dropFirst().dropLast().allSatisfy {
+      $0 == "!" || ("#"..."~").contains($0) || ($0 >= "\u{80}" && $0 != "\u{FFFD}")
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package import RosterDecode
+package import RosterModel
+
+/// What a page tells of its list: enough to go on from it without its body.
+package struct ListFacts: Sendable, Equatable {
+  /// A cursor, an address, or a value of the last record.
+  package enum Value: Sendable, Equatable {
+    case text(String)
+    case integer(Int)
+    /// Of any other form, as it was written.
+    case number(String)
+  }
+
+  /// On the page, rejected and skipped ones included.
+  package var records: Int
+  /// Of the whole list.
+  package var count: Int?
+  /// Pages of the whole list.
+  package var last: Int?
+  package var more: Bool?
+  /// nil: absent, null or empty, which ends the list.
+  package var next: Value?
+
+  package init(records: Int, count: Int? = nil, last: Int? = nil, more: Bool? = nil, next: Value? = nil) {
+    self.records = records
+    self.count = count
+    self.last = last
+    self.more = more
+    self.next = next
+  }
+
+  /// For people: how much the list is said to hold.
+  package var extent: String {
+    let records = count.map { "\($0) records" }
+    let pages = last.map { "\($0) pages" }
+    return [records, pages].compactMap(\.self).joined(separator: " on ")
+  }
+}
+
+/// Why an answer is not one of its definition: a clause.
+package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConvertible {
+  package var reason: String
+  package var description: String { reason }
+}
+
+extension Paging {
+  /// What the definition names must hold: an answer without it is malformed (P11).
+  package func facts(_ scan: PageScan, _ response: Response) throws(UndefinedAnswer) -> ListFacts {
+    var facts = ListFacts(records: scan.records)
+    if let place = resource.pages.count { facts.count = try whole(scan.count, "count", place) }
+    if case .number(_, _, let place?) = resource.pages.style { facts.last = try whole(scan.last, "last", place) }
+    if let place = resource.pages.more { facts.more = try flag(scan.more, place) }
+    if let last = facts.last, let count = facts.count, last > max(1, count) {
+      throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
+    }
+    facts.next = try next(scan, response)
+    return facts
+  }
+
+  /// Whether the answer's headers lead where `known` says. True where the body leads.
+  func leads(_ response: Response, to known: ListFacts.Value?) -> Bool {
+    switch resource.pages.style {
+    case .cursor(_, _, .header(let name)), .next(.header(let name)): text(response[name]) == known
+    case .link: text(LinkHeader.next(in: response.headers)) == known
+    case .cursor, .next, .number, .offset, .after, .one: true
+    }
+  }
+
+  private func next(_ scan: PageScan, _ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
+    switch resource.pages.style {
+    case .cursor(_, _, .header(let name)), .next(.header(let name)): text(response[name])
+    case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place)
+    case .next(.body(let place)): try address(scan.at, place)
+    case .link: text(LinkHeader.next(in: response.headers))
+    case .number, .offset, .one: nil
+    }
+  }
+
+  private func text(_ text: String?) -> ListFacts.Value? {
+    text.flatMap { $0.isEmpty ? nil : .text($0) }
+  }
+
+  private func value(_ found: PointedValue, _ place: JSONPointer) throws(UndefinedAnswer) -> ListFacts.Value? {
+    switch found.kind {
+    case .absent, .null: return nil
+    case .text(let text): return self.text(text)
+    case .integer(let number): return .integer(Int(number))
+    case .number(let digits): return .number(digits)
+    case .boolean, .compound: throw UndefinedAnswer(reason: "\(place) is neither a text nor a number")
+    }
+  }
+
+  private func address(_ found: PointedValue, _ place: JSONPointer) throws(UndefinedAnswer) -> ListFacts.Value? {
+    switch found.kind {
+    case .absent, .null: return nil
+    case .text(let text): return self.text(text)
+    case .integer, .number, .boolean, .compound: throw UndefinedAnswer(reason: "\(place) is no address")
+    }
+  }
+
+  private func whole(_ found: PointedValue, _ name: String, _ place: JSONPointer) throws(UndefinedAnswer) -> Int {
+    guard case .integer(let number) = found.kind, number >= 0 else {
+      throw UndefinedAnswer(reason: "\(place) (\(name)) is not a whole number from 0")
+    }
+    return Int(number)
+  }
+
+  private func flag(_ found: PointedValue, _ place: JSONPointer) throws(UndefinedAnswer) -> Bool {
+    guard case .boolean(let flag) = found.kind else {
+      throw UndefinedAnswer(reason: "\(place) (more) is neither true nor false")
+    }
+    return flag
+  }
+}
+
+extension ListFacts.Value {
+  var queryText: String {
+    switch self {
+    case .text(let text), .number(let text): text
+    case .integer(let number): "\(number)"
+    }
+  }
+
+  var json: JSONValue {
+    switch self {
+    case .text(let text): .text(text)
+    case .integer(let number): .integer(number)
+    case .number(let digits): .number(digits)
+    }
+  }
+}
+
+/// Where the list goes on, as a text for whoever keeps the page.
+extension ListFacts {
+  /// nil: by number or offset, which its place tells.
+  package var continuation: String? {
+    if more == false { return Self.over }
+    return switch next {
+    case .text(let text)?: "text:\(text)"
+    case .integer(let number)?: "integer:\(number)"
+    case .number(let digits)?: "number:\(digits)"
+    case nil: nil
+    }
+  }
+
+  package init(records: Int, count: Int?, last: Int?, continuation: String?) {
+    self.init(records: records, count: count, last: last)
+    if continuation == Self.over { more = false }
+    guard let (kind, value) = continuation.flatMap(Self.parts) else { return }
+    switch kind {
+    case "text": next = .text(value)
+    case "integer": next = Int(value).map(Value.integer)
+    case "number": next = .number(value)
+    default: break
+    }
+  }
+
+  private static let over = "over"
+
+  private static func parts(_ text: String) -> (kind: Substring, value: String)? {
+    guard let colon = text.firstIndex(of: ":") else { return nil }
+    return (text[..<colon], String(text[text.index(after: colon)...]))
+  }
+}

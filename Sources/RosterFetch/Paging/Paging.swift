@@ -1,0 +1,176 @@
+import FoundationEssentials
+import RosterJSON
+package import RosterModel
+
+/// How one resource's pages follow one another: the first request, and what each answer leads to. Pure; without memory of its own, so
+/// that a page that is kept leads on as the one that came (P4, P6).
+package struct Paging: Sendable {
+  package let resource: Resource
+  private let baseURL: String
+
+  /// - Parameter baseURL: without a trailing `/`.
+  package init(_ resource: Resource, baseURL: String) {
+    self.resource = resource
+    self.baseURL = baseURL
+  }
+
+  /// What follows a page.
+  package enum Next: Sendable, Equatable {
+    /// So many pages in all are announced; each of them can be asked for now (`page(_:announcedBy:)`).
+    case announced(pages: Int)
+    /// One page, and what it leads to is not known yet.
+    case page(PageRequest)
+    case end
+  }
+
+  package func first() -> PageRequest {
+    switch pages.style {
+    case .number(let param, let first, _): request(1, after: 0, setting: (param, .integer(first)))
+    case .offset(let param, let first): request(1, after: 0, setting: (param, .integer(first)))
+    case .cursor(let param, let start?, _): request(1, after: 0, setting: (param, .text(start)))
+    case .cursor, .next, .link, .after, .one: request(1, after: 0)
+    }
+  }
+
+  /// Page `number` of those that the first one announced.
+  package func page(_ number: Int, announcedBy first: ListFacts) -> PageRequest {
+    switch pages.style {
+    case .offset(let param, let start):
+      let before = (number - 1) * first.records
+      return request(number, after: before, setting: (param, .integer(start + before)))
+    case .number(let param, let start, _):
+      return request(number, after: 0, setting: (param, .integer(start + number - 1)))
+    case .cursor, .next, .link, .after, .one: return request(number, after: 0)
+    }
+  }
+
+  /// Throws `PagingFault` where an answer leads to what cannot be asked for.
+  package func next(after page: PageRequest, _ facts: ListFacts) throws(PagingFault) -> Next {
+    if page.number == 1, let announced = announced(by: facts) { return .announced(pages: announced) }
+    if isLast(page, facts) { return .end }
+    let (number, before) = (page.number + 1, page.recordsBefore + facts.records)
+    switch pages.style {
+    case .number(let param, let first, _):
+      return .page(request(number, after: before, setting: (param, .integer(first + number - 1))))
+    case .offset(let param, let first):
+      return .page(request(number, after: before, setting: (param, .integer(first + before))))
+    case .cursor(let param, _, _), .after(let param, _):
+      guard let value = facts.next else { return .end }
+      return .page(request(number, after: before, setting: (param, value)))
+    case .next, .link:
+      guard case .text(let address)? = facts.next else { return .end }
+      return .page(try request(number, after: before, at: address, from: page))
+    case .one: return .end
+    }
+  }
+
+  /// Whether pages are asked for one after the other, each at an address that the one before gave: what is met twice there is a circle.
+  package var followsAnswers: Bool {
+    switch pages.style {
+    case .cursor, .next, .link, .after: true
+    case .number, .offset, .one: false
+    }
+  }
+
+  private var pages: Resource.Pages { resource.pages }
+
+  /// nil: the pages are not announced.
+  private func announced(by first: ListFacts) -> Int? {
+    switch pages.style {
+    case .number(_, _, .some): return max(1, first.last ?? 1)
+    case .offset where pages.count != nil:
+      guard first.records > 0, let count = first.count else { return 1 }
+      return max(1, (count + first.records - 1) / first.records)
+    default: return nil
+    }
+  }
+
+  private func isLast(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+    if facts.more == false || facts.records == 0 { return true }
+    if let count = facts.count, page.recordsBefore + facts.records >= count { return true }
+    guard pages.short, let size = pages.size else { return false }
+    return facts.records < size.records
+  }
+}
+
+// MARK: Requests
+
+extension Paging {
+  /// RFC 8259 §11.
+  private static let json = Request.Header("Content-Type", "application/json")
+
+  private func request(
+    _ number: Int, after before: Int, setting value: (Resource.RequestPlace, ListFacts.Value)? = nil
+  ) -> PageRequest {
+    var query = resource.query.map { ($0.name, $0.value.queryText) }
+    var body = resource.body
+    if let size = pages.size, let place = size.param {
+      place.put(.integer(size.records), into: &query, &body)
+    }
+    if let (place, value) = value { place.put(value, into: &query, &body) }
+    return request(number, after: before, url: QueryText.adding(query, to: baseURL + resource.path), body)
+  }
+
+  private func request(_ number: Int, after before: Int, url: String, _ body: JSONValue) -> PageRequest {
+    let request =
+      switch resource.method {
+      case .get: Request(.get, url)
+      case .post: Request(.post, url, headers: [Self.json], body: Self.text(of: body))
+      }
+    let below = url.hasPrefix(baseURL) ? String(url.dropFirst(baseURL.count)) : url
+    let address = request.body.isEmpty ? below : "\(below)\n\(String(decoding: request.body, as: UTF8.self))"
+    return PageRequest(number: number, recordsBefore: before, request: request, address: address)
+  }
+
+  private static func text(of body: JSONValue) -> [UInt8] {
+    var json = JSONWriter()
+    json.value(body)
+    return json.bytes
+  }
+
+  /// The address is resolved against its page's (RFC 3986 §5), and asked for as it is.
+  private func request(
+    _ number: Int, after before: Int, at address: String, from page: PageRequest
+  ) throws(PagingFault) -> PageRequest {
+    guard let base = URL(string: page.request.url), let url = URL(string: address, relativeTo: base)?.absoluteURL,
+      let origin = Origin(url: url.absoluteString)
+    else { throw .noAddress }
+    guard origin == Origin(url: baseURL) else { throw .elsewhere }
+    return request(number, after: before, url: url.absoluteString, resource.body)
+  }
+}
+
+/// An answer leads to what cannot be asked for.
+package enum PagingFault: Error, Sendable, Equatable {
+  /// What stands where the next page's address is to be is none.
+  case noAddress
+  /// The next page is at another origin than base_url (T8, `upstream.links`).
+  case elsewhere
+}
+
+extension Resource.RequestPlace {
+  fileprivate func put(_ value: ListFacts.Value, into query: inout [(String, String)], _ body: inout JSONValue) {
+    switch self {
+    case .query(let name):
+      query.removeAll { $0.0 == name }
+      query.append((name, value.queryText))
+    case .body(let pointer): body = body.setting(value.json, at: pointer.segments[...])
+    }
+  }
+}
+
+extension JSONValue {
+  /// Makes the objects on the way that are not there yet.
+  fileprivate func setting(_ value: JSONValue, at way: ArraySlice<String>) -> JSONValue {
+    guard let name = way.first else { return value }
+    var members: [Member] = []
+    if case .object(let own) = self { members = own }
+    let inner = (self[name] ?? .object([])).setting(value, at: way.dropFirst())
+    if let index = members.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+      members[index].value = inner
+    } else {
+      members.append(Member(name, inner))
+    }
+    return .object(members)
+  }
+}

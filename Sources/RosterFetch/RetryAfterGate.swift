@@ -1,0 +1,63 @@
+package import FoundationEssentials
+package import RosterModel
+import Synchronization
+
+/// Keeps page requests back while upstream wants none (429, or a Retry-After that is too long to wait for). Counts by the monotonic
+/// clock: setting the time of day neither prolongs nor ends it.
+package final class RetryAfterGate: Sendable {
+  /// By `WallClock.uptime`.
+  private let end: Mutex<Duration?>
+  private let store: @Sendable (RetryAfterHold) async -> Void
+
+  /// - Parameters:
+  ///   - stored: as an earlier process stored it.
+  ///   - store: keeps a new one for the next process.
+  package init(
+    _ stored: RetryAfterHold? = nil, clock: WallClock = .system,
+    store: @escaping @Sendable (RetryAfterHold) async -> Void = { _ in }
+  ) {
+    end = Mutex(stored?.remaining(at: clock.now()).map { clock.uptime() + $0 })
+    self.store = store
+  }
+
+  /// How long it still lasts; nil: requests may start.
+  package func remaining(_ clock: WallClock) -> Duration? {
+    end.withLock { $0 }.map { $0 - clock.uptime() }.flatMap { $0 > .zero ? $0 : nil }
+  }
+
+  /// Its end by the time of day; nil: requests may start.
+  package func until(_ clock: WallClock) -> Date? {
+    remaining(clock).map { clock.now() + $0.seconds }
+  }
+
+  /// Holds from now on, for a day at most. Returns when it is stored; it holds at once.
+  package func extend(by wait: Duration, _ clock: WallClock) async {
+    let wait = min(wait, RetryAfterHold.longest)
+    let wanted = clock.uptime() + wait
+    let isLater = end.withLock { end in
+      guard end.map({ wanted > $0 }) ?? true else { return false }
+      end = wanted
+      return true
+    }
+    let now = clock.now()
+    if isLater { await store(RetryAfterHold(setAt: now, until: now + wait.seconds)) }
+  }
+
+  /// Returns when a request may start. Throws CancellationError.
+  /// - Parameter jitter: of this request alone, so that those that waited do not all start at once.
+  package func wait(_ clock: WallClock, jitter: @autoclosure () -> Duration) async throws {
+    while let left = remaining(clock) { try await clock.sleep(left + jitter()) }
+  }
+}
+
+extension RetryAfterGate {
+  /// Fails without a request where the time that upstream asked for is too far away; else the requests wait for it (P11).
+  /// - Parameter baseURL: for the failure (69).
+  package func refuse(longerThan limit: Duration, _ baseURL: String, _ clock: WallClock) throws {
+    guard let left = remaining(clock), left > limit else { return }
+    throw Failure(
+      .unreachable, step: "sync", subject: baseURL,
+      cause: "upstream wants no request before \((clock.now() + left.seconds).rfc3339) (Retry-After)",
+      hint: "the next sync waits for it, restarts do not change it, and it is never further away than a day")
+  }
+}

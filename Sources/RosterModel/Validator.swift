@@ -1,0 +1,13 @@
+/// What upstream gave to ask with whether a page has changed (RFC 9110 §8.8).
+package struct Validator: Sendable, Equatable {
+  package var etag: String?
+  /// Only where it is at least 1 s older than the answer's Date (RFC 9110 §8.8.2.2).
+  package var lastModified: String?
+
+  package init(etag: String? = nil, lastModified: String? = nil) {
+    self.etag = etag
+    self.lastModified = lastModified
+  }
+
+  package var isEmpty: Bool { etag == nil && lastModified == nil }
+}

@@ -1,0 +1,76 @@
+import RosterCache
+import RosterDecode
+import RosterFetch
+import RosterModel
+
+/// Asks upstream for each record that no page lists any more (P8): absent is not deleted.
+struct MissingRecords: Sendable {
+  /// Looked up, asked for and kept in one go.
+  private static let window = 1_000
+
+  let plan: RecordPlan
+  let requests: KeyRequests
+  let cache: Cache
+  let fetcher: PageFetcher
+  let concurrency: Int
+  let clock: WallClock
+  let errand: PageFetcher.Errand
+
+  /// What upstream still has is kept for the publication. Returns how many records cannot be stored. Throws where one of them could not
+  /// be asked for.
+  func ask() async throws -> Int {
+    var last: Int64 = 0
+    var rejected = 0
+    while case let missing = try await cache.missing(plan.resource.name, after: last, limit: Self.window),
+      let highest = missing.last
+    {
+      last = highest.id
+      rejected += try await ask(requests.requests(for: missing.map(\.key.text)))
+    }
+    return rejected
+  }
+
+  private func ask(_ askings: [KeyRequests.Asking]) async throws -> Int {
+    try await withThrowingTaskGroup(of: FetchedRecords?.self) { group in
+      var waiting = askings[...]
+      var rejected = 0
+      for asking in waiting.prefix(concurrency) { group.addTask { try await fetch(asking) } }
+      waiting = waiting.dropFirst(concurrency)
+      while let answer = try await group.next() {
+        if let asking = waiting.popFirst() { group.addTask { try await fetch(asking) } }
+        guard let answer else { continue }
+        try await keep(answer)
+        rejected += answer.scan.rejects
+      }
+      return rejected
+    }
+  }
+
+  private func fetch(_ asking: KeyRequests.Asking) async throws -> FetchedRecords? {
+    try await fetcher.fetch(asking, plan: plan, for: errand)
+  }
+
+  private func keep(_ answer: FetchedRecords) async throws {
+    // P9: it may be any of them.
+    guard answer.scan.rejectsOfUnknownKey == 0 else {
+      throw Failure(
+        .badAnswer, step: "ask for records of \(plan.resource.name)", subject: answer.url,
+        cause: "upstream's answer holds a record that does not say whose it is",
+        hint: "ask that address by hand, and tell who runs upstream")
+    }
+    try await cache.keep([
+      ReceivedPage(
+        resource: plan.resource.name, number: 0, address: answer.url, receivedAt: clock.now(), body: answer.body,
+        digest: answer.digest, scan: answer.scan)
+    ])
+  }
+}
+
+extension MissingRecord.Key {
+  var text: String {
+    switch self {
+    case .integer(let number): "\(number)"
+    case .text(let text): text
+    }
+  }
+}

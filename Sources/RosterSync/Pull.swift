@@ -1,0 +1,161 @@
+import FoundationEssentials
+import RosterCache
+import RosterDecode
+import RosterFetch
+import RosterModel
+
+/// Pulls every page of every list, a bounded number at a time, and keeps them as they come (P1, P4, P6).
+struct Pull: Sendable {
+  /// A page without a validator that a broken-off sync left is taken over while it is younger (P4).
+  static let takeOver: Duration = .seconds(15 * 60)
+
+  let lists: [PulledList]
+  let cache: Cache
+  let fetcher: PageFetcher
+  let clock: WallClock
+  let progress: PullProgress
+
+  /// Pulls the lists of these indices. On the first failure the others are called back, what was received is kept, and the failure is
+  /// thrown. Returns what became of each.
+  func run(_ wanted: [Int]) async throws -> [Int: PullOutcome] {
+    let lists = wanted.map { self.lists[$0] }
+    var work = PullWork(plan: PullPlan(lists.map(\.paging)), windows: lists.map(KnownWindow.init))
+    try await withThrowingTaskGroup(of: PullStep.self) { group in
+      while true {
+        await begin(lists, &work, in: &group)
+        write(&work, in: &group)
+        if work.isOver { break }
+        guard let step = try await group.next() else { break }
+        take(step, lists, &work)
+        if work.failure != nil { group.cancelAll() }
+      }
+      group.cancelAll()
+    }
+    if let failure = work.failure { throw failure }
+    return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
+  }
+
+  /// Starts all that may start now.
+  private func begin(
+    _ lists: [PulledList], _ work: inout PullWork, in group: inout ThrowingTaskGroup<PullStep, any Error>
+  ) async {
+    while let asking = work.plan.next(concurrency: progress.host.settings.concurrency) {
+      let list = lists[asking.list]
+      do {
+        let known = try await work.windows[asking.list].known(asking, work.plan, in: cache)
+        if let known, canTakeOver(known[0], asking, first: work.plan.first(of: asking.list)) {
+          try confirm(asking, list, known, Validator(), &work)
+          progress.resumed()
+        } else {
+          group.addTask { await PullStep(fetching: asking, known) { try await fetch(asking, list, known) } }
+        }
+      } catch {
+        work.plan.failed()
+        work.failed(error, whileWriting: false)
+      }
+    }
+  }
+
+  /// The first page is always asked for. A page of a time to come was received by a clock that was wrong: nobody knows how old it is.
+  private func canTakeOver(_ known: KnownPage, _ asking: PullPlan.Asking, first: ListFacts?) -> Bool {
+    guard let first, asking.page.number > 1, known.state == .kept, known.validator.isEmpty,
+      let receivedAt = known.receivedAt
+    else { return false }
+    return known.count == first.count && known.last == first.last
+      && (0..<Self.takeOver.seconds).contains(clock.now().timeIntervalSince(receivedAt))
+  }
+
+  private func fetch(
+    _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage]?
+  ) async throws -> PageFetcher.Answer {
+    progress.asks()
+    defer { progress.isAnswered() }
+    let wanted = PageFetcher.Wanted(
+      page: asking.page, isAnnounced: asking.isAnnounced, validator: known?[0].validator ?? Validator(),
+      digest: known?[0].digest,
+      next: (known?[0]).flatMap { ListFacts($0).next }, isFromKept: asking.isFromKept)
+    return try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.errand)
+  }
+
+  /// Hands over what is due.
+  private func write(_ work: inout PullWork, in group: inout ThrowingTaskGroup<PullStep, any Error>) {
+    let now = clock.uptime()
+    if let batch = work.queue.next(at: now, isLast: work.plan.isIdle) {
+      group.addTask { await PullStep(writing: batch) { try await keep(batch) } }
+    } else if !work.isTimed, let wait = work.queue.due(at: now) {
+      work.isTimed = true
+      group.addTask {
+        try? await clock.sleep(wait)
+        return .due
+      }
+    }
+  }
+
+  private func keep(_ batch: StageQueue.Batch) async throws {
+    try await cache.append(batch.received)
+    for (resource, pages) in batch.confirmed { try await cache.confirm(resource, pages) }
+  }
+}
+
+// MARK: What came of it
+
+extension Pull {
+  private func take(_ step: PullStep, _ lists: [PulledList], _ work: inout PullWork) {
+    switch step {
+    case .answered(let asking, let known, let answer):
+      do { try take(answer, to: asking, lists[asking.list], known, &work) } catch {
+        work.failed(error, whileWriting: false)
+      }
+    case .written(let batch):
+      work.queue.written()
+      work.plan.staged(batch.bytes)
+    case .due: work.isTimed = false
+    case .failed(let error, let whileWriting):
+      if !whileWriting { work.plan.failed() }
+      work.failed(error, whileWriting: whileWriting)
+    }
+  }
+
+  private func take(
+    _ answer: PageFetcher.Answer, to asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage]?,
+    _ work: inout PullWork
+  ) throws {
+    switch answer {
+    case .page(let page): try receive(page, asking, list, &work)
+    case .unchanged(let validator, let isTransferred):
+      guard let known else { return work.plan.isMissing(asking) }
+      try confirm(asking, list, known, validator, &work)
+      if !isTransferred { progress.notModified(isKept: known[0].state != .published) }
+    case .vanished, .forgotten: work.plan.isMissing(asking)
+    case .pastTheEnd: work.plan.wasPastTheEnd(asking)
+    }
+  }
+
+  private func receive(
+    _ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList, _ work: inout PullWork
+  ) throws {
+    guard try work.plan.came(asking, page.facts, waiting: page.body.count * list.plans.count, isTransferred: true)
+    else { return }
+    let pages = zip(list.resources, page.scans).map { resource, scan in
+      ReceivedPage(
+        resource: resource, number: asking.page.number, address: asking.page.address, next: page.facts.continuation,
+        validator: page.validator, receivedAt: page.receivedAt, body: page.body, digest: page.digest, scan: scan)
+    }
+    work.queue.add(pages, at: clock.uptime())
+    progress.done(
+      asking.page.number, of: list, storable: page.scans.map(\.storable), pages: work.plan.pages(in: asking.list))
+  }
+
+  private func confirm(
+    _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage], _ validator: Validator,
+    _ work: inout PullWork
+  ) throws {
+    guard try work.plan.came(asking, ListFacts(known[0]), isTransferred: false) else { return }
+    for (resource, page) in zip(list.resources, known) {
+      work.queue.add(
+        resource, ConfirmedPage(number: asking.page.number, page: page, validator: validator), at: clock.uptime())
+    }
+    progress.done(
+      asking.page.number, of: list, storable: known.map(\.storable), pages: work.plan.pages(in: asking.list))
+  }
+}

@@ -1,0 +1,212 @@
+package import RosterFetch
+package import RosterModel
+
+/// Decides what a pull asks for next, over all its lists, and when it stops. Pure.
+///
+/// A list goes `first` → `announced` or `following` → `ended`; a list whose pages do not fit together ends too, with what differs.
+package struct PullPlan: Sendable {
+  /// Bytes of pages that may wait for the stage before no more are asked for: what bounds the memory of a pull.
+  static let backlog = 4 << 20
+
+  package struct Asking: Sendable, Equatable {
+    /// Index of the list.
+    package var list: Int
+    package var page: PageRequest
+    /// The first page told of it: it has to be there (P7).
+    package var isAnnounced: Bool
+    /// A page that was not transferred in this pull led to it.
+    package var isFromKept: Bool
+  }
+
+  fileprivate struct List {
+    enum Way {
+      case first
+      case announced(next: Int, last: Int)
+      case following(PageRequest, isFromKept: Bool)
+      /// An answer tells what follows.
+      case waiting
+      case ended
+    }
+
+    let paging: Paging
+    var way = Way.first
+    var first: ListFacts?
+    /// Of a list that follows its answers: eight bytes an address, since nothing else of a pull grows with its pages.
+    var met: Set<Int> = []
+    var pages = 0
+    var drift: String?
+  }
+
+  private var lists: [List]
+  private var inFlight = 0
+  private var waitingBytes = 0
+  private var isStopped = false
+
+  package init(_ lists: [Paging]) {
+    self.lists = lists.map { List(paging: $0) }
+  }
+
+  // MARK: What to ask for
+
+  /// nil: nothing now. Lists that follow their answers come first, since each of their pages waits for the one before.
+  /// - Parameter concurrency: pages in flight, in all (P1).
+  package mutating func next(concurrency: Int) -> Asking? {
+    guard !isStopped, inFlight < concurrency, waitingBytes < Self.backlog else { return nil }
+    let following = lists.indices.first { lists[$0].isFollowing }
+    guard let list = following ?? lists.indices.first(where: { lists[$0].isOpen }),
+      let asking = lists[list].ask(list)
+    else { return nil }
+    inFlight += 1
+    return asking
+  }
+
+  /// How many pages the list has in all; nil while no answer tells.
+  package func pages(in list: Int) -> Int? {
+    if case .announced(_, let last) = lists[list].way { return last }
+    if case .ended = lists[list].way { return lists[list].pages }
+    return nil
+  }
+
+  /// The first page of a list, once it is there.
+  package func first(of list: Int) -> ListFacts? { lists[list].first }
+
+  /// Nothing is in flight, and nothing can be asked for.
+  package var isIdle: Bool { inFlight == 0 }
+
+  // MARK: What comes of it
+
+  /// A page came, or is known and still holds. False: its list is over, and nobody wants it. Throws where what it leads to cannot be
+  /// asked for.
+  /// - Parameters:
+  ///   - bytes: that wait for the stage from now on, if it is wanted.
+  ///   - isTransferred: it must tell of as many records and pages as the first one.
+  package mutating func came(
+    _ asking: Asking, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool
+  ) throws(Failure) -> Bool {
+    inFlight -= 1
+    let list = asking.list
+    if let first = lists[list].first, isTransferred, first.count != facts.count || first.last != facts.last {
+      drift(list, "page \(asking.page.number) tells of \(facts.extent), page 1 of \(first.extent)")
+    }
+    guard lists[list].drift == nil else { return false }
+    if lists[list].first == nil { lists[list].first = facts }
+    if !asking.isAnnounced { try lists[list].go(on: asking.page, facts, isTransferred: isTransferred) }
+    lists[list].pages += 1
+    waitingBytes += bytes
+    return true
+  }
+
+  /// The page is past the end (`beyond`).
+  package mutating func wasPastTheEnd(_ asking: Asking) {
+    inFlight -= 1
+    lists[asking.list].way = .ended
+  }
+
+  /// It was announced and is not there, or upstream has forgotten its address: the list is pulled again.
+  package mutating func isMissing(_ asking: Asking) {
+    inFlight -= 1
+    let page = asking.page.number
+    drift(
+      asking.list,
+      asking.isAnnounced
+        ? "page \(page), which was announced, is not there"
+        : "upstream does not know the address any more that page \(page - 1) led to")
+  }
+
+  package mutating func failed() {
+    inFlight -= 1
+    isStopped = true
+  }
+
+  /// Nothing more is asked for.
+  package mutating func stop() { isStopped = true }
+
+  package mutating func staged(_ bytes: Int) { waitingBytes -= bytes }
+
+  package func outcome(of list: Int) -> PullOutcome {
+    PullOutcome(drift: lists[list].drift, count: lists[list].first?.count)
+  }
+
+  private mutating func drift(_ list: Int, _ why: String) {
+    lists[list].drift = lists[list].drift ?? why
+    lists[list].way = .ended
+  }
+}
+
+/// What a pull of a list came to.
+package struct PullOutcome: Sendable, Equatable {
+  /// What does not fit together (P7); nil: it does, as far as pages tell.
+  package var drift: String?
+  /// The number of records, where the definition has a place for it.
+  package var count: Int?
+}
+
+extension PullPlan.List {
+  var isOpen: Bool {
+    switch way {
+    case .first, .following: true
+    case .announced(let next, let last): next <= last
+    case .waiting, .ended: false
+    }
+  }
+
+  var isFollowing: Bool {
+    if case .following = way { true } else { false }
+  }
+
+  mutating func ask(_ list: Int) -> PullPlan.Asking? {
+    switch way {
+    case .first:
+      way = .waiting
+      return .init(list: list, page: paging.first(), isAnnounced: false, isFromKept: false)
+    case .following(let page, let isFromKept):
+      way = .waiting
+      return .init(list: list, page: page, isAnnounced: false, isFromKept: isFromKept)
+    case .announced(let next, let last):
+      guard next <= last, let first else { return nil }
+      way = .announced(next: next + 1, last: last)
+      return .init(list: list, page: paging.page(next, announcedBy: first), isAnnounced: true, isFromKept: false)
+    case .waiting, .ended: return nil
+    }
+  }
+
+  /// What the page leads to. Throws where upstream turns in a circle, or leads elsewhere (65).
+  mutating func go(on page: PageRequest, _ facts: ListFacts, isTransferred: Bool) throws(Failure) {
+    let next: Paging.Next
+    do throws(PagingFault) { next = try paging.next(after: page, facts) } catch {
+      throw refused(page, error.reason, error.hint)
+    }
+    switch next {
+    case .announced(let pages): way = .announced(next: 2, last: pages)
+    case .page(let next):
+      if met.isEmpty { met.insert(page.address.hashValue) }
+      if paging.followsAnswers, !met.insert(next.address.hashValue).inserted {
+        throw refused(page, "it leads to a page that was met before", "upstream turns in a circle; tell who runs it")
+      }
+      way = .following(next, isFromKept: !isTransferred)
+    case .end: way = .ended
+    }
+  }
+
+  private func refused(_ page: PageRequest, _ cause: String, _ hint: String) -> Failure {
+    Failure(
+      .badAnswer, step: "go on behind page \(page.number) of \(paging.resource.name)", subject: page.request.url,
+      cause: cause, hint: hint)
+  }
+}
+
+extension PagingFault {
+  fileprivate var reason: String {
+    switch self {
+    case .noAddress: "what it gives as the next page's address is none"
+    case .elsewhere: "it leads to another origin than upstream.base_url"
+    }
+  }
+
+  fileprivate var hint: String {
+    switch self {
+    case .noAddress: "see that the definition's `at` is the place of an address"
+    case .elsewhere: "set upstream.base_url to where the API is now"
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import RosterFetch
+import RosterModel
+
+/// Tells what a pull does, as it does it: in the sync's counts and as events.
+struct PullProgress: Sendable {
+  let errand: PageFetcher.Errand
+  let host: any SyncHost
+
+  private var tally: Tally { errand.tally }
+
+  func asks() { tally.update { $0.inFlight += 1 } }
+
+  func isAnswered() { tally.update { $0.inFlight -= 1 } }
+
+  func resumed() { tally.update { $0.resumed += 1 } }
+
+  /// - Parameter isKept: by a sync that was broken off.
+  func notModified(isKept: Bool) {
+    tally.update {
+      $0.notModified += 1
+      if isKept { $0.resumed += 1 }
+    }
+  }
+
+  /// - Parameters:
+  ///   - storable: records of the page, by resource.
+  ///   - pages: of the list; nil: nobody knows yet.
+  func done(_ page: Int, of list: PulledList, storable: [Int], pages: Int?) {
+    let (done, total) = tally.update { counts in
+      for (resource, records) in zip(list.resources, storable) { counts.done(resource, records: records, pages: pages) }
+      return (counts.pagesDone, counts.pagesTotal)
+    }
+    if page == 1 { host.entered(.pulling) }
+    for resource in list.resources {
+      host.tell(
+        Event(
+          .pageFetched, sync: errand.sync, resource: resource, page: page, pagesDone: done, pagesTotal: total))
+    }
+  }
+}

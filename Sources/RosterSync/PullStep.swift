@@ -1,0 +1,46 @@
+import RosterCache
+import RosterFetch
+
+/// What a child of the pull's task group ends with. An error is a step too, so that what was received before it is still kept.
+enum PullStep: Sendable {
+  case answered(PullPlan.Asking, [KnownPage]?, PageFetcher.Answer)
+  case written(StageQueue.Batch)
+  /// Pages have waited long enough to be written.
+  case due
+  case failed(any Error, whileWriting: Bool)
+
+  init(fetching asking: PullPlan.Asking, _ known: [KnownPage]?, _ fetch: () async throws -> PageFetcher.Answer) async {
+    do { self = .answered(asking, known, try await fetch()) } catch { self = .failed(error, whileWriting: false) }
+  }
+
+  init(writing batch: StageQueue.Batch, _ write: () async throws -> Void) async {
+    do {
+      try await write()
+      self = .written(batch)
+    } catch { self = .failed(error, whileWriting: true) }
+  }
+}
+
+/// Where a pull stands.
+struct PullWork {
+  var plan: PullPlan
+  var queue = StageQueue()
+  var windows: [KnownWindow]
+  /// A child waits for the batch's time.
+  var isTimed = false
+  /// The first one is the cause; what follows is called back because of it.
+  private(set) var failure: (any Error)?
+
+  init(plan: PullPlan, windows: [KnownWindow]) {
+    self.plan = plan
+    self.windows = windows
+  }
+
+  var isOver: Bool { plan.isIdle && queue.isEmpty }
+
+  mutating func failed(_ error: any Error, whileWriting: Bool) {
+    if failure == nil { failure = error }
+    plan.stop()
+    if whileWriting { queue.fail() }
+  }
+}

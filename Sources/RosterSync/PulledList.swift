@@ -1,0 +1,71 @@
+import RosterCache
+import RosterDecode
+import RosterFetch
+import RosterModel
+
+/// The pages of one list, and the resources that they are pulled for: an address that several of them list is asked for once (P12).
+struct PulledList: Sendable {
+  let paging: Paging
+  /// In the order of `resources`; the first one's paging holds for all.
+  let plans: [RecordPlan]
+  var resources: [String] { plans.map(\.resource.name) }
+
+  /// The lists that these resources need.
+  static func lists(of plans: [RecordPlan], baseURL: String) -> [PulledList] {
+    var groups: [[RecordPlan]] = []
+    for plan in plans {
+      if let index = groups.firstIndex(where: { $0[0].resource.isListed(like: plan.resource) }) {
+        groups[index].append(plan)
+      } else {
+        groups.append([plan])
+      }
+    }
+    return groups.map { PulledList(paging: Paging($0[0].resource, baseURL: baseURL), plans: $0) }
+  }
+}
+
+extension Resource {
+  /// Whether both have the same pages at the same addresses.
+  fileprivate func isListed(like other: Resource) -> Bool {
+    path == other.path && query == other.query && method == other.method && body == other.body
+      && records == other.records && pages == other.pages
+  }
+}
+
+/// What is known of the next pages of a list: announced ones are looked up many at a time, since a look costs as much as half a page.
+struct KnownWindow {
+  private static let width = 256
+
+  private let list: PulledList
+  private var pages: [[String: KnownPage]] = []
+  private var end = 0
+
+  init(_ list: PulledList) { self.list = list }
+
+  /// nil: nothing is known of it, or not the same for all resources.
+  mutating func known(_ asking: PullPlan.Asking, _ plan: PullPlan, in cache: Cache) async throws -> [KnownPage]? {
+    if asking.page.number >= end || !asking.isAnnounced {
+      let addresses = addresses(from: asking, plan)
+      pages = []
+      for resource in list.resources { pages.append(try await cache.known(resource, addresses: addresses)) }
+      end = asking.page.number + addresses.count
+    }
+    let found = pages.compactMap { $0[asking.page.address] }
+    guard let first = found.first, found.count == list.plans.count else { return nil }
+    return found.allSatisfy { $0.digest == first.digest && $0.validator == first.validator } ? found : nil
+  }
+
+  private func addresses(from asking: PullPlan.Asking, _ plan: PullPlan) -> [String] {
+    guard asking.isAnnounced, let first = plan.first(of: asking.list), let last = plan.pages(in: asking.list) else {
+      return [asking.page.address]
+    }
+    let numbers = asking.page.number...min(last, asking.page.number + Self.width - 1)
+    return numbers.map { list.paging.page($0, announcedBy: first).address }
+  }
+}
+
+extension ListFacts {
+  init(_ page: KnownPage) {
+    self.init(records: page.records, count: page.count, last: page.last, continuation: page.next)
+  }
+}

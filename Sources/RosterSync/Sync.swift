@@ -1,0 +1,234 @@
+package import Logging
+package import RosterAuth
+package import RosterCache
+package import RosterDecode
+package import RosterFetch
+package import RosterModel
+import Synchronization
+
+/// One sync, from its row in `syncs` to its end: pulls every page of every resource, compares, asks for what is missing, publishes.
+package actor Sync {
+  private let plans: [RecordPlan]
+  private let baseURL: String
+  private let cache: Cache
+  private let tokens: TokenKeeper
+  private let gate: RetryAfterGate
+  private let send: Send
+  private let retry: Retry
+  private let host: any SyncHost
+  private let clock: WallClock
+  private let logger: Logger
+  private let request: Mutex<SyncRequest>
+  private let tally: Tally
+  private let lists: [PulledList]
+  private var machine: SyncMachine
+  /// What the last pull of each list told.
+  private var pulled: [PullOutcome]
+
+  /// - Parameters:
+  ///   - send: With the token; counts into `tally`.
+  ///   - tally: of this sync alone.
+  package init(
+    _ request: SyncRequest, of plans: [RecordPlan], from baseURL: String, into cache: Cache, tokens: TokenKeeper,
+    gate: RetryAfterGate, send: @escaping Send, retry: Retry, tally: Tally, host: any SyncHost, clock: WallClock,
+    logger: Logger
+  ) {
+    self.request = Mutex(request)
+    self.plans = plans
+    self.baseURL = baseURL
+    self.cache = cache
+    self.tokens = tokens
+    self.gate = gate
+    self.send = send
+    self.retry = retry
+    self.tally = tally
+    self.host = host
+    self.clock = clock
+    self.logger = logger
+    lists = PulledList.lists(of: plans, baseURL: baseURL)
+    pulled = lists.map { _ in PullOutcome() }
+    machine = SyncMachine(upstream: baseURL, resources: plans.map(\.resource))
+  }
+
+  /// A request that joins may allow what the first one did not (P12).
+  nonisolated package func joined(by other: SyncRequest) {
+    request.withLock { request in
+      request.allowRemoval = request.allowRemoval || other.allowRemoval
+      request.retrySession = request.retrySession || other.retrySession
+    }
+  }
+
+  /// Never throws: how it ended is in the record.
+  package func run() async -> SyncRecord {
+    let startedAt = clock.now()
+    let record: SyncRecord
+    do throws(NotBegun) {
+      record = try await cache.begin(at: startedAt) { [host] in try host.renewCacheLock() }
+    } catch {
+      return await end(SyncRecord(id: error.id, startedAt: startedAt.rfc3339), with: error.cause)
+    }
+    await host.began(record, tally)
+    do {
+      let published = try await untilRefused(record)
+      machine.ended()
+      await host.ended(published)
+      return published
+    } catch {
+      return await end(record, with: error)
+    }
+  }
+
+  /// An ended session is tried once more for whoever asks for that, also where the sync that they join has met its end (T6).
+  private func untilRefused(_ record: SyncRecord) async throws -> SyncRecord {
+    while true {
+      do { return try await publish(record) } catch let failure as Failure
+        where failure.exit == .refused && request.withLock({ $0.retrySession })
+      {
+        logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(record.id)"])
+      }
+    }
+  }
+
+  /// The way of the data.
+  private func publish(_ record: SyncRecord) async throws -> SyncRecord {
+    try host.renewTokenStoreLock()
+    try await tokens.syncBegins(retrySession: takeRetry())
+    try gate.refuse(longerThan: host.settings.maxRetryAfter, baseURL, clock)
+    let fetcher = PageFetcher(
+      send: send, retry: retry, digest: try await cache.digest, clock: clock, report: host.tell)
+    var wanted = Array(lists.indices)
+    repeat {
+      try await pull(wanted, for: record, by: fetcher)
+      host.entered(.verifying)
+      wanted = try await verify()
+    } while !wanted.isEmpty
+    try await askForMissing(record, by: fetcher)
+    host.entered(.publishing)
+    return try await commit(record)
+  }
+
+  // MARK: The steps
+
+  private func takeRetry() -> Bool {
+    request.withLock { request in
+      defer { request.retrySession = false }
+      return request.retrySession
+    }
+  }
+
+  private func pull(_ wanted: [Int], for record: SyncRecord, by fetcher: PageFetcher) async throws {
+    let resources = wanted.flatMap { lists[$0].resources }
+    tally.update { counts in for resource in resources { counts.restart(resource) } }
+    host.entered(tally.now.pagesDone == 0 ? .discovering : .pulling)
+    let progress = PullProgress(errand: .init(sync: record.id, tally: tally), host: host)
+    let pull = Pull(lists: lists, cache: cache, fetcher: fetcher, clock: clock, progress: progress)
+    let outcomes = try await host.onTransport { try await pull.run(wanted) }
+    for (list, outcome) in outcomes { pulled[list] = outcome }
+    try machine.pulled()
+  }
+
+  /// The lists that are to be pulled again, whole; none: what was pulled is one state of upstream, and may be published.
+  private func verify() async throws -> [Int] {
+    let drifts = byResource(\.drift)
+    let found = drifts.isEmpty ? try await cache.compare() : []
+    // A stop is told as one, whatever was found (P13).
+    try Task.checkCancellation()
+    let after = machine.compared(
+      found, drifts: drifts, counts: byResource(\.count), maxRemoval: host.settings.maxRemoval,
+      allowRemoval: request.withLock { $0.allowRemoval })
+    switch after {
+    case .publish, .ask: return []
+    case .fail(let failure): throw failure
+    case .again(let reasons): return try await discard(reasons)
+    }
+  }
+
+  private func discard(_ reasons: [String: String]) async throws -> [Int] {
+    let again = lists.indices.filter { lists[$0].resources.contains { reasons[$0] != nil } }
+    for resource in again.flatMap({ lists[$0].resources }) {
+      let why = reasons[resource] ?? "it shares the pages of another resource"
+      logger.notice("pulling again: \(why)", metadata: ["resource": "\(resource)"])
+      try await cache.discard(resource)
+    }
+    return again
+  }
+
+  /// P8. Where not all can be asked for, none of that resource is removed, and the sync goes on.
+  private func askForMissing(_ record: SyncRecord, by fetcher: PageFetcher) async throws {
+    for plan in plans where machine.asks(for: plan.resource.name) {
+      guard let requests = KeyRequests(plan.resource, baseURL: baseURL) else { continue }
+      let missing = MissingRecords(
+        plan: plan, requests: requests, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency,
+        clock: clock, errand: .init(sync: record.id, tally: tally))
+      do {
+        try machine.asked(plan.resource.name, .success(try await missing.ask()))
+      } catch let failure as Failure where ![.cannotWrite, .defect].contains(failure.exit) {
+        try machine.asked(plan.resource.name, .failure(failure))
+      }
+    }
+  }
+
+  private func commit(_ record: SyncRecord) async throws -> SyncRecord {
+    try machine.publishes()
+    var record = record.counting(tally.now)
+    record.exit = 0
+    record.error = machine.shortcoming
+    let (clock, history) = (clock, host.settings.history)
+    return try await withTaskCancellationHandler { [record, ends = machine.ends] in
+      try await cache.publish(record, ends, at: clock.now(), history: history)
+    } onCancel: {
+      cache.interruptPublish()
+    }
+  }
+
+  private func byResource<Value>(_ part: (PullOutcome) -> Value?) -> [String: Value] {
+    var values: [String: Value] = [:]
+    for (list, outcome) in zip(lists, pulled) {
+      for resource in list.resources { values[resource] = part(outcome) }
+    }
+    return values
+  }
+}
+
+// MARK: The end of a sync that published nothing
+
+extension Sync {
+  private func end(_ record: SyncRecord, with error: any Error) async -> SyncRecord {
+    var record = record.counting(tally.now)
+    record.finishedAt = clock.now().rfc3339
+    record.end(with: error)
+    if machine.isGuarded { await attempt("keep what was pulled") { try await cache.markGuarded() } }
+    for resource in machine.drifted {
+      await attempt("drop what was pulled") { try await cache.discard(resource) }
+    }
+    let (clock, history) = (clock, host.settings.history)
+    await attempt("write the sync's end") { [record] in try await cache.end(record, at: clock.now(), history: history) }
+    machine.ended()
+    await host.ended(record)
+    return record
+  }
+
+  /// What fails here must not hide why the sync failed.
+  private func attempt(_ what: String, _ work: () async throws -> Void) async {
+    do { try await work() } catch { logger.error("cannot \(what): \(error)") }
+  }
+}
+
+extension SyncRecord {
+  fileprivate mutating func end(with error: any Error) {
+    switch error {
+    case let failure as Failure:
+      outcome = .failed
+      exit = failure.exit.rawValue
+      self.error = "\(failure)"
+    case is CancellationError:
+      outcome = .cancelled
+      exit = Failure.Exit.cancelled.rawValue
+      self.error = "the sync was cancelled; what was pulled is kept for the next one"
+    default:
+      outcome = .failed
+      exit = Failure.Exit.defect.rawValue
+      self.error = "a defect in rosterd: \(error)"
+    }
+  }
+}

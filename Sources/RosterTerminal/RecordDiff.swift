@@ -1,0 +1,97 @@
+/// What differs between two states of a record, as `changes` keeps them.
+struct RecordDiff: Equatable {
+  struct Field: Equatable {
+    /// `status`, `extra.origin.dimension`.
+    var name: String
+    /// As people read it; nil: it was not there.
+    var before: String?
+    var after: String?
+  }
+
+  struct List: Equatable {
+    var name: String
+    var added: [String]
+    var removed: [String]
+    /// The same elements, in another order.
+    var isReordered: Bool
+  }
+
+  var fields: [Field] = []
+  /// Those that differ.
+  var lists: [List] = []
+
+  /// Of two JSON objects with the columns, `extra` and lists.
+  init(before: String, after: String) {
+    let (old, new) = (Parts(before), Parts(after))
+    for name in old.fields.names + new.fields.names.filter({ old.fields.values[$0] == nil }) {
+      let (before, after) = (old.fields.values[name], new.fields.values[name])
+      if before != after { fields.append(Field(name: name, before: before, after: after)) }
+    }
+    for name in old.lists.names + new.lists.names.filter({ old.lists.values[$0] == nil }) {
+      let (earlier, later) = (old.lists.values[name] ?? [], new.lists.values[name] ?? [])
+      guard earlier != later else { continue }
+      let (added, removed) = (Self.without(later, earlier), Self.without(earlier, later))
+      lists.append(List(name: name, added: added, removed: removed, isReordered: added.isEmpty && removed.isEmpty))
+    }
+  }
+
+  /// The elements of a list that another one lacks, as often as it lacks them.
+  private static func without(_ list: [String], _ other: [String]) -> [String] {
+    var left = Dictionary(other.map { ($0, 1) }, uniquingKeysWith: +)
+    return list.filter { element in
+      guard let count = left[element], count > 0 else { return true }
+      left[element] = count - 1
+      return false
+    }
+  }
+
+  /// Names and what they stand for, in their order.
+  private struct Named<Value> {
+    var names: [String] = []
+    var values: [String: Value] = [:]
+
+    mutating func append(_ name: String, _ value: Value) {
+      if values.updateValue(value, forKey: name) == nil { names.append(name) }
+    }
+  }
+
+  private struct Parts {
+    var fields = Named<String>()
+    var lists = Named<[String]>()
+
+    init(_ record: String) {
+      for (name, value) in JSONMembers.of(record) {
+        if name == "extra" {
+          for field in RecordDiff.extra(value, below: name) { fields.append(field.name, field.text) }
+        } else if value.hasPrefix("[") {
+          lists.append(name, RecordDiff.elements(value))
+        } else if value != "null" {
+          fields.append(name, RecordDiff.quotedIfBlank(JSONMembers.shown(value)))
+        }
+      }
+    }
+  }
+
+  /// A text whose end cannot be seen stands in quotes.
+  private static func quotedIfBlank(_ text: String) -> String {
+    text.isEmpty || text.hasPrefix(" ") || text.hasSuffix(" ") ? "“\(text)”" : text
+  }
+
+  /// The elements of a list as people read them, an object by its filled members.
+  static func elements(_ list: String) -> [String] {
+    JSONMembers.list(list).map { element in
+      guard element.hasPrefix("{") else { return JSONMembers.text(element) ?? element }
+      return JSONMembers.of(element).map { ($0.name, JSONMembers.shown($0.value)) }
+        .filter { !$0.1.isEmpty }.map { "\($0.0): \($0.1)" }.joined(separator: ", ")
+    }
+  }
+
+  /// The fields that have no column, those of an object by themselves, each with its JSON as upstream wrote it.
+  static func extra(_ object: String, below path: String) -> [(name: String, text: String)] {
+    JSONMembers.of(object).flatMap { name, value in
+      let path = "\(path).\(name)"
+      let inner = extra(value, below: path)
+      return inner.isEmpty ? [(path, value)] : inner
+    }
+  }
+}

@@ -1,0 +1,154 @@
+package import RosterModel
+
+/// One record and its history, for people.
+package struct RecordText: Sendable {
+  /// A row of `changes`.
+  package struct Change: Sendable {
+    /// By which sync.
+    package var sync: Int64
+    /// `added`, `changed`, `removed`.
+    package var kind: String
+    /// RFC 3339.
+    package var at: String
+    /// A JSON object; nil where it was not there before.
+    package var before: String?
+    /// Likewise, afterwards.
+    package var after: String?
+
+    /// The columns of `changes`.
+    package init(sync: Int64, kind: String, at: String, before: String?, after: String?) {
+      self.sync = sync
+      self.kind = kind
+      self.at = at
+      self.before = before
+      self.after = after
+    }
+  }
+
+  private let resource: String
+  private let telling: [Resource.Column]
+  private let columns: Set<String>
+  private let members: [(name: String, value: String)]
+  private let changes: [Change]
+  private let width: Int
+  private let colour: Bool
+
+  /// - Parameters:
+  ///   - record: the JSON of `rosterctl show`.
+  ///   - resource: its name.
+  ///   - columns: all of them, so that lists are told from values that are lists.
+  ///   - telling: those that tell one record from another, the key first.
+  ///   - changes: oldest first.
+  ///   - width: nil: nobody's terminal, so no line is broken.
+  package init(
+    _ record: String, of resource: String, columns: [Resource.Column], telling: [Resource.Column], changes: [Change],
+    width: Int?, colour: Bool = false
+  ) {
+    self.resource = resource
+    self.telling = telling
+    self.columns = Set(columns.map(\.name))
+    members = JSONMembers.of(record)
+    self.changes = changes
+    self.width = width ?? .max / 2
+    self.colour = colour
+  }
+
+  /// The record first, then what changed, the latest first; each line with its end.
+  package var text: String {
+    let (head, told) = heading
+    let rows = members.filter { !told.contains($0.name) }.map { row($0.name, $0.value) }.joined()
+    return head.printable.wrapped(width).map { $0.toned(.strong, colour) + "\n" }.joined() + rows + history
+  }
+
+  /// `character 1: Rick Sanchez`, and the columns that are told by it.
+  private var heading: (text: String, told: Set<String>) {
+    let values = Dictionary(members.map { ($0.name, JSONMembers.shown($0.value)) }) { first, _ in first }
+    guard let key = telling.first else { return (resource, []) }
+    let head = "\(resource) \(values[key.name] ?? "")"
+    guard let title = telling.dropFirst().first, title.type == .text, let text = values[title.name], !text.isEmpty
+    else { return (head, [key.name]) }
+    return ("\(head): \(text)", [key.name, title.name])
+  }
+
+  private var rows: Rows {
+    let longest = members.map(\.name.cells).max() ?? 0
+    return Rows(width: width, colour: colour, labels: max(Rows.labels, min(longest, Self.longestLabel) + 1))
+  }
+
+  /// Longer names push their values to the right.
+  private static let longestLabel = 20
+
+  private func row(_ name: String, _ value: String) -> String {
+    switch name {
+    case "extra": rows.row(name, lines: extra(value))
+    case "first_sync": rows.row("first seen", "sync \(value)")
+    case "changed_sync": rows.row("changed", "sync \(value)")
+    default:
+      if columns.contains(name) {
+        rows.row(name.printable, lines: lines(JSONMembers.shown(value)))
+      } else {
+        rows.row(name.printable, lines: elements(value))
+      }
+    }
+  }
+
+  /// A text as it is broken, and as the width breaks it; none for an empty one.
+  private func lines(_ text: String) -> [String] {
+    if text.isEmpty { return [] }
+    return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      .flatMap { String($0).printable.wrapped(width - rows.indent) }
+  }
+
+  private func elements(_ list: String) -> [String] {
+    let texts = RecordDiff.elements(list).map(\.printable)
+    if texts.isEmpty { return ["none"] }
+    guard let (folder, ranges) = Self.numbered(texts) else { return texts }
+    return "\(texts.count): \(folder)\(ranges)".wrapped(width - rows.indent)
+  }
+
+  /// `https://…/episode/` and `1–3, 7`, where they are numbered upwards below one folder.
+  private static func numbered(_ addresses: [String]) -> (folder: String, ranges: String)? {
+    let parts = addresses.map { address in
+      let slash = address.lastIndex(of: "/").map(address.index(after:)) ?? address.startIndex
+      return (folder: address[..<slash], name: address[slash...])
+    }
+    let numbers = parts.compactMap { part in Int(part.name).flatMap { String($0) == part.name ? $0 : nil } }
+    guard numbers.count == addresses.count, Set(parts.map(\.folder)).count == 1,
+      zip(numbers, numbers.dropFirst()).allSatisfy(<)
+    else { return nil }
+    return (String(parts[0].folder), Words.ranges(numbers))
+  }
+
+  private func extra(_ object: String) -> [String] {
+    RecordDiff.extra(object, below: "extra").flatMap { name, value in
+      "\(name.dropFirst("extra.".count)): \(value)".printable.wrapped(width - rows.indent)
+    }
+  }
+
+  // MARK: History
+
+  private var history: String {
+    if changes.isEmpty { return "\nNo change is recorded.\n" }
+    return "\nHistory, the latest change first\n" + changes.reversed().map(entry).joined()
+  }
+
+  private func entry(_ change: Change) -> String {
+    let tone: Tone = change.kind == "removed" ? .bad : change.kind == "added" ? .good : .busy
+    let by = " by sync \(change.sync)"
+    let gap = change.at.cells + 2 + change.kind.cells + by.cells <= width ? "  " : "\n  "
+    let head = change.at + gap + change.kind.toned(tone, colour) + by + "\n"
+    guard let before = change.before, let after = change.after else { return head }
+    let diff = RecordDiff(before: before, after: after)
+    let fields = diff.fields.map { "\($0.name): \($0.before ?? "(none)") → \($0.after ?? "(none)")" }
+    return head + (fields + diff.lists.flatMap(Self.lines)).flatMap(indented).map { $0 + "\n" }.joined()
+  }
+
+  private static func lines(_ list: RecordDiff.List) -> [String] {
+    list.added.map { "+ \(list.name): \($0)" } + list.removed.map { "− \(list.name): \($0)" }
+      + (list.isReordered ? ["\(list.name): in another order"] : [])
+  }
+
+  private func indented(_ text: String) -> [String] {
+    text.printable.wrapped(width - 4).enumerated().map { ($0 == 0 ? "  " : "    ") + $1 }
+  }
+}

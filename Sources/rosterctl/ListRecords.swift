@@ -1,0 +1,79 @@
+import ArgumentParser
+import RosterCache
+import RosterModel
+import RosterTerminal
+
+struct ListRecords: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "Lists or searches a resource of the cache.")
+
+  @OptionGroup var options: ListOptions
+  @Argument(help: "What is listed; without: which resources there are.") var resource: String?
+
+  func validate() throws {
+    guard resource == nil, options.search != nil || options.page > 1 else { return }
+    throw ValidationError("--search and --page need a RESOURCE")
+  }
+
+  func run() async throws {
+    if let resource { return try options.list(resource, search: options.search) }
+    let found = try options.place.reader().resources()
+    if options.json { return try Output.standard.write(json: found.json + "\n") }
+    let terminal = Output.standard.terminal
+    let table = ResourceTable(found.entries.map { ($0.name, $0.table, $0.records) })
+    try Output.standard.write(table.text(width: terminal.limit, colour: terminal.colour))
+  }
+}
+
+/// The short form for the resource that rosterd knows without a configuration.
+struct ListCharacters: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "characters",
+    abstract: "Short for 'list character'.")
+
+  @OptionGroup var options: ListOptions
+  @Argument(help: "As --search; without: all.") var words: [String] = []
+
+  func run() async throws {
+    let search = options.search.map { [$0] + words } ?? words
+    try options.list(Resource.character.name, search: search.isEmpty ? nil : search.joined(separator: " "))
+  }
+}
+
+/// What one page of a list is asked for with, and how it is told.
+struct ListOptions: ParsableArguments {
+  @OptionGroup(visibility: .hidden) var unused: SocketOption
+  @OptionGroup var place: CacheOption
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Words that must all occur, whole or as a beginning.", valueName: "words"))
+  var search: String?
+  @Option(help: ArgumentHelp("Which page, from 1.", valueName: "n")) var page = 1
+  @Flag(help: "Print JSON.") var json = false
+
+  func validate() throws {
+    guard page >= 1 else { throw ValidationError("--page must be 1 or more") }
+  }
+
+  func list(_ resource: String, search: String?) throws {
+    let listing = try place.reader().list(resource, search: search, page: page)
+    if json { return try Output.standard.write(json: listing.json + "\n") }
+    guard !listing.records.isEmpty else {
+      return Output.error.say(Self.nothing(listing, isSearch: search?.contains { $0 != " " } == true) + "\n")
+    }
+    let terminal = Output.standard.terminal
+    let table = RecordTable(listing.telling, listing.records)
+    try Output.standard.write(table.text(width: terminal.limit, colour: terminal.colour))
+    let found = listing.total == 1 ? "1 record" : "\(listing.total) records"
+    if listing.pages > 1 { try Output.standard.write("page \(listing.page) of \(listing.pages), \(found)\n") }
+  }
+
+  private static func nothing(_ listing: CacheReader.Listing, isSearch: Bool) -> String {
+    if listing.total > 0 {
+      return listing.pages == 1 ? "there is only one page" : "there are only \(listing.pages) pages"
+    }
+    if !listing.hasSnapshot { return "the cache holds no snapshot yet: no sync has been published" }
+    return isSearch ? "no \(listing.resource) has all these words" : "upstream has no \(listing.resource)"
+  }
+}

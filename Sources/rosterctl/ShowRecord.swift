@@ -1,0 +1,68 @@
+import ArgumentParser
+import RosterCache
+import RosterModel
+import RosterTerminal
+
+struct ShowRecord: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "One record of the cache and how it changed.")
+
+  @OptionGroup var options: ShowOptions
+  @Argument(help: "Which resource it is of.") var resource: String
+  @Argument(help: "Its key.") var key: String
+
+  func run() async throws { try options.show(resource, key) }
+}
+
+/// The short form for the resource that rosterd knows without a configuration.
+struct ShowCharacter: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "character",
+    abstract: "Short for 'show character'.")
+
+  @OptionGroup var options: ShowOptions
+  @Argument(help: "Its key.") var id: String
+
+  func run() async throws {
+    do { try options.show(Resource.character.name, id) } catch let failure as Failure
+      where failure.exit == .cannotWrite && failure.subject != Output.subject && Int64(id) == nil
+    {
+      // Only a cache can say that its characters have other keys than numbers.
+      throw ValidationError("The value '\(id)' is no whole number")
+    }
+  }
+}
+
+/// How one record is asked for and told.
+struct ShowOptions: ParsableArguments {
+  @OptionGroup(visibility: .hidden) var unused: SocketOption
+  @OptionGroup var place: CacheOption
+  @Flag(help: "Print JSON.") var json = false
+
+  func show(_ resource: String, _ key: String) throws {
+    let found = try place.reader().show(resource, key: key)
+    guard let record = found.record else { throw Self.absence(key, found) }
+    if json { return try Output.standard.write(json: found.json + "\n") }
+    let changes = found.changes.map {
+      RecordText.Change(sync: $0.sync, kind: $0.kind.rawValue, at: $0.at, before: $0.before, after: $0.after)
+    }
+    let terminal = Output.standard.terminal
+    let text = RecordText(
+      record, of: resource, columns: found.columns, telling: found.telling, changes: changes, width: terminal.limit,
+      colour: terminal.colour)
+    try Output.standard.write(text.text)
+  }
+
+  private static func absence(_ key: String, _ found: CacheReader.RecordHistory) -> Failure {
+    let cause =
+      if let removal = found.removal {
+        "it was removed by sync \(removal.sync) at \(removal.at)"
+      } else if found.hasSnapshot {
+        "there is no \(found.resource) with that key"
+      } else {
+        "the cache holds no snapshot yet: no sync has been published"
+      }
+    return Failure(.cancelled, step: "show the \(found.resource)", subject: key, cause: cause)
+  }
+}

@@ -1,0 +1,204 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+struct PublishSnapshotTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  @Test(
+    "P2: another process that reads while 50 snapshots are published sees each whole or not at all",
+    .enabled(if: Reader.isThere))
+  func readersSeeWholeSnapshots() async throws {
+    let cache = try await folder.define()
+    func version(_ number: Int) async throws {
+      let mark = "v\(number)v"
+      var pages = (0..<10).map { page in
+        (1...20).map { person(Int64(page * 20 + $0), " \(mark)", episodes: [mark, mark]) }
+      }
+      pages[0].append("\"\(mark)\"")
+      #expect(try await cache.mirror(pages, removal: .nobody).outcome == .published)
+    }
+    try await version(1)
+    let reader = try Reader(path: folder.cache)
+    try reader.waitUntilReady()
+    for number in 2...50 { try await version(number) }
+    let verdict = try reader.finish()
+    #expect(verdict.mixed == "", "\(verdict)")
+    #expect(verdict.last == "v50v")
+    #expect(verdict.versions > 1)
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P2: on a machine that must prove it, the reader's tool is there")
+  func toolIsThere() {
+    if ProcessInfo.processInfo.environment["CI"] == "true" { #expect(Reader.isThere) }
+  }
+
+  /// A sync that has pulled and compared these pages.
+  private func pulled(_ cache: Cache, _ pages: [[String]?]) async throws -> SyncRecord {
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, pages)
+    _ = try await cache.compare()
+    return record
+  }
+
+  @Test(
+    "5: a sync ends when its publish does: its row, published_at and verified_at are of then, changes of its begin",
+    arguments: [true, false])
+  func endOfPublish(isNew: Bool) async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([[person(1)]])
+    let record = try await pulled(cache, [[person(1, isNew ? "!" : "")]])
+    let looks = Mutex(0)
+    let written = try await cache.publish(
+      record, [:],
+      at: noon
+        + looks.withLock {
+          $0 += 1
+          return Double($0)
+        },
+      history: ninetyDays)
+    let end = (noon + 2).rfc3339
+    #expect(written.startedAt == noon.rfc3339 && written.finishedAt == end)
+    #expect(try await cache.recent(limit: 1) == [written])
+    let published = isNew ? end : noon.rfc3339
+    #expect(try folder.ask("SELECT published_at || verified_at FROM cache_info") == [published + end])
+    #expect(try folder.ask("SELECT at FROM changes") == (isNew ? [(noon + 1).rfc3339] : []))
+    await cache.close()
+  }
+
+  enum Moment: CaseIterable { case before, inside }
+
+  @Test(
+    "P2, 73: a cache that is removed or replaced during a sync fails it; the next one publishes all",
+    arguments: Moment.allCases, [false, true])
+  func goneDuringSync(moment: Moment, isReplaced: Bool) async throws {
+    let cache = try await folder.define()
+    let path = folder.cache
+    let copy = folder.path + "/copy.db"
+    _ = try await cache.mirror([[person(1)]])
+    try FileManager.default.copyItem(atPath: path, toPath: copy)
+    var record = try await pulled(cache, [[person(1, "!")]])
+    let take = { @Sendable in
+      // Once: the other end is already taken.
+      if !isReplaced { unlink(path) } else if rename(copy, path) != 0 { return noon }
+      return noon
+    }
+    if moment == .before { _ = take() }
+    let failure = await #expect(throws: Failure.self) {
+      _ = try await cache.publish(record, [:], at: moment == .before ? noon : take(), history: ninetyDays)
+    }
+    #expect(failure?.exit == .cannotWrite && failure?.cause.contains("removed or replaced") == true)
+    record.outcome = .failed
+    record.finishedAt = noon.rfc3339
+    try await cache.end(record, at: noon, history: ninetyDays)
+    #expect(try folder.ask("SELECT outcome FROM syncs WHERE id = \(record.id)") == ["failed"])
+    #expect(try folder.ask("SELECT name FROM characters") == (isReplaced ? ["Name 1"] : []))
+    #expect(try await cache.mirror([[person(1, "!")]]).outcome == .published)
+    #expect(try folder.ask("SELECT name FROM characters") == ["Name 1!"])
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test(
+    "73: a -wal or -shm that is removed during a sync fails it; the next one publishes all", arguments: ["wal", "shm"])
+  func logGoneDuringSync(part: String) async throws {
+    let cache = try await folder.define()
+    let record = try await pulled(cache, [[person(1)]])
+    try #require(unlink("\(folder.cache)-\(part)") == 0)
+    let failure = await #expect(throws: Failure.self) {
+      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    }
+    #expect(failure?.exit == .cannotWrite)
+    #expect(try await cache.mirror([[person(1)]]).outcome == .published)
+    #expect(try folder.ask("SELECT name FROM characters") == ["Name 1"])
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test(
+    "P3, P13: a publish that is broken off right before COMMIT has changed nothing; what it pulled is published next")
+  func brokenOff() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    let before = try folder.ask("SELECT name FROM characters")
+    let record = try await pulled(cache, paired(people(1...4, "!")))
+    let looks = Mutex(0)
+    // The second look at the clock is at the end.
+    let interrupt = { @Sendable in
+      if looks.withLock({
+        $0 += 1
+        return $0 == 2
+      }) {
+        cache.interruptPublish()
+      }
+      return noon
+    }
+    await #expect(throws: CancellationError.self) {
+      _ = try await cache.publish(record, [:], at: interrupt(), history: ninetyDays)
+    }
+    #expect(try folder.ask("SELECT name FROM characters") == before)
+    #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
+    #expect(try folder.ask("SELECT outcome FROM syncs WHERE id = \(record.id)") == ["running"])
+    #expect(try await cache.publish(record, [:], at: noon, history: ninetyDays).changed == 4)
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P13: once COMMIT has begun, nothing breaks it off")
+  func commitIsFinished() throws {
+    let interruption = Interruption()
+    interruption.arm(0)
+    try interruption.disarm()
+    interruption.interrupt()
+    try interruption.disarm()
+    interruption.arm(0)
+    interruption.interrupt()
+    #expect(throws: CancellationError.self) { try interruption.disarm() }
+  }
+
+  @Test("P3, 73: a publish that the disk has no room for has changed nothing; it succeeds once there is room")
+  func full() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    let record = try await pulled(cache, paired(people(1...4_000, "!")))
+    let pages = try #require(try folder.ask("PRAGMA page_count").first)
+    try await cache.perform("test") { try $0.execute("PRAGMA max_page_count = \(pages)") }
+    let failure = await #expect(throws: Failure.self) {
+      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    }
+    #expect(failure?.exit == .cannotWrite && failure?.hint != nil)
+    #expect(try folder.ask("SELECT name FROM characters") == (1...4).map { "Name \($0)" })
+    #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
+    try await cache.perform("test") { try $0.execute("PRAGMA max_page_count = 1000000") }
+    let written = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    #expect([written.added, written.changed, written.records] == [3_996, 4, 4_000])
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("5: a reader that keeps a transaction open keeps its snapshot and fails no sync")
+  func pinned() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([[person(1)]])
+    let reader = try Database(path: folder.cache, access: .readOnly)
+    try reader.execute("BEGIN")
+    #expect(try reader.first("SELECT name FROM characters") { $0.text(0) } == "Name 1")
+    #expect(try await cache.mirror([[person(1, "!")]]).outcome == .published)
+    #expect(try reader.first("SELECT name FROM characters") { $0.text(0) } == "Name 1")
+    #expect(cache.sizes().wal > 0)
+    #expect(try await cache.facts().isWALPinned)
+    try reader.execute("COMMIT")
+    #expect(try reader.first("SELECT name FROM characters") { $0.text(0) } == "Name 1!")
+    _ = try await cache.mirror([[person(1)]])
+    #expect(cache.sizes().wal == 0)
+    #expect(try await cache.facts().isWALPinned == false)
+    await cache.close()
+  }
+}

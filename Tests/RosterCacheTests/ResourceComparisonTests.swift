@@ -1,0 +1,91 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+struct ResourceComparisonTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  private func compare(_ cache: Cache, _ pages: [[String]?]) async throws -> ResourceComparison {
+    try await Pull(cache: cache).pages(.character, pages)
+    return try #require(try await cache.compare().first)
+  }
+
+  @Test("P7: a key that moved from a page that changed to one that was kept is counted once")
+  func movedToKept() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    _ = try await cache.begin(at: noon)
+    // Page 1 is as it was; page 2 now brings 1 once more, and 3 and 4 are lost.
+    let found = try await compare(cache, [nil, people([1, 5])])
+    #expect(found.distinct == 3 && found.repeats == 1 && found.missing == 2 && found.snapshot == 4)
+    #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [3, 4])
+    #expect(try await cache.missing("character", after: 3, limit: 9).map(\.id) == [4])
+    #expect(try await cache.missing("character", after: 0, limit: 1).map(\.id) == [3])
+    await cache.close()
+  }
+
+  @Test("P7: pages that an earlier sync left and this one did not reach are not part of the pull")
+  func beyond() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...6)))
+    let broken = try await cache.begin(at: noon)
+    try await cache.append([Pull(cache: cache).received(.character, 4, [person(9), "{}"])])
+    try await cache.end(broken, at: noon, history: ninetyDays)
+    let record = try await cache.begin(at: noon)
+    let found = try await compare(cache, [nil, nil])
+    #expect(found.distinct == 4 && found.missing == 2 && found.rejected == 0 && found.pages == 2)
+    let written = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    #expect([written.removed, written.added, written.rejected, written.records] == [2, 0, 0, 4])
+    _ = try await cache.begin(at: noon)
+    #expect(
+      try await Set(cache.known("character", addresses: (1...9).map(address)).keys) == [address(1), address(2)])
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P9: a rejected record is not missing where its key is known, and counted where it is not")
+  func rejects() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    _ = try await cache.begin(at: noon)
+    let found = try await compare(cache, [[#"{"id":1,"name":1}"#, "{}"], nil])
+    #expect(found.rejected == 2 && found.rejectedUnknown == 1)
+    #expect(found.distinct == 2 && found.missing == 1)
+    #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [2])
+    await cache.close()
+  }
+
+  @Test("P9: rejects of a page that came again are those of the page as it is now")
+  func rejectsAgain() async throws {
+    let cache = try await folder.define()
+    let record = try await cache.begin(at: noon)
+    #expect(try await compare(cache, [[person(1)], [#"{"id":7,"name":1}"#]]).rejected == 1)
+    let found = try await compare(cache, [[person(1)], [person(2)]])
+    #expect(found.rejected == 0 && found.distinct == 2 && found.pages == 2)
+    let written = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    #expect(written.rejected == 0 && written.records == 2)
+    await cache.close()
+  }
+
+  @Test("P8: an answer that a broken-off sync got does not count in the next one", arguments: [false, true])
+  func staleAnswer(isRestarted: Bool) async throws {
+    var cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    let record = try await cache.begin(at: noon)
+    #expect(try await compare(cache, [people(1...2)]).missing == 2)
+    try await Pull(cache: cache).answers(.character, [person(3), #"{"id":4,"name":1}"#])
+    #expect(try await cache.missing("character", after: 0, limit: 9).isEmpty)
+    try await cache.end(record, at: noon, history: ninetyDays)
+    if isRestarted {
+      await cache.close()
+      cache = try await folder.define()
+    }
+    _ = try await cache.begin(at: noon)
+    #expect(try await compare(cache, [people(1...2)]).missing == 2)
+    #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [3, 4])
+    await cache.close()
+  }
+}

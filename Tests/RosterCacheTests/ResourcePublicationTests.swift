@@ -1,0 +1,90 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+struct ResourcePublicationTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  @Test("P5: first_sync and changed_sync tell who is new and who changed; all others stay as they were")
+  func syncsOfRecords() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...6)))
+    let changed = person(4, "!", episodes: ["e/1", "e/2", "e/3"])
+    let report = try await cache.mirror([nil, [person(3), changed], nil, [person(7)]])
+    #expect([report.added, report.changed, report.removed, report.records] == [1, 1, 0, 7])
+    #expect(try folder.ask("SELECT id FROM characters WHERE changed_sync = 2") == ["4", "7"])
+    #expect(try folder.ask("SELECT id FROM characters WHERE first_sync = 2") == ["7"])
+    #expect(try folder.ask("SELECT url FROM character_episodes WHERE character_id = 4") == ["e/1", "e/2", "e/3"])
+    #expect(try folder.ask("SELECT rowid FROM characters_fts WHERE characters_fts MATCH 'name'").count == 7)
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P8: where nobody may be removed, who is on no page stays, and nothing is published for that")
+  func nobodyRemoved() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    let report = try await cache.mirror([[person(1)]], removal: .nobody)
+    #expect(report.outcome == .unchanged && report.removed == 0 && report.records == 4)
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["4"])
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  /// As where each page names the next one: addresses stay while the pages' numbers move.
+  private func move(_ cache: Cache, to numbers: [Int: Int]) async throws {
+    let record = try await cache.begin(at: noon)
+    let known = try await cache.known("character", addresses: numbers.keys.map(address))
+    try await cache.append([Pull(cache: cache).received(.character, 1, [person(9)], address: "/new")])
+    try await cache.confirm(
+      "character",
+      try numbers.map { ConfirmedPage(number: $0.value, page: try #require(known[address($0.key)])) })
+    _ = try await cache.compare()
+    #expect(
+      try await cache.publish(record, ["character": ResourceEnd(.nobody)], at: noon, history: ninetyDays).added == 1)
+  }
+
+  private func rejects() throws -> [String] {
+    try folder.ask("SELECT sync_id || ' ' || page || ' ' || position || ' ' || document FROM rejects ORDER BY page")
+  }
+
+  @Test("P9: rejects of a page that is as it was go along where its place in the list has changed")
+  func movedRejects() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([[person(1), "{}"], [person(2), "7"]])
+    #expect(try rejects() == ["1 1 1 {}", "1 2 1 7"])
+    try await move(cache, to: [1: 2, 2: 3])
+    #expect(try rejects() == ["1 2 1 {}", "1 3 1 7"])
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P9: rejects of a page that is gone go with it, also where another page takes its place in the list")
+  func replacedRejects() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([[person(1), "{}"], [person(2), person(3), "7"]])
+    try await move(cache, to: [1: 2])
+    #expect(try rejects() == ["1 2 1 {}"])
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P5: where nothing but the place of rejects in the list is new, readers are told of a new snapshot")
+  func onlyRejectsMove() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([["7"], [person(1), "{}"]], removal: .nobody)
+    let record = try await cache.begin(at: noon)
+    let known = try await cache.known("character", addresses: [address(2)])
+    try await cache.confirm("character", [ConfirmedPage(number: 1, page: try #require(known[address(2)]))])
+    _ = try await cache.compare()
+    let written = try await cache.publish(
+      record, ["character": ResourceEnd(.nobody)], at: noon, history: ninetyDays)
+    #expect(written.outcome == .published && written.rejected == 1 && written.records == 1)
+    #expect(try rejects() == ["1 1 1 {}"])
+    await cache.close()
+    try folder.expectSound()
+  }
+}

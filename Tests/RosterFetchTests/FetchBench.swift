@@ -1,0 +1,124 @@
+import FoundationEssentials
+import RosterDecode
+import RosterFetch
+import RosterModel
+import RosterSimulator
+import Synchronization
+import Testing
+
+/// A clock whose sleeps are over at once, and remembered.
+final class Naps: Sendable {
+  private let state = Mutex((now: Date(), delays: [Double]()))
+
+  var delays: [Double] { state.withLock { $0.delays } }
+  var now: Date { state.withLock { $0.now } }
+
+  var clock: WallClock {
+    WallClock(
+      now: { self.now },
+      sleep: { delay in
+        self.state.withLock { state in
+          state.now += delay.seconds
+          state.delays.append(delay.seconds)
+        }
+      })
+  }
+}
+
+/// P11 over real connections: the fetcher with its retry, and the links that have a part in the table.
+struct Bench: Sendable {
+  let naps = Naps()
+  let hold: RetryAfterGate
+  let tally = Tally()
+  let fetcher: PageFetcher
+  let paging: Paging
+  let plan: RecordPlan
+  private let baseURL: String
+
+  init(
+    _ baseURL: String, _ transport: HTTPTransport, clock: WallClock? = nil, hold: RetryAfterGate = RetryAfterGate(),
+    resource: Resource = .character
+  ) throws {
+    let clock = clock ?? naps.clock
+    self.hold = hold
+    self.baseURL = baseURL
+    paging = Paging(resource, baseURL: baseURL)
+    plan = try RecordPlan(resource)
+    let table = RetryTable(RetryDelays(jitter: .zero))
+    let links = [Interceptor.headers([]), .redirects, .measure(tally, clock: clock) { _, _, _ in }]
+    fetcher = PageFetcher(
+      send: Interceptor.chain(links, to: transport.send), retry: Retry(table: table, hold: hold, clock: clock),
+      digest: digest, clock: clock, report: { _ in })
+  }
+
+  /// The first page, or one that it announced.
+  func fetch(
+    _ number: Int = 1, validator: Validator = Validator(), digest: Int64? = nil,
+    next: ListFacts.Value? = nil, isAnnounced: Bool? = nil,
+    isFromKept: Bool = false
+  ) async throws -> PageFetcher.Answer {
+    let page = number == 1 ? paging.first() : paging.page(number, announcedBy: ListFacts(records: 20))
+    let wanted = PageFetcher.Wanted(
+      page: page, isAnnounced: isAnnounced ?? (number > 1), validator: validator, digest: digest,
+      next: next, isFromKept: isFromKept)
+    return try await fetcher.fetch(wanted, of: paging, plans: [plan], for: .init(sync: 1, tally: tally))
+  }
+
+  func page(_ number: Int = 1) async throws -> FetchedPage {
+    guard case .page(let page) = try await fetch(number) else { throw NoPage() }
+    return page
+  }
+
+  /// By one request.
+  func fetch(keys: [String]) async throws -> FetchedRecords? {
+    let asking = try #require(KeyRequests(paging.resource, baseURL: baseURL)?.requests(for: keys).first)
+    return try await fetcher.fetch(asking, plan: plan, for: .init(sync: 1, tally: tally))
+  }
+
+  func failure(_ number: Int = 1) async -> Failure? {
+    await failure { _ = try await fetch(number) }
+  }
+
+  func failure(_ body: () async throws -> Void) async -> Failure? {
+    do {
+      try await body()
+      return nil
+    } catch { return error as? Failure }
+  }
+}
+
+struct NoPage: Error {}
+
+let digest = PageDigest(first: 1, second: 2)
+
+func withBench(
+  _ rules: [Rule] = [], timeout: Duration = .seconds(30), _ body: (Simulator, Bench) async throws -> Void
+) async throws {
+  try await withTransport(Scenario(rules: rules), .init(timeout: timeout)) { upstream, transport in
+    try await body(upstream, Bench(upstream.baseURL, transport))
+  }
+}
+
+/// A bench whose upstream is wherever the test says.
+func withBench(
+  at baseURL: String, timeout: Duration = .seconds(30), resource: Resource = .character,
+  _ body: (Bench) async throws -> Void
+) async throws {
+  let transport = HTTPTransport(.init(timeout: timeout))
+  do { try await body(Bench(baseURL, transport, resource: resource)) } catch {
+    await transport.shutdown()
+    throw error
+  }
+  await transport.shutdown()
+}
+
+func headed(_ status: String, _ headers: String = "", body: [UInt8] = []) -> RawServer.Answer {
+  .init("HTTP/1.1 \(status)\r\n\(headers)\r\n", body: body)
+}
+
+extension PageFetcher.Answer {
+  /// Whether the body was transferred all the same; nil: it is another one.
+  var isUnchanged: Bool? {
+    if case .unchanged(_, let isTransferred) = self { isTransferred } else { nil }
+  }
+}

@@ -1,0 +1,184 @@
+import RosterDecode
+import RosterFetch
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// What an answer says of a page that is known, that is gone, or of records by key.
+@Suite struct PageAnswerTests {
+  // MARK: What is known
+
+  @Test("P6: a validator is sent, and 304 is unchanged with what upstream gave this time")
+  func notModified() async throws {
+    try await withBench { upstream, bench in
+      let known = try await bench.page().validator
+      #expect(known.etag != nil)
+      guard case .unchanged(let validator, isTransferred: false) = try await bench.fetch(validator: known) else {
+        throw NoPage()
+      }
+      #expect(validator == known)
+      #expect(upstream.counts.pageRequests.last?["If-None-Match"] == known.etag)
+    }
+  }
+
+  @Test("P6: If-None-Match wins over If-Modified-Since; a Last-Modified of the same second is no validator")
+  func validators() async throws {
+    let dates = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nLast-Modified: Sun, 06 Nov 1994 08:49:3"
+    let same = headed("200 OK", dates + "7 GMT\r\n", body: emptyPage)
+    let older = headed("200 OK", dates + "6 GMT\r\n", body: emptyPage)
+    try await RawServer.run(same, older) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
+        let validators = [try await bench.page().validator, try await bench.page().validator]
+        #expect(validators == [Validator(), Validator(lastModified: "Sun, 06 Nov 1994 08:49:36 GMT")])
+      }
+    }
+    try await withBench { upstream, bench in
+      let date = "Sun, 06 Nov 1994 08:49:36 GMT"
+      _ = try await bench.fetch(validator: Validator(lastModified: date))
+      _ = try await bench.fetch(validator: Validator(etag: "\"a\"", lastModified: date))
+      let requests = upstream.counts.pageRequests
+      #expect(requests.map { $0["If-Modified-Since"] } == [date, nil])
+      #expect(requests.map { $0["If-None-Match"] } == [nil, "\"a\""])
+    }
+  }
+
+  @Test("P11: a 304 that nobody asked for is no answer")
+  func unaskedNotModified() async throws {
+    try await withBench([.on(.page(1), .answer(status: 304))]) { upstream, bench in
+      #expect(await bench.failure()?.reason == .status(304))
+      #expect(upstream.counts.pageRequests.count == 1)
+    }
+  }
+
+  @Test("P6: a body that is byte for byte the known one is unchanged, although it was transferred")
+  func sameBody() async throws {
+    let other = Array(#"{"info":{"count":0,"pages":1},"results":[] }"#.utf8)
+    let etag = "ETag: \"b\"\r\n"
+    try await RawServer.run(headed("200 OK", etag, body: emptyPage), headed("200 OK", etag, body: other)) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
+        let known = digest(emptyPage)
+        let again = try await bench.fetch(validator: Validator(etag: "\"a\""), digest: known)
+        guard case .unchanged(Validator(etag: "\"b\""), isTransferred: true) = again else { throw NoPage() }
+        guard case .page(let page) = try await bench.fetch(digest: known) else { throw NoPage() }
+        #expect(page.body == other)
+      }
+    }
+  }
+
+  @Test(
+    "P1: the same body is read again where a header leads elsewhere than before",
+    arguments: [
+      Resource.Style.link, .next(at: .header("Next")), .cursor(param: .query("c"), at: .header("Next")),
+    ])
+  func sameBodyLeadsElsewhere(style: Resource.Style) async throws {
+    var resource = Resource.character
+    resource.pages = Resource.Pages(style)
+    let leads = "Next: /c?p=2\r\nLink: </c?p=2>; rel=\"next\"\r\n"
+    try await RawServer.run(headed("200 OK", leads, body: emptyPage)) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        guard case .page(let page) = try await bench.fetch(digest: digest(emptyPage)) else { throw NoPage() }
+        #expect(page.facts.next == .text("/c?p=2"))
+        let again = try await bench.fetch(digest: page.digest, next: page.facts.next)
+        #expect(again.isUnchanged == true)
+      }
+    }
+  }
+
+  // MARK: What is not there
+
+  @Test("P7: an announced page that is 404 has vanished; the first one is a failure")
+  func vanished() async throws {
+    try await withBench([.on(.anyPage, .vanished)]) { upstream, bench in
+      guard case .vanished = try await bench.fetch(2) else { throw NoPage() }
+      #expect(await bench.failure()?.reason == .status(404))
+      #expect(upstream.counts.pageRequests.count == 2)
+    }
+  }
+
+  @Test("P1: a status of `beyond` behind the first page is past the end, but not of an announced page")
+  func beyond() async throws {
+    var resource = Resource.character
+    resource.pages = Resource.Pages(.number(), beyond: [404, 422])
+    for status in [404, 422] {
+      try await RawServer.run(headed("\(status) No", "Content-Length: 0\r\n")) { server in
+        try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+          guard case .pastTheEnd = try await bench.fetch(2, isAnnounced: false) else { throw NoPage() }
+          #expect(await bench.failure(1)?.reason == .status(status))
+          guard status == 422 else { return }
+          #expect(await bench.failure(2)?.reason == .status(status))
+        }
+      }
+    }
+    try await withBench([.on(.page(2), .status(410))]) { _, bench in
+      let failure = await bench.failure { _ = try await bench.fetch(2, isAnnounced: false) }
+      #expect(failure?.reason == .status(410))
+    }
+  }
+
+  @Test(
+    "P4: 400, 404 and 410 to an address that a kept page led to are forgotten, others are not",
+    arguments: [400, 404, 410, 403])
+  func forgotten(status: Int) async throws {
+    try await withBench([.on(.page(2), .status(status))]) { upstream, bench in
+      if status == 403 {
+        let failure = await bench.failure { _ = try await bench.fetch(2, isAnnounced: false, isFromKept: true) }
+        #expect(failure?.reason == .status(403))
+      } else {
+        let answer = try await bench.fetch(2, isAnnounced: false, isFromKept: true)
+        guard case .forgotten = answer else { throw NoPage() }
+      }
+      let failure = await bench.failure { _ = try await bench.fetch(2, isAnnounced: false) }
+      #expect(failure?.reason == .status(status))
+      #expect(upstream.counts.pageRequests.count == 2)
+    }
+  }
+
+  // MARK: By key
+
+  @Test("P8: asked by key upstream answers with a record or a list; 404 and 410 are none of them")
+  func byKey() async throws {
+    try await withBench { _, bench in
+      let one = try #require(try await bench.fetch(keys: ["1"]))
+      #expect(one.scan.records == 1 && one.url.hasSuffix("/character/1") && one.digest == digest(one.body))
+      let two = try await bench.fetch(keys: ["1", "2"])
+      #expect(two?.scan.records == 2)
+      let none = try await bench.fetch(keys: ["999999"])
+      #expect(none == nil)
+    }
+    try await withBench([.on(.byID, .status(410))]) { _, bench in
+      let answer = try await bench.fetch(keys: ["1"])
+      #expect(answer == nil)
+    }
+  }
+
+  @Test(
+    "P8, P11: an answer by key that is not about the keys is malformed",
+    arguments: [
+      (["1"], #"{"id":2,"name":"x"}"#), (["1"], #"{"error":"none"}"#), (["1"], "[]"), (["1", "2"], #"{"id":1}"#),
+      (["1"], #"{"id":"1"}"#),
+    ])
+  func notAsked(keys: [String], body: String) async throws {
+    try await withBench([.on(.byID, .answer(status: 200, body: body))]) { _, bench in
+      let failure = await bench.failure { _ = try await bench.fetch(keys: keys) }
+      #expect(failure?.reason == .malformed && failure?.step == "ask for records of character")
+    }
+  }
+
+  @Test("P8: a record that cannot be stored, or that `where` passes over, is an answer about its key")
+  func rejected() async throws {
+    try await withBench([.on(.byID, .answer(status: 200, body: #"{"id":1,"name":7}"#))]) { _, bench in
+      let answer = try #require(try await bench.fetch(keys: ["1"]))
+      #expect(answer.scan.rejects == 1 && answer.scan.storable == 0)
+    }
+    var resource = Resource.character
+    resource.conditions = [.init(JSONPointer(segments: ["hidden"]), .absent)]
+    try await RawServer.run(headed("200 OK", body: Array(#"{"hidden":1}"#.utf8))) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        let answer = try await bench.fetch(keys: ["1"])
+        #expect(answer?.scan.skipped == 1)
+      }
+    }
+  }
+}
+
+private let emptyPage = Array(#"{"info":{"count":0,"pages":1},"results":[]}"#.utf8)

@@ -1,0 +1,164 @@
+import RosterDecode
+import RosterModel
+import Testing
+
+@testable import RosterFetch
+
+private let base = "https://api.example/v1"
+
+private func paging(
+  _ style: Resource.Style, size: Resource.Size? = nil, more: JSONPointer? = nil, count: JSONPointer? = nil,
+  short: Bool = false, query: [Resource.Parameter] = [], method: Resource.Method = .get,
+  body: JSONValue = .object([])
+) -> Paging {
+  Paging(
+    Resource(
+      name: "thing", path: "/things", query: query, method: method, body: body,
+      pages: .init(style, size: size, more: more, count: count, short: short),
+      columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)]), baseURL: base)
+}
+
+private let at = JSONPointer(segments: ["next"])
+private let cursor = Resource.Style.cursor(param: .query("after"), at: .body(at))
+
+/// Where a list leads: the addresses behind base_url, or how it ends.
+private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
+  var page = paging.first()
+  var way = [page.address]
+  for facts in answers {
+    switch try paging.next(after: page, facts) {
+    case .page(let next):
+      page = next
+      way.append(page.address)
+    case .announced(let pages):
+      return way
+        + (1...pages).dropFirst().map {
+          paging.page($0, announcedBy: facts).address
+        }
+    case .end: return way + ["end"]
+    }
+  }
+  return way
+}
+
+@Suite struct PagingTests {
+  @Test("P1: pages by number are announced by `last`, and each is known at once")
+  func announcedNumbers() throws {
+    let style = Resource.Style.number(last: at)
+    #expect(
+      try walk(paging(style), [.init(records: 20, last: 3)]) == ["/things?page=1", "/things?page=2", "/things?page=3"])
+    #expect(try walk(paging(style), [.init(records: 0, last: 0)]) == ["/things?page=1"])
+    let zeroBased = Resource.Style.number(param: .query("p"), first: 0, last: at)
+    #expect(try walk(paging(zeroBased), [.init(records: 20, last: 2)]) == ["/things?p=0", "/things?p=1"])
+  }
+
+  @Test("P1: offset pages are announced by `count`; a page size that upstream has lowered counts")
+  func announcedOffsets() throws {
+    let style = paging(.offset(param: .query("offset")), size: .init(100, param: .query("limit")), count: at)
+    #expect(
+      try walk(style, [.init(records: 50, count: 120)]) == [
+        "/things?limit=100&offset=0", "/things?limit=100&offset=50", "/things?limit=100&offset=100",
+      ])
+    #expect(try walk(style, [.init(records: 0, count: 0)]) == ["/things?limit=100&offset=0"])
+  }
+
+  @Test("P1: a style that follows its answers asks for one page after the other, until each of its ends")
+  func ends() throws {
+    let full = ListFacts(records: 2)
+    #expect(
+      try walk(paging(.number()), [full, full, .init(records: 0)]) == [
+        "/things?page=1", "/things?page=2", "/things?page=3", "end",
+      ])
+    #expect(
+      try walk(paging(.number(), size: .init(2), short: true), [full, .init(records: 1)]) == [
+        "/things?page=1", "/things?page=2", "end",
+      ])
+    #expect(try walk(paging(.number(), count: at), [.init(records: 2, count: 2)]) == ["/things?page=1", "end"])
+    #expect(
+      try walk(paging(.offset(param: .query("skip"), first: 5)), [full, .init(records: 3), .init(records: 0)]) == [
+        "/things?skip=5", "/things?skip=7", "/things?skip=10", "end",
+      ])
+    #expect(
+      try walk(paging(cursor), [.init(records: 2, next: .text("a b")), full]) == [
+        "/things", "/things?after=a%20b", "end",
+      ])
+    #expect(
+      try walk(paging(cursor, more: at), [.init(records: 2, more: false, next: .text("a"))]) == ["/things", "end"])
+    #expect(
+      try walk(paging(.after(param: .query("starting_after"), at: at)), [.init(records: 2, next: .integer(7)), full])
+        == ["/things", "/things?starting_after=7", "end"])
+    #expect(try walk(paging(.one), [full]) == ["/things", "end"])
+  }
+
+  @Test("An empty page ends a list whatever it leads to")
+  func empty() throws {
+    #expect(try walk(paging(cursor), [.init(records: 0, next: .text("a"))]) == ["/things", "end"])
+  }
+
+  @Test("An address is resolved against its page, and asked for as it is")
+  func addresses() throws {
+    let style = paging(.link, query: [.init("state", .text("all"))])
+    #expect(
+      try walk(
+        style, [.init(records: 2, next: .text("/v1/x?p=2")), .init(records: 2, next: .text("?p=3")), .init(records: 1)])
+        == ["/things?state=all", "/x?p=2", "/x?p=3", "end"])
+  }
+
+  @Test(
+    "T8: an address at another origin is none", arguments: ["https://evil.example/v1/things", "http://api.example/v1"])
+  func elsewhere(address: String) throws {
+    let style = paging(.next(at: .body(at)))
+    #expect(throws: PagingFault.elsewhere) {
+      try style.next(after: style.first(), .init(records: 1, next: .text(address)))
+    }
+  }
+
+  @Test("A POST has its place in the body, and objects on the way are made")
+  func bodies() throws {
+    let style = Resource.Style.cursor(param: .body(JSONPointer(segments: ["page", "cursor"])), at: .body(at))
+    let post = paging(
+      style, size: .init(100, param: .body(JSONPointer(segments: ["page_size"]))), method: .post,
+      body: .object([.init("filter", .text("x"))]))
+    #expect(String(decoding: post.first().request.body, as: UTF8.self) == #"{"filter":"x","page_size":100}"#)
+    guard case .page(let next) = try post.next(after: post.first(), .init(records: 1, next: .text("c"))) else {
+      Issue.record("no next page")
+      return
+    }
+    #expect(
+      String(decoding: next.request.body, as: UTF8.self)
+        == #"{"filter":"x","page_size":100,"page":{"cursor":"c"}}"#)
+    #expect(next.address != post.first().address)
+  }
+
+  @Test("P11: an answer without what its definition names is malformed")
+  func declared() {
+    let counted = paging(.number(last: at), more: at, count: at)
+    var scan = PageScan()
+    scan.records = 1
+    scan.count = PointedValue(.integer(1))
+    scan.last = PointedValue(.integer(1))
+    #expect(throws: UndefinedAnswer.self) { try counted.facts(scan, Response(status: 200)) }
+    scan.more = PointedValue(.boolean(true))
+    #expect(throws: Never.self) { try counted.facts(scan, Response(status: 200)) }
+    scan.last = PointedValue(.integer(.max))
+    #expect(throws: UndefinedAnswer(reason: "it announces \(Int.max) pages for 1 records")) {
+      try counted.facts(scan, Response(status: 200))
+    }
+    scan.last = PointedValue(.text("1"))
+    #expect(throws: UndefinedAnswer.self) { try counted.facts(scan, Response(status: 200)) }
+  }
+}
+
+@Suite struct LinkHeaderTests {
+  @Test(
+    "The first link with the relation `next` counts, in one header or in several (RFC 8288)",
+    arguments: [
+      (["<https://a/?p=2>; rel=\"next\", <https://a/?p=9>; rel=\"last\""], "https://a/?p=2"),
+      (["<https://a/?p=9>; rel=\"last\"", "</x>;rel=next"], "/x"),
+      (["<x>; title=\"a, <b>; \\\"c\"; rel=\"prev NEXT\""], "x"),
+      (["<x>; rel=prev; rel=next"], nil), (["<x>"], nil), (["x; rel=next"], nil), (["<x; rel=next"], nil), ([""], nil),
+    ] as [([String], String?)])
+  func next(headers: [String], target: String?) {
+    #expect(LinkHeader.next(in: headers.map { Request.Header("link", $0) }) == target)
+  }
+}

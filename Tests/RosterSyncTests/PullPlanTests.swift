@@ -1,0 +1,154 @@
+import RosterFetch
+import RosterModel
+import Testing
+
+@testable import RosterSync
+
+private func paging(_ style: Resource.Style, count: JSONPointer? = nil, beyond: [Int] = []) -> Paging {
+  var resource = Resource.character
+  resource.pages = .init(style, count: count, beyond: beyond)
+  return Paging(resource, baseURL: "http://up")
+}
+
+private let place = JSONPointer(segments: ["x"])
+private let parallel = paging(.number(last: place), count: place)
+private let cursor = paging(.cursor(param: .query("c"), at: .body(place)))
+
+/// A plan whose mutating calls a macro can hold.
+private final class Planned {
+  private var plan: PullPlan
+
+  init(_ lists: [Paging]) { plan = PullPlan(lists) }
+
+  func ask(_ concurrency: Int = 8) -> PullPlan.Asking? { plan.next(concurrency: concurrency) }
+
+  func asked() throws -> PullPlan.Asking { try #require(ask()) }
+
+  func came(
+    _ asking: PullPlan.Asking, _ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true
+  ) throws -> Bool {
+    try plan.came(asking, facts, waiting: waiting, isTransferred: isTransferred)
+  }
+
+  /// To the page that is asked for next.
+  func answer(_ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true) throws -> Bool {
+    let asking = try asked()
+    return try came(asking, facts, waiting: waiting, isTransferred: isTransferred)
+  }
+
+  func isMissing(_ asking: PullPlan.Asking) { plan.isMissing(asking) }
+  func failed() { plan.failed() }
+  func staged(_ bytes: Int) { plan.staged(bytes) }
+  func pages(in list: Int) -> Int? { plan.pages(in: list) }
+  func outcome(of list: Int) -> PullOutcome { plan.outcome(of: list) }
+  var isIdle: Bool { plan.isIdle }
+}
+
+@Suite struct PullPlanTests {
+  @Test("P1: behind the first page every announced one may be asked for, never more at a time than `concurrency`")
+  func parallelPages() throws {
+    let plan = Planned([parallel])
+    let first = try plan.asked()
+    #expect(plan.ask() == nil)
+    #expect(try plan.came(first, ListFacts(records: 2, count: 9, last: 5)))
+    #expect(plan.pages(in: 0) == 5)
+    let asked = [plan.ask(3), plan.ask(3), plan.ask(3)].compactMap(\.self)
+    #expect(asked.map(\.page.number) == [2, 3, 4])
+    #expect(asked.map(\.isAnnounced) == [true, true, true])
+    #expect(plan.ask(3) == nil)
+    #expect(try plan.came(asked[1], ListFacts(records: 2, count: 9, last: 5)))
+    #expect(plan.ask(3)?.page.number == 5)
+    #expect(plan.ask(8) == nil)
+  }
+
+  @Test("P1: a list that follows its answers goes beside the others, and first")
+  func sideBySide() throws {
+    let plan = Planned([parallel, cursor])
+    let one = try plan.asked()
+    let other = try plan.asked()
+    #expect([one.list, other.list] == [0, 1])
+    #expect(try plan.came(one, ListFacts(records: 2, count: 9, last: 5)))
+    #expect(try plan.came(other, ListFacts(records: 2, next: .text("a"))))
+    #expect(plan.ask()?.list == 1)
+    #expect(plan.ask()?.list == 0)
+    #expect(plan.pages(in: 1) == nil)
+  }
+
+  @Test("P7: a page that tells of another count or number of pages is drift, and its list is over")
+  func drift() throws {
+    let plan = Planned([parallel])
+    let first = try plan.asked()
+    #expect(try plan.came(first, ListFacts(records: 2, count: 9, last: 5)))
+    let second = try plan.asked()
+    #expect(try !plan.came(second, ListFacts(records: 2, count: 8, last: 5)))
+    #expect(plan.outcome(of: 0).drift == "page 2 tells of 8 records on 5 pages, page 1 of 9 records on 5 pages")
+    #expect(plan.ask() == nil)
+    #expect(plan.isIdle)
+  }
+
+  @Test("P7: a page that was announced and is not there is drift")
+  func vanished() throws {
+    let plan = Planned([parallel])
+    let first = try plan.asked()
+    #expect(try plan.came(first, ListFacts(records: 2, count: 9, last: 5)))
+    plan.isMissing(try plan.asked())
+    #expect(plan.outcome(of: 0).drift == "page 2, which was announced, is not there")
+  }
+
+  @Test("P6: a page that is as it was need not tell what the first one tells now")
+  func unchanged() throws {
+    let plan = Planned([parallel])
+    let first = try plan.asked()
+    #expect(try plan.came(first, ListFacts(records: 2, count: 9, last: 5)))
+    #expect(try plan.answer(ListFacts(records: 2, count: 8, last: 4), isTransferred: false))
+    #expect(plan.outcome(of: 0) == PullOutcome(drift: nil, count: 9))
+  }
+
+  @Test("A cursor that was met before fails the sync with 65, also where it leads back to the first page")
+  func circle() throws {
+    let plan = Planned([cursor])
+    #expect(try plan.answer(ListFacts(records: 2, next: .text("a"))))
+    #expect(try plan.answer(ListFacts(records: 2, next: .text("b"))))
+    let third = try plan.asked()
+    let failure = #expect(throws: Failure.self) {
+      try plan.came(third, ListFacts(records: 2, next: .text("a")))
+    }
+    #expect(failure?.exit == .badAnswer)
+    let link = paging(.next(at: .body(place)))
+    let back = Planned([link])
+    let first = try back.asked()
+    #expect(throws: Failure.self) {
+      try back.came(first, ListFacts(records: 2, next: .text("/character")))
+    }
+  }
+
+  @Test("P4: an address that a kept page led to and upstream does not know any more lets the list begin anew")
+  func forgotten() throws {
+    let plan = Planned([cursor])
+    #expect(try plan.answer(ListFacts(records: 2, next: .text("a")), isTransferred: false))
+    let second = try plan.asked()
+    #expect(second.isFromKept)
+    plan.isMissing(second)
+    #expect(plan.outcome(of: 0).drift == "upstream does not know the address any more that page 1 led to")
+  }
+
+  @Test("P1: pages that wait for the stage hold back further ones by their bytes")
+  func backlog() throws {
+    let plan = Planned([parallel])
+    let large = 5 << 20
+    #expect(
+      try plan.answer(ListFacts(records: 2, count: 9, last: 5), waiting: large))
+    #expect(plan.ask() == nil)
+    plan.staged(large)
+    #expect(plan.ask() != nil)
+  }
+
+  @Test("after a failure nothing more is asked for")
+  func failure() throws {
+    let plan = Planned([parallel, cursor])
+    _ = plan.ask()
+    plan.failed()
+    #expect(plan.ask() == nil)
+    #expect(plan.isIdle)
+  }
+}
