@@ -52,12 +52,16 @@ package final class RetryAfterGate: Sendable {
 
 extension RetryAfterGate {
   /// Fails without a request where the time that upstream asked for is too far away; else the requests wait for it (P11).
-  /// - Parameter baseURL: for the failure (69).
-  package func refuse(longerThan limit: Duration, _ baseURL: String, _ clock: WallClock) throws {
+  /// - Parameters:
+  ///   - baseURL: for the failure (69).
+  ///   - lifting: what an operator does who knows that upstream is wrong.
+  package func refuse(
+    longerThan limit: Duration, _ baseURL: String, _ clock: WallClock, lifting: @autoclosure () -> String
+  ) throws {
     guard let left = remaining(clock), left > limit else { return }
     throw Failure(
       .unreachable, step: "sync", subject: baseURL,
       cause: "upstream wants no request before \((clock.now() + left.seconds).rfc3339) (Retry-After)",
-      hint: "the next sync waits for it, restarts do not change it, and it is never further away than a day")
+      hint: "the next sync waits for it, and it is never further away than a day; if upstream is wrong, \(lifting())")
   }
 }

@@ -93,7 +93,9 @@ package actor Sync {
   private func publish(_ record: SyncRecord) async throws -> SyncRecord {
     try host.renewTokenStoreLock()
     try await tokens.syncBegins(retrySession: takeRetry())
-    try gate.refuse(longerThan: host.settings.maxRetryAfter, baseURL, clock)
+    try gate.refuse(
+      longerThan: host.settings.maxRetryAfter, baseURL, clock,
+      lifting: "stop rosterd and run: sqlite3 \(cache.path) 'UPDATE cache_identity SET held_until = NULL'")
     let fetcher = PageFetcher(
       send: send, retry: retry, digest: try await cache.digest, clock: clock, report: host.tell)
     var wanted = Array(lists.indices)

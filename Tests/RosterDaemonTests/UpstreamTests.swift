@@ -89,6 +89,7 @@ private final class Naps: Sendable {
       let held = try await sync()
       #expect(held.exit == 69 && held.requests == 0)
       #expect(held.error?.contains("upstream wants no request before") == true)
+      #expect(held.error?.contains("UPDATE cache_identity SET held_until = NULL") == true)
       #expect(upstream.counts.pageRequests.count == 1 && naps.delays.isEmpty)
       naps.advance(by: 3600 - 90)
       let waited = try await sync()
