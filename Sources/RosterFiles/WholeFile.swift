@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// A call on a file that failed.
 package struct FileError: Error, Equatable {
@@ -18,10 +18,10 @@ package struct WholeFile: Sendable {
   /// Its folder is there.
   package let path: String
   /// Of the new file, whatever the umask.
-  package let mode: mode_t
+  package let mode: UInt32
 
   /// Writes nothing yet.
-  package init(_ path: String, mode: mode_t) {
+  package init(_ path: String, mode: UInt32) {
     self.path = path
     self.mode = mode
   }
