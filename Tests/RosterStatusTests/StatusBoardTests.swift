@@ -103,7 +103,7 @@ import Testing
     board.syncEnded(ended(.published), cache: snapshot)
     board.nextSync(at: clock.now + 900)
     board.stands(since: clock.now)
-    #expect(board.message == "idle: 826 characters, verified at 2023-11-14T22:13:19.400Z" + due)
+    #expect(board.message == "idle: 826 records, verified at 2023-11-14T22:13:19.400Z" + due)
     board.moves()
     #expect(board.message.hasSuffix("; next sync at 2023-11-14T22:28:20.000Z"))
   }
