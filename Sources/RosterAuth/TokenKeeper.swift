@@ -11,7 +11,7 @@ package actor TokenKeeper {
   let send: Send
   let clock: WallClock
   let random: @Sendable () -> Double
-  let report: Report
+  let report: EventSink
   let logger: Logger
   var status: TokenStatus
 
@@ -33,7 +33,7 @@ package actor TokenKeeper {
   /// each change, in order; a state of `valid` there becomes `expired` by time alone. `random` gives numbers in 0..<1.
   package init(
     settings: TokenSettings, credentials: @escaping @Sendable (_ directory: String) throws -> Credentials,
-    send: @escaping Send, clock: WallClock = .system, report: @escaping Report,
+    send: @escaping Send, clock: WallClock = .system, report: @escaping EventSink,
     onStatus: @escaping @Sendable (TokenStatus) -> Void, logger: Logger,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) {

@@ -32,7 +32,7 @@ final class Database {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   private var isOpen = true
-  private var patience: Patience?
+  private var busyHandler: BusyHandler?
   private var ticker: Ticker?
 
   /// Opens a file that is there: making one is the business of `CacheFile`.
@@ -129,10 +129,10 @@ final class Database {
 
   /// How long a statement waits for a lock, in milliseconds; `interruption` ends the wait.
   func wait(milliseconds: Int32, unless interruption: Interruption? = nil) {
-    let patience = Patience(milliseconds, interruption)
+    let busyHandler = BusyHandler(milliseconds, interruption)
     // SQLite keeps the address: `self` keeps the object, until the connection is closed or another takes its place.
-    sqlite3_busy_handler(handle, Patience.handler, Unmanaged.passUnretained(patience).toOpaque())
-    self.patience = patience
+    sqlite3_busy_handler(handle, BusyHandler.handler, Unmanaged.passUnretained(busyHandler).toOpaque())
+    self.busyHandler = busyHandler
   }
 
   /// Calls `tick` from this connection's thread again and again while a statement runs (sqlite3_progress_handler).
@@ -217,7 +217,7 @@ extension SQLiteError {
 
 /// How long a connection waits for another's lock. Its own instead of sqlite3_busy_timeout, which sqlite3_interrupt
 /// does not end.
-private final class Patience {
+private final class BusyHandler {
   /// Milliseconds between two looks: a person's transaction is longer, a checkpoint's lock is met often enough.
   private static let step: Int32 = 5
 
@@ -237,7 +237,7 @@ private final class Patience {
 
   static let handler: @convention(c) (UnsafeMutableRawPointer?, Int32) -> Int32 = { context, looks in
     guard let context else { return 0 }
-    return Unmanaged<Patience>.fromOpaque(context).takeUnretainedValue().goesOn(after: looks) ? 1 : 0
+    return Unmanaged<BusyHandler>.fromOpaque(context).takeUnretainedValue().goesOn(after: looks) ? 1 : 0
   }
 }
 

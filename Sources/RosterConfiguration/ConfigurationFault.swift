@@ -28,7 +28,7 @@ package struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConv
   package var logFormat = LogFormat.auto
 
   /// Of a start.
-  package static let exit = Failure.Exit.configuration
+  package static let exit = Failure.Kind.configuration
 
   /// One line a fault.
   package var description: String { faults.map(\.description).joined(separator: "\n") }

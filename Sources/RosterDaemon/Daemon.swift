@@ -12,7 +12,7 @@ import UnixSignals
 
 /// `rosterd run`: the loop, the status socket, what systemd is told; from start to the last thing it does.
 package struct Daemon: Sendable {
-  let instance: Instance
+  let runtime: Runtime
   let loop: SyncLoop
   let server: StatusServer
   let notify: Notify
@@ -31,43 +31,43 @@ package struct Daemon: Sendable {
   package static func run(
     _ configuration: Configuration, clock: WallClock = .system, logger: Logger,
     log: LogSettings = LogSettings(level: .info),
-    reread: Reread? = nil, watching: @escaping Report = { _ in }
+    reread: Reread? = nil, watching: @escaping EventSink = { _ in }
   ) async throws {
     let notify = Notify()
     // The group catches the signals before it runs this: one that comes while the cache is opened is a stop like any other.
     let lifetime = ProcessLifetime(exit: 0, clock: clock, logger: logger) { opened in
       let hangups = await UnixSignalsSequence(trapping: .sighup)
-      let instance = try await StartTimeout(clock: clock, extend: notify.extendTimeout).extended {
-        try await Instance.open(configuration, clock: clock, logger: logger, watching: watching)
+      let runtime = try await StartTimeout(clock: clock, extend: notify.extendTimeout).extended {
+        try await Runtime.open(configuration, clock: clock, logger: logger, watching: watching)
       }
-      opened(instance)
+      opened(runtime)
       do {
-        let daemon = try Daemon(instance, notify: notify, log: log, reread: reread)
+        let daemon = try Daemon(runtime, notify: notify, log: log, reread: reread)
         try await daemon.server.start()
         await daemon.work(hangups)
         await daemon.stop()
       } catch {
-        await instance.close()
+        await runtime.close()
         throw error
       }
     }
     do { try await lifetime.run(until: [.sigterm, .sigint]) } catch let failure as Failure {
-      notify.failed(exitStatus: failure.exit.rawValue)
+      notify.failed(exitStatus: failure.kind.exitCode)
       throw failure
     }
   }
 
-  private init(_ instance: Instance, notify: Notify, log: LogSettings, reread: Reread?) throws {
-    self.instance = instance
+  private init(_ runtime: Runtime, notify: Notify, log: LogSettings, reread: Reread?) throws {
+    self.runtime = runtime
     self.notify = notify
     self.log = log
     self.reread = reread
-    let schedule = LiveSchedule(Schedule(.init(instance.live.configuration)))
+    let schedule = LiveSchedule(Schedule(.init(runtime.live.configuration)))
     self.schedule = schedule
-    loop = SyncLoop(clock: instance.clock, pulse: instance.pulse, retrySession: instance.retrySession) {
+    loop = SyncLoop(clock: runtime.clock, pulse: runtime.pulse, retrySession: runtime.retrySession) {
       request, loop in
-      instance.sync(request, begun: { await loop.begun($0) }) { report in
-        let next = schedule.next(after: report.outcome, at: instance.clock.now(), hold: instance.heldUntil)
+      runtime.sync(request, begun: { await loop.begun($0) }) { report in
+        let next = schedule.next(after: report.outcome, at: runtime.clock.now(), hold: runtime.heldUntil)
         await loop.ended(report, next: next)
         releaseIdleMemory()
         return next
@@ -75,15 +75,15 @@ package struct Daemon: Sendable {
     }
     let loop = loop
     let routes = StatusRoutes(
-      board: instance.board, alive: { instance.signsOfLife == .alive },
-      history: { try await instance.recent(limit: $0) },
+      board: runtime.board, alive: { runtime.signsOfLife == .alive },
+      history: { try await runtime.recent(limit: $0) },
       sync: { request in
         let asked = try await loop.ask(request)
         return .init(sync: asked.id, joined: asked.joined)
       })
     server = StatusServer(
-      at: try Self.place(instance.live.configuration), routes: routes, limits: .ofThisProcess,
-      logger: instance.logger)
+      at: try Self.place(runtime.live.configuration), routes: routes, limits: .ofThisProcess,
+      logger: runtime.logger)
   }
 
   private static func place(_ configuration: Configuration) throws -> StatusServer.Place {
@@ -92,22 +92,22 @@ package struct Daemon: Sendable {
   }
 
   private func work(_ hangups: UnixSignalsSequence) async {
-    notify.ready(status: instance.board.message, now: instance.clock.now())
+    notify.ready(status: runtime.board.message, now: runtime.clock.now())
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
       group.addTask { await self.reload(on: hangups) }
       group.addTask {
-        await self.instance.checkCache()
-        await self.instance.shortenLog()
+        await self.runtime.checkCache()
+        await self.runtime.shortenLog()
       }
       await withGracefulShutdownHandler {
         await cancelWhenGracefulShutdown { await self.loop.run() }
       } onGracefulShutdown: {
-        instance.stopTokenRequests()
+        runtime.stopTokenRequests()
         notify.stopping()
-        instance.cache.interruptPublish()
-        instance.reporter.report(Event(.daemonStopping))
+        runtime.cache.interruptPublish()
+        runtime.reporter.report(Event(.daemonStopping))
       }
       group.cancelAll()
     }
@@ -115,9 +115,9 @@ package struct Daemon: Sendable {
 
   /// In the order in which the parts depend on each other. The socket answers, with `stopping`, as long as there is something to wait for.
   private func stop() async {
-    await instance.drain()
+    await runtime.drain()
     await server.stop()
-    await instance.close()
+    await runtime.close()
   }
 }
 
@@ -125,10 +125,10 @@ package struct Daemon: Sendable {
 
 extension Daemon {
   private func tellStatus() async {
-    for await _ in instance.board.changes {
-      instance.board.measure()
-      while let delay = notify.status(instance.board.message, now: instance.clock.now()) {
-        guard (try? await instance.clock.sleep(delay)) != nil else { return }
+    for await _ in runtime.board.changes {
+      runtime.board.measure()
+      while let delay = notify.status(runtime.board.message, now: runtime.clock.now()) {
+        guard (try? await runtime.clock.sleep(delay)) != nil else { return }
       }
     }
   }
@@ -139,22 +139,22 @@ extension Daemon {
     var isMoving = true
     repeat {
       await loop.beat()
-      instance.pulse.loopAnswered()
+      runtime.pulse.loopAnswered()
       isMoving = tellSilence(wasMoving: isMoving)
       if isMoving, watchdog != nil { notify.watchdog() }
-    } while (try? await instance.clock.sleep(min(watchdog ?? Pulse.interval, Pulse.interval))) != nil
+    } while (try? await runtime.clock.sleep(min(watchdog ?? Pulse.interval, Pulse.interval))) != nil
   }
 
   /// Returns whether the sync moves, or none runs.
   private func tellSilence(wasMoving: Bool) -> Bool {
-    guard case .syncIsSilent(let silence) = instance.signsOfLife else {
-      if !wasMoving { instance.board.moves() }
+    guard case .syncIsSilent(let silence) = runtime.signsOfLife else {
+      if !wasMoving { runtime.board.moves() }
       return true
     }
     if wasMoving {
-      let since = instance.clock.now() - silence.seconds
-      instance.board.stands(since: since)
-      instance.logger.critical("nothing of the sync has moved since \(since.rfc3339); the watchdog is told no more")
+      let since = runtime.clock.now() - silence.seconds
+      runtime.board.stands(since: since)
+      runtime.logger.critical("nothing of the sync has moved since \(since.rfc3339); the watchdog is told no more")
     }
     return false
   }

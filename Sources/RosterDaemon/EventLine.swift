@@ -4,7 +4,7 @@ import RosterStatus
 
 extension Logger {
   /// The log's line for an event: at `info` one or two a sync, the rest at `debug`.
-  func tell(_ event: Event, _ telling: Recurrence.Telling?) {
+  func tell(_ event: Event, _ telling: RepeatFilter.Telling?) {
     var metadata: Metadata = [:]
     if let sync = event.sync, sync != 0 { metadata["sync"] = "\(sync)" }
     if let page = event.page { metadata["page"] = "\(page)" }
@@ -19,7 +19,7 @@ extension Logger {
 }
 
 extension Event {
-  fileprivate func level(_ telling: Recurrence.Telling?) -> Logger.Level {
+  fileprivate func level(_ telling: RepeatFilter.Telling?) -> Logger.Level {
     switch name {
     case .syncPublished, .syncUnchanged, .syncTried: report?.isDegraded == true && telling != .known ? .warning : .info
     // One that is tried again is a step of the refresh, as `page.retried` is of a page.

@@ -16,21 +16,21 @@ package enum OneSync {
     _ configuration: Configuration, allowRemoval: Bool, clock: WallClock = .system, logger: Logger,
     watch: @escaping @Sendable (@escaping @Sendable () -> DaemonStatus) async -> Void = { _ in }
   ) async throws -> SyncRecord {
-    let lifetime = ProcessLifetime(exit: Failure.Exit.cancelled.rawValue, clock: clock, logger: logger) { opened in
-      let instance = try await Instance.open(configuration, clock: clock, logger: logger)
-      opened(instance)
+    let lifetime = ProcessLifetime(exit: Failure.Kind.cancelled.exitCode, clock: clock, logger: logger) { opened in
+      let runtime = try await Runtime.open(configuration, clock: clock, logger: logger)
+      opened(runtime)
       let report = await withTaskGroup(of: Void.self) { group in
-        group.addTask { await watch { instance.board.status() } }
+        group.addTask { await watch { runtime.board.status() } }
         defer { group.cancelAll() }
-        let sync = instance.sync(SyncRequest(allowRemoval: allowRemoval))
+        let sync = runtime.sync(SyncRequest(allowRemoval: allowRemoval))
         return await withGracefulShutdownHandler {
           await cancelWhenGracefulShutdown { await sync.run() }
         } onGracefulShutdown: {
-          instance.stopTokenRequests()
+          runtime.stopTokenRequests()
         }
       }
-      await instance.drain()
-      await instance.close()
+      await runtime.drain()
+      await runtime.close()
       return report
     }
     return try await lifetime.run(until: isHangupIgnored ? [.sigterm, .sigint] : [.sigterm, .sigint, .sighup])

@@ -7,11 +7,11 @@ import UnixSignals
 
 /// All that a process does until it exits. A signal ends it in time, whatever hangs (P13).
 struct ProcessLifetime<Value: Sendable>: Service {
-  typealias Work = @Sendable (_ opened: @Sendable (Instance) -> Void) async throws -> Value
+  typealias Work = @Sendable (_ opened: @Sendable (Runtime) -> Void) async throws -> Value
 
   /// Reached by the work, and by the stop that cannot wait for it.
   private final class State: Sendable {
-    let instance = Mutex<Instance?>(nil)
+    let runtime = Mutex<Runtime?>(nil)
     let value = Mutex<Value?>(nil)
   }
 
@@ -45,7 +45,7 @@ struct ProcessLifetime<Value: Sendable>: Service {
   func run() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await endInTime() }
-      let value = try await work { [state] instance in state.instance.withLock { $0 = instance } }
+      let value = try await work { [state] runtime in state.runtime.withLock { $0 = runtime } }
       state.value.withLock { $0 = value }
       group.cancelAll()
     }
@@ -55,7 +55,7 @@ struct ProcessLifetime<Value: Sendable>: Service {
   private func endInTime() async {
     do { try await sleepFromStop(longestStop, clock) } catch { return }
     await withTaskGroup(of: Void.self) { race in
-      race.addTask { [state] in await state.instance.withLock { $0 }?.closeFiles() }
+      race.addTask { [state] in await state.runtime.withLock { $0 }?.closeFiles() }
       race.addTask { [clock] in try? await clock.sleep(longestClose) }
       await race.next()
       // Nothing is logged any more: the log may be what hangs. What is not stored is pulled again.

@@ -17,27 +17,27 @@ extension Daemon {
     for await _ in hangups {
       notify.reloading()
       await reload()
-      notify.ready(status: instance.board.message, now: instance.clock.now())
+      notify.ready(status: runtime.board.message, now: runtime.clock.now())
     }
   }
 
   private func reload() async {
     guard let reread else { return }
     do {
-      let running = instance.live.configuration
+      let running = runtime.live.configuration
       // A file that has gone is no wish for the defaults.
       let (read, warnings) = try reread(running.path)
-      for warning in warnings { instance.logger.warning("\(warning)") }
+      for warning in warnings { runtime.logger.warning("\(warning)") }
       let next = try read.replacing(running)
       let settings = try HTTPTransport.Settings(next)
-      let hadEnded = instance.board.status().token.state == .unauthorized
-      try await instance.reload(next)
+      let hadEnded = runtime.board.status().token.state == .unauthorized
+      try await runtime.reload(next)
       await apply(next, settings, instead: running)
       // T6: whoever mended the credential is told at once whether that was it.
-      if hadEnded, instance.board.status().token.state != .unauthorized { await syncNow() }
+      if hadEnded, runtime.board.status().token.state != .unauthorized { await syncNow() }
       let kept = read.changes(from: running).needRestart
       let note = kept.isEmpty ? nil : "a restart is needed for \(kept.joined(separator: ", "))"
-      instance.reporter.report(Event(.configReloaded, reason: note))
+      runtime.reporter.report(Event(.configReloaded, reason: note))
     } catch let faults as ConfigurationFaults {
       refuse(faults.faults.map { "\($0)" }.joined(separator: "; "))
     } catch {
@@ -48,26 +48,26 @@ extension Daemon {
   private func apply(
     _ next: Configuration, _ settings: HTTPTransport.Settings, instead running: Configuration
   ) async {
-    await instance.live.replace(next, settings)
-    instance.board.configured(by: next.path)
+    await runtime.live.replace(next, settings)
+    runtime.board.configured(by: next.path)
     log.level = next.log.level
     log.format = next.log.format
     if next.status.socketMode != running.status.socketMode, !server.setMode(next.status.socketMode) {
-      instance.logger.warning(
+      runtime.logger.warning(
         "the status socket keeps its mode: \(SystemError.last.text)", metadata: ["path": "\(next.status.socket)"])
     }
     guard Schedule.Settings(next) != Schedule.Settings(running), let due = schedule.replace(.init(next)) else { return }
     await loop.reschedule(to: due)
-    instance.board.nextSync(at: due)
+    runtime.board.nextSync(at: due)
   }
 
   private func syncNow() async {
-    let now = instance.clock.now()
+    let now = runtime.clock.now()
     await loop.reschedule(to: now)
-    instance.board.nextSync(at: now)
+    runtime.board.nextSync(at: now)
   }
 
   private func refuse(_ why: String) {
-    instance.reporter.report(Event(.configRefused, error: why))
+    runtime.reporter.report(Event(.configRefused, error: why))
   }
 }

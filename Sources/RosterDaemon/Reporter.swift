@@ -9,14 +9,14 @@ final class Reporter: Sendable {
   let board: StatusBoard
   private let logger: Logger
   private let moved: @Sendable () -> Void
-  private let watching: Report
+  private let watching: EventSink
   /// The sync that runs: what happens on its behalf is told with its id and counted in its tally.
   private let current = Mutex<(id: Int64, tally: Tally)?>(nil)
-  private let recurrences = Mutex(Recurrences())
+  private let repeats = Mutex(RepeatFilters())
 
   /// - Parameter moved: Told first whenever something happens.
   init(
-    board: StatusBoard, logger: Logger, moved: @escaping @Sendable () -> Void = {}, watching: @escaping Report
+    board: StatusBoard, logger: Logger, moved: @escaping @Sendable () -> Void = {}, watching: @escaping EventSink
   ) {
     self.board = board
     self.logger = logger
@@ -32,7 +32,7 @@ final class Reporter: Sendable {
       if event.name == .tokenRefreshed { tally.update { $0.refreshes += 1 } }
     }
     board.report(event)
-    logger.tell(event, recurrences.withLock { $0.telling(of: event, at: board.clock.now()) })
+    logger.tell(event, repeats.withLock { $0.telling(of: event, at: board.clock.now()) })
     watching(event)
   }
 

@@ -89,7 +89,7 @@ actor SyncLoop {
   func ended(_ report: SyncRecord, next: Date) {
     current = nil
     due = next
-    let exit = report.exit.flatMap(Failure.Exit.init) ?? .cannotWrite
+    let exit = report.exit.flatMap(Failure.Kind.init(exitCode:)) ?? .cannotWrite
     refuse(with: Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once"))
   }
 

@@ -7,7 +7,7 @@ import RosterSync
 
 /// What a sync sees of the rosterd that it runs in.
 struct SyncProcess: SyncHost {
-  let runtime: Instance
+  let runtime: Runtime
   /// Told with the sync's id as soon as its row is written.
   let begun: @Sendable (Int64) async -> Void
   /// Told how it ended; returns when the next one is due.

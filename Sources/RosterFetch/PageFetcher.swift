@@ -57,10 +57,10 @@ package struct PageFetcher: Sendable {
   private let retry: Retry
   private let digest: PageDigest
   private let clock: WallClock
-  private let report: Report
+  private let report: EventSink
 
   /// - Parameter send: the chain that ends at the transport.
-  package init(send: @escaping Send, retry: Retry, digest: PageDigest, clock: WallClock, report: @escaping Report) {
+  package init(send: @escaping Send, retry: Retry, digest: PageDigest, clock: WallClock, report: @escaping EventSink) {
     self.send = send
     self.retry = retry
     self.digest = digest

@@ -36,7 +36,7 @@ enum TransportCause: Equatable {
 
   func failure(of request: Request) -> Failure {
     func failure(_ cause: String, _ hint: String, _ reason: Failure.Reason? = nil) -> Failure {
-      let exit: Failure.Exit = reason == .malformed || reason == .tooLarge ? .badAnswer : .unreachable
+      let exit: Failure.Kind = reason == .malformed || reason == .tooLarge ? .badAnswer : .unreachable
       return Failure(exit, step: "reach", subject: request.url, cause: cause, hint: hint, reason: reason)
     }
     switch self {

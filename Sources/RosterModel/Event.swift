@@ -68,7 +68,7 @@ package struct Event: Sendable, Equatable {
 }
 
 /// Takes an event at once, from any thread, without waiting for anything.
-package typealias Report = @Sendable (Event) -> Void
+package typealias EventSink = @Sendable (Event) -> Void
 
 /// The request on whose behalf something happens, so that the token's events and the log can name the sync and page
 /// they belong to.

@@ -1,18 +1,11 @@
 /// Why something did not work: what was tried, on what, the cause, and what the user can do.
 package struct Failure: Error, Sendable, Equatable {
-  /// What `rosterd sync` exits with; sysexits.h where it has one.
-  package enum Exit: Int32, Sendable, CaseIterable {
-    case cancelled = 1
+  /// What sort of trouble it is: each has an exit code of its own.
+  package enum Kind: Sendable, CaseIterable {
+    case cancelled
     /// Of rosterctl only: no daemon answers on the socket.
-    case noDaemon = 3
-    case usage = 64
-    case badAnswer = 65
-    case unreachable = 69
-    case defect = 70
-    case cannotWrite = 73
-    case owned = 75
-    case refused = 77
-    case configuration = 78
+    case noDaemon
+    case usage, badAnswer, unreachable, defect, cannotWrite, owned, refused, configuration
   }
 
   /// What happened to a request: the label of `page.retried` and `rosterd_retries_total`, and the row of the retry table (P11).
@@ -35,7 +28,7 @@ package struct Failure: Error, Sendable, Equatable {
     }
   }
 
-  package var exit: Exit
+  package var kind: Kind
   /// An infinitive: "pull page 17".
   package var step: String
   /// What it was tried on: a URL, a path.
@@ -54,10 +47,10 @@ package struct Failure: Error, Sendable, Equatable {
   package var received = 0
 
   package init(
-    _ exit: Exit, step: String, subject: String, cause: String, hint: String? = nil,
+    _ kind: Kind, step: String, subject: String, cause: String, hint: String? = nil,
     reason: Reason? = nil, retryAfter: Duration? = nil
   ) {
-    self.exit = exit
+    self.kind = kind
     self.step = step
     self.subject = subject
     self.cause = cause

@@ -17,7 +17,7 @@ final class StatusConnection: ChannelDuplexHandler {
   private let limits: StatusLimits
   private let peer: UInt32?
   private let connections: StatusConnections
-  let intake = Intake()
+  let intake = PipelineGate()
   private var context: ChannelHandlerContext?
   private var assembly = RequestAssembly()
   /// An answer is under way; the next request waits in the intake, so that a client costs one answer's memory.
@@ -86,7 +86,7 @@ final class StatusConnection: ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
-    case let piece as Intake.Passing:
+    case let piece as PipelineGate.Passing:
       active = .now()
       assembly.arrived(piece.bytes)
       if timer == nil, !refused { startTimer(context) }

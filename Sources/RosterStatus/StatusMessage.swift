@@ -7,7 +7,7 @@ extension DaemonStatus {
     let running = sync.current != nil
     if stopping { return .stopping }
     if token.state == .unauthorized { return .unauthorized }
-    if !running, let last = sync.last, last.exit == Failure.Exit.refused.rawValue { return .unauthorized }
+    if !running, let last = sync.last, last.exit == Failure.Kind.refused.exitCode { return .unauthorized }
     if running { return .syncing }
     guard let last = sync.last else { return .starting }
     return last.isDegraded ? .degraded : .idle

@@ -108,8 +108,8 @@ extension StatusRoutes {
     do {
       return .json(status, try await body())
     } catch {
-      let exit = (error as? Failure)?.exit
-      return .problem(exit == .defect ? 500 : 503, "\(error)", exit: exit?.rawValue)
+      let kind = (error as? Failure)?.kind
+      return .problem(kind == .defect ? 500 : 503, "\(error)", exit: kind?.exitCode)
     }
   }
 }

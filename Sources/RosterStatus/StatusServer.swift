@@ -137,7 +137,7 @@ package final class StatusServer: Sendable {
       // A client that has shut its side down still gets its answer.
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.maxMessagesPerRead, value: 1)
-      .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Intake.chunk))
+      .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: PipelineGate.chunk))
       .childChannelInitializer { channel in
         Self.peer(of: channel).flatMap { peer in
           channel.eventLoop.makeCompletedFuture {

@@ -51,7 +51,7 @@ package struct EventFollower: Sendable {
     while true {
       do {
         try await once(stream, opened: opened, each: each)
-      } catch let failure as Failure where failure.exit == .noDaemon {
+      } catch let failure as Failure where failure.kind == .noDaemon {
         try Task.checkCancellation()
         if stream.wasOpened() { policy.answered() }
         switch policy.failed(after: stream.silence) {
@@ -83,7 +83,7 @@ package struct EventFollower: Sendable {
               try await each(event)
               return true
             })
-        } catch let failure as Failure where failure.exit == .noDaemon && !Task.isCancelled {
+        } catch let failure as Failure where failure.kind == .noDaemon && !Task.isCancelled {
           stream.wasRefused()
           throw failure
         }

@@ -82,7 +82,7 @@ package actor Sync {
   private func untilRefused(_ record: SyncRecord) async throws -> SyncRecord {
     while true {
       do { return try await publish(record) } catch let failure as Failure
-        where failure.exit == .refused && request.withLock({ $0.retrySession })
+        where failure.kind == .refused && request.withLock({ $0.retrySession })
       {
         logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(record.id)"])
       }
@@ -164,7 +164,7 @@ package actor Sync {
         clock: clock, errand: .init(sync: record.id, tally: tally))
       do {
         try machine.asked(plan.resource.name, .success(try await missing.ask()))
-      } catch let failure as Failure where ![.cannotWrite, .defect].contains(failure.exit) {
+      } catch let failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
         try machine.asked(plan.resource.name, .failure(failure))
       }
     }
@@ -221,15 +221,15 @@ extension SyncRecord {
     switch error {
     case let failure as Failure:
       outcome = .failed
-      exit = failure.exit.rawValue
+      exit = failure.kind.exitCode
       self.error = "\(failure)"
     case is CancellationError:
       outcome = .cancelled
-      exit = Failure.Exit.cancelled.rawValue
+      exit = Failure.Kind.cancelled.exitCode
       self.error = "the sync was cancelled; what was pulled is kept for the next one"
     default:
       outcome = .failed
-      exit = Failure.Exit.defect.rawValue
+      exit = Failure.Kind.defect.exitCode
       self.error = "a defect in rosterd: \(error)"
     }
   }

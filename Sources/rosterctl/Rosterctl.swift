@@ -38,7 +38,7 @@ struct Rosterctl: AsyncParsableCommand {
   private static func fail(_ failure: Failure) -> Never {
     Output.error.tell("\(failure)")
     if let doubt = doubt(about: failure) { Output.error.tell("note: \(doubt)") }
-    Glibc.exit(failure.exit.rawValue)
+    Glibc.exit(failure.kind.exitCode)
   }
 
   /// ArgumentParser has help, version and completions thrown, and would not see that they cannot be written.

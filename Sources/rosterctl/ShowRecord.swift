@@ -26,7 +26,7 @@ struct ShowCharacter: AsyncParsableCommand {
 
   func run() async throws {
     do { try options.show(Resource.character.name, id) } catch let failure as Failure
-      where failure.exit == .cannotWrite && failure.subject != Output.subject && Int64(id) == nil
+      where failure.kind == .cannotWrite && failure.subject != Output.subject && Int64(id) == nil
     {
       // Only a cache can say that its characters have other keys than numbers.
       throw ValidationError("The value '\(id)' is no whole number")

@@ -39,7 +39,7 @@ extension DaemonStatus.State {
     switch self {
     case .idle, .syncing: 0
     case .degraded, .starting, .stopping: 1
-    case .unauthorized: Failure.Exit.refused.rawValue
+    case .unauthorized: Failure.Kind.refused.exitCode
     }
   }
 }

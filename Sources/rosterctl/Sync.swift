@@ -39,7 +39,7 @@ struct Sync: AsyncParsableCommand {
     let report = try await reportOfEnd(of: accepted.sync, client)
     // How it ended holds, whether or not somebody reads it.
     do { try show(report) } catch is Output.Unread {}
-    throw ExitCode(report.exit ?? Failure.Exit.cancelled.rawValue)
+    throw ExitCode(report.exit ?? Failure.Kind.cancelled.exitCode)
   }
 
   private func show(_ report: SyncRecord) throws {
@@ -56,7 +56,7 @@ struct Sync: AsyncParsableCommand {
         // It may have ended while nobody looked: before another one, or behind a stream that was dropped for its slow reader (S2).
         if let report = try await recorded(sync, client) { return report }
       } while try await isRunning(sync, client)
-    } catch let failure as Failure where failure.exit == .noDaemon {
+    } catch let failure as Failure where failure.kind == .noDaemon {
       // It answered a moment ago: the same as where its stream ends.
     }
     throw Failure(

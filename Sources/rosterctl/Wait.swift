@@ -48,7 +48,7 @@ struct Wait: AsyncParsableCommand {
   private func isReadyNow(_ client: StatusClient, _ target: String) async throws -> Bool {
     do {
       return try await client.send("GET", target, within: Self.patience).status == 200
-    } catch let failure as Failure where failure.exit == .noDaemon {
+    } catch let failure as Failure where failure.kind == .noDaemon {
       return false
     }
   }
@@ -60,7 +60,7 @@ struct Wait: AsyncParsableCommand {
         try await client.follow(
           opened: { try await !isReady(client, target) },
           each: { event in event.name != "sync.published" && event.name != "sync.unchanged" })
-      } catch let failure as Failure where failure.exit == .noDaemon {
+      } catch let failure as Failure where failure.kind == .noDaemon {
         try await Task.sleep(for: interval)
       }
     }

@@ -33,14 +33,14 @@ func write(_ text: String, to descriptor: Int32) -> Bool {
 func answer(_ text: String) throws {
   if write(text, to: STDOUT_FILENO) || errno == EPIPE { return }
   complain("cannot write the answer to stdout: \(SystemError.last.text)")
-  throw ExitCode(Failure.Exit.cannotWrite.rawValue)
+  throw ExitCode(Failure.Kind.cannotWrite.exitCode)
 }
 
 /// Runs the command's work; a Failure becomes its sentence and its exit code.
 func exiting(_ format: LogFormat = .text, _ work: () async throws -> Void) async throws {
   do { try await work() } catch let failure as Failure {
     complain("\(failure)", in: format)
-    throw ExitCode(failure.exit.rawValue)
+    throw ExitCode(failure.kind.exitCode)
   }
 }
 

@@ -24,7 +24,7 @@ struct ConfigurationOption: ParsableArguments {
       return configuration
     } catch let faults as ConfigurationFaults {
       for fault in faults.faults { complain("\(fault)", in: isLogging ? faults.logFormat : .text) }
-      throw ExitCode(Failure.Exit.configuration.rawValue)
+      throw ExitCode(Failure.Kind.configuration.exitCode)
     }
   }
 }

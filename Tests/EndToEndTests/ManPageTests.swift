@@ -58,7 +58,7 @@ struct ManPageTests {
     let named = try #require(section).split(separator: "\n").compactMap { $0.wholeMatch(of: /\.It (\d+)/) }
     #expect(Set(named.compactMap { Int32($0.1) }) == expected)
     // Of rosterctl only: no daemon answers.
-    let own = Set(Failure.Exit.allCases.map(\.rawValue)).subtracting(page == "rosterd.8" ? [3] : [])
+    let own = Set(Failure.Kind.allCases.map(\.exitCode)).subtracting(page == "rosterd.8" ? [3] : [])
     #expect(own.isSubset(of: expected))
   }
 

@@ -98,7 +98,7 @@ struct SessionTests {
     let failure = #expect(throws: Failure.self) {
       try Session.change(from: nil, TokenSettings.sample(flow), Credentials())
     }
-    #expect(failure?.exit == .configuration)
+    #expect(failure?.kind == .configuration)
     #expect(failure?.description.contains("/etc/rosterd/credentials/\(file)") == true)
   }
 
@@ -107,7 +107,7 @@ struct SessionTests {
     let failure = #expect(throws: Failure.self) {
       try Session.change(from: nil, .sample(.static), Credentials(accessToken: Secret("a\nb")))
     }
-    #expect(failure?.exit == .configuration)
+    #expect(failure?.kind == .configuration)
   }
 
   @Test("T9: the digests do not hold the credentials")

@@ -215,7 +215,7 @@ struct TokenInterleavingTests {
       for process in end.processes {
         switch process.stage {
         case .done: break
-        case .failed(let failure): #expect(failure.exit == .refused)
+        case .failed(let failure): #expect(failure.kind == .refused)
         case .fresh, .waiting, .sent: Issue.record("a request is left behind")
         }
       }

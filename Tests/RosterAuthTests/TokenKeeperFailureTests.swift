@@ -54,10 +54,10 @@ struct TokenKeeperFailureTests {
     bench.endpoint.answer(500)
     for request in requests {
       let failure = await failure { try await request.value }
-      #expect(failure?.exit == .unreachable && failure?.reason == .status(500))
+      #expect(failure?.kind == .unreachable && failure?.reason == .status(500))
     }
     let later = await failure { try await bench.keeper.current() }
-    #expect(later?.exit == .unreachable)
+    #expect(later?.kind == .unreachable)
     #expect(bench.endpoint.requests.all.count == 1)
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1")
@@ -71,7 +71,7 @@ struct TokenKeeperFailureTests {
     try await bench.keeper.syncBegins()
     bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
     let failure = await failure { try await bench.keeper.current() }
-    #expect(failure?.exit == .unreachable && failure?.retryAfter == .seconds(600))
+    #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(600))
   }
 
   @Test("T5: a refusal after an attempt without an answer says that upstream may have rotated the token")
@@ -131,7 +131,7 @@ struct TokenKeeperFailureTests {
     for request in requests { failures.append(await failure { try await request.value }) }
     let ended = try #require(failures[0])
     #expect(failures == [ended, ended, ended])
-    #expect(ended.exit == .refused)
+    #expect(ended.kind == .refused)
     #expect(ended.hint?.contains("/etc/rosterd/credentials/refresh_token and reload") == true)
     #expect(bench.events.all.last { $0.name == .tokenFailed }?.reason == reason)
     #expect(bench.status?.state == .unauthorized)
@@ -179,7 +179,7 @@ struct TokenKeeperFailureTests {
     _ = await refuse(bench)
     #expect(bench.endpoint.requests.all.count == 2)
     let still = await failure { try await bench.keeper.syncBegins() }
-    #expect(still?.exit == .refused)
+    #expect(still?.kind == .refused)
     try await bench.keeper.syncBegins(retrySession: true)
     bench.endpoint.grant("a1")
     let token = try await bench.keeper.current()
@@ -239,7 +239,7 @@ struct TokenKeeperFailureTests {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
     let first = await refuse(bench, status, body)
-    #expect(first?.exit == .refused)
+    #expect(first?.kind == .refused)
     #expect((first?.cause.contains("may be used up") == true) == (reason == "malformed"))
     let second = await failure { try await bench.keeper.current() }
     #expect(second == first)
@@ -296,7 +296,7 @@ struct TokenKeeperFailureTests {
     bench.endpoint.answer(400)
     bench.endpoint.grant("a2")
     let stopped = await failure { try await request.value }
-    #expect(stopped?.exit == .cancelled)
+    #expect(stopped?.kind == .cancelled)
     #expect(await bench.keeper.drain())
     #expect(bench.endpoint.requests.all.count == 2 && bench.stored?.refreshToken == nil)
   }
@@ -334,7 +334,7 @@ struct TokenKeeperFailureTests {
     _ = await bench.keeper.endSession(status: 403, generation: 0)
     #expect(bench.status?.state == .valid)
     let failure = await bench.keeper.endSession(status: 403, generation: token.generation)
-    #expect(failure.exit == .refused && failure.cause.contains("403, which auth.logout_status names"))
+    #expect(failure.kind == .refused && failure.cause.contains("403, which auth.logout_status names"))
     #expect(bench.status?.state == .unauthorized)
     #expect(await bench.keeper.drain())
     #expect(bench.stored?.ended != nil && bench.stored?.refreshToken == "r1")

@@ -48,9 +48,9 @@ struct TokenKeeperStoreTests {
     bench.endpoint.grant("a1", refresh: "r1")
     let first = await failure { try await bench.keeper.current() }
     let second = await failure { try await bench.keeper.current() }
-    #expect(first?.exit == .cannotWrite && second == first)
+    #expect(first?.kind == .cannotWrite && second == first)
     let stillBroken = await failure { try await bench.keeper.syncBegins() }
-    #expect(stillBroken?.exit == .cannotWrite)
+    #expect(stillBroken?.kind == .cannotWrite)
     try mendStore(bench)
     try await bench.keeper.syncBegins()
     #expect(bench.stored?.refreshToken == "r1")
@@ -132,7 +132,7 @@ struct TokenKeeperStoreTests {
     #expect(!bench.endpoint.sawCancellation)
     bench.endpoint.answer(503)
     let failure = await failure { try await request.value }
-    #expect(failure?.exit == .unreachable)
+    #expect(failure?.kind == .unreachable)
     #expect(bench.clock.pending.isEmpty)
   }
 
@@ -145,7 +145,7 @@ struct TokenKeeperStoreTests {
     await bench.clock.sleepers(1)
     #expect(await bench.keeper.drain())
     let failure = await failure { try await request.value }
-    #expect(failure?.exit == .cancelled)
+    #expect(failure?.kind == .cancelled)
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
@@ -194,7 +194,7 @@ struct TokenKeeperStoreTests {
     #expect(body(moved, 0).hasSuffix("refresh_token=r0"))
     let bare = try Bench(.oauth2Refresh, Credentials(), folder: bench.folder)
     let failure = await failure { try await bare.keeper.open() }
-    #expect(failure?.exit == .configuration)
+    #expect(failure?.kind == .configuration)
   }
 
   @Test("The store alone will do: a credential file that went away starts nothing anew")
@@ -218,7 +218,7 @@ struct TokenKeeperStoreTests {
     let bench = try Bench(folder: folder)
     let atStart = await failure { try await bench.keeper.open() }
     let atSync = await failure { try await bench.keeper.syncBegins() }
-    #expect(atStart?.exit == .cannotWrite && atSync == atStart)
+    #expect(atStart?.kind == .cannotWrite && atSync == atStart)
     #expect(FileManager.default.contents(atPath: path) == Data("junk".utf8))
     let fixed = try Bench(.static, Credentials(accessToken: Secret("a")), folder: folder)
     try await fixed.keeper.open()
@@ -235,7 +235,7 @@ struct TokenKeeperStoreTests {
     var settings = bench.settings
     settings.flow = .oauth2ClientCredentials
     let refused = await failure { try await bench.keeper.reload(settings) }
-    #expect(refused?.exit == .configuration)
+    #expect(refused?.kind == .configuration)
     #expect(try await bench.keeper.current() == token)
     #expect(bench.status?.flow == "oauth2_refresh")
   }
@@ -363,7 +363,7 @@ struct TokenKeeperStoreTests {
     let large = String(repeating: "x", count: 1 << 20)
     bench.endpoint.grant(isRefreshToken ? "a1" : large, refresh: isRefreshToken ? large : nil)
     let ended = await failure { try await bench.keeper.current() }
-    #expect(ended?.exit == .refused && ended?.cause.contains("1 MiB") == true)
+    #expect(ended?.kind == .refused && ended?.cause.contains("1 MiB") == true)
     #expect(bench.events.all.last { $0.name == .tokenFailed }?.reason == "incomplete")
     #expect(bench.status?.state == .unauthorized)
     #expect(await bench.keeper.drain())

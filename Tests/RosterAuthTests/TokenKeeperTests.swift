@@ -131,7 +131,7 @@ struct TokenKeeperTests {
     let token = try #require(try await bench.keeper.current())
     let first = await failure { try await bench.keeper.rejected(token.generation) }
     let second = await failure { try await bench.keeper.current() }
-    #expect(first?.exit == .refused)
+    #expect(first?.kind == .refused)
     #expect(second == first)
     #expect(bench.endpoint.requests.all.count == 1)
   }
@@ -151,7 +151,7 @@ struct TokenKeeperTests {
     let bench = try await settled()
     let token = try #require(try await bench.keeper.current())
     await bench.keeper.accepted(token.generation)
-    #expect(await bench.keeper.refusedAgain(token.generation).exit == .refused)
+    #expect(await bench.keeper.refusedAgain(token.generation).kind == .refused)
     if restarts { #expect(await bench.keeper.drain()) }
     let next = restarts ? try Bench(folder: bench.folder) : bench
     try await next.keeper.syncBegins()
@@ -169,7 +169,7 @@ struct TokenKeeperTests {
     let token = try await bench.keeper.current()
     #expect(token?.access == (flow == .static ? Secret("a0") : nil))
     let refused = await failure { try await bench.keeper.rejected(token?.generation) }
-    #expect(refused?.exit == .refused)
+    #expect(refused?.kind == .refused)
     #expect(bench.status?.state != .unauthorized)
     #expect(bench.endpoint.requests.all.isEmpty)
     try await bench.keeper.syncBegins()
@@ -182,7 +182,7 @@ struct TokenKeeperTests {
     let bench = try Bench(.static, Credentials(accessToken: old))
     try await bench.keeper.syncBegins()
     let failure = await failure { try await bench.keeper.current() }
-    #expect(failure?.exit == .refused)
+    #expect(failure?.kind == .refused)
     #expect(bench.status?.state == .expired)
   }
 

@@ -84,7 +84,7 @@ struct TokenStoreTests {
     large.refreshToken = Secret(String(repeating: "x", count: 1 << 20))
     #expect(TokenStore.fits(Self.session) && !TokenStore.fits(large))
     let failure = await failure { try await store.save(large) }
-    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.kind == .cannotWrite)
     #expect(try store.load() == Self.session)
   }
 
@@ -135,7 +135,7 @@ struct TokenStoreTests {
     var next = Self.session
     next.refreshToken = Secret("r2")
     let failure = await failure { try await store.save(next) }
-    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.kind == .cannotWrite)
     #expect(failure?.subject == store.temporaryPath)
     #expect(try store.load() == Self.session)
   }
@@ -149,7 +149,7 @@ struct TokenStoreTests {
     _ = try store.load()
     try write(content, to: store.path)
     let failure = #expect(throws: Failure.self) { try store.load() }
-    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.kind == .cannotWrite)
     #expect(failure?.description.contains(says) == true)
     #expect(text(store.path) == content)
   }
@@ -167,6 +167,6 @@ struct TokenStoreTests {
   func noFolder() throws {
     try write("a file", to: "\(folder.path)/a")
     let failure = #expect(throws: Failure.self) { try store.load() }
-    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.kind == .cannotWrite)
   }
 }

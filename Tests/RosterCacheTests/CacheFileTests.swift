@@ -15,7 +15,7 @@ struct CacheFileTests {
     let names = try folder.names()
     let bytes = try folder.bytes()
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
-    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.kind == .cannotWrite)
     #expect(failure?.cause.contains(words) == true, "\(String(describing: failure))")
     #expect(try folder.bytes() == bytes)
     #expect(try folder.mode("roster.db") == 0o604)
@@ -56,7 +56,7 @@ struct CacheFileTests {
   func notAFile() async throws {
     try #require(mkdir(folder.cache, 0o755) == 0)
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
-    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.kind == .cannotWrite)
   }
 
   @Test("73: a cache that went away and cannot be opened again is no defect to whoever asks it next")
@@ -68,7 +68,7 @@ struct CacheFileTests {
       $0.cause as? Failure
     }
     let later = await #expect(throws: Failure.self) { _ = try await cache.facts() }
-    #expect(atOnce??.exit == .cannotWrite && later?.exit == .cannotWrite && later?.cause == "it is not open")
+    #expect(atOnce??.kind == .cannotWrite && later?.kind == .cannotWrite && later?.cause == "it is not open")
     await cache.close()
   }
 
@@ -205,7 +205,7 @@ extension CacheFileTests {
   func unfinished() async throws {
     try folder.write(Array("somebody's".utf8), to: "roster.db.new")
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
-    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.kind == .cannotWrite)
     #expect(try folder.bytes("roster.db.new") == Data("somebody's".utf8))
     #expect(try folder.names() == ["roster.db.new"])
     // Another rosterd's cache.

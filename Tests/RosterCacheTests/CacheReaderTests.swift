@@ -174,16 +174,16 @@ struct CacheReaderTests {
         {"name":"location","table":"locations","records":0}]}
         """)
     let unknown = #expect(throws: Failure.self) { _ = try reader.list("chracter") }
-    #expect(unknown?.exit.rawValue == 1 && unknown?.hint?.contains("character, location") == true)
+    #expect(unknown?.kind.exitCode == 1 && unknown?.hint?.contains("character, location") == true)
     #expect(throws: Failure.self) { _ = try reader.show("chracter", key: "1") }
     #expect(try reader.list("location").total == 0)
     for words in ["x", ""] {
       let failure = #expect(throws: Failure.self) { _ = try reader.list("location", search: words) }
-      #expect(failure?.exit == .usage && failure?.subject == "location")
+      #expect(failure?.kind == .usage && failure?.subject == "location")
     }
     for key in ["abc", "1.5", "9223372036854775808", ""] {
       let failure = #expect(throws: Failure.self) { _ = try reader.show("character", key: key) }
-      #expect(failure?.exit == .usage, "\(key)")
+      #expect(failure?.kind == .usage, "\(key)")
     }
     await cache.close()
   }
@@ -235,13 +235,13 @@ struct CacheReaderTests {
     _ = try writer.checkpoint(.truncate)
     writer.close()
     let failure = #expect(throws: Failure.self) { _ = try CacheReader(path: folder.cache) }
-    #expect(failure?.exit == .cannotWrite && failure?.cause.contains(words) == true, "\(String(describing: failure))")
+    #expect(failure?.kind == .cannotWrite && failure?.cause.contains(words) == true, "\(String(describing: failure))")
     #expect(failure?.step == "read the cache" && failure?.hint != nil)
   }
 
   @Test("A cache that is not there is told with a hint")
   func absent() {
     let failure = #expect(throws: Failure.self) { _ = try CacheReader(path: folder.cache) }
-    #expect(failure?.exit == .cannotWrite && failure?.hint != nil)
+    #expect(failure?.kind == .cannotWrite && failure?.hint != nil)
   }
 }

@@ -93,12 +93,12 @@ struct CacheTests {
       _ = try await Cache.open(
         path: folder.path + "/none/roster.db", upstream: upstream, resources: [.character], now: noon, logger: quiet)
     }
-    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.kind == .cannotWrite)
     #expect(failure?.hint != nil)
     for code: Int32 in [5, 8, 10, 11, 13, 14, 26] {
       let failure = SQLiteError(code: code, message: "m").failure("s", "p")
-      #expect(failure.exit == .cannotWrite && failure.hint != nil)
+      #expect(failure.kind == .cannotWrite && failure.hint != nil)
     }
-    #expect(SQLiteError(code: 1, message: "m").failure("s", "p").exit == .defect)
+    #expect(SQLiteError(code: 1, message: "m").failure("s", "p").kind == .defect)
   }
 }

@@ -94,7 +94,7 @@ struct PublishSnapshotTests {
     let failure = await #expect(throws: Failure.self) {
       _ = try await cache.publish(record, [:], at: moment == .before ? noon : take(), history: ninetyDays)
     }
-    #expect(failure?.exit == .cannotWrite && failure?.cause.contains("removed or replaced") == true)
+    #expect(failure?.kind == .cannotWrite && failure?.cause.contains("removed or replaced") == true)
     record.outcome = .failed
     record.finishedAt = noon.rfc3339
     try await cache.end(record, at: noon, history: ninetyDays)
@@ -115,7 +115,7 @@ struct PublishSnapshotTests {
     let failure = await #expect(throws: Failure.self) {
       _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     }
-    #expect(failure?.exit == .cannotWrite)
+    #expect(failure?.kind == .cannotWrite)
     #expect(try await cache.mirror([[person(1)]]).outcome == .published)
     #expect(try folder.ask("SELECT name FROM characters") == ["Name 1"])
     await cache.close()
@@ -173,7 +173,7 @@ struct PublishSnapshotTests {
     let failure = await #expect(throws: Failure.self) {
       _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     }
-    #expect(failure?.exit == .cannotWrite && failure?.hint != nil)
+    #expect(failure?.kind == .cannotWrite && failure?.hint != nil)
     #expect(try folder.ask("SELECT name FROM characters") == (1...4).map { "Name \($0)" })
     #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
     try await cache.perform("test") { try $0.execute("PRAGMA max_page_count = 1000000") }

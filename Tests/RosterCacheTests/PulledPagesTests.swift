@@ -145,7 +145,7 @@ struct PulledPagesTests {
       let failure = await #expect(throws: Failure.self) {
         try await cache.append([pull.received(.character, 2, people(3...4))])
       }
-      #expect(failure?.exit == .cannotWrite && failure?.subject == folder.pulled)
+      #expect(failure?.kind == .cannotWrite && failure?.subject == folder.pulled)
       #expect(CacheFile.size(folder.pulled) == size)
       limit = usual
       try #require(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
@@ -196,7 +196,7 @@ struct PulledPagesTests {
     try folder.write(Array("somebody's\n".utf8), to: "roster.db.pulled")
     try #require(chmod(folder.pulled, 0o644) == 0)
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
-    #expect(failure?.exit == .cannotWrite && failure?.subject == folder.pulled)
+    #expect(failure?.kind == .cannotWrite && failure?.subject == folder.pulled)
     #expect(try folder.bytes("roster.db.pulled") == Data("somebody's\n".utf8))
     #expect(try folder.mode("roster.db.pulled") == 0o644)
     #expect(try folder.names().contains("roster.db") == isCacheThere)
@@ -242,7 +242,7 @@ struct PulledPagesTests {
         default: _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
         }
       }
-      #expect(failure?.exit == .cannotWrite)
+      #expect(failure?.kind == .cannotWrite)
     }
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["0"])
     // The next one is whole.

@@ -94,7 +94,7 @@ struct SyncsTests {
     let start = ContinuousClock.now
     let failure = try #require(await #expect(throws: NotBegun.self) { try await cache.begin(at: noon) })
     #expect(ContinuousClock.now - start >= .seconds(2))
-    #expect(failure.id == 2 && (failure.cause as? Failure)?.exit == .cannotWrite)
+    #expect(failure.id == 2 && (failure.cause as? Failure)?.kind == .cannotWrite)
     var report = SyncRecord(id: failure.id, startedAt: noon.rfc3339, outcome: .failed)
     report.exit = 73
     try await cache.end(report, at: noon, history: ninetyDays)

@@ -17,19 +17,19 @@ struct Bench: Sendable {
 
   var cachePath: String { configuration.cache.path }
 
-  func start() async throws -> Instance {
-    try await Instance.open(
+  func start() async throws -> Runtime {
+    try await Runtime.open(
       configuration, clock: .system, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
-  func with<Result>(_ body: (Instance) async throws -> Result) async throws -> Result {
-    let instance = try await start()
+  func with<Result>(_ body: (Runtime) async throws -> Result) async throws -> Result {
+    let runtime = try await start()
     do {
-      let result = try await body(instance)
-      await instance.close()
+      let result = try await body(runtime)
+      await runtime.close()
       return result
     } catch {
-      await instance.close()
+      await runtime.close()
       throw error
     }
   }

@@ -54,7 +54,7 @@ private struct FeedWalk {
   private let seed: UInt64
   private let clock = ManualClock()
   private var dice: SeededDice
-  private var instance: Instance?
+  private var runtime: Runtime?
   private var count = 0
   private var backups = 0
   private var nextID: Int64 = 1_000
@@ -100,8 +100,8 @@ private struct FeedWalk {
 
   mutating func stop() async {
     note("stop")
-    await instance?.close()
-    instance = nil
+    await runtime?.close()
+    runtime = nil
   }
 
   private mutating func look(_ index: Int) throws {
@@ -156,12 +156,12 @@ private struct FeedWalk {
     return report
   }
 
-  private mutating func open() async throws -> Instance {
-    if let instance { return instance }
+  private mutating func open() async throws -> Runtime {
+    if let runtime { return runtime }
     let clock = WallClock(now: { [clock] in clock.now }, sleep: { try await Task.sleep(for: $0) })
-    let opened = try await Instance.open(
+    let opened = try await Runtime.open(
       bench.configuration, clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    instance = opened
+    runtime = opened
     return opened
   }
 
@@ -176,12 +176,12 @@ private struct FeedWalk {
 
   private mutating func callBack() async throws {
     edit()
-    let instance = try await open()
+    let runtime = try await open()
     // Page 1 is always asked for.
     bench.upstream.hold(.page(1))
     let bench = bench
     try await withThrowingTaskGroup(of: SyncRecord.self) { group in
-      group.addTask { await instance.sync(SyncRequest()).run() }
+      group.addTask { await runtime.sync(SyncRequest()).run() }
       try await bench.upstream.waitFor { $0.held == 1 }
       group.cancelAll()
       _ = try await group.next()
@@ -239,9 +239,9 @@ private struct FeedWalk {
     let number = dice.number(0...(backups - 1))
     let fate = dice.number(0...2)
     // Sometimes as `cp` does it; not both files, which nothing tells from their former selves.
-    let isOver = instance == nil && fate < 2 && dice.isHeads
+    let isOver = runtime == nil && fate < 2 && dice.isHeads
     note(
-      "restore \(number) \(instance == nil ? "" : "running ")\(isOver ? "over " : "")\(["beside its staging", "alone", "with staging"][fate])"
+      "restore \(number) \(runtime == nil ? "" : "running ")\(isOver ? "over " : "")\(["beside its staging", "alone", "with staging"][fate])"
     )
     if !isOver { remove(bench.cachePath) }
     try Data(contentsOf: URL(filePath: bench.workspace.path("cache-\(number)")))

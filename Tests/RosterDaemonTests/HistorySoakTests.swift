@@ -25,13 +25,13 @@ import Testing
     let scenario = Scenario(characters: Array(sevenPages.prefix(60)))
     try await withBench(scenario, concurrency: 4, environment: environment) { bench in
       let clock = ManualClock()
-      let instance = try await Instance.open(
+      let runtime = try await Runtime.open(
         bench.configuration, clock: clock.wallClock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
       do {
-        try await run(bench, instance, clock)
-        await instance.close()
+        try await run(bench, runtime, clock)
+        await runtime.close()
       } catch {
-        await instance.close()
+        await runtime.close()
         throw error
       }
       let writer = try Database(path: bench.cachePath, access: .writer)
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  private func run(_ bench: Bench, _ instance: Instance, _ clock: ManualClock) async throws {
+  private func run(_ bench: Bench, _ runtime: Runtime, _ clock: ManualClock) async throws {
     let reader = try Database(path: bench.cachePath, access: .readOnly)
     reader.wait(milliseconds: 5_000)
     // What the first half needs is all there is room for in the second.
@@ -49,7 +49,7 @@ import Testing
     for number in 0..<Self.syncs {
       clock.advance(by: Self.interval)
       change(bench.upstream, number)
-      let report = await instance.sync(SyncRequest()).run()
+      let report = await runtime.sync(SyncRequest()).run()
       #expect(report.outcome == Self.outcome(of: number), "\(number): \(report.error ?? "")")
       bench.upstream.forgetRequests()
       let ended = clock.now.addingTimeInterval(Double(-Self.history) * 86_400)

@@ -30,7 +30,7 @@ private struct Soak {
   private static let patience = 10
 
   let bench: Bench
-  let instance: Instance
+  let runtime: Runtime
   let sleepers: Sleepers
 
   private var upstream: Simulator { bench.upstream }
@@ -43,11 +43,11 @@ private struct Soak {
       let sleepers = Sleepers()
       weak var cache: Cache?
       do {
-        let instance = try await Instance.open(
+        let runtime = try await Runtime.open(
           bench.configuration, clock: sleepers.clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        cache = instance.cache
-        try await Soak(bench: bench, instance: instance, sleepers: sleepers).measure()
-        await instance.close()
+        cache = runtime.cache
+        try await Soak(bench: bench, runtime: runtime, sleepers: sleepers).measure()
+        await runtime.close()
       }
       // A task that were still there would hold what it works with.
       #expect(cache == nil)
@@ -77,7 +77,7 @@ private struct Soak {
   }
 
   private func sync() async -> SyncRecord {
-    await instance.sync(SyncRequest(retrySession: true)).run()
+    await runtime.sync(SyncRequest(retrySession: true)).run()
   }
 
   // MARK: How syncs end badly

@@ -19,7 +19,7 @@ import Testing
 
     func run() async -> SyncRecord {
       var record = SyncRecord(id: 1, startedAt: "", outcome: .cancelled)
-      record.exit = Failure.Exit.cancelled.rawValue
+      record.exit = Failure.Kind.cancelled.exitCode
       await ended(record)
       return record
     }

@@ -37,7 +37,7 @@ import Testing
       resource([idColumn], lists: [Resource.List(table: "l", at: at("/l"), columns: [])]),
     ] {
       let failure = #expect(throws: Failure.self) { try RecordPlan(wrong) }
-      #expect(failure?.exit == .defect)
+      #expect(failure?.kind == .defect)
     }
   }
 

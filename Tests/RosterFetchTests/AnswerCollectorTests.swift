@@ -110,14 +110,14 @@ private enum Unreadable: CaseIterable {
   @Test("P11: what is not to be retried is not, whatever its body is", arguments: Unreadable.allCases)
   fileprivate func final(_ body: Unreadable) async throws {
     let asked = try await Asked(try await body.answer("403 Forbidden"))
-    #expect(asked.failure?.reason == .status(403) && asked.failure?.exit == .badAnswer)
+    #expect(asked.failure?.reason == .status(403) && asked.failure?.kind == .badAnswer)
     #expect(asked.requests == 1)
   }
 
   @Test("P11: Retry-After holds, whatever the body is", arguments: Unreadable.allCases)
   fileprivate func hold(_ body: Unreadable) async throws {
     let asked = try await Asked(try await body.answer("503 Later\r\nRetry-After: 5000"))
-    #expect(asked.failure?.exit == .unreachable)
+    #expect(asked.failure?.kind == .unreachable)
     #expect(asked.requests == 1)
     #expect(asked.holdsFor == 5000)
   }
@@ -163,7 +163,7 @@ private enum Unreadable: CaseIterable {
       let failure = await #expect(throws: Failure.self) {
         try await send(Request(.get, "\(upstream.baseURL)/character?page=2"))
       }
-      #expect(failure?.exit == .refused && failure?.cause.contains("refuses") == true, "\(String(describing: failure))")
+      #expect(failure?.kind == .refused && failure?.cause.contains("refuses") == true, "\(String(describing: failure))")
     }
   }
 
@@ -207,7 +207,7 @@ private enum Unreadable: CaseIterable {
         answer("200 OK", gzip + chunked, body.isEmpty ? lastChunk : chunk(Array(body)) + lastChunk),
       ] {
         let asked = try await Asked(answer)
-        #expect(asked.failure?.reason == .malformed && asked.failure?.exit == .badAnswer)
+        #expect(asked.failure?.reason == .malformed && asked.failure?.kind == .badAnswer)
         #expect(asked.failure?.cause.contains("Error") == false)
         #expect(asked.requests == 2)
       }

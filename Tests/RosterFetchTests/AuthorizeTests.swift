@@ -50,7 +50,7 @@ import Testing
         return Response(status: 401)
       }
       let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/character")) }
-      #expect(failure?.exit == .refused)
+      #expect(failure?.kind == .refused)
       #expect(sent.withLock { $0 } == 3)
     }
   }
@@ -73,7 +73,7 @@ import Testing
         #expect(grants() == 2)
       } else {
         let failure = await #expect(throws: Failure.self) { try await send(request) }
-        #expect(failure?.exit == .refused && grants() == 1)
+        #expect(failure?.kind == .refused && grants() == 1)
       }
     }
   }

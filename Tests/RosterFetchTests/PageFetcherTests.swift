@@ -20,7 +20,7 @@ private let short = Duration.milliseconds(100)
     // No port that another test's server may be given.
     try await withBench(at: "http://127.0.0.1:1/api") { bench in
       let failure = await bench.failure()
-      #expect(failure?.reason == .connection && failure?.exit == .unreachable)
+      #expect(failure?.reason == .connection && failure?.kind == .unreachable)
       #expect(bench.naps.delays == backoff)
     }
   }
@@ -117,7 +117,7 @@ private let short = Duration.milliseconds(100)
     try await withBench(at: "http://224.0.0.1") { bench in
       let failure = await bench.failure()
       #expect(failure?.cause.contains("there is no network") == true, "\(String(describing: failure))")
-      #expect(failure?.exit == .unreachable && failure?.reason == nil)
+      #expect(failure?.kind == .unreachable && failure?.reason == nil)
       #expect(bench.naps.delays.isEmpty)
     }
   }
@@ -128,7 +128,7 @@ private let short = Duration.milliseconds(100)
   func passing(status: Int) async throws {
     try await withBench([.on(.page(1), .status(status))]) { upstream, bench in
       let failure = await bench.failure()
-      #expect(failure?.exit == .unreachable)
+      #expect(failure?.kind == .unreachable)
       #expect(failure?.cause == "upstream answered \(status) (4 attempts)")
       #expect(upstream.counts.pageRequests.count == 4)
       #expect(bench.naps.delays == backoff)
@@ -138,7 +138,7 @@ private let short = Duration.milliseconds(100)
   @Test("P11: other statuses are not", arguments: [400, 403, 404, 410, 418, 501, 505])
   func final(status: Int) async throws {
     try await withBench([.on(.page(1), .status(status))]) { upstream, bench in
-      #expect(await bench.failure()?.exit == .badAnswer)
+      #expect(await bench.failure()?.kind == .badAnswer)
       #expect(upstream.counts.pageRequests.count == 1)
     }
   }
@@ -183,7 +183,7 @@ private let short = Duration.milliseconds(100)
   @Test("P11: a Retry-After beyond max_retry_after ends it with 69 at once, and is stored", arguments: [429, 503])
   func tooLong(status: Int) async throws {
     try await withBench([.on(.page(1), .status(status, retryAfter: "121"))]) { upstream, bench in
-      #expect(await bench.failure()?.exit == .unreachable)
+      #expect(await bench.failure()?.kind == .unreachable)
       #expect(upstream.counts.pageRequests.count == 1)
       #expect(bench.hold.remaining(bench.naps.clock) == .seconds(121))
     }
@@ -192,7 +192,7 @@ private let short = Duration.milliseconds(100)
   @Test("P11: a 429 without Retry-After is retried with backoff")
   func bareTooManyRequests() async throws {
     try await withBench([.on(.page(1), .status(429))]) { _, bench in
-      #expect(await bench.failure()?.exit == .unreachable)
+      #expect(await bench.failure()?.kind == .unreachable)
       #expect(bench.naps.delays == backoff)
       #expect(bench.hold.remaining(bench.naps.clock) == nil)
     }
@@ -240,7 +240,7 @@ private let short = Duration.milliseconds(100)
       #expect(bench.tally.now.requests == 6)
     }
     try await withBench([.on(.anyPage, times: 6, .redirect(to: location))]) { upstream, bench in
-      #expect(await bench.failure()?.exit == .badAnswer)
+      #expect(await bench.failure()?.kind == .badAnswer)
       #expect(upstream.counts.pageRequests.count == 6)
       #expect(bench.naps.delays.isEmpty)
     }
@@ -251,7 +251,7 @@ private let short = Duration.milliseconds(100)
     let other = try await Simulator.start()
     try await withBench([.on(.page(1), .redirect(to: "\(other.baseURL)/character?page=1"))]) { upstream, bench in
       let failure = await bench.failure()
-      #expect(failure?.exit == .badAnswer)
+      #expect(failure?.kind == .badAnswer)
       #expect(failure?.cause.contains("another origin, \(other.origin)") == true)
       #expect(upstream.counts.pageRequests.count == 1)
     }
@@ -265,7 +265,7 @@ private let short = Duration.milliseconds(100)
   func malformed() async throws {
     try await withBench([.on(.page(1), .html())]) { upstream, bench in
       let failure = await bench.failure()
-      #expect(failure?.exit == .badAnswer && failure?.reason == .malformed)
+      #expect(failure?.kind == .badAnswer && failure?.reason == .malformed)
       #expect(upstream.counts.pageRequests.count == 2)
       #expect(bench.naps.delays == [1])
     }
@@ -287,7 +287,7 @@ private let short = Duration.milliseconds(100)
       try await RawServer.run(answer) { server in
         try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
           let failure = await bench.failure()
-          #expect(failure?.exit == .badAnswer && failure?.reason == .tooLarge, "\(String(describing: failure))")
+          #expect(failure?.kind == .badAnswer && failure?.reason == .tooLarge, "\(String(describing: failure))")
           #expect(server.requests == 2)
         }
       }
@@ -330,7 +330,7 @@ private let short = Duration.milliseconds(100)
   func undefined(body: String) async throws {
     try await withBench([.on(.page(1), .answer(status: 200, body: body))]) { upstream, bench in
       let failure = await bench.failure()
-      #expect(failure?.exit == .badAnswer && failure?.reason == .malformed)
+      #expect(failure?.kind == .badAnswer && failure?.reason == .malformed)
       #expect(failure?.step == "pull page 1 of character" && failure?.subject == bench.paging.first().request.url)
       #expect(upstream.counts.pageRequests.count == 2)
     }

@@ -103,7 +103,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
         try await withTLS(.init(roots: try CABundle(path: authority.file(caFile)))) { transport in
           let failure = try #require(await failure(transport, page(port)))
           #expect(failure.cause.contains(sentence), "\(failure)")
-          #expect(failure.exit == .unreachable && failure.reason == nil && failure.hint != nil)
+          #expect(failure.kind == .unreachable && failure.reason == nil && failure.hint != nil)
         }
       }
     }
@@ -134,7 +134,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
         try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [other])) { transport in
           let failure = try #require(await failure(transport, page(port)))
           #expect(failure.cause == "the server's key is none of upstream.tls.pins, but \(pinned)")
-          #expect(failure.exit == .unreachable && failure.reason == nil)
+          #expect(failure.kind == .unreachable && failure.reason == nil)
         }
       }
     }
@@ -260,6 +260,6 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     try Data(text.utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
     let failure = #expect(throws: Failure.self) { _ = try CABundle(path: file.path) }
-    #expect(failure?.exit == .configuration)
+    #expect(failure?.kind == .configuration)
   }
 }

@@ -162,6 +162,6 @@ import Testing
       client: StatusClient(socket: "/nonexistent/status.sock"),
       policy: SilencePolicy(toldAfter: .zero, givenUpAfter: .zero))
     let failure = await #expect(throws: Failure.self) { try await follower.follow(silent: { _ in }, each: { _ in }) }
-    #expect(failure?.exit == .noDaemon)
+    #expect(failure?.kind == .noDaemon)
   }
 }

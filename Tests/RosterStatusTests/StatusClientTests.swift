@@ -12,7 +12,7 @@ import Testing
     try await withFolder { folder in
       let client = StatusClient(socket: folder + "/status.sock")
       let failure = await #expect(throws: Failure.self) { try await client.send("GET", "/v1/status") }
-      #expect(failure?.exit == .noDaemon)
+      #expect(failure?.kind == .noDaemon)
 
       let dead = try SocketFile(path: folder + "/status.sock", mode: 0o600)
       try dead.publish()
@@ -22,7 +22,7 @@ import Testing
       #expect(silent?.cause == "no daemon answers: nothing came within 50ms")
       close(dead.descriptor)
       let refused = await #expect(throws: Failure.self) { try await client.send("GET", "/v1/status") }
-      #expect(refused?.exit == .noDaemon)
+      #expect(refused?.kind == .noDaemon)
     }
   }
 

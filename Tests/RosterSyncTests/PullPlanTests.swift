@@ -113,7 +113,7 @@ private final class Planned {
     let failure = #expect(throws: Failure.self) {
       try plan.came(third, ListFacts(records: 2, next: .text("a")))
     }
-    #expect(failure?.exit == .badAnswer)
+    #expect(failure?.kind == .badAnswer)
     let link = paging(.next(at: .body(place)))
     let back = Planned([link])
     let first = try back.asked()

@@ -54,8 +54,8 @@ extension SyncMachine {
   }
 }
 
-private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Exit? {
-  if case .fail(let failure) = after { failure.exit } else { nil }
+private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
+  if case .fail(let failure) = after { failure.kind } else { nil }
 }
 
 @Suite struct SyncMachineTests {

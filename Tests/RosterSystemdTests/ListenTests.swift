@@ -59,7 +59,7 @@ private func passedSocket() -> Passed {
       let other = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
       try #require(listen(other, 8) == 0)
       guard case .failure(let failure) = passing(other, passedSocket) else { return #expect(Bool(false)) }
-      #expect(failure.exit == .cannotWrite)
+      #expect(failure.kind == .cannotWrite)
     }
   }
 
@@ -71,7 +71,7 @@ private func passedSocket() -> Passed {
       let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
       try #require(withUnixAddress(folder.path + "/s") { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0)
       guard case .failure(let failure) = passing(listener, count: 2, passedSocket) else { return #expect(Bool(false)) }
-      #expect(failure.exit == .cannotWrite && failure.cause.contains("2 descriptors"))
+      #expect(failure.kind == .cannotWrite && failure.cause.contains("2 descriptors"))
     }
   }
 }

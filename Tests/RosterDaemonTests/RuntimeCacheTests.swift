@@ -9,7 +9,7 @@ import Testing
 @testable import RosterDaemon
 
 /// What happens to the cache behind rosterd's back while upstream's validators live on.
-@Suite struct InstanceCacheTests {
+@Suite struct RuntimeCacheTests {
   private static let parts = ["", "-wal", "-shm"]
 
   private func remove(_ path: String) {
@@ -97,16 +97,16 @@ import Testing
   func damagedWhileRunning() async throws {
     try await withBench { bench in
       try await bench.sync()
-      try await bench.with { instance in
+      try await bench.with { runtime in
         // All but the header's page, so that what is open still looks like a database.
         let file = open(bench.cachePath, O_WRONLY)
         let garbage = [UInt8](repeating: 0x5A, count: 200_000)
         #expect(pwrite(file, garbage, garbage.count, 4096) == garbage.count)
         close(file)
         bench.upstream.update { $0[0] = $0[0].marked(2) }
-        let met = await instance.sync(SyncRequest()).run()
+        let met = await runtime.sync(SyncRequest()).run()
         #expect(met.outcome == .failed && met.exit == 73)
-        let after = await instance.sync(SyncRequest()).run()
+        let after = await runtime.sync(SyncRequest()).run()
         #expect(after.outcome == .published && after.notModified == 0)
       }
       #expect(try bench.cached() == bench.expected)

@@ -5,7 +5,7 @@ import Testing
 @testable import RosterDaemon
 
 /// Upstream changes while its pages are pulled (P7), one page at a time, so that each test knows what was read before.
-@Suite struct InstanceDriftTests {
+@Suite struct RuntimeDriftTests {
   struct Change: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var edit: @Sendable (inout [RosterSimulator.Character]) -> Void
@@ -33,7 +33,7 @@ import Testing
 
   @Test(
     "P7: whatever moves while it is pulled, none is lost or counted twice", arguments: changes,
-    InstanceResumeTests.validators)
+    RuntimeResumeTests.validators)
   func once(change: Change, validators: Scenario.Validators) async throws {
     var scenario = Scenario(characters: sevenPages, rules: [.on(.page(4), times: 1, .drift(change.edit))])
     scenario.validators = validators

@@ -4,14 +4,14 @@ import Testing
 
 @testable import RosterDaemon
 
-@Suite struct RecurrenceTests {
+@Suite struct RepeatFilterTests {
   private let start = Date(timeIntervalSince1970: 1_700_000_000)
 
   private func failed(_ error: String) -> Event { Event(.syncFailed, error: error) }
 
   @Test("A quiet log: an upstream that is down for ten days is told of fifteen times, not at each of a thousand syncs")
   func downForDays() {
-    var recurrences = Recurrences()
+    var recurrences = RepeatFilters()
     var told: [Int] = []
     for quarter in 0..<960 {
       let now = start + Double(quarter) * 900
@@ -29,7 +29,7 @@ import Testing
 
   @Test("A quiet log: another sentence is told at once, though not more than eight of them")
   func otherSentences() {
-    var recurrences = Recurrences()
+    var recurrences = RepeatFilters()
     #expect(recurrences.telling(of: failed("refused"), at: start) == .first)
     #expect(recurrences.telling(of: failed("timeout"), at: start) == .first)
     #expect(recurrences.telling(of: failed("refused"), at: start) == .known)
@@ -40,7 +40,7 @@ import Testing
 
   @Test("A quiet log: records that are rejected each time are told of once; a cancelled sync tells nothing of it")
   func shortcomings() {
-    var recurrences = Recurrences()
+    var recurrences = RepeatFilters()
     var report = SyncRecord(id: 1, startedAt: "", outcome: .unchanged)
     report.rejected = 2
     let event = Event(.syncUnchanged, report: report)
@@ -51,7 +51,7 @@ import Testing
 
   @Test("A quiet log: a token request that is tried again is no trouble yet")
   func tokens() {
-    var recurrences = Recurrences()
+    var recurrences = RepeatFilters()
     #expect(recurrences.telling(of: Event(.tokenFailed, delaySeconds: 1, error: "x"), at: start) == nil)
     #expect(recurrences.telling(of: Event(.tokenFailed, error: "x"), at: start) == .first)
     #expect(recurrences.telling(of: Event(.tokenFailed, error: "x"), at: start) == .known)

@@ -8,7 +8,7 @@ import Testing
 @testable import RosterDaemon
 
 /// How little of the file a sync writes.
-@Suite struct InstanceWriteTests {
+@Suite struct RuntimeWriteTests {
   /// Enough rows in `syncs` that its tables are trees of several pages.
   private static let earlierSyncs = 100
 
@@ -32,10 +32,10 @@ import Testing
       return clock.now
     }
     try await withBench(scenario, upstreamTime: upstreamTime) { bench in
-      try await bench.with { instance in
+      try await bench.with { runtime in
         for number in 0..<Self.earlierSyncs {
           if number == 1 { bench.upstream.update { $0[7] = $0[7].marked(1) } }
-          #expect(await instance.sync(SyncRequest()).run().exit == 0)
+          #expect(await runtime.sync(SyncRequest()).run().exit == 0)
         }
       }
       try await body(bench)
@@ -44,7 +44,7 @@ import Testing
 
   @Test(
     "P5, P6: a sync that finds nothing new changes no page of the file but those of syncs",
-    arguments: InstanceResumeTests.validators)
+    arguments: RuntimeResumeTests.validators)
   func nothingNew(validators: Scenario.Validators) async throws {
     try await withOldCache(validators) { bench in
       let before = try FileContent(of: bench.cachePath)
@@ -57,9 +57,9 @@ import Testing
         changed == ["syncs": 1, "syncs_by_outcome": changed["syncs_by_outcome"] ?? 0, "sync_resources": 1])
       #expect(after.rowsChanged(since: before) == ["syncs": [1, 0], "sync_resources": [1, 0]])
 
-      try await bench.with { instance in
+      try await bench.with { runtime in
         let written = try WrittenPages(of: bench.cachePath)
-        #expect(await instance.sync(SyncRequest()).run().outcome == .unchanged)
+        #expect(await runtime.sync(SyncRequest()).run().outcome == .unchanged)
         let pages = try written.count()
         #expect(
           pages == ["syncs": 1, "syncs_by_outcome": pages["syncs_by_outcome"] ?? 0, "sync_resources": 1])
@@ -84,7 +84,7 @@ import Testing
 
   @Test(
     "P5: one character of one text changed: one row is written, and one change recorded with before and after",
-    arguments: InstanceResumeTests.validators)
+    arguments: RuntimeResumeTests.validators)
   func oneCharacter(validators: Scenario.Validators) async throws {
     try await withOldCache(validators) { bench in
       let before = try FileContent(of: bench.cachePath)
@@ -118,10 +118,10 @@ import Testing
       ) { [$0.text(0), $0.text(1), $0.text(2), $0.text(3), $0.text(4)] }
       #expect(change == [["\(was.id)", "changed", was.status, was.status + "!", "1"]])
 
-      try await bench.with { instance in
+      try await bench.with { runtime in
         bench.upstream.update { $0[100].status += "!" }
         let written = try WrittenPages(of: bench.cachePath)
-        #expect(await instance.sync(SyncRequest()).run().changed == 1)
+        #expect(await runtime.sync(SyncRequest()).run().changed == 1)
         let tables = Set(try written.count().keys)
         #expect(tables.contains("characters") && tables.isSubset(of: Self.ofOneText), "\(tables)")
       }

@@ -7,7 +7,7 @@ import Testing
 @testable import RosterDaemon
 
 /// What a sync that was broken off leaves to the next start.
-@Suite struct InstanceResumeTests {
+@Suite struct RuntimeResumeTests {
   static let validators: [Scenario.Validators] = [.none, .etag, .lastModified(age: .seconds(60))]
 
   @Test(
@@ -44,9 +44,9 @@ import Testing
     scenario.validators = validators
     try await withBench(scenario) { bench in
       bench.upstream.hold(.page(5))
-      let cancelled = try await bench.with { instance in
+      let cancelled = try await bench.with { runtime in
         try await withThrowingTaskGroup(of: SyncRecord.self) { group in
-          group.addTask { await instance.sync(SyncRequest()).run() }
+          group.addTask { await runtime.sync(SyncRequest()).run() }
           try await bench.upstream.waitFor { $0.held == 1 }
           group.cancelAll()
           return try await group.next()

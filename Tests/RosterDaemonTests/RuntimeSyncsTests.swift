@@ -11,23 +11,23 @@ import Testing
 @testable import RosterDaemon
 
 /// How a sync is told, from its number to its end.
-@Suite struct InstanceSyncsTests {
+@Suite struct RuntimeSyncsTests {
   @Test("P12: a sync that can still be joined is in the list as it runs, though its row has its end already")
   func stillJoined() async throws {
     try await withBench { bench in
-      try await bench.with { instance in
+      try await bench.with { runtime in
         let seen = Mutex<[[SyncRecord]]>([])
         let look: @Sendable (SyncRecord) async -> Date? = { _ in
-          let rows = (try? await instance.cache.recent(limit: 9)) ?? []
-          let list = (try? await instance.recent(limit: 9)) ?? []
+          let rows = (try? await runtime.cache.recent(limit: 9)) ?? []
+          let list = (try? await runtime.recent(limit: 9)) ?? []
           seen.withLock { $0 = [rows, list] }
           return nil
         }
-        let report = await instance.sync(SyncRequest(), ended: look).run()
+        let report = await runtime.sync(SyncRequest(), ended: look).run()
         let (rows, list) = seen.withLock { ($0[0], $0[1]) }
         #expect(rows == [report] && report.outcome == .published)
         #expect(list.map(\.outcome) == [.running] && list[0].finishedAt == nil && list[0].pages == 7)
-        let after = try await instance.recent(limit: 9)
+        let after = try await runtime.recent(limit: 9)
         #expect(after == [report])
       }
     }
@@ -39,13 +39,13 @@ import Testing
     let workspace = try Workspace()
     let store = workspace.path("tokens/token.json")
     try await withBench(scenario, environment: ["ROSTERD_AUTH_TOKEN_STORE": store]) { bench in
-      try await bench.with { instance in
-        #expect(await instance.sync(SyncRequest()).run().exit == 0)
+      try await bench.with { runtime in
+        #expect(await runtime.sync(SyncRequest()).run().exit == 0)
         try FileManager.default.removeItem(atPath: workspace.path("tokens"))
         try workspace.write("", to: "tokens")
-        let report = await instance.sync(SyncRequest()).run()
+        let report = await runtime.sync(SyncRequest()).run()
         #expect(report.id == 2 && report.exit == 73 && report.error?.contains(store) == true)
-        #expect(try await instance.recent(limit: 1) == [report])
+        #expect(try await runtime.recent(limit: 1) == [report])
       }
     }
   }

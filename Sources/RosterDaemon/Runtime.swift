@@ -12,7 +12,7 @@ import RosterStatus
 import RosterSync
 
 /// What one rosterd owns and works with, opened in order and closed in reverse: the one place where the adapters meet.
-struct Instance: Sendable {
+struct Runtime: Sendable {
   let live: Live
   let cache: Cache
   let keeper: TokenKeeper
@@ -33,8 +33,8 @@ struct Instance: Sendable {
 
   /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is missing or a bad ca_file.
   static func open(
-    _ configuration: Configuration, clock: WallClock, logger: Logger, watching: @escaping Report = { _ in }
-  ) async throws -> Instance {
+    _ configuration: Configuration, clock: WallClock, logger: Logger, watching: @escaping EventSink = { _ in }
+  ) async throws -> Runtime {
     let settings = try HTTPTransport.Settings(configuration)
     let path = try CacheFile.resolve(configuration.cache.path)
     let hadLock = CacheFile.hasLock(path)
@@ -64,7 +64,7 @@ struct Instance: Sendable {
           logger.warning("Retry-After will not outlive this process: \(error)")
         }
       }
-      return Instance(
+      return Runtime(
         live: live, cache: cache, keeper: keeper, reporter: reporter, pulse: pulse, clock: clock, logger: logger,
         locks: locks, gate: gate, plans: try resources.map { try RecordPlan($0) })
     } catch {

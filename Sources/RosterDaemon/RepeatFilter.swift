@@ -3,7 +3,7 @@ import RosterModel
 import RosterStatus
 
 /// How loud trouble is told that comes again and again, such as an upstream that is down for days: the first time, then at growing distance. Pure.
-struct Recurrence {
+struct RepeatFilter {
   enum Telling: Equatable {
     case first
     /// Told before; a reminder is due.
@@ -41,18 +41,18 @@ struct Recurrence {
 
   /// nil: it did not happen, or only once, which is no story.
   mutating func ended() -> Telling? {
-    defer { self = Recurrence() }
+    defer { self = RepeatFilter() }
     return times > 1 ? .over(times: times, since: since) : nil
   }
 }
 
 /// What may recur: syncs that end badly, and token requests that fail for good.
-struct Recurrences {
-  private var syncs = Recurrence()
-  private var tokens = Recurrence()
+struct RepeatFilters {
+  private var syncs = RepeatFilter()
+  private var tokens = RepeatFilter()
 
   /// nil: nothing that recurs.
-  mutating func telling(of event: Event, at now: Date) -> Recurrence.Telling? {
+  mutating func telling(of event: Event, at now: Date) -> RepeatFilter.Telling? {
     switch event.name {
     case .syncPublished, .syncUnchanged, .syncFailed:
       guard event.name == .syncFailed || event.report?.isDegraded == true else { return syncs.ended() }

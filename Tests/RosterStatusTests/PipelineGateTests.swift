@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterStatus
 
-@Suite struct IntakeTests {
+@Suite struct PipelineGateTests {
   private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
   @Test("S2: half a request behind a whole one is timed out too; blank lines are no request")
