@@ -7,11 +7,15 @@ import Synchronization
 /// then on has the new ones, in a running sync too. A transport that was replaced is closed as soon as nobody uses it
 /// any more.
 final class Live: Sendable {
-  /// What a request goes by. `version` grows with each reload.
-  struct Line: Sendable {
-    var version: Int
-    var configuration: Configuration
-    var transport: HTTPTransport
+  /// What a request goes by, another one after each reload. A class, so that a request copies no configuration.
+  final class Line: Sendable {
+    let configuration: Configuration
+    let transport: HTTPTransport
+
+    init(_ configuration: Configuration, _ transport: HTTPTransport) {
+      self.configuration = configuration
+      self.transport = transport
+    }
   }
 
   private struct State {
@@ -38,12 +42,13 @@ final class Live: Sendable {
 
     /// What nobody needs from now on.
     mutating func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) -> HTTPTransport? {
-      line.version += 1
-      line.configuration = configuration
-      guard settings != self.settings else { return nil }
-      self.settings = settings
       let old = line.transport
-      line.transport = HTTPTransport(settings)
+      guard settings != self.settings else {
+        line = Line(configuration, old)
+        return nil
+      }
+      self.settings = settings
+      line = Line(configuration, HTTPTransport(settings))
       guard users[ObjectIdentifier(old)] != nil else { return old }
       retired[ObjectIdentifier(old)] = old
       return nil
@@ -53,7 +58,7 @@ final class Live: Sendable {
   private let state: Mutex<State>
 
   init(_ configuration: Configuration, _ settings: HTTPTransport.Settings) {
-    let line = Line(version: 0, configuration: configuration, transport: HTTPTransport(settings))
+    let line = Line(configuration, HTTPTransport(settings))
     state = Mutex(State(settings: settings, line: line))
   }
 

@@ -44,14 +44,21 @@ struct Upstream: Sendable {
 
 /// The chain for a line, made once for all requests until the next reload.
 private final class LatestChain: Sendable {
-  private let made = Mutex<(version: Int, send: Send)?>(nil)
+  /// Not a tuple: a function in one gets another layer of conversions each time that it passes through the mutex.
+  private struct Made: Sendable {
+    let line: Live.Line
+    let send: Send
+  }
+
+  private let made = Mutex<Made?>(nil)
 
   func send(of line: Live.Line, links: () -> [Interceptor]) -> Send {
-    made.withLock { made in
-      if let made, made.version == line.version { return made.send }
-      let send = Interceptor.chain(links(), to: line.transport.send)
-      made = (line.version, send)
-      return send
+    let latest = made.withLock { made in
+      if let made, made.line === line { return made }
+      let new = Made(line: line, send: Interceptor.chain(links(), to: line.transport.send))
+      made = new
+      return new
     }
+    return latest.send
   }
 }

@@ -10,8 +10,8 @@ package struct Interceptor: Sendable {
 
   /// The first of the list sees the request first and the answer last.
   package static func chain(_ interceptors: [Interceptor], to send: @escaping Send) -> Send {
-    interceptors.reversed().reduce(send) { next, interceptor in
-      { try await interceptor.intercept($0, next) }
-    }
+    var chain = send
+    for interceptor in interceptors.reversed() { chain = { [chain] in try await interceptor.intercept($0, chain) } }
+    return chain
   }
 }
