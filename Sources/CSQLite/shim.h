@@ -17,8 +17,10 @@ static inline long long roster_birth(const char *path) {
   return found.stx_btime.tv_sec * 1000000000LL + found.stx_btime.tv_nsec;
 }
 
-// sqlite3_temp_directory is a variable, which Swift takes for shared mutable state. To be set once, before another
-// thread uses SQLite.
-static inline void roster_temporary_folder(const char *path) {
-  if (!sqlite3_temp_directory) sqlite3_temp_directory = sqlite3_mprintf("%s", path);
+// To be called once, before anything else of SQLite. sqlite3_config is variadic, and sqlite3_temp_directory a variable,
+// which Swift takes for shared mutable state.
+static inline void roster_prepare_sqlite(const char *temporary_folder) {
+  // Nobody reads the totals, and each allocation would take a lock for them.
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  sqlite3_temp_directory = sqlite3_mprintf("%s", temporary_folder);
 }

@@ -13,7 +13,7 @@ enum TemporaryFiles {
     isSet.withLock { isSet in
       if isSet { return }
       isSet = true
-      roster_temporary_folder(FileName.folder(of: path))
+      roster_prepare_sqlite(FileName.folder(of: path))
     }
   }
 }

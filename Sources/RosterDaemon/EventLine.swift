@@ -5,6 +5,11 @@ import RosterStatus
 extension Logger {
   /// The log's line for an event: at `info` one or two a sync, the rest at `debug`.
   func tell(_ event: Event, _ telling: RepeatFilter.Telling?) {
+    let level = event.level(telling)
+    var isOver = false
+    if case .over = telling { isOver = true }
+    // Most are of pages, and nobody reads those.
+    guard logLevel <= level || isOver else { return }
     var metadata: Metadata = [:]
     if let sync = event.sync, sync != 0 { metadata["sync"] = "\(sync)" }
     if let page = event.page { metadata["page"] = "\(page)" }
@@ -14,7 +19,7 @@ extension Logger {
     }
     var line = event.line
     if case .again(let times, let since) = telling { line += " (\(times) times since \(since.rfc3339))" }
-    log(level: event.level(telling), "\(line)", metadata: metadata)
+    log(level: level, "\(line)", metadata: metadata)
   }
 }
 

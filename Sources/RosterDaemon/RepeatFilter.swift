@@ -52,15 +52,15 @@ struct RepeatFilters {
   private var tokens = RepeatFilter()
 
   /// nil: nothing that recurs.
-  mutating func telling(of event: Event, at now: Date) -> RepeatFilter.Telling? {
+  mutating func telling(of event: Event, at now: @autoclosure () -> Date) -> RepeatFilter.Telling? {
     switch event.name {
     case .syncPublished, .syncUnchanged, .syncFailed:
       guard event.name == .syncFailed || event.report?.isDegraded == true else { return syncs.ended() }
-      return syncs.happened(event.error ?? event.report?.error ?? "", at: now)
+      return syncs.happened(event.error ?? event.report?.error ?? "", at: now())
     case .tokenRefreshed:
       _ = tokens.ended()
       return nil
-    case .tokenFailed where event.delaySeconds == nil: return tokens.happened(event.error ?? "", at: now)
+    case .tokenFailed where event.delaySeconds == nil: return tokens.happened(event.error ?? "", at: now())
     default: return nil
     }
   }

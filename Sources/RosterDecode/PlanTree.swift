@@ -1,3 +1,4 @@
+import RosterJSON
 import RosterModel
 
 /// The places that a plan looks at, as a tree of names: one node a place, in the order in which they were added, roots
@@ -7,6 +8,12 @@ struct PlanTree: Sendable {
 
   struct Node: Sendable {
     var segment = ""
+    /// The segment with the escapes that JSON needs.
+    var written: [UInt8] = []
+    /// As an element of a list; -1: it is none.
+    var index = -1
+    /// The last element of a list that a child is; -1: none is.
+    var lastIndex = -1
     var parent: Int?
     var children: [Int] = []
     var role = Role()
@@ -47,11 +54,21 @@ struct PlanTree: Sendable {
       return known
     }
     let child = nodes.count
-    nodes.append(Node(segment: segment, parent: parent))
+    let index = JSONPointer.index(segment)
+    nodes.append(Node(segment: segment, written: Self.written(segment), index: index ?? -1, parent: parent))
     nodes[parent].children.append(child)
     nodes[parent].role.insert(.hasChildren)
-    if JSONPointer.index(segment) != nil { nodes[parent].role.insert(.indexed) }
+    if let index {
+      nodes[parent].role.insert(.indexed)
+      nodes[parent].lastIndex = max(nodes[parent].lastIndex, index)
+    }
     return child
+  }
+
+  private static func written(_ name: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    JSONWriter.append(name, to: &bytes)
+    return Array(bytes.dropFirst().dropLast())
   }
 
   mutating func mark(_ node: Int, _ role: Role) {

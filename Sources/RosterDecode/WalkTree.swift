@@ -47,8 +47,7 @@ struct WalkTree: ~Copyable {
 
   init(_ plan: RecordPlan) {
     let nodes = plan.tree.nodes
-    let written = nodes.map { Self.written($0.segment) }
-    names = .allocate(capacity: zip(nodes, written).reduce(1) { $0 + $1.0.segment.utf8.count + $1.1.count })
+    names = .allocate(capacity: nodes.reduce(1) { $0 + $1.segment.utf8.count + $1.written.count })
     tables = .allocate(capacity: nodes.reduce(1) { $0 + Self.tableSize($1) })
     tables.initialize(repeating: -1)
     steps = .allocate(capacity: nodes.count)
@@ -57,9 +56,7 @@ struct WalkTree: ~Copyable {
       let name = Self.place(node.segment.utf8, &free)
       let step = Step(
         role: node.role, table: 0, mask: -1, name: name, word: Self.word(name),
-        written: Self.place(written[index], &free),
-        index: JSONPointer.index(node.segment) ?? -1,
-        lastIndex: node.children.compactMap { JSONPointer.index(nodes[$0].segment) }.max() ?? -1,
+        written: Self.place(node.written, &free), index: node.index, lastIndex: node.lastIndex,
         list: plan.lists.firstIndex { $0.node == index } ?? -1)
       steps.initializeElement(at: index, to: step)
     }
@@ -81,12 +78,6 @@ struct WalkTree: ~Copyable {
     steps.deallocate()
     tables.deallocate()
     names.deallocate()
-  }
-
-  private static func written(_ name: String) -> ArraySlice<UInt8> {
-    var bytes: [UInt8] = []
-    JSONWriter.append(name, to: &bytes)
-    return bytes.dropFirst().dropLast()
   }
 
   private static func place(

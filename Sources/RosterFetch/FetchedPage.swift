@@ -44,10 +44,11 @@ extension Validator {
 extension String {
   /// `[W/]"…"` of RFC 9110 §8.8.3. U+FFFD stands where bytes were no UTF-8: those cannot be sent back.
   fileprivate var isEntityTag: Bool {
-    let quoted = hasPrefix("W/") ? dropFirst(2) : self[...]
-    guard quoted.utf8.count >= 2, quoted.hasPrefix("\""), quoted.hasSuffix("\"") else { return false }
-    return quoted.unicodeScalars.dropFirst().dropLast().allSatisfy {
-      $0 == "!" || ("#"..."~").contains($0) || ($0 >= "\u{80}" && $0 != "\u{FFFD}")
-    }
+    let quote = UInt8(ascii: "\"")
+    let quoted = hasPrefix("W/") ? utf8.dropFirst(2) : utf8[...]
+    guard quoted.count >= 2, quoted.first == quote, quoted.last == quote else { return false }
+    let tag = quoted.dropFirst().dropLast()
+    guard tag.allSatisfy({ $0 > 0x20 && $0 != quote && $0 != 0x7F }) else { return false }
+    return tag.allSatisfy { $0 < 0x80 } || !unicodeScalars.contains("\u{FFFD}")
   }
 }

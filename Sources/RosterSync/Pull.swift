@@ -79,10 +79,9 @@ struct Pull: Sendable {
 
   /// Hands over what is due.
   private func write(_ work: inout PullWork, in group: inout ThrowingTaskGroup<PullStep, any Error>) {
-    let now = clock.uptime()
-    if let batch = work.queue.next(at: now, isLast: work.plan.isIdle) {
+    if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle) {
       group.addTask { await PullStep(writing: batch) { try await keep(batch) } }
-    } else if !work.isTimed, let wait = work.queue.due(at: now) {
+    } else if !work.isTimed, let wait = work.queue.due(at: clock.uptime()) {
       work.isTimed = true
       group.addTask {
         try? await clock.sleep(wait)
@@ -152,8 +151,7 @@ extension Pull {
   ) throws {
     guard try work.plan.came(asking, ListFacts(known[0]), isTransferred: false) else { return }
     for (resource, page) in zip(list.resources, known) {
-      work.queue.add(
-        resource, ConfirmedPage(number: asking.page.number, page: page, validator: validator), at: clock.uptime())
+      work.queue.add(resource, ConfirmedPage(number: asking.page.number, page: page, validator: validator))
     }
     progress.done(
       asking.page.number, of: list, storable: known.map(\.storable), pages: work.plan.pages(in: asking.list))

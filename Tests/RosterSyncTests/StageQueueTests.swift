@@ -1,9 +1,9 @@
 import FoundationEssentials
-import RosterCache
 import RosterDecode
 import RosterModel
 import Testing
 
+@testable import RosterCache
 @testable import RosterSync
 
 private func page(_ number: Int) -> ReceivedPage {
@@ -20,13 +20,13 @@ private func page(_ number: Int) -> ReceivedPage {
     queue.add([page(1)], at: .zero)
     #expect(queue.next(at: .milliseconds(99), isLast: false) == nil)
     #expect(queue.due(at: .milliseconds(40)) == .milliseconds(60))
-    #expect(queue.next(at: .milliseconds(100), isLast: false)?.count == 1)
+    #expect(queue.next(at: .milliseconds(100), isLast: false)?.received.count == 1)
     queue.written()
     for number in 1...16 { queue.add([page(number)], at: .zero) }
     #expect(queue.next(at: .zero, isLast: false)?.bytes == 48)
     queue.written()
     queue.add([page(1)], at: .zero)
-    #expect(queue.next(at: .zero, isLast: true)?.count == 1)
+    #expect(queue.next(at: .zero, isLast: true)?.received.count == 1)
   }
 
   @Test("One batch at a time is written, and what comes meanwhile is the next")
@@ -40,5 +40,22 @@ private func page(_ number: Int) -> ReceivedPage {
     #expect(!queue.isEmpty)
     queue.written()
     #expect(queue.next(at: .zero, isLast: true)?.received.map(\.number) == [2])
+  }
+
+  @Test("P6: confirmed pages wait for received ones, or for 512 of their like, and for no time")
+  func confirmed() {
+    let page = KnownPage(
+      state: .published, address: "/1", validator: Validator(), digest: 0, records: 20, storable: 20, place: 1)
+    let known = ConfirmedPage(number: 1, page: page)
+    var queue = StageQueue()
+    for _ in 1..<512 { queue.add("a", known) }
+    #expect(queue.due(at: .zero) == nil)
+    #expect(queue.next(at: .seconds(9), isLast: false) == nil)
+    queue.add("a", known)
+    #expect(queue.next(at: .zero, isLast: false)?.confirmed["a"]?.count == 512)
+    queue.written()
+    queue.add("a", known)
+    queue.add([RosterSyncTests.page(2)], at: .zero)
+    #expect(queue.next(at: .milliseconds(100), isLast: false)?.confirmedCount == 1)
   }
 }

@@ -24,21 +24,39 @@ extension Cache {
     try performPull("read what is known of pages") { database, file in
       let index = try self.index(of: resource)
       let published = try publishedPages(of: resource, database)
-      var found: [String: KnownPage] = [:]
-      for address in addresses {
-        let place = try database.first(
-          "SELECT place FROM temp.pulled WHERE resource = ?1 AND address = ?2", Value(index), .text(address)
-        ) { $0.integer(0) }
-        if let place {
-          found[address] = KnownPage(try file.facts(at: place), place, guardedBelow: pull.guardedBelow)
-        } else if let published {
-          found[address] = try database.first(
-            "\(KnownPage.select) WHERE resource_id = ?1 AND address = ?2", .integer(published), .text(address),
-            read: KnownPage.init(row:))
+      // One transaction: each look-up by itself would lock the file and let go of it.
+      return try database.transaction("BEGIN") {
+        let kept = try keptPlaces(index, of: addresses, database)
+        var found: [String: KnownPage] = [:]
+        found.reserveCapacity(addresses.count)
+        let look = try database.statement("\(KnownPage.select) WHERE resource_id = ?1 AND address = ?2")
+        for address in addresses {
+          if let place = kept[address] {
+            found[address] = KnownPage(try file.facts(at: place), place, guardedBelow: pull.guardedBelow)
+          } else if let published {
+            look.bind(1, published)
+            look.bind(2, address)
+            defer { look.reset() }
+            if try look.step() { found[address] = KnownPage(row: look.row, address) }
+          }
         }
+        return found
       }
-      return found
     }
+  }
+
+  /// Where the pages of these addresses are in the file; mostly it is empty.
+  private func keptPlaces(_ index: Int, of addresses: [String], _ database: Database) throws -> [String: Int64] {
+    guard try database.first("SELECT 1 FROM temp.pulled LIMIT 1", read: { $0.int(0) }) != nil else { return [:] }
+    let look = try database.statement("SELECT place FROM temp.pulled WHERE resource = ?1 AND address = ?2")
+    var places: [String: Int64] = [:]
+    for address in addresses {
+      look.bind(1, Int64(index))
+      look.bind(2, address)
+      defer { look.reset() }
+      if try look.step() { places[address] = look.row.integer(0) }
+    }
+    return places
   }
 
   /// Keeps pages that were transferred, by one append; one of an address that was there already takes its place.
@@ -296,19 +314,19 @@ struct PullState {
 
 extension KnownPage {
   static let select =
-    "SELECT id, address, etag, last_modified, digest, next, count, last, records, storable FROM main.cache_pages"
+    "SELECT id, etag, last_modified, digest, next, count, last, records, storable FROM main.cache_pages"
 
-  init(row: Row) {
+  init(row: Row, _ address: String) {
     state = .published
     place = row.integer(0)
-    address = row.text(1)
-    validator = Validator(etag: row.optionalText(2), lastModified: row.optionalText(3))
-    digest = row.integer(4)
-    next = row.optionalText(5)
-    count = row.optionalInteger(6).map { Int($0) }
-    last = row.optionalInteger(7).map { Int($0) }
-    records = row.int(8)
-    storable = row.int(9)
+    self.address = address
+    validator = Validator(etag: row.optionalText(1), lastModified: row.optionalText(2))
+    digest = row.integer(3)
+    next = row.optionalText(4)
+    count = row.optionalInteger(5).map { Int($0) }
+    last = row.optionalInteger(6).map { Int($0) }
+    records = row.int(7)
+    storable = row.int(8)
   }
 
   init(_ facts: PageFacts, _ place: Int64, guardedBelow: Int64) {
