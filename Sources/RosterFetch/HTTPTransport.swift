@@ -124,7 +124,12 @@ package final class HTTPTransport: Sendable {
     let exchange = client.execute(
       request: message, delegate: collector, eventLoop: .delegate(on: loop), deadline: deadline)
     return try await withTaskCancellationHandler {
-      try await exchange.futureResult.flatMapErrorThrowing(collector.settle).get()
+      // Instead of `get`, which makes a future more.
+      try await withUnsafeThrowingContinuation { continuation in
+        exchange.futureResult.whenComplete { ended in
+          continuation.resume(with: ended.flatMapError { error in Result { try collector.settle(error) } })
+        }
+      }
     } onCancel: {
       exchange.cancel()
     }

@@ -9,7 +9,10 @@ extension Interceptor {
     let standing = configured + own.filter { header in !configured.contains { $0.isNamed(header.name) } }
     return Interceptor { request, next in
       var request = request
-      request.headers += standing.filter { header in !request.headers.contains { $0.isNamed(header.name) } }
+      let own = request.headers.count
+      for header in standing where !request.headers.prefix(own).contains(where: { $0.isNamed(header.name) }) {
+        request.headers.append(header)
+      }
       return try await next(request)
     }
   }
@@ -17,5 +20,11 @@ extension Interceptor {
 
 extension Request.Header {
   /// RFC 9110 §5.1: names are case-insensitive.
-  package func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
+  package func isNamed(_ other: String) -> Bool {
+    name.utf8.count == other.utf8.count && zip(name.utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
+  }
+}
+
+extension UInt8 {
+  fileprivate var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }

@@ -8,7 +8,13 @@ struct PulledList: Sendable {
   let paging: Paging
   /// In the order of `resources`; the first one's paging holds for all.
   let plans: [RecordPlan]
-  var resources: [String] { plans.map(\.resource.name) }
+  let resources: [String]
+
+  private init(_ plans: [RecordPlan], baseURL: String) {
+    paging = Paging(plans[0].resource, baseURL: baseURL)
+    self.plans = plans
+    resources = plans.map(\.resource.name)
+  }
 
   /// The lists that these resources need.
   static func lists(of plans: [RecordPlan], baseURL: String) -> [PulledList] {
@@ -20,7 +26,7 @@ struct PulledList: Sendable {
         groups.append([plan])
       }
     }
-    return groups.map { PulledList(paging: Paging($0[0].resource, baseURL: baseURL), plans: $0) }
+    return groups.map { PulledList($0, baseURL: baseURL) }
   }
 }
 

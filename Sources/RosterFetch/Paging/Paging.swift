@@ -7,11 +7,14 @@ package import RosterModel
 package struct Paging: Sendable {
   package let resource: Resource
   private let baseURL: String
+  /// Of a page whose address ends with a value: all but the value, below base_url. Thousands of pages differ in nothing else.
+  private let addressStart: String?
 
   /// - Parameter baseURL: without a trailing `/`.
   package init(_ resource: Resource, baseURL: String) {
     self.resource = resource
     self.baseURL = baseURL
+    addressStart = resource.addressStart
   }
 
   /// What follows a page.
@@ -102,11 +105,12 @@ extension Paging {
   private func request(
     _ number: Int, after before: Int, setting value: (Resource.RequestPlace, ListFacts.Value)? = nil
   ) -> PageRequest {
-    var query = resource.query.map { ($0.name, $0.value.queryText) }
-    var body = resource.body
-    if let size = pages.size, let place = size.param {
-      place.put(.integer(size.records), into: &query, &body)
+    if let addressStart, let (_, value) = value {
+      let address = addressStart + QueryText.encoded(value.queryText)
+      return PageRequest(
+        number: number, recordsBefore: before, request: Request(.get, baseURL + address), address: address)
     }
+    var (query, body) = resource.constantParts
     if let (place, value) = value { place.put(value, into: &query, &body) }
     return request(number, after: before, url: QueryText.adding(query, to: baseURL + resource.path), body)
   }
@@ -117,7 +121,7 @@ extension Paging {
       case .get: Request(.get, url)
       case .post: Request(.post, url, headers: [Self.json], body: Self.text(of: body))
       }
-    let below = url.hasPrefix(baseURL) ? String(url.dropFirst(baseURL.count)) : url
+    let below = url.hasPrefix(baseURL) ? String(url.utf8.dropFirst(baseURL.utf8.count)) ?? url : url
     let address = request.body.isEmpty ? below : "\(below)\n\(String(decoding: request.body, as: UTF8.self))"
     return PageRequest(number: number, recordsBefore: before, request: request, address: address)
   }
@@ -146,6 +150,32 @@ package enum PagingFault: Error, Sendable, Equatable {
   case noAddress
   /// The next page is at another origin than base_url (T8, `upstream.links`).
   case elsewhere
+}
+
+extension Resource {
+  /// What every page of it is asked for with.
+  fileprivate var constantParts: (query: [(String, String)], body: JSONValue) {
+    var query = query.map { ($0.name, $0.value.queryText) }
+    var body = body
+    if let size = pages.size, let place = size.param { place.put(.integer(size.records), into: &query, &body) }
+    return (query, body)
+  }
+
+  /// nil: no value stands at the end of its addresses.
+  fileprivate var addressStart: String? {
+    guard method == .get, case .query(let name)? = pages.style.param else { return nil }
+    let constant = constantParts.query.filter { $0.0 != name }
+    return QueryText.adding(constant + [(name, "")], to: path)
+  }
+}
+
+extension Resource.Style {
+  fileprivate var param: Resource.RequestPlace? {
+    switch self {
+    case .number(let param, _, _), .offset(let param, _), .cursor(let param, _, _), .after(let param, _): param
+    case .next, .link, .one: nil
+    }
+  }
 }
 
 extension Resource.RequestPlace {
