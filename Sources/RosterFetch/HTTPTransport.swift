@@ -80,7 +80,7 @@ package final class HTTPTransport: Sendable {
     try await withTaskExecutorPreference(executor, operation: work)
   }
 
-  /// Throws a Failure whose `reason` is what P11's table asks for, or CancellationError. Where the status alone decides what follows
+  /// Throws a `RequestFault` whose `reason` is what P11's table asks for, or CancellationError. Where the status alone decides what follows
   /// (any but 200 to a GET, any but 2xx to a POST), an answer is one by its head: its body is empty if it cannot be read.
   package func send(_ request: Request) async throws -> Response {
     let deadline = NIODeadline.now() + timeout
@@ -91,13 +91,13 @@ package final class HTTPTransport: Sendable {
         return try await exchange(request, deadline, onNewConnection: true)
       }
     } catch let error as NIOSSLError where error.isUntrustedCertificate {
-      throw failure(await refusedCertificate(request, deadline), of: request)
+      throw fault(await refusedCertificate(request, deadline))
     } catch NIOSSLError.handshakeFailed {
-      throw failure(TLSBrokenOff(), of: request)
+      throw fault(TLSBrokenOff())
     } catch let broken as AnswerBroken {
-      throw failure(broken.cause, of: request, received: broken.received)
+      throw fault(broken.cause, received: broken.received)
     } catch {
-      throw failure(error, of: request)
+      throw fault(error)
     }
   }
 

@@ -110,22 +110,19 @@ package struct PageFetcher: Sendable {
     _ request: Request, step: String, page: Int?, _ errand: Errand, _ read: (Response) throws -> Value
   ) async throws -> Value {
     do {
-      return try await retry.run { failure, attempt, delay in
+      return try await retry.run { fault, attempt, delay in
         errand.tally.update { $0.retries += 1 }
         report(
           Event(
-            .pageRetried, sync: errand.sync, page: page, attempt: attempt, reason: failure.reason?.label,
-            delaySeconds: delay.seconds, error: failure.cause))
+            .pageRetried, sync: errand.sync, page: page, attempt: attempt, reason: fault.reason?.label,
+            delaySeconds: delay.seconds, error: fault.cause))
       } _: {
         let response = try await RequestContext.$sync.withValue(errand.sync) { try await send(request) }
         return try read(response)
       }
-    } catch var failure as Failure {
-      // A token request that failed is told as what it is.
-      guard failure.subject.isEmpty || failure.subject == request.url else { throw failure }
-      failure.step = step
-      failure.subject = request.url
-      throw failure
+    } catch let fault as RequestFault {
+      // A token request that failed is told as what it is: it is a Failure already.
+      throw fault.failure(step: step, subject: request.url)
     }
   }
 }
@@ -166,9 +163,8 @@ extension PageFetcher {
     let passing = RetryTable.passing.contains(response.status)
     let retryAfter = passing ? response.retryAfter(now: clock.now()) : nil
     let wish = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s (Retry-After)" } ?? ""
-    throw Failure(
-      passing ? .unreachable : .badAnswer, step: "", subject: "",
-      cause: "upstream answered \(response.status)\(wish)",
+    throw RequestFault(
+      passing ? .unreachable : .badAnswer, cause: "upstream answered \(response.status)\(wish)",
       hint: passing ? "see whether upstream is healthy" : "check upstream.base_url",
       reason: .status(response.status), retryAfter: retryAfter)
   }
@@ -177,9 +173,9 @@ extension PageFetcher {
     do { return try scan() } catch { throw malformed("\(error)") }
   }
 
-  private func malformed(_ why: String) -> Failure {
-    Failure(
-      .badAnswer, step: "", subject: "", cause: "the answer is not what the API promises: \(why)",
+  private func malformed(_ why: String) -> RequestFault {
+    RequestFault(
+      .badAnswer, cause: "the answer is not what the API promises: \(why)",
       hint: "check that upstream.base_url is the API's and not a web page's", reason: .malformed)
   }
 }

@@ -17,9 +17,9 @@ package struct RetryTable: Sendable, Equatable {
   ///   - attempt: how many were made, from 1.
   ///   - malformed: how many of them brought a body that is not a page.
   ///   - random: 0..<1, for the jitter.
-  package func decide(_ failure: Failure, attempt: Int, malformed: Int, random: Double) -> Decision {
-    guard let reason = failure.reason, attempt <= delays.maxRetries else { return .giveUp }
-    let backoff = delays.delay(afterAttempt: attempt, retryAfter: failure.retryAfter, random: random)
+  package func decide(_ fault: RequestFault, attempt: Int, malformed: Int, random: Double) -> Decision {
+    guard let reason = fault.reason, attempt <= delays.maxRetries else { return .giveUp }
+    let backoff = delays.delay(afterAttempt: attempt, retryAfter: fault.retryAfter, random: random)
     switch reason {
     case .connection, .dns, .tls, .timeout, .truncated:
       return .after(backoff)

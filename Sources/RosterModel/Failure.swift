@@ -39,12 +39,8 @@ package struct Failure: Error, Sendable, Equatable {
   package var hint: String?
   /// Set where a request failed.
   package var reason: Reason?
-  /// Retry-After: no request starts earlier, in seconds from the answer on.
+  /// Retry-After: no request starts earlier, from the answer on.
   package var retryAfter: Duration?
-  /// No byte of the request can have reached the server: there was no connection to send it on.
-  package var isUnsent = false
-  /// Body bytes of an answer that came before it failed.
-  package var received = 0
 
   package init(
     _ kind: Kind, step: String, subject: String, cause: String, hint: String? = nil,

@@ -115,7 +115,7 @@ final class TokenEndpoint: Sendable {
   }
 
   func fail(_ reason: Failure.Reason) {
-    answer(.failure(Failure(.unreachable, step: "send", subject: "t", cause: "test", reason: reason)))
+    answer(.failure(RequestFault(.unreachable, cause: "test", reason: reason)))
   }
 
   func arrived(_ count: Int) async { await requests.wait { $0.count >= count } }
