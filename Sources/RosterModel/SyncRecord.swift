@@ -1,23 +1,3 @@
-/// An optional that is encoded as null, not left out: the contract's JSON names every field always.
-@propertyWrapper
-package struct OrNull<Value: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
-  package var wrappedValue: Value?
-
-  package init(wrappedValue: Value?) {
-    self.wrappedValue = wrappedValue
-  }
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
-  }
-}
-
 /// One row of `syncs`, and one object of `/v1/syncs`.
 package struct SyncRecord: Codable, Sendable, Equatable {
   package enum Outcome: String, Codable, Sendable, CaseIterable {
@@ -56,20 +36,6 @@ package struct SyncRecord: Codable, Sendable, Equatable {
     _finishedAt = OrNull(wrappedValue: nil)
     _exit = OrNull(wrappedValue: nil)
     _error = OrNull(wrappedValue: nil)
-  }
-
-  /// With what was counted so far.
-  package func counting(_ counts: Tally.Counts) -> SyncRecord {
-    var report = self
-    report.pages = counts.pagesDone
-    report.records = counts.records
-    report.requests = counts.requests
-    report.notModified = counts.notModified
-    report.resumed = counts.resumed
-    report.retries = counts.retries
-    report.refreshes = counts.refreshes
-    report.bytes = counts.bytes
-    return report
   }
 
   enum CodingKeys: String, CodingKey {

@@ -208,22 +208,7 @@ extension StatusBoard {
 extension StatusBoard.State {
   fileprivate var sync: DaemonStatus.Sync {
     DaemonStatus.Sync(
-      current: current.map { Self.document($0.report, $0.tally.now, $0.phase) }, last: last, nextAt: next?.rfc3339)
-  }
-
-  private static func document(
-    _ report: SyncRecord, _ counts: Tally.Counts, _ phase: DaemonStatus.Current.Phase
-  ) -> DaemonStatus.Current {
-    var current = DaemonStatus.Current(id: report.id, startedAt: report.startedAt, phase: phase)
-    current.pagesDone = counts.pagesDone
-    current.pagesTotal = counts.pagesTotal
-    current.records = counts.records
-    current.resources = counts.resources
-    current.inFlight = counts.inFlight
-    current.requests = counts.requests
-    current.retries = counts.retries
-    current.refreshes = counts.refreshes
-    current.bytes = counts.bytes
-    return current
+      current: current.map { DaemonStatus.Current($0.report, $0.tally.now, $0.phase) }, last: last,
+      nextAt: next?.rfc3339)
   }
 }

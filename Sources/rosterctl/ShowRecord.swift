@@ -54,7 +54,8 @@ struct ShowOptions: ParsableArguments {
     }
     let terminal = Output.standard.terminal
     let text = RecordText(
-      record, of: found.resource, columns: found.columns, telling: found.telling, changes: changes, width: terminal.limit,
+      record, of: found.resource, columns: found.columns, telling: found.telling, changes: changes,
+      width: terminal.limit,
       colour: terminal.colour)
     try Output.standard.write(text.text)
   }
