@@ -20,8 +20,8 @@ DOCUMENTS  := README.md config/grafana-dashboard.json config/prometheus-rules.ym
 EXAMPLES   := $(wildcard systemd/examples/*)
 PROGRAMS   := rosterd rosterctl
 
-DOCUMENTED   := RosterJSON RosterFiles RosterConfiguration RosterStatusClient RosterSimulator RosterSystemd RosterTerminal \
-                RosterTestSupport
+DOCUMENTED   := RosterModel RosterJSON RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
+                RosterStatus RosterStatusClient RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd

@@ -8,15 +8,18 @@ package import RosterModel
 
 /// Sends requests over connections that are kept and used again. Sends nothing twice by itself, follows no redirect.
 package final class HTTPTransport: Sendable {
+  /// Of one transport, for all its life: a reload makes another one.
   package struct Settings: Sendable, Equatable {
     /// Of one attempt, from connect to last byte.
     package var timeout: Duration
+    /// That may be open for pages; one more is for tokens.
     package var connections: Int
     /// nil: the system's.
     package var roots: CABundle?
     /// "sha256/BASE64" of the server's SubjectPublicKeyInfo; none: any key that the chain vouches for.
     package var pins: [String]
 
+    /// The contract's defaults.
     package init(
       timeout: Duration = .seconds(30), connections: Int = 8, roots: CABundle? = nil, pins: [String] = []
     ) {
@@ -39,6 +42,7 @@ package final class HTTPTransport: Sendable {
   private let executor: LoopExecutor
   private let tls: TLSConfiguration
 
+  /// Opens nothing yet. Needs a `shutdown`.
   package init(_ settings: Settings) {
     // One loop: a second one gained nothing, and costs a thread.
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)

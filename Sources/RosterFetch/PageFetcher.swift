@@ -5,6 +5,7 @@ package import RosterModel
 package struct PageFetcher: Sendable {
   /// One page to be asked for, and what is known of it.
   package struct Wanted: Sendable {
+    /// Its request, and its place in the list.
     package var page: PageRequest
     /// The first page told of it: it has to be there (P7).
     package var isAnnounced: Bool
@@ -17,6 +18,7 @@ package struct PageFetcher: Sendable {
     /// A page that was kept led to its address, which upstream may have forgotten meanwhile (P4).
     package var isFromKept: Bool
 
+    /// A page of which nothing is known, unless given.
     package init(
       page: PageRequest, isAnnounced: Bool, validator: Validator = Validator(), digest: Int64? = nil,
       next: ListFacts.Value? = nil, isFromKept: Bool = false
@@ -30,6 +32,7 @@ package struct PageFetcher: Sendable {
     }
   }
 
+  /// What upstream answered, as far as a pull goes on from it.
   package enum Answer: Sendable {
     case page(FetchedPage)
     /// 304, or, transferred all the same, byte for byte the body that is known; with the validator that upstream gave this time, if any.
@@ -44,9 +47,12 @@ package struct PageFetcher: Sendable {
 
   /// On whose behalf a request is made.
   package struct Errand: Sendable {
+    /// As in `syncs`: events name it.
     package var sync: Int64
+    /// Where its retries are counted.
     package var tally: Tally
 
+    /// Of that sync.
     package init(sync: Int64, tally: Tally) {
       self.sync = sync
       self.tally = tally
