@@ -224,3 +224,16 @@ struct LineHandler: LogHandler {
 
   func log(event: LogEvent) { lines.record("\(event.message) \(event.metadata ?? [:])") }
 }
+
+extension Bench {
+  /// Puts a file where the store's folder was, so that nobody, not even root, can write it.
+  func breakStore() throws {
+    let state = "\(folder.path)/state"
+    try FileManager.default.removeItem(atPath: state)
+    try Data().write(to: URL(filePath: state))
+  }
+
+  func mendStore() throws {
+    try FileManager.default.removeItem(atPath: "\(folder.path)/state")
+  }
+}

@@ -15,14 +15,16 @@ import Testing
       reason: .status(503), retryAfter: .seconds(3600))
     let attempts = Mutex(0)
     let thrown = await #expect(throws: Failure.self) {
-      try await retry.run(retried: { _, _, _ in }) {
-        let attempt = attempts.withLock { attempts in
-          attempts += 1
-          return attempts
-        }
-        if attempt == 1 { throw RequestFault(.unreachable, cause: "upstream answered 500", reason: .status(500)) }
-        throw ended
-      }
+      try await retry.run(
+        retried: { _, _, _ in },
+        {
+          let attempt = attempts.withLock { attempts in
+            attempts += 1
+            return attempts
+          }
+          if attempt == 1 { throw RequestFault(.unreachable, cause: "upstream answered 500", reason: .status(500)) }
+          throw ended
+        })
     }
     #expect(thrown == ended && attempts.withLock { $0 } == 2)
     #expect(hold.remaining(clock) != nil, "no page is asked for before the time that upstream has named")
@@ -33,7 +35,7 @@ import Testing
     let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), hold: RetryAfterGate(), clock: Naps().clock)
     let fault = RequestFault(.unreachable, cause: "upstream answered 500", hint: "wait", reason: .status(500))
     let thrown = await #expect(throws: RequestFault.self) {
-      try await retry.run(retried: { _, _, _ in }) { throw fault }
+      try await retry.run(retried: { _, _, _ in }, { throw fault })
     }
     var expected = fault
     expected.cause += " (4 attempts)"
