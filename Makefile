@@ -26,7 +26,7 @@ RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
+.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -123,8 +123,14 @@ tsan: packages
 	swift test --sanitize=thread --scratch-path .build-tsan $(CHECKS) \
 	  --filter 'RosterAuthTests|RosterFetchTests|RosterSyncTests'
 
+# What a page costs in each part of a sync, in CPU time beside Benchmarks/base.json; half a minute. A change that makes it
+# cheaper writes the base anew: .build/release/RosterBenchmarks Benchmarks/base.json --write
+bench: packages
+	swift build $(RELEASE) $(CHECKS) --product RosterBenchmarks
+	.build/release/RosterBenchmarks Benchmarks/base.json
+
 lint: lint-scripts lint-docs
-	swift format lint --strict -r Sources Tests Package.swift
+	swift format lint --strict -r Sources Tests Benchmarks Package.swift
 
 # Programs are known by their first line, so that a new one is not overlooked. Needs python3-venv and shellcheck.
 lint-scripts: $(RUFF)/bin/ruff
