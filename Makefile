@@ -20,13 +20,13 @@ DOCUMENTS  := README.md config/grafana-dashboard.json config/prometheus-rules.ym
 EXAMPLES   := $(wildcard systemd/examples/*)
 PROGRAMS   := rosterd rosterctl
 
-DOCUMENTED   := RosterJSON RosterFiles RosterConfiguration RosterStatusClient RosterSimulator RosterSystemd RosterTerminal \
-                RosterTestSupport
+DOCUMENTED   := RosterModel RosterJSON RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
+                RosterStatus RosterStatusClient RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
+.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -86,11 +86,13 @@ test: packages
 	swift build --build-tests $(CHECKS)
 	swift test --skip-build $(CHECKS) 2>&1 | tee .build/test.log || { grep ✘ .build/test.log; exit 1; }
 
-# Against django-oauth-toolkit and nginx, which need python3-venv and nginx. Takes the programs that `make test` has built.
+# Against django-oauth-toolkit and nginx, which need python3-venv and nginx. Takes the programs that `make test` has
+# built.
 test-oauth:
 	Tests/oauth/run .build/debug/rosterd
 
-# What README.md says about reading, and Datasette and Litestream beside a rosterd that publishes; needs python3-venv and sqlite3.
+# What README.md says about reading, and Datasette and Litestream beside a rosterd that publishes; needs python3-venv
+# and sqlite3.
 test-readers:
 	Tests/readers/run .build/debug/rosterd
 
@@ -110,8 +112,8 @@ footprint:
 test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 
-# What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills between,
-# three hundred histories with tools that follow them, ten thousand syncs of one cache.
+# What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills
+# between, three hundred histories with tools that follow them, ten thousand syncs of one cache.
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 \
@@ -123,17 +125,24 @@ tsan: packages
 	swift test --sanitize=thread --scratch-path .build-tsan $(CHECKS) \
 	  --filter 'RosterAuthTests|RosterFetchTests|RosterSyncTests'
 
+# What a page costs in each part of a sync, in CPU time beside Benchmarks/base.json; half a minute. A change that makes
+# it cheaper writes the base anew: .build/release/RosterBenchmarks Benchmarks/base.json --write
+bench: packages
+	swift build $(RELEASE) $(CHECKS) --product RosterBenchmarks
+	.build/release/RosterBenchmarks Benchmarks/base.json
+
 lint: lint-scripts lint-docs
-	swift format lint --strict -r Sources Tests Package.swift
+	swift format lint --strict -r Sources Tests Benchmarks Package.swift
 
 # Programs are known by their first line, so that a new one is not overlooked. Needs python3-venv and shellcheck.
 lint-scripts: $(RUFF)/bin/ruff
 	$(RUFF)/bin/ruff check . $$($(SCRIPTS) '^#!.*python3$$' .ci Tests)
 	shellcheck $$($(SCRIPTS) '^#!.*[/ ](ba)?sh$$' .ci Tests debian)
 
-# That what is exported has a doc comment, in the targets where all of it has.
+# That what is exported has a doc comment, in the targets where all of it has, and that comments fit into 120 columns.
 lint-docs:
 	@.ci/undocumented $(DOCUMENTED)
+	@.ci/long-comments
 
 # Kept beside the build; another version is another folder.
 $(RUFF)/bin/ruff:

@@ -21,13 +21,15 @@ func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func program(
+  _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude: [String] = []
+) -> Target {
   .executableTarget(
     name: name,
     dependencies: dependencies + [
       .product(name: "ArgumentParser", package: "swift-argument-parser")
     ],
-    swiftSettings: settings)
+    path: path, exclude: exclude, swiftSettings: settings)
 }
 
 func tests(of name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
@@ -112,6 +114,12 @@ let package = Package(
         "RosterTerminal",
       ]),
 
+    // No product: `make bench` builds it.
+    program(
+      "RosterBenchmarks",
+      [
+        "RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterSimulator", log,
+      ], path: "Benchmarks", exclude: ["base.json"]),
     .target(
       name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
       swiftSettings: settings),

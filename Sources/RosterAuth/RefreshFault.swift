@@ -32,11 +32,11 @@ struct RefreshAttempt: Sendable {
     self.random = random
   }
 
-  /// Without an answer that grants, or any. Whether the latter passes is told by the failure's reason (T5).
+  /// Without an answer that grants, or any. Whether the latter passes is told by the fault's reason (T5).
   func fault(_ error: any Error) -> RefreshFault {
     switch error {
     case let refusal as GrantRefusal: fault(refusal)
-    case let failure as Failure: fault(failure)
+    case let fault as RequestFault: self.fault(fault)
     default: other(.sendDefect(error, settings), "other")
     }
   }
@@ -52,14 +52,12 @@ struct RefreshAttempt: Sendable {
     }
   }
 
-  private func fault(_ sent: Failure) -> RefreshFault {
-    var failure = sent
-    if failure.subject == settings.tokenURL { failure.subject = settings.tokenURL.queryMasked }
-    return switch failure.reason {
+  private func fault(_ fault: RequestFault) -> RefreshFault {
+    switch fault.reason {
     case .connection, .dns, .tls, .timeout, .truncated:
-      passing(failure.reason ?? .connection, nil, answered: failure.isUnsent)
+      passing(fault.reason ?? .connection, nil, answered: fault.isUnsent)
     case .malformed, .tooLarge: other(.malformedAnswer(settings), "malformed")
-    case .status, nil: other(failure, "other")
+    case .status, nil: other(.unsent(fault, settings), "other")
     }
   }
 

@@ -2,6 +2,7 @@
 package struct Secret: Sendable, Hashable {
   private let text: String
 
+  /// Of any text, also an empty one.
   package init(_ text: String) {
     self.text = text
   }
@@ -16,7 +17,10 @@ package struct Secret: Sendable, Hashable {
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// What `print` and string interpolation show.
   package var description: String { "…redacted…" }
+  /// What a debugger and `String(reflecting:)` show.
   package var debugDescription: String { description }
+  /// What `dump` shows: nothing of the text.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -64,11 +64,16 @@ struct IssuedToken: Sendable, Equatable {
 
 /// What the credential files hold; RosterDaemon reads them. nil: no such file.
 package struct Credentials: Sendable, Equatable {
+  /// Starts a session of `oauth2_refresh`, `authenticate_form` and `bearer_refresh`.
   package var refreshToken: Secret?
+  /// The token itself, of `static`.
   package var accessToken: Secret?
+  /// Who rosterd is to the token endpoint; what `oauth2_client_credentials` needs.
   package var clientID: Secret?
+  /// Goes with `clientID`.
   package var clientSecret: Secret?
 
+  /// No files, unless given.
   package init(
     refreshToken: Secret? = nil, accessToken: Secret? = nil, clientID: Secret? = nil, clientSecret: Secret? = nil
   ) {

@@ -78,7 +78,12 @@ extension Failure {
       hint: "see whether base_url and auth.token_url belong together, and what auth.scope allows")
   }
 
-  /// `Send` promises a `Failure`; its text is not shown, as nobody vouches for what it holds (T9).
+  /// The request did not go through, and another attempt would not either.
+  static func unsent(_ fault: RequestFault, _ settings: TokenSettings) -> Failure {
+    fault.failure(step: refreshing, subject: settings.tokenURL.queryMasked)
+  }
+
+  /// `Send` promises a `RequestFault`; its text is not shown, as nobody vouches for what it holds (T9).
   static func sendDefect(_ error: any Error, _ settings: TokenSettings) -> Failure {
     Failure(
       .defect, step: refreshing, subject: settings.tokenURL.queryMasked, cause: "an error of type \(type(of: error))",

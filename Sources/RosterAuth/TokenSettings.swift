@@ -2,21 +2,28 @@ package import RosterModel
 
 /// The configuration as far as tokens go, resolved.
 package struct TokenSettings: Sendable, Equatable {
+  /// How tokens are got: `auth.flow`.
   package var flow: Flow
   /// Absolute.
   package var tokenURL: String
+  /// Sent with OAuth token requests; empty: none is.
   package var scope: String
+  /// So long before its end a token is refreshed (T2).
   package var earlyRefresh: Duration
   /// `scheme://host:port` of base_url.
   package var baseOrigin: String
   /// `scheme://host:port` of token_url.
   package var tokenOrigin: String
+  /// Absolute: `token.json`.
   package var storePath: String
+  /// Where the credential files are; empty: there are none.
   package var credentialsDirectory: String
   /// systemd fills the folder once, when the service starts: a reload does not see a changed credential.
   package var credentialsNeedRestart: Bool
+  /// For token requests (T5).
   package var retry: RetryDelays
 
+  /// Defaults as the contract has them; `tokenURL` and `tokenOrigin` are for flows that ask for tokens.
   package init(
     flow: Flow, tokenURL: String = "", scope: String = "", earlyRefresh: Duration = .seconds(60),
     baseOrigin: String, tokenOrigin: String = "", storePath: String, credentialsDirectory: String = "",

@@ -69,7 +69,6 @@ package struct Daemon: Sendable {
       runtime.sync(request, begun: { await loop.begun($0) }) { report in
         let next = schedule.next(after: report.outcome, at: runtime.clock.now(), hold: runtime.heldUntil)
         await loop.ended(report, next: next)
-        releaseIdleMemory()
         return next
       }
     }

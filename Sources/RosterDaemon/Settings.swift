@@ -8,6 +8,7 @@ package import RosterSystemd
 // What each part takes of the configuration.
 
 extension Configuration {
+  /// What the log is set up with.
   package var logSettings: LogSettings { LogSettings(level: log.level, format: log.format) }
 }
 

@@ -17,9 +17,6 @@ package struct RecordDecoder: ~Copyable {
   /// What it reads by.
   package let plan: RecordPlan
 
-  /// Levels of one record, itself the first: deeper than any API nests, and well within what readers' tools take
-  /// (SQLite's JSON functions end at 1,000, Python's parser before that; sqlite.org/json1.html §3).
-  static let deepest = 128
   /// In one body.
   static let mostRecords = 100_000
 

@@ -20,7 +20,7 @@ extension RecordDecoder {
     guard slots[tree.record.root].kind.isObject else { return .rejected(.notAnObject) }
     if !meetsConditions() { return .skipped }
     if let fault = keyFault ?? rowFault() ?? listFault() { return .rejected(fault) }
-    return scanner.deepest - level > Self.deepest ? .rejected(.tooDeep) : .storable
+    return scanner.deepest - level > RecordPlan.deepest ? .rejected(.tooDeep) : .storable
   }
 
   var keySlice: JSONSlice { slots[keyNode] }

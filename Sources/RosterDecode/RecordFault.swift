@@ -30,7 +30,7 @@ enum RecordFault {
     case .notAList(let node): "\(Self.path(node, plan)) is not a list"
     case .element(let list, let fault):
       Self.path(plan.lists[list].node, plan) + " holds something " + fault.clause(in: plan)
-    case .tooDeep: "it nests deeper than \(RecordDecoder.deepest) levels"
+    case .tooDeep: "it nests deeper than \(RecordPlan.deepest) levels"
     }
   }
 
@@ -62,8 +62,4 @@ extension Resource.ColumnType {
     case .json: "a value"
     }
   }
-}
-
-extension RecordPlan {
-  var keyNode: Int { record.columns[keyColumn] }
 }

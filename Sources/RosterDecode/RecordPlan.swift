@@ -7,11 +7,17 @@ package struct RecordPlan: Sendable {
   /// The column that is the key.
   package let keyColumn: Int
 
+  /// Levels of one record, itself the first: deeper than any API nests, and well within what readers' tools take
+  /// (SQLite's JSON functions end at 1,000, Python's parser before that; sqlite.org/json1.html §3).
+  static let deepest = 128
+
   let tree: PlanTree
   let places: AnswerPlaces
   let record: RowPlan
   let lists: [ListPlan]
   let conditions: [ConditionPlan]
+
+  var keyNode: Int { record.columns[keyColumn] }
 
   /// Else they are integers of 1…2^63-1.
   package var hasTextKeys: Bool { resource.columns[keyColumn].type == .text }
@@ -22,8 +28,8 @@ package struct RecordPlan: Sendable {
     guard let keyColumn = resource.keyColumn else {
       throw Self.failure(resource, "no integer or text column is its key")
     }
-    if resource.everyPlace.contains(where: { $0.segments.count >= RecordDecoder.deepest }) {
-      throw Self.failure(resource, "a place nests deeper than \(RecordDecoder.deepest) levels")
+    if resource.everyPlace.contains(where: { $0.segments.count >= Self.deepest }) {
+      throw Self.failure(resource, "a place nests deeper than \(Self.deepest) levels")
     }
     if resource.lists.contains(where: \.columns.isEmpty) { throw Self.failure(resource, "a list has no columns") }
     self.resource = resource

@@ -10,7 +10,7 @@ extension Interceptor {
     let home = Origin(url: baseURL)
     return Interceptor { request, next in
       guard request.url.hasPrefix(below) || Origin(url: request.url) == home else { return try await next(request) }
-      var token = try await final { try await keeper.current() }
+      var token = try await keeper.current()
       var isFresh = false
       var wasLate = false
       while true {
@@ -23,7 +23,7 @@ extension Interceptor {
           return response
         }
         if isFresh { throw await keeper.refusedAgain(token?.generation) }
-        (token, isFresh) = try await final { [token] in try await keeper.rejected(token?.generation) }
+        (token, isFresh) = try await keeper.rejected(token?.generation)
         // Late once more: the token that has become current meanwhile counts as fresh, or there would be no end.
         if wasLate { isFresh = true }
         wasLate = !isFresh
@@ -35,14 +35,6 @@ extension Interceptor {
 extension Response {
   /// T3: any other may come from what stands before the one that looks at tokens.
   fileprivate var showsThatTokenWorks: Bool { status < 400 || status == 404 }
-}
-
-/// The keeper has tried as often as `retry` says (T5): no request's own retry begins that anew.
-private func final<Value: Sendable>(_ ask: () async throws -> Value) async throws -> Value {
-  do { return try await ask() } catch var failure as Failure {
-    failure.reason = nil
-    throw failure
-  }
 }
 
 extension Request {

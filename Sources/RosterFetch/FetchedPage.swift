@@ -4,22 +4,29 @@ package import RosterModel
 
 /// A page that was transferred, as it came, with what a scan of it found.
 package struct FetchedPage: Sendable {
+  /// Decompressed, without a byte order mark.
   package var body: [UInt8]
   /// Of `body`, by the fetcher's `PageDigest`.
   package var digest: Int64
+  /// What the list goes on by.
   package var facts: ListFacts
   /// By each of the list's plans, in their order.
   package var scans: [PageScan]
+  /// To ask with whether it has changed; may be empty.
   package var validator: Validator
+  /// When its last byte was there.
   package var receivedAt: Date
 }
 
 /// What upstream answered to a question by key (P8).
 package struct FetchedRecords: Sendable {
+  /// As it was asked for.
   package var url: String
+  /// Decompressed, without a byte order mark.
   package var body: [UInt8]
   /// As of a page.
   package var digest: Int64
+  /// What was found in it.
   package var scan: PageScan
 }
 

@@ -8,15 +8,18 @@ package import RosterModel
 
 /// Sends requests over connections that are kept and used again. Sends nothing twice by itself, follows no redirect.
 package final class HTTPTransport: Sendable {
+  /// Of one transport, for all its life: a reload makes another one.
   package struct Settings: Sendable, Equatable {
     /// Of one attempt, from connect to last byte.
     package var timeout: Duration
+    /// That may be open for pages; one more is for tokens.
     package var connections: Int
     /// nil: the system's.
     package var roots: CABundle?
     /// "sha256/BASE64" of the server's SubjectPublicKeyInfo; none: any key that the chain vouches for.
     package var pins: [String]
 
+    /// The contract's defaults.
     package init(
       timeout: Duration = .seconds(30), connections: Int = 8, roots: CABundle? = nil, pins: [String] = []
     ) {
@@ -39,6 +42,7 @@ package final class HTTPTransport: Sendable {
   private let executor: LoopExecutor
   private let tls: TLSConfiguration
 
+  /// Opens nothing yet. Needs a `shutdown`.
   package init(_ settings: Settings) {
     // One loop: a second one gained nothing, and costs a thread.
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -80,7 +84,7 @@ package final class HTTPTransport: Sendable {
     try await withTaskExecutorPreference(executor, operation: work)
   }
 
-  /// Throws a Failure whose `reason` is what P11's table asks for, or CancellationError. Where the status alone decides what follows
+  /// Throws a `RequestFault` whose `reason` is what P11's table asks for, or CancellationError. Where the status alone decides what follows
   /// (any but 200 to a GET, any but 2xx to a POST), an answer is one by its head: its body is empty if it cannot be read.
   package func send(_ request: Request) async throws -> Response {
     let deadline = NIODeadline.now() + timeout
@@ -91,13 +95,13 @@ package final class HTTPTransport: Sendable {
         return try await exchange(request, deadline, onNewConnection: true)
       }
     } catch let error as NIOSSLError where error.isUntrustedCertificate {
-      throw failure(await refusedCertificate(request, deadline), of: request)
+      throw fault(await refusedCertificate(request, deadline))
     } catch NIOSSLError.handshakeFailed {
-      throw failure(TLSBrokenOff(), of: request)
+      throw fault(TLSBrokenOff())
     } catch let broken as AnswerBroken {
-      throw failure(broken.cause, of: request, received: broken.received)
+      throw fault(broken.cause, received: broken.received)
     } catch {
-      throw failure(error, of: request)
+      throw fault(error)
     }
   }
 

@@ -4,6 +4,7 @@ package import RosterModel
 package struct Interceptor: Sendable {
   private let intercept: @Sendable (Request, @escaping Send) async throws -> Response
 
+  /// - Parameter intercept: is given the request, and the next link.
   package init(_ intercept: @escaping @Sendable (Request, @escaping Send) async throws -> Response) {
     self.intercept = intercept
   }

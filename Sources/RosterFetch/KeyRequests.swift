@@ -7,7 +7,9 @@ package struct KeyRequests: Sendable {
 
   /// One request, and the keys that it asks for.
   package struct Asking: Sendable, Equatable {
+    /// A GET below base_url.
     package var request: Request
+    /// One at least, `mostKeys` at most; as texts.
     package var keys: [String]
 
     /// A record asks for itself; several come as a list.

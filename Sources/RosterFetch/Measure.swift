@@ -16,9 +16,9 @@ extension Interceptor {
         measured(response.status, (clock.uptime() - started).seconds, response.received)
         return response
       } catch {
-        if let failure = error as? Failure {
-          tally.update { $0.bytes += failure.received }
-          measured(nil, (clock.uptime() - started).seconds, failure.received)
+        if let fault = error as? RequestFault {
+          tally.update { $0.bytes += fault.received }
+          measured(nil, (clock.uptime() - started).seconds, fault.received)
         }
         throw error
       }

@@ -5,6 +5,7 @@ package import RosterModel
 package struct PageFetcher: Sendable {
   /// One page to be asked for, and what is known of it.
   package struct Wanted: Sendable {
+    /// Its request, and its place in the list.
     package var page: PageRequest
     /// The first page told of it: it has to be there (P7).
     package var isAnnounced: Bool
@@ -17,6 +18,7 @@ package struct PageFetcher: Sendable {
     /// A page that was kept led to its address, which upstream may have forgotten meanwhile (P4).
     package var isFromKept: Bool
 
+    /// A page of which nothing is known, unless given.
     package init(
       page: PageRequest, isAnnounced: Bool, validator: Validator = Validator(), digest: Int64? = nil,
       next: ListFacts.Value? = nil, isFromKept: Bool = false
@@ -30,6 +32,7 @@ package struct PageFetcher: Sendable {
     }
   }
 
+  /// What upstream answered, as far as a pull goes on from it.
   package enum Answer: Sendable {
     case page(FetchedPage)
     /// 304, or, transferred all the same, byte for byte the body that is known; with the validator that upstream gave this time, if any.
@@ -44,9 +47,12 @@ package struct PageFetcher: Sendable {
 
   /// On whose behalf a request is made.
   package struct Errand: Sendable {
+    /// As in `syncs`: events name it.
     package var sync: Int64
+    /// Where its retries are counted.
     package var tally: Tally
 
+    /// Of that sync.
     package init(sync: Int64, tally: Tally) {
       self.sync = sync
       self.tally = tally
@@ -110,22 +116,19 @@ package struct PageFetcher: Sendable {
     _ request: Request, step: String, page: Int?, _ errand: Errand, _ read: (Response) throws -> Value
   ) async throws -> Value {
     do {
-      return try await retry.run { failure, attempt, delay in
+      return try await retry.run { fault, attempt, delay in
         errand.tally.update { $0.retries += 1 }
         report(
           Event(
-            .pageRetried, sync: errand.sync, page: page, attempt: attempt, reason: failure.reason?.label,
-            delaySeconds: delay.seconds, error: failure.cause))
+            .pageRetried, sync: errand.sync, page: page, attempt: attempt, reason: fault.reason?.label,
+            delaySeconds: delay.seconds, error: fault.cause))
       } _: {
         let response = try await RequestContext.$sync.withValue(errand.sync) { try await send(request) }
         return try read(response)
       }
-    } catch var failure as Failure {
-      // A token request that failed is told as what it is.
-      guard failure.subject.isEmpty || failure.subject == request.url else { throw failure }
-      failure.step = step
-      failure.subject = request.url
-      throw failure
+    } catch let fault as RequestFault {
+      // A token request that failed is told as what it is: it is a Failure already.
+      throw fault.failure(step: step, subject: request.url)
     }
   }
 }
@@ -166,9 +169,8 @@ extension PageFetcher {
     let passing = RetryTable.passing.contains(response.status)
     let retryAfter = passing ? response.retryAfter(now: clock.now()) : nil
     let wish = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s (Retry-After)" } ?? ""
-    throw Failure(
-      passing ? .unreachable : .badAnswer, step: "", subject: "",
-      cause: "upstream answered \(response.status)\(wish)",
+    throw RequestFault(
+      passing ? .unreachable : .badAnswer, cause: "upstream answered \(response.status)\(wish)",
       hint: passing ? "see whether upstream is healthy" : "check upstream.base_url",
       reason: .status(response.status), retryAfter: retryAfter)
   }
@@ -177,9 +179,9 @@ extension PageFetcher {
     do { return try scan() } catch { throw malformed("\(error)") }
   }
 
-  private func malformed(_ why: String) -> Failure {
-    Failure(
-      .badAnswer, step: "", subject: "", cause: "the answer is not what the API promises: \(why)",
+  private func malformed(_ why: String) -> RequestFault {
+    RequestFault(
+      .badAnswer, cause: "the answer is not what the API promises: \(why)",
       hint: "check that upstream.base_url is the API's and not a web page's", reason: .malformed)
   }
 }

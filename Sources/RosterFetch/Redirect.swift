@@ -6,34 +6,22 @@ extension Interceptor {
   package static let redirects = Interceptor { asked, next in
     var request = asked
     for hop in 0...mostRedirects {
-      let response = try await naming(asked, for: request) {
-        try await RequestContext.$hop.withValue(hop) { try await next(request) }
-      }
+      let response = try await RequestContext.$hop.withValue(hop) { [request] in try await next(request) }
       guard let location = response.redirect else { return response }
-      request.url = try target(of: location, from: request, asked)
+      request.url = try target(of: location, from: request)
     }
-    throw refused(asked, "upstream redirects more than \(mostRedirects) times")
-  }
-
-  /// A failure names what was asked for: where a redirect leads is upstream's text, and may repeat a secret (T9).
-  private static func naming(
-    _ asked: Request, for request: Request, _ send: () async throws -> Response
-  ) async throws -> Response {
-    do { return try await send() } catch var failure as Failure {
-      if failure.subject == request.url { failure.subject = asked.url }
-      throw failure
-    }
+    throw refused("upstream redirects more than \(mostRedirects) times")
   }
 
   private static let mostRedirects = 5
 
-  private static func target(of location: String, from request: Request, _ asked: Request) throws -> String {
+  private static func target(of location: String, from request: Request) throws -> String {
     guard let base = URL(string: request.url), let url = URL(string: location, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
-    else { throw refused(asked, "upstream redirects to what is no URL") }
+    else { throw refused("upstream redirects to what is no URL") }
     let home = Origin(url: request.url)
     guard origin == home else {
-      throw refused(asked, "upstream redirects to \(other(origin, than: home))")
+      throw refused("upstream redirects to \(other(origin, than: home))")
     }
     return url.absoluteString
   }
@@ -43,10 +31,8 @@ extension Interceptor {
     origin.host == home?.host ? "another origin, \(origin)" : "another host"
   }
 
-  private static func refused(_ request: Request, _ cause: String) -> Failure {
-    Failure(
-      .badAnswer, step: "follow", subject: request.url, cause: cause,
-      hint: "set upstream.base_url to where the API is now")
+  private static func refused(_ cause: String) -> RequestFault {
+    RequestFault(.badAnswer, cause: cause, hint: "set upstream.base_url to where the API is now")
   }
 }
 

@@ -19,10 +19,11 @@ package struct Retry: Sendable {
     self.random = random
   }
 
-  /// Throws the last attempt's Failure, or CancellationError.
-  /// - Parameter retried: told before each wait: the failure, the attempt that failed, and the delay.
+  /// Throws the last attempt's `RequestFault`, or CancellationError. A `Failure` is another request's, as the keeper's,
+  /// which has tried as often as `retry` says (T5): no request's own retry begins that anew.
+  /// - Parameter retried: told before each wait: what was wrong, the attempt that failed, and the delay.
   package func run<Value: Sendable>(
-    retried: (Failure, Int, Duration) -> Void, _ attempt: () async throws -> Value
+    retried: (RequestFault, Int, Duration) -> Void, _ attempt: () async throws -> Value
   ) async throws -> Value {
     var attempts = 0
     var malformed = 0
@@ -32,27 +33,30 @@ package struct Retry: Sendable {
       do {
         return try await attempt()
       } catch let failure as Failure {
-        if failure.reason == .malformed || failure.reason == .tooLarge { malformed += 1 }
+        await noteHold(failure.retryAfter, isTooMany: false, table())
+        throw failure
+      } catch let fault as RequestFault {
+        if fault.reason == .malformed || fault.reason == .tooLarge { malformed += 1 }
         let table = table()
-        await noteHold(failure, table)
-        guard case .again(let delay) = table.decide(failure, attempt: attempts, malformed: malformed, random: random())
-        else { throw failure.after(attempts) }
-        retried(failure, attempts, delay)
+        await noteHold(fault.retryAfter, isTooMany: fault.reason == .status(429), table)
+        guard case .again(let delay) = table.decide(fault, attempt: attempts, malformed: malformed, random: random())
+        else { throw fault.after(attempts) }
+        retried(fault, attempts, delay)
         try await clock.sleep(delay)
       }
     }
   }
 
-  private func noteHold(_ failure: Failure, _ table: RetryTable) async {
-    guard let wait = failure.retryAfter, failure.reason == .status(429) || wait > table.maxRetryAfter else { return }
+  private func noteHold(_ retryAfter: Duration?, isTooMany: Bool, _ table: RetryTable) async {
+    guard let wait = retryAfter, isTooMany || wait > table.maxRetryAfter else { return }
     await hold.extend(by: wait, clock)
   }
 }
 
-extension Failure {
-  fileprivate func after(_ attempts: Int) -> Failure {
-    var failure = self
-    if attempts > 1 { failure.cause += " (\(attempts) attempts)" }
-    return failure
+extension RequestFault {
+  fileprivate func after(_ attempts: Int) -> RequestFault {
+    var fault = self
+    if attempts > 1 { fault.cause += " (\(attempts) attempts)" }
+    return fault
   }
 }

@@ -4,10 +4,12 @@ package import RosterModel
 package struct RetryTable: Sendable, Equatable {
   private let delays: RetryDelays
 
+  /// With the delays, and the number of retries, that `retry` has.
   package init(_ delays: RetryDelays) {
     self.delays = delays
   }
 
+  /// What follows an attempt that failed.
   package enum Decision: Sendable, Equatable {
     case again(after: Duration)
     case giveUp
@@ -17,9 +19,9 @@ package struct RetryTable: Sendable, Equatable {
   ///   - attempt: how many were made, from 1.
   ///   - malformed: how many of them brought a body that is not a page.
   ///   - random: 0..<1, for the jitter.
-  package func decide(_ failure: Failure, attempt: Int, malformed: Int, random: Double) -> Decision {
-    guard let reason = failure.reason, attempt <= delays.maxRetries else { return .giveUp }
-    let backoff = delays.delay(afterAttempt: attempt, retryAfter: failure.retryAfter, random: random)
+  package func decide(_ fault: RequestFault, attempt: Int, malformed: Int, random: Double) -> Decision {
+    guard let reason = fault.reason, attempt <= delays.maxRetries else { return .giveUp }
+    let backoff = delays.delay(afterAttempt: attempt, retryAfter: fault.retryAfter, random: random)
     switch reason {
     case .connection, .dns, .tls, .timeout, .truncated:
       return .after(backoff)
@@ -33,7 +35,9 @@ package struct RetryTable: Sendable, Equatable {
   /// Statuses that say "later".
   package static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
+  /// The longest Retry-After that a sync waits for.
   package var maxRetryAfter: Duration { delays.maxRetryAfter }
+  /// Up to this much is added to a delay, so that many requests do not start at once.
   package var jitter: Duration { delays.jitter }
 }
 

@@ -4,10 +4,13 @@ package struct CacheFacts: Sendable, Equatable {
   package var feed: String
   /// `syncs.id` of the sync that published what is there; nil before the first.
   package var snapshot: Int64?
+  /// When that sync ended, RFC 3339; nil before the first.
   package var publishedAt: String?
   /// End of the last published or unchanged sync.
   package var verifiedAt: String?
+  /// Of the snapshot, of all resources.
   package var records: Int
+  /// Of the snapshot, of all resources.
   package var pages: Int
   /// In the order of their names.
   package var resources: [DaemonStatus.CachedResource]

@@ -60,9 +60,13 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
 
   /// One resource of the snapshot.
   package struct CachedResource: Codable, Sendable, Equatable {
+    /// As `[resource.NAME]` has it.
     package var name: String
+    /// Where its records are in the cache.
     package var table: String
+    /// Rows of that table.
     package var records: Int
+    /// Of its last whole pull.
     package var pages: Int
     /// What proves that its last pull was whole (P7): `count`, `end` or `weak`; null before there is one.
     @OrNull package var proof: String?
@@ -82,10 +86,13 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
 
   /// How far the pull of one resource is.
   package struct PulledResource: Codable, Sendable, Equatable {
+    /// As `[resource.NAME]` has it.
     package let name: String
+    /// Pages that arrived, were unchanged, or were taken over.
     package var pagesDone = 0
     /// null while no answer tells.
     @OrNull package var pagesTotal: Int?
+    /// On the pages that are done.
     package var records = 0
 
     /// Not begun.

@@ -14,6 +14,7 @@ package struct Failure: Error, Sendable, Equatable {
     case tooLarge
     case status(Int)
 
+    /// As events and metrics have it: `timeout`, `status_503`.
     package var label: String {
       switch self {
       case .connection: "connection"
@@ -28,6 +29,7 @@ package struct Failure: Error, Sendable, Equatable {
     }
   }
 
+  /// What sort of trouble it is: the exit code.
   package var kind: Kind
   /// An infinitive: "pull page 17".
   package var step: String
@@ -39,13 +41,10 @@ package struct Failure: Error, Sendable, Equatable {
   package var hint: String?
   /// Set where a request failed.
   package var reason: Reason?
-  /// Retry-After: no request starts earlier, in seconds from the answer on.
+  /// Retry-After: no request starts earlier, from the answer on.
   package var retryAfter: Duration?
-  /// No byte of the request can have reached the server: there was no connection to send it on.
-  package var isUnsent = false
-  /// Body bytes of an answer that came before it failed.
-  package var received = 0
 
+  /// `reason` and `retryAfter` are for what a request came to.
   package init(
     _ kind: Kind, step: String, subject: String, cause: String, hint: String? = nil,
     reason: Reason? = nil, retryAfter: Duration? = nil

@@ -63,6 +63,6 @@ package struct Response: Sendable {
   }
 }
 
-/// Sends one request and brings its whole answer. Throws a `Failure` whose `reason` says what happened, or
-/// CancellationError.
+/// Sends one request and brings its whole answer. Throws a `RequestFault`; the `Failure` of another request that had to
+/// come first, as for a token; or CancellationError.
 package typealias Send = @Sendable (Request) async throws -> Response

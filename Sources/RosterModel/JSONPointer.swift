@@ -4,6 +4,7 @@ package struct JSONPointer: Sendable {
   /// Unescaped, from the outermost on.
   package var segments: [String]
 
+  /// Of segments as they are, unescaped; without any: the whole.
   package init(segments: [String] = []) {
     self.segments = segments
   }
@@ -23,6 +24,7 @@ package struct JSONPointer: Sendable {
     self.init(segments: segments)
   }
 
+  /// Whether it addresses the whole value.
   package var isWhole: Bool { segments.isEmpty }
 
   /// The number of a list's element that a segment means (RFC 6901 §4: digits without a leading zero); nil where it
@@ -52,6 +54,7 @@ package struct JSONPointer: Sendable {
 
 /// Byte by byte: names that only Unicode normalization makes equal are two.
 extension JSONPointer: Equatable {
+  /// Whether both have the same segments, byte by byte.
   package static func == (one: JSONPointer, other: JSONPointer) -> Bool {
     one.segments.count == other.segments.count
       && zip(one.segments, other.segments).allSatisfy { $0.utf8.elementsEqual($1.utf8) }

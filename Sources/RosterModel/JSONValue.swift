@@ -9,10 +9,14 @@ package enum JSONValue: Sendable, Equatable {
   /// In the order in which they are written, each name once.
   case object([Member])
 
+  /// A name of an object, and what it has.
   package struct Member: Sendable, Equatable {
+    /// Without its escapes.
     package var name: String
+    /// Of any kind.
     package var value: JSONValue
 
+    /// A member of that name and value.
     package init(_ name: String, _ value: JSONValue) {
       self.name = name
       self.value = value
@@ -21,6 +25,7 @@ package enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue {
+  /// A number without fraction and exponent.
   package static func integer(_ number: some BinaryInteger) -> JSONValue { .number(String(number)) }
 
   /// A member's value; names are compared byte by byte. nil where there is none, or this is no object.
@@ -29,6 +34,7 @@ extension JSONValue {
     return members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
   }
 
+  /// nil for what is no text.
   package var text: String? {
     if case .text(let text) = self { text } else { nil }
   }

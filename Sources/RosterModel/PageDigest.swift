@@ -4,6 +4,7 @@ package struct PageDigest: Sendable, Equatable {
   private let first: UInt64
   private let second: UInt64
 
+  /// By the two halves of a key, which must be random and kept with what they have digested.
   package init(first: UInt64, second: UInt64) {
     self.first = first
     self.second = second
@@ -15,10 +16,12 @@ package struct PageDigest: Sendable, Equatable {
     self.init(first: number(key.prefix(8)), second: number(key.dropFirst(8).prefix(8)))
   }
 
+  /// The digest of a body.
   package func callAsFunction(_ body: [UInt8]) -> Int64 {
     body.withUnsafeBytes { self($0) }
   }
 
+  /// The digest of the bytes.
   package func callAsFunction(_ bytes: UnsafeRawBufferPointer) -> Int64 {
     var state = SipState(first, second)
     let whole = bytes.count & ~7
@@ -39,7 +42,7 @@ private struct SipState {
   private var v2: UInt64
   private var v3: UInt64
 
-  package init(_ first: UInt64, _ second: UInt64) {
+  init(_ first: UInt64, _ second: UInt64) {
     v0 = first ^ 0x736f_6d65_7073_6575
     v1 = second ^ 0x646f_7261_6e64_6f6d
     v2 = first ^ 0x6c79_6765_6e65_7261

@@ -7,6 +7,7 @@ package struct Resource: Sendable, Equatable {
   package var path: String
   /// Sent with every page, in this order.
   package var query: [Parameter]
+  /// How its pages are asked for.
   package var method: Method
   /// The JSON of every POST; an object.
   package var body: JSONValue
@@ -14,6 +15,7 @@ package struct Resource: Sendable, Equatable {
   package var records: JSONPointer
   /// One of the columns is at the same place and says whether it is an integer or a text.
   package var key: JSONPointer
+  /// Of its records, in the cache: `name`, unless the definition says another.
   package var table: String
   /// A record that one of them does not hold for is skipped.
   package var conditions: [Condition]
@@ -21,11 +23,15 @@ package struct Resource: Sendable, Equatable {
   package var search: [String]
   /// A path with `{key}` or `{keys}`; nil: nobody can be asked for by key.
   package var byKey: String?
+  /// What becomes of a record that a whole pull has missed.
   package var removal: Removal
   /// Percent of the records that one sync may remove; nil: `sync.max_removal`.
   package var maxRemoval: Int?
+  /// How one page follows another.
   package var pages: Pages
+  /// Of `table`, in the order in which the definition has them.
   package var columns: [Column]
+  /// Lists inside a record, each with a table of its own.
   package var lists: [List]
 
   /// Defaults as the contract has them. `table`: nil means `name`; `removal`: nil means ask where `byKey` is given,
@@ -54,6 +60,7 @@ package struct Resource: Sendable, Equatable {
     self.lists = lists
   }
 
+  /// Of a page request.
   package enum Method: String, Sendable {
     case get = "GET"
     case post = "POST"
@@ -62,6 +69,7 @@ package struct Resource: Sendable, Equatable {
   /// What becomes of a record that a whole pull has missed (P8).
   package enum Removal: String, Sendable { case ask, twice, never }
 
+  /// A value without parts, as TOML writes it.
   package enum Scalar: Sendable, Equatable {
     case text(String)
     case integer(Int64)
@@ -69,20 +77,28 @@ package struct Resource: Sendable, Equatable {
     case boolean(Bool)
   }
 
+  /// One name and value of a query.
   package struct Parameter: Sendable, Equatable {
+    /// Not yet percent-encoded.
     package var name: String
+    /// As it is written in the configuration.
     package var value: Scalar
 
+    /// A parameter of that name and value.
     package init(_ name: String, _ value: Scalar) {
       self.name = name
       self.value = value
     }
   }
 
+  /// One entry of `where`.
   package struct Condition: Sendable, Equatable {
+    /// Of a value in the record.
     package var at: JSONPointer
+    /// What must be so of it.
     package var test: Test
 
+    /// What must be so at that place.
     package init(_ at: JSONPointer, _ test: Test) {
       self.at = at
       self.test = test
@@ -96,14 +112,18 @@ package struct Resource: Sendable, Equatable {
     }
   }
 
+  /// One column of a table, and the place in a record that fills it.
   package struct Column: Sendable, Equatable {
+    /// In SQL, quoted wherever it stands.
     package var name: String
     /// In a list's column `""` is the element itself.
     package var at: JSONPointer
+    /// What is stored of the value (P9).
     package var type: ColumnType
     /// Of text only: NULL instead of '' where absent or null. All other types are NULL then anyway.
     package var isNullable: Bool
 
+    /// A text column that is never NULL, unless said otherwise.
     package init(_ name: String, at: JSONPointer, _ type: ColumnType = .text, isNullable: Bool = false) {
       self.name = name
       self.at = at
@@ -112,14 +132,19 @@ package struct Resource: Sendable, Equatable {
     }
   }
 
+  /// What a value must be to be stored (P9); `json` takes any.
   package enum ColumnType: String, Sendable { case text, integer, real, boolean, json }
 
   /// A list inside a record: a table of its own, a row an element.
   package struct List: Sendable, Equatable {
+    /// Of its elements, in the cache.
     package var table: String
+    /// In the record.
     package var at: JSONPointer
+    /// Of `table`, beside the record's key and the element's position.
     package var columns: [Column]
 
+    /// The list at that place of a record.
     package init(table: String, at: JSONPointer, columns: [Column]) {
       self.table = table
       self.at = at

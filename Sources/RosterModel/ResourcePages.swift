@@ -1,7 +1,9 @@
 extension Resource {
   /// How one page follows another: `[resource.NAME.pages]`.
   package struct Pages: Sendable, Equatable {
+    /// What the next page is known by.
     package var style: Style
+    /// nil: as upstream pleases.
     package var size: Size?
     /// Where a boolean is: false ends the list.
     package var more: JSONPointer?
@@ -12,6 +14,7 @@ extension Resource {
     /// Statuses that say "past the end" behind the first page; not for announced pages.
     package var beyond: [Int]
 
+    /// Defaults as the contract has them.
     package init(
       _ style: Style = .number(), size: Size? = nil, more: JSONPointer? = nil, count: JSONPointer? = nil,
       short: Bool = false, beyond: [Int] = []
@@ -25,6 +28,7 @@ extension Resource {
     }
   }
 
+  /// What the next page is known by.
   package enum Style: Sendable, Equatable {
     /// Counts pages. `last`: where the number of pages is; they are pulled in parallel then (P1).
     case number(param: RequestPlace = .query("page"), first: Int = 1, last: JSONPointer? = nil)
@@ -44,9 +48,12 @@ extension Resource {
 
   /// Records a page, and where upstream is told; nil: it is not told.
   package struct Size: Sendable, Equatable {
+    /// From 1.
     package var records: Int
+    /// nil: upstream gives so many unasked.
     package var param: RequestPlace?
 
+    /// So many records a page.
     package init(_ records: Int, param: RequestPlace? = nil) {
       self.records = records
       self.param = param

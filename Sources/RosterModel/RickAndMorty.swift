@@ -11,11 +11,13 @@ extension Resource {
     ],
     list: addresses("character_episodes", "episode"))
 
+  /// Not pulled unless it is defined; tests have several resources with it.
   package static let location = rickAndMorty(
     "location", table: "locations", search: ["name", "type", "dimension"],
     columns: [id, text("name"), text("type"), text("dimension"), text("url"), text("created")],
     list: addresses("location_residents", "residents"))
 
+  /// Likewise.
   package static let episode = rickAndMorty(
     "episode", table: "episodes", search: ["name", "episode"],
     columns: [id, text("name"), text("air_date"), text("episode"), text("url"), text("created")],

@@ -1,45 +1,39 @@
-/// An optional that is encoded as null, not left out: the contract's JSON names every field always.
-@propertyWrapper
-package struct OrNull<Value: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
-  package var wrappedValue: Value?
-
-  package init(wrappedValue: Value?) {
-    self.wrappedValue = wrappedValue
-  }
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
-  }
-}
-
 /// One row of `syncs`, and one object of `/v1/syncs`.
 package struct SyncRecord: Codable, Sendable, Equatable {
+  /// How a sync ended; `running` while it has not.
   package enum Outcome: String, Codable, Sendable, CaseIterable {
     case running, published, unchanged, tried, failed, cancelled, interrupted
   }
 
+  /// As in `syncs`.
   package var id: Int64
+  /// RFC 3339.
   package var startedAt: String
+  /// RFC 3339; null while it runs.
   @OrNull package var finishedAt: String?
+  /// How it ended.
   package var outcome: Outcome
+  /// Pages that arrived, were unchanged, or were taken over.
   package var pages = 0
+  /// On those pages.
   package var records = 0
+  /// Records that the snapshot did not have before.
   package var added = 0
+  /// Records that it has otherwise than before.
   package var changed = 0
+  /// Records that it has no more.
   package var removed = 0
+  /// Records that could not be stored (P9).
   package var rejected = 0
   /// By `where`.
   package var skipped = 0
   /// Page and by-id requests, every attempt and redirect hop.
   package var requests = 0
+  /// Pages that upstream said to be unchanged (304).
   package var notModified = 0
+  /// Pages taken over from a sync that was broken off (P4).
   package var resumed = 0
+  /// Repeats by P11 except those for 401.
   package var retries = 0
   /// Token requests that succeeded.
   package var refreshes = 0
@@ -47,8 +41,10 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   package var bytes = 0
   /// What `rosterd sync` would have exited with.
   @OrNull package var exit: Int32?
+  /// Why it failed, or what falls short of what upstream has; null where all is well.
   @OrNull package var error: String?
 
+  /// Nothing counted yet.
   package init(id: Int64, startedAt: String, outcome: Outcome = .running) {
     self.id = id
     self.startedAt = startedAt
@@ -56,20 +52,6 @@ package struct SyncRecord: Codable, Sendable, Equatable {
     _finishedAt = OrNull(wrappedValue: nil)
     _exit = OrNull(wrappedValue: nil)
     _error = OrNull(wrappedValue: nil)
-  }
-
-  /// With what was counted so far.
-  package func counting(_ counts: Tally.Counts) -> SyncRecord {
-    var report = self
-    report.pages = counts.pagesDone
-    report.records = counts.records
-    report.requests = counts.requests
-    report.notModified = counts.notModified
-    report.resumed = counts.resumed
-    report.retries = counts.retries
-    report.refreshes = counts.refreshes
-    report.bytes = counts.bytes
-    return report
   }
 
   enum CodingKeys: String, CodingKey {

@@ -17,7 +17,7 @@ final class Backend: Sendable {
   }
 
   private struct State {
-    var upstream: Upstream
+    var upstream: SimulatedUpstream
     var gates: [Match] = []
     var held: [Int: Held] = [:]
     var active: [Int: Target] = [:]
@@ -42,19 +42,19 @@ final class Backend: Sendable {
   private let now: @Sendable () -> Date
 
   init(_ scenario: Scenario, now: @escaping @Sendable () -> Date) {
-    state = Mutex(State(upstream: Upstream(scenario, now: now())))
+    state = Mutex(State(upstream: SimulatedUpstream(scenario, now: now())))
     self.now = now
   }
 
   /// Changes or reads everything under the lock, then wakes those who waited for it.
   @discardableResult
-  func with<Result: Sendable>(_ change: @Sendable (inout Upstream, Date) -> Result) -> Result {
+  func with<Result: Sendable>(_ change: @Sendable (inout SimulatedUpstream, Date) -> Result) -> Result {
     update { change(&$0.upstream, now()) }
   }
 
   /// Decides the answer; `send` gets it at once, or when its gate is opened.
-  func receive(_ request: Request, send: @escaping @Sendable (Int, Upstream.Plan) -> Void) -> Int {
-    let (id, plan) = update { state -> (Int, Upstream.Plan?) in
+  func receive(_ request: Request, send: @escaping @Sendable (Int, SimulatedUpstream.Plan) -> Void) -> Int {
+    let (id, plan) = update { state -> (Int, SimulatedUpstream.Plan?) in
       let id = state.newID()
       let plan = state.upstream.receive(request, now: now())
       state.active[id] = plan.seen.target

@@ -101,7 +101,7 @@ private final class Connection: ChannelInboundHandler {
 /// Sends one answer, up to where its fault breaks it off.
 private struct Delivery: Sendable {
   let id: Int
-  let plan: Upstream.Plan
+  let plan: SimulatedUpstream.Plan
   let channel: any Channel
   let backend: Backend
 

@@ -6,7 +6,9 @@ package import RosterModel
 package final class EventEntry: Sendable {
   /// nil for `events.lost`, so that a reader's `Last-Event-ID` stays.
   package let id: UInt64?
+  /// When it was reported.
   package let at: Date
+  /// What happened.
   package let event: Event
 
   init(id: UInt64?, at: Date, event: Event) {

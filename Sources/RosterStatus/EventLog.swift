@@ -101,10 +101,12 @@ package final class EventLog: Sendable {
     state.withLock { $0.readers[id]?.waiting -= cost }
   }
 
+  /// The reader has gone; what waits for it is dropped.
   package func unsubscribe(_ id: ReaderID) {
     state.withLock { _ = $0.readers.removeValue(forKey: id) }
   }
 
+  /// How many there are now.
   package var readers: Int { state.withLock { $0.readers.count } }
 }
 

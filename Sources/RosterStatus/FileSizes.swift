@@ -2,9 +2,12 @@ import Glibc
 
 /// Bytes of the cache's files.
 package struct FileSizes: Sendable, Equatable {
+  /// Of the file itself.
   package var database: Int64
+  /// Of its write-ahead log.
   package var wal: Int64
 
+  /// Of files that were measured.
   package init(database: Int64, wal: Int64) {
     self.database = database
     self.wal = wal

@@ -35,6 +35,7 @@ package final class Metrics: Sendable {
   fileprivate static let refreshed = "refreshed"
   private let counts = Mutex(Counts())
 
+  /// Nothing counted yet.
   package init() {}
 
   /// Counts one attempt of a request; `code` nil: no answer came. `bytes` of the body, as received.

@@ -17,8 +17,11 @@ package final class StatusBoard: Sendable {
     var standsSince: Date?
   }
 
+  /// What `/v1/events` streams.
   package let events: EventLog
+  /// What is counted for `/metrics`.
   package let metrics = Metrics()
+  /// Of all times that it shows.
   package let clock: WallClock
   /// Yields when the message may have changed, at most one ahead of its reader; for one reader.
   package let changes: AsyncStream<Void>
@@ -79,6 +82,7 @@ package final class StatusBoard: Sendable {
     }
   }
 
+  /// The sync that runs has come so far; nothing where none runs.
   package func phase(_ phase: DaemonStatus.Current.Phase) {
     change { $0.current?.phase = phase }
   }
@@ -104,20 +108,24 @@ package final class StatusBoard: Sendable {
   /// Nothing of the sync that runs has moved since.
   package func stands(since date: Date) { change { $0.standsSince = date } }
 
+  /// The sync that runs has moved again.
   package func moves() { change { $0.standsSince = nil } }
 
   /// A reload has read this file; nil: there is none.
   package func configured(by path: String?) { change { $0.config.path = path } }
 
+  /// When the next sync is due; nil: none is planned. Nothing while one runs.
   package func nextSync(at date: Date?) {
     change { if $0.current == nil { $0.next = date } }
   }
 
+  /// What readers see has changed, or was looked at again.
   package func cache(_ facts: CacheFacts) {
     measure()
     change { $0.cache = facts }
   }
 
+  /// What the keeper reports.
   package func token(_ token: TokenStatus) {
     change { $0.token = token }
   }
@@ -208,22 +216,7 @@ extension StatusBoard {
 extension StatusBoard.State {
   fileprivate var sync: DaemonStatus.Sync {
     DaemonStatus.Sync(
-      current: current.map { Self.document($0.report, $0.tally.now, $0.phase) }, last: last, nextAt: next?.rfc3339)
-  }
-
-  private static func document(
-    _ report: SyncRecord, _ counts: Tally.Counts, _ phase: DaemonStatus.Current.Phase
-  ) -> DaemonStatus.Current {
-    var current = DaemonStatus.Current(id: report.id, startedAt: report.startedAt, phase: phase)
-    current.pagesDone = counts.pagesDone
-    current.pagesTotal = counts.pagesTotal
-    current.records = counts.records
-    current.resources = counts.resources
-    current.inFlight = counts.inFlight
-    current.requests = counts.requests
-    current.retries = counts.retries
-    current.refreshes = counts.refreshes
-    current.bytes = counts.bytes
-    return current
+      current: current.map { DaemonStatus.Current($0.report, $0.tally.now, $0.phase) }, last: last,
+      nextAt: next?.rfc3339)
   }
 }

@@ -2,12 +2,14 @@ import Glibc
 
 /// What the clients of the status socket may use together (S2).
 package struct StatusLimits: Sendable {
+  /// Open at once; the longest idle one makes room for another.
   package var connections = most
   /// For a request to be complete, from the connection or its first byte on.
   package var incomplete = Duration.seconds(10)
   /// How often it is looked whether the socket still has its name; S3 leaves 10 s.
   package var nameCheck = Duration.seconds(5)
 
+  /// The contract's, whatever the process may open.
   package init() {}
 
   /// - Parameter descriptors: that the process may have open (RLIMIT_NOFILE). Clients who stay leave the sync what it

@@ -6,7 +6,9 @@ package struct StatusRequest: Sendable, Equatable {
   package var method: String
   /// The request target: a path and a query, or an absolute URL (RFC 9112 §3.2).
   package var target: String
+  /// In the order in which they came.
   package var headers: [Request.Header]
+  /// Whole, within the limit of S2; empty: none came.
   package var body: [UInt8]
   /// The user on the other end (SO_PEERCRED, unix(7)); nil where the kernel does not say.
   package var peer: UInt32?
@@ -15,6 +17,7 @@ package struct StatusRequest: Sendable, Equatable {
   /// The client understands chunks (RFC 9112 §7.1).
   package var isHTTP11 = true
 
+  /// As curl would send it, unless said otherwise.
   package init(
     _ method: String, _ target: String, headers: [Request.Header] = [], body: [UInt8] = [], peer: UInt32? = nil,
     keepAlive: Bool = true
@@ -27,6 +30,7 @@ package struct StatusRequest: Sendable, Equatable {
     self.keepAlive = keepAlive
   }
 
+  /// The first header of that name, which is in lower case; nil: there is none.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name }?.value
   }

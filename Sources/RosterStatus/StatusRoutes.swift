@@ -9,6 +9,7 @@ package struct StatusRoutes: Sendable {
   private static let limits = 1...1000
   private static let defaultLimit = 20
 
+  /// What the answers are made of.
   package let board: StatusBoard
   private let owner: UInt32
   private let alive: @Sendable () -> Bool

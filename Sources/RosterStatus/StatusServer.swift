@@ -38,6 +38,7 @@ package final class StatusServer: Sendable {
   private let noRoom: RareWarning
   private let noName: RareWarning
 
+  /// Listens from `start` on.
   package init(
     at place: Place, routes: StatusRoutes, limits: StatusLimits = StatusLimits(),
     logger: Logger = Logger(label: "status") { _ in SwiftLogNoOpLogHandler() }

@@ -8,9 +8,11 @@ package struct PullPlan: Sendable {
   /// Bytes of pages that may wait for the stage before no more are asked for: what bounds the memory of a pull.
   static let backlog = 4 << 20
 
+  /// One page that is to be asked for now.
   package struct Asking: Sendable, Equatable {
     /// Index of the list.
     package var list: Int
+    /// Its request, and its place in the list.
     package var page: PageRequest
     /// The first page told of it: it has to be there (P7).
     package var isAnnounced: Bool
@@ -42,6 +44,7 @@ package struct PullPlan: Sendable {
   private var waitingBytes = 0
   private var isStopped = false
 
+  /// - Parameter lists: each is pulled whole.
   package init(_ lists: [Paging]) {
     self.lists = lists.map { List(paging: $0) }
   }
@@ -113,6 +116,7 @@ package struct PullPlan: Sendable {
         : "upstream does not know the address any more that page \(page - 1) led to")
   }
 
+  /// An asking has failed for good: nothing more is asked for.
   package mutating func failed() {
     inFlight -= 1
     isStopped = true
@@ -121,8 +125,10 @@ package struct PullPlan: Sendable {
   /// Nothing more is asked for.
   package mutating func stop() { isStopped = true }
 
+  /// So many bytes wait for the stage no more.
   package mutating func staged(_ bytes: Int) { waitingBytes -= bytes }
 
+  /// What is known of a list at the end.
   package func outcome(of list: Int) -> PullOutcome {
     PullOutcome(drift: lists[list].drift, count: lists[list].first?.count)
   }

@@ -3,6 +3,7 @@ package import RosterModel
 
 /// When the next sync starts. Pure.
 package struct Schedule: Sendable, Equatable {
+  /// The configuration as far as it says when.
   package struct Settings: Sendable, Equatable {
     /// From the end of a sync to the next.
     package var interval: Duration
@@ -11,6 +12,7 @@ package struct Schedule: Sendable, Equatable {
     /// After a failed sync; doubles up to the interval.
     package var retryInterval: Duration
 
+    /// All of them.
     package init(interval: Duration, jitter: Duration, retryInterval: Duration) {
       self.interval = interval
       self.jitter = jitter
@@ -18,9 +20,11 @@ package struct Schedule: Sendable, Equatable {
     }
   }
 
+  /// As they are now: a reload changes them.
   package var settings: Settings
   private var failures = 0
 
+  /// As of a start: no sync has failed yet.
   package init(_ settings: Settings) {
     self.settings = settings
   }

@@ -17,8 +17,10 @@ package protocol SyncHost: Sendable {
   /// The row is written: from here on the sync can be watched and joined.
   func began(_ record: SyncRecord, _ tally: Tally) async
 
+  /// The sync has come so far.
   func entered(_ phase: DaemonStatus.Current.Phase)
 
+  /// Whatever else happens in it.
   func tell(_ event: Event)
 
   /// Told last, with what the sync ended with; readers can see what it published (P2).
@@ -36,6 +38,7 @@ package struct SyncSettings: Sendable, Equatable {
   /// A sync does not wait longer for a time that upstream has named (P11).
   package var maxRetryAfter: Duration
 
+  /// All of them.
   package init(concurrency: Int, maxRemoval: Int, history: Duration, maxRetryAfter: Duration) {
     self.concurrency = concurrency
     self.maxRemoval = maxRemoval

@@ -6,10 +6,12 @@ package import RosterModel
 /// `pulling` → `comparing` → `publishing`, with `asking` between them where records are missing; back to `pulling` where pages of a
 /// resource do not belong together, twice at most for each. Every other event is a defect and ends the sync.
 package struct SyncMachine: Sendable {
+  /// Where it is between two events.
   package enum State: Sendable, Equatable {
     case pulling, comparing, asking, publishing, ended
   }
 
+  /// What follows the comparison of what was pulled with the snapshot.
   package enum AfterComparison: Sendable, Equatable {
     case publish
     /// Each missing record of some resources is to be asked for (`asks(for:)`).
@@ -22,6 +24,7 @@ package struct SyncMachine: Sendable {
   /// Pulls after the first that drift of one resource may cost (P7).
   package static let mostRepeats = 2
 
+  /// Where it is between two events.
   package private(set) var state = State.pulling
   /// Why the cache is not wholly what upstream has, though it was published.
   package private(set) var shortcoming: String?
@@ -39,6 +42,7 @@ package struct SyncMachine: Sendable {
   private var asking: Set<String> = []
   private var rejected = 0
 
+  /// - Parameter upstream: base_url, for failures.
   package init(upstream: String, resources: [Resource]) {
     self.upstream = upstream
     self.resources = resources
@@ -73,6 +77,7 @@ package struct SyncMachine: Sendable {
     return decide(found)
   }
 
+  /// Whether missing records of that resource are to be asked for.
   package func asks(for resource: String) -> Bool { asking.contains(resource) }
 
   /// Every missing record of a resource was asked for, with how many that could not be stored; or why that was not possible: then none
@@ -90,11 +95,13 @@ package struct SyncMachine: Sendable {
     }
   }
 
+  /// The publication begins. Throws (70) where nothing is ready for it.
   package mutating func publishes() throws(Failure) {
     guard state == .asking || state == .publishing else { throw defect("publishes") }
     state = .publishing
   }
 
+  /// The sync is over, however it went.
   package mutating func ended() { state = .ended }
 }
 

@@ -13,9 +13,6 @@ struct Output {
   /// Nobody reads any more: `head` has seen enough. No fault, yet there is nothing left to do.
   struct Unread: Error {}
 
-  /// What a `Failure` to write the answer is about.
-  static let subject = "standard output"
-
   let descriptor: Int32
 
   var terminal: Terminal { Terminal.of(descriptor, environment: environment) }
@@ -35,7 +32,7 @@ struct Output {
   private static func failure(_ code: Int32) -> any Error {
     if code == EPIPE { return Unread() }
     return Failure(
-      .cannotWrite, step: "write the answer", subject: subject, cause: SystemError(code: code).text)
+      .cannotWrite, step: "write the answer", subject: "standard output", cause: SystemError(code: code).text)
   }
 
   /// JSON as it is, though nothing of upstream's steers a terminal.

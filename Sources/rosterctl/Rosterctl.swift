@@ -10,7 +10,7 @@ struct Rosterctl: AsyncParsableCommand {
     abstract: "Asks a rosterd how it is, tells it what to do, reads its cache.",
     version: rosterdVersion,
     subcommands: [
-      Status.self, Watch.self, Wait.self, Sync.self, Events.self, Rejects.self, History.self, ListRecords.self,
+      Status.self, Watch.self, Wait.self, SyncNow.self, Events.self, Rejects.self, History.self, ListRecords.self,
       ShowRecord.self, ListCharacters.self, ShowCharacter.self,
     ])
 

@@ -12,7 +12,7 @@ struct ShowRecord: AsyncParsableCommand {
   @Argument(help: "Which resource it is of.") var resource: String
   @Argument(help: "Its key.") var key: String
 
-  func run() async throws { try options.show(resource, key) }
+  func run() async throws { try options.tell(try options.find(resource, key), key) }
 }
 
 /// The short form for the resource that rosterd knows without a configuration.
@@ -25,12 +25,14 @@ struct ShowCharacter: AsyncParsableCommand {
   @Argument(help: "Its key.") var id: String
 
   func run() async throws {
-    do { try options.show(Resource.character.name, id) } catch let failure as Failure
-      where failure.kind == .cannotWrite && failure.subject != Output.subject && Int64(id) == nil
+    let found: CacheReader.RecordHistory
+    do { found = try options.find(Resource.character.name, id) } catch let failure as Failure
+      where failure.kind == .cannotWrite && Int64(id) == nil
     {
       // Only a cache can say that its characters have other keys than numbers.
       throw ValidationError("The value '\(id)' is no whole number")
     }
+    try options.tell(found, id)
   }
 }
 
@@ -40,8 +42,11 @@ struct ShowOptions: ParsableArguments {
   @OptionGroup var place: CacheOption
   @Flag(help: "Print JSON.") var json = false
 
-  func show(_ resource: String, _ key: String) throws {
-    let found = try place.reader().show(resource, key: key)
+  func find(_ resource: String, _ key: String) throws -> CacheReader.RecordHistory {
+    try place.reader().show(resource, key: key)
+  }
+
+  func tell(_ found: CacheReader.RecordHistory, _ key: String) throws {
     guard let record = found.record else { throw Self.absence(key, found) }
     if json { return try Output.standard.write(json: found.json + "\n") }
     let changes = found.changes.map {
@@ -49,7 +54,8 @@ struct ShowOptions: ParsableArguments {
     }
     let terminal = Output.standard.terminal
     let text = RecordText(
-      record, of: resource, columns: found.columns, telling: found.telling, changes: changes, width: terminal.limit,
+      record, of: found.resource, columns: found.columns, telling: found.telling, changes: changes,
+      width: terminal.limit,
       colour: terminal.colour)
     try Output.standard.write(text.text)
   }

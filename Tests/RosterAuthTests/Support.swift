@@ -115,7 +115,7 @@ final class TokenEndpoint: Sendable {
   }
 
   func fail(_ reason: Failure.Reason) {
-    answer(.failure(Failure(.unreachable, step: "send", subject: "t", cause: "test", reason: reason)))
+    answer(.failure(RequestFault(.unreachable, cause: "test", reason: reason)))
   }
 
   func arrived(_ count: Int) async { await requests.wait { $0.count >= count } }
@@ -223,4 +223,17 @@ struct LineHandler: LogHandler {
   }
 
   func log(event: LogEvent) { lines.record("\(event.message) \(event.metadata ?? [:])") }
+}
+
+extension Bench {
+  /// Puts a file where the store's folder was, so that nobody, not even root, can write it.
+  func breakStore() throws {
+    let state = "\(folder.path)/state"
+    try FileManager.default.removeItem(atPath: state)
+    try Data().write(to: URL(filePath: state))
+  }
+
+  func mendStore() throws {
+    try FileManager.default.removeItem(atPath: "\(folder.path)/state")
+  }
 }

@@ -95,7 +95,7 @@ struct TokenKeeperFailureTests {
   func neverSent(unsent: Bool) async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
-    var refused = Failure(.unreachable, step: "send", subject: "t", cause: "refused", reason: .connection)
+    var refused = RequestFault(.unreachable, cause: "refused", reason: .connection)
     refused.isUnsent = unsent
     bench.endpoint.answer(.failure(refused))
     bench.endpoint.answer(400)
@@ -251,14 +251,14 @@ struct TokenKeeperFailureTests {
     #expect(token?.access == Secret("a1"))
   }
 
-  @Test("P11: no network at all fails the sync with the transport's own failure, without a retry")
+  @Test("P11, T9: no network at all fails the sync by the transport's cause, without a retry and the URL's query")
   func noNetwork() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
-    let down = Failure(.unreachable, step: "connect", subject: "t", cause: "no route")
+    let down = RequestFault(.unreachable, cause: "no route")
     bench.endpoint.answer(.failure(down))
     let failure = await failure { try await bench.keeper.current() }
-    #expect(failure == down)
+    #expect(failure == down.failure(step: "get a new access token", subject: bench.settings.tokenURL.queryMasked))
     #expect(bench.status?.state != .unauthorized)
   }
 

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import Logging
 import RosterModel
 import RosterTestSupport
 import Testing
@@ -12,17 +11,6 @@ import Testing
 struct TokenKeeperStoreTests {
   private func body(_ bench: Bench, _ index: Int) -> String {
     String(decoding: bench.endpoint.requests.all[index].body, as: UTF8.self)
-  }
-
-  /// Puts a file where the store's folder was, so that nobody, not even root, can write it.
-  private func breakStore(_ bench: Bench) throws {
-    let folder = "\(bench.folder.path)/state"
-    try FileManager.default.removeItem(atPath: folder)
-    try Data().write(to: URL(filePath: folder))
-  }
-
-  private func mendStore(_ bench: Bench) throws {
-    try FileManager.default.removeItem(atPath: "\(bench.folder.path)/state")
   }
 
   @Test("T4: a rotated refresh token is on disk before any request has the access token that came with it")
@@ -44,44 +32,20 @@ struct TokenKeeperStoreTests {
   func unstored() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
-    try breakStore(bench)
+    try bench.breakStore()
     bench.endpoint.grant("a1", refresh: "r1")
     let first = await failure { try await bench.keeper.current() }
     let second = await failure { try await bench.keeper.current() }
     #expect(first?.kind == .cannotWrite && second == first)
     let stillBroken = await failure { try await bench.keeper.syncBegins() }
     #expect(stillBroken?.kind == .cannotWrite)
-    try mendStore(bench)
+    try bench.mendStore()
     try await bench.keeper.syncBegins()
     #expect(bench.stored?.refreshToken == "r1")
     let token = try await bench.keeper.current()
     #expect(token?.access == Secret("a1"))
     #expect(bench.endpoint.requests.all.count == 1)
     #expect(bench.events.count(.tokenRefreshed) == 1)
-  }
-
-  @Test("T4: a shutdown tries once more to store what could not be stored")
-  func unstoredAtShutdown() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
-    try breakStore(bench)
-    bench.endpoint.grant("a1", refresh: "r1")
-    _ = await failure { try await bench.keeper.current() }
-    try mendStore(bench)
-    #expect(await bench.keeper.drain())
-    #expect(bench.stored?.refreshToken == "r1")
-  }
-
-  @Test("T4: a shutdown that cannot store it either says that the token is lost")
-  func lostAtShutdown() async throws {
-    let lines = Recorder<String>()
-    let bench = try Bench(lines: lines)
-    try await bench.keeper.syncBegins()
-    try breakStore(bench)
-    bench.endpoint.grant("a1", refresh: "r1")
-    _ = await failure { try await bench.keeper.current() }
-    #expect(await bench.keeper.drain())
-    #expect(lines.all.contains { $0.contains("it is lost") && $0.contains("refresh_token") })
   }
 
   @Test("T7: a cancelled request does not cancel the refresh; its answer is stored and used")
@@ -100,53 +64,6 @@ struct TokenKeeperStoreTests {
     let token = try await bench.keeper.current()
     #expect(await !bench.keeper.isBusy)
     #expect(token?.access == Secret("a1"))
-  }
-
-  @Test("T7: a shutdown waits for the refresh under way and its storing")
-  func drain() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    await bench.endpoint.arrived(1)
-    request.cancel()
-    let keeper = bench.keeper
-    let drained = Task { await keeper.drain() }
-    bench.endpoint.grant("a1", refresh: "r1")
-    #expect(await drained.value)
-    #expect(bench.stored?.refreshToken == "r1")
-  }
-
-  @Test("T7: a shutdown that cannot wait longer says so, and starts no further attempt")
-  func drainTimesOut() async throws {
-    let lines = Recorder<String>()
-    let bench = try Bench(lines: lines)
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    await bench.endpoint.arrived(1)
-    let keeper = bench.keeper
-    let drained = Task { await keeper.drain() }
-    drained.cancel()
-    #expect(await drained.value == false)
-    #expect(lines.all.contains { $0.contains(Failure.mayHaveRotated) })
-    #expect(bench.stored?.unanswered == true)
-    #expect(!bench.endpoint.sawCancellation)
-    bench.endpoint.answer(503)
-    let failure = await failure { try await request.value }
-    #expect(failure?.kind == .unreachable)
-    #expect(bench.clock.pending.isEmpty)
-  }
-
-  @Test("T7: a shutdown between two attempts waits for nothing")
-  func drainCoolingDown() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    bench.endpoint.answer(503)
-    await bench.clock.sleepers(1)
-    #expect(await bench.keeper.drain())
-    let failure = await failure { try await request.value }
-    #expect(failure?.kind == .cancelled)
-    #expect(bench.endpoint.requests.all.count == 1)
   }
 
   @Test("T10: after a restart a stored token that is still valid is used without a refresh")
@@ -337,23 +254,6 @@ struct TokenKeeperStoreTests {
     let token = try await request.value
     #expect(token?.access == Secret("a1"))
     #expect(bench.stored?.refreshToken == "r1" && bench.endpoint.requests.all.count == 1)
-  }
-
-  @Test("T7: an answer that comes as a drain gives up is not overwritten by the note that it did not")
-  func answerAtTheEndOfADrain() async throws {
-    for _ in 0..<100 {
-      let bench = try Bench()
-      try await bench.keeper.syncBegins()
-      let request = bench.requests(1)[0]
-      await bench.endpoint.arrived(1)
-      let keeper = bench.keeper
-      let drained = Task { await keeper.drain() }
-      drained.cancel()
-      bench.endpoint.grant("a1", refresh: "r1")
-      _ = await drained.value
-      _ = try? await request.value
-      #expect(bench.stored?.refreshToken == "r1" && bench.stored?.unanswered == nil)
-    }
   }
 
   @Test("T6: a token too large for the store is incomplete, and the store can be read back", arguments: [false, true])

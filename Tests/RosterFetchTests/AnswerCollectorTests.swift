@@ -136,7 +136,7 @@ private enum Unreadable: CaseIterable {
   func granted(status: Int) async throws {
     let transport = HTTPTransport(.init())
     try await RawServer.run(try await Unreadable.plainBehindGzip.answer("\(status) Yes")) { server in
-      let failure = await #expect(throws: Failure.self) {
+      let failure = await #expect(throws: RequestFault.self) {
         try await transport.send(Request(.post, "http://127.0.0.1:\(server.port)/token"))
       }
       #expect(failure?.reason == .malformed)

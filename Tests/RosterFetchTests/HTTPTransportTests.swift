@@ -27,7 +27,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   do {
     _ = try await send()
     return nil
-  } catch { return (error as? Failure)?.reason }
+  } catch { return (error as? RequestFault)?.reason }
 }
 
 @Suite struct HTTPTransportTests {
@@ -55,7 +55,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   func refused() async throws {
     let transport = HTTPTransport(.init())
     // tcpmux (RFC 1078): nothing listens there, and no test that runs beside this one can.
-    let failure = await #expect(throws: Failure.self) {
+    let failure = await #expect(throws: RequestFault.self) {
       try await transport.send(Request(.get, "http://127.0.0.1:1/api"))
     }
     #expect(failure?.reason == .connection && failure?.isUnsent == true)

@@ -107,10 +107,10 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
       Response(status: 200, headers: [.init("Set-Cookie", secret)], body: Array(secret.utf8))
     }
     _ = try await answered(request)
-    let failed = Interceptor.chain([.log(to: logger, clock: clock)]) { request in
-      throw Failure(.unreachable, step: "reach", subject: request.url, cause: "no", reason: .timeout)
+    let failed = Interceptor.chain([.log(to: logger, clock: clock)]) { _ in
+      throw RequestFault(.unreachable, cause: "no", reason: .timeout)
     }
-    await #expect(throws: Failure.self) { try await failed(request) }
+    await #expect(throws: RequestFault.self) { try await failed(request) }
     #expect(lines.all.count == 2)
     #expect(lines.all.allSatisfy { $0.contains("character?page=1") && !$0.contains(secret) })
     #expect(lines.all.first?.contains("200") == true)

@@ -7,8 +7,8 @@ private let table = RetryTable(RetryDelays())
 private func decide(
   _ reason: Failure.Reason?, attempt: Int = 1, malformed: Int = 0, retryAfter: Duration? = nil, random: Double = 0
 ) -> RetryTable.Decision {
-  let failure = Failure(.unreachable, step: "a", subject: "b", cause: "c", reason: reason, retryAfter: retryAfter)
-  return table.decide(failure, attempt: attempt, malformed: malformed, random: random)
+  let fault = RequestFault(.unreachable, cause: "c", reason: reason, retryAfter: retryAfter)
+  return table.decide(fault, attempt: attempt, malformed: malformed, random: random)
 }
 
 @Suite struct RetryTableTests {

@@ -63,11 +63,11 @@ private func withTLS(
   await transport.shutdown()
 }
 
-private func failure(_ transport: HTTPTransport, _ request: Request) async -> Failure? {
+private func failure(_ transport: HTTPTransport, _ request: Request) async -> RequestFault? {
   do {
     _ = try await transport.send(request)
     return nil
-  } catch { return error as? Failure }
+  } catch { return error as? RequestFault }
 }
 
 private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Method = .get) -> Request {
@@ -244,7 +244,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
       try await authority.serve("good") { _, port in
         try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
           let send = Interceptor.chain([.redirects], to: transport.send)
-          await #expect(throws: Failure.self) { try await send(page(port)) }
+          await #expect(throws: RequestFault.self) { try await send(page(port)) }
           #expect(upstream.counts.pageRequests.isEmpty)
         }
       }

@@ -6,7 +6,7 @@ import Testing
 struct ContractTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
 
-  @Test("Each promise that code and tests cite is explained", arguments: ["Sources", "Tests"])
+  @Test("Each promise that code and tests cite is explained", arguments: ["Sources", "Tests", "Benchmarks"])
   func cited(folder: String) throws {
     let explained = Set(try Self.explained())
     #expect(!explained.isEmpty)

@@ -85,10 +85,10 @@ package struct CacheReader {
 
   /// What is wrong with the file is the same for the daemon; what to do about it is not.
   private static func inspect(_ path: String) throws -> CacheFile.Standing {
-    do { return try CacheFile.inspect(path) } catch var failure as Failure {
-      failure.step = step
-      failure.hint = "see whether --cache names a cache of this version of rosterd, and whether this user may read it"
-      throw failure
+    do { return try CacheFile.inspect(path) } catch let failure as Failure {
+      throw refusal(
+        path, failure.cause,
+        "see whether --cache names a cache of this version of rosterd, and whether this user may read it")
     }
   }
 

@@ -17,10 +17,12 @@ package struct ListFacts: Sendable, Equatable {
   package var count: Int?
   /// Pages of the whole list.
   package var last: Int?
+  /// False ends the list; nil: no answer tells.
   package var more: Bool?
   /// nil: absent, null or empty, which ends the list.
   package var next: Value?
 
+  /// `records` of the page; what is nil was not told.
   package init(records: Int, count: Int? = nil, last: Int? = nil, more: Bool? = nil, next: Value? = nil) {
     self.records = records
     self.count = count
@@ -39,7 +41,9 @@ package struct ListFacts: Sendable, Equatable {
 
 /// Why an answer is not one of its definition: a clause.
 package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What of the definition the answer lacks.
   package var reason: String
+  /// The reason.
   package var description: String { reason }
 }
 
@@ -143,6 +147,7 @@ extension ListFacts {
     }
   }
 
+  /// As they were kept: `continuation` as that property gave it.
   package init(records: Int, count: Int?, last: Int?, continuation: String?) {
     self.init(records: records, count: count, last: last)
     if continuation == Self.over { more = false }

@@ -5,6 +5,7 @@ package import RosterModel
 /// How one resource's pages follow one another: the first request, and what each answer leads to. Pure; without memory of its own, so
 /// that a page that is kept leads on as the one that came (P4, P6).
 package struct Paging: Sendable {
+  /// What it pages through.
   package let resource: Resource
   private let baseURL: String
   /// Of a page whose address ends with a value: all but the value, below base_url. Thousands of pages differ in nothing else.
@@ -26,6 +27,7 @@ package struct Paging: Sendable {
     case end
   }
 
+  /// The request that begins each pull.
   package func first() -> PageRequest {
     switch pages.style {
     case .number(let param, let first, _): request(1, after: 0, setting: (param, .integer(first)))

@@ -9,14 +9,14 @@ import RosterModel
 
 /// What the libraries throw, as P11 tells it apart.
 /// - Parameter received: body bytes that came before.
-func failure(_ error: any Error, of request: Request, received: Int = 0) -> any Error {
+func fault(_ error: any Error, received: Int = 0) -> any Error {
   if Task.isCancelled || error is CancellationError || error as? HTTPClientError == .cancelled {
     return CancellationError()
   }
-  var failure = TransportCause(error).failure(of: request)
-  failure.received = received
-  failure.isUnsent = isBeforeSending(error)
-  return failure
+  var fault = TransportCause(error).fault
+  fault.received = received
+  fault.isUnsent = isBeforeSending(error)
+  return fault
 }
 
 /// Whether it ended the making of a connection: a TLS handshake comes before the request (T5).
@@ -34,16 +34,16 @@ enum TransportCause: Equatable {
   case noNetwork(String)
   case untrusted(String, hint: String)
 
-  func failure(of request: Request) -> Failure {
-    func failure(_ cause: String, _ hint: String, _ reason: Failure.Reason? = nil) -> Failure {
-      let exit: Failure.Kind = reason == .malformed || reason == .tooLarge ? .badAnswer : .unreachable
-      return Failure(exit, step: "reach", subject: request.url, cause: cause, hint: hint, reason: reason)
-    }
+  var fault: RequestFault {
     switch self {
     case .passing(let reason, let cause):
-      return failure(cause, "see whether the server is up and base_url is right", reason)
-    case .noNetwork(let cause): return failure(cause, "see whether this machine is online")
-    case .untrusted(let cause, let hint): return failure(cause, hint)
+      let isAnswer = reason == .malformed || reason == .tooLarge
+      return RequestFault(
+        isAnswer ? .badAnswer : .unreachable, cause: cause, hint: "see whether the server is up and base_url is right",
+        reason: reason)
+    case .noNetwork(let cause):
+      return RequestFault(.unreachable, cause: cause, hint: "see whether this machine is online")
+    case .untrusted(let cause, let hint): return RequestFault(.unreachable, cause: cause, hint: hint)
     }
   }
 

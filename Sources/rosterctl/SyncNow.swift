@@ -5,8 +5,8 @@ import RosterModel
 import RosterStatusClient
 import RosterTerminal
 
-struct Sync: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Asks for a sync now.")
+struct SyncNow: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "sync", abstract: "Asks for a sync now.")
 
   private struct Progress: Decodable {
     var done: Int

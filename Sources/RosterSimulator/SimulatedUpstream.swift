@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import RosterModel
 
 /// The simulated upstream without its sockets: what it answers to each request, and what it has counted.
-struct Upstream {
+struct SimulatedUpstream {
   /// How one request is answered.
   struct Plan {
     var seen: Seen

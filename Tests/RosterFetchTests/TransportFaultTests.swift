@@ -9,12 +9,12 @@ private func errors(_ codes: [CInt]) -> [any Error] {
   codes.map { IOError(errnoCode: $0, reason: "connect") }
 }
 
-@Suite struct TransportFailureTests {
+@Suite struct TransportFaultTests {
   @Test(
     "P11: there is no network only where every address of the host says so",
     arguments: [[ENETUNREACH], [EHOSTUNREACH, ENETUNREACH], [ENETDOWN]])
   func offline(codes: [CInt]) {
-    let failure = TransportCause.connect("host", errors(codes)).failure(of: .init(.get, "http://host/"))
+    let failure = TransportCause.connect("host", errors(codes)).fault
     #expect(failure.reason == nil && failure.cause.contains("no network"))
   }
 
@@ -22,14 +22,14 @@ private func errors(_ codes: [CInt]) -> [any Error] {
     "P11: an address without a route beside one that refuses, resets or is silent is a failed connection",
     arguments: [[ENETUNREACH, ECONNREFUSED], [ECONNREFUSED, EHOSTUNREACH], [ENETUNREACH, EHOSTUNREACH, ECONNRESET]])
   func mixed(codes: [CInt]) {
-    let failure = TransportCause.connect("host", errors(codes)).failure(of: .init(.get, "http://host/"))
+    let failure = TransportCause.connect("host", errors(codes)).fault
     #expect(failure.reason == .connection && !failure.cause.contains("no network"))
     let silent = errors([ENETUNREACH]) + [ChannelError.connectTimeout(.seconds(1))]
-    #expect(TransportCause.connect("host", silent).failure(of: .init(.get, "http://host/")).reason == .timeout)
+    #expect(TransportCause.connect("host", silent).fault.reason == .timeout)
   }
 
   @Test("P11: a name without an address is DNS")
   func unresolved() {
-    #expect(TransportCause.connect("host", []).failure(of: .init(.get, "http://host/")).reason == .dns)
+    #expect(TransportCause.connect("host", []).fault.reason == .dns)
   }
 }

@@ -4,7 +4,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-@Suite struct UpstreamTests {
+@Suite struct SimulatedUpstreamTests {
   @Test("An ETag that still holds gets 304 without a body, until the page changes")
   func etag() async throws {
     try await withSimulator { (simulator: Simulator) async throws in

@@ -1,0 +1,45 @@
+/// What the row of a sync and the status of the one that runs have in common of what is counted.
+protocol Counted {
+  var records: Int { get set }
+  var requests: Int { get set }
+  var retries: Int { get set }
+  var refreshes: Int { get set }
+  var bytes: Int { get set }
+}
+
+extension SyncRecord: Counted {}
+extension DaemonStatus.Current: Counted {}
+
+extension Counted {
+  fileprivate mutating func take(_ counts: Tally.Counts) {
+    records = counts.records
+    requests = counts.requests
+    retries = counts.retries
+    refreshes = counts.refreshes
+    bytes = counts.bytes
+  }
+}
+
+extension SyncRecord {
+  /// With what was counted so far.
+  package func counting(_ counts: Tally.Counts) -> SyncRecord {
+    var record = self
+    record.take(counts)
+    record.pages = counts.pagesDone
+    record.notModified = counts.notModified
+    record.resumed = counts.resumed
+    return record
+  }
+}
+
+extension DaemonStatus.Current {
+  /// Of the sync that runs, with what was counted so far.
+  package init(_ record: SyncRecord, _ counts: Tally.Counts, _ phase: Phase) {
+    self.init(id: record.id, startedAt: record.startedAt, phase: phase)
+    take(counts)
+    pagesDone = counts.pagesDone
+    pagesTotal = counts.pagesTotal
+    resources = counts.resources
+    inFlight = counts.inFlight
+  }
+}

@@ -1,0 +1,38 @@
+/// What is wrong with one request or with its answer. The step is known to who asked: that one makes the `Failure`.
+package struct RequestFault: Error, Sendable, Equatable {
+  /// What sort of trouble it is where no other attempt helps.
+  package var kind: Failure.Kind
+  /// A clause: "upstream answered 500".
+  package var cause: String
+  /// An imperative, or nil where nothing can be done.
+  package var hint: String?
+  /// The row of the retry table (P11); nil: no attempt that follows would fare better.
+  package var reason: Failure.Reason?
+  /// Retry-After: no request starts earlier, from the answer on.
+  package var retryAfter: Duration?
+  /// No byte of the request can have reached the server: there was no connection to send it on.
+  package var isUnsent = false
+  /// Body bytes of an answer that came before it failed.
+  package var received = 0
+
+  /// Of a request that may have been sent, without an answer.
+  package init(
+    _ kind: Failure.Kind, cause: String, hint: String? = nil, reason: Failure.Reason? = nil,
+    retryAfter: Duration? = nil
+  ) {
+    self.kind = kind
+    self.cause = cause
+    self.hint = hint
+    self.reason = reason
+    self.retryAfter = retryAfter
+  }
+
+  /// As it ends a step.
+  /// - Parameters:
+  ///   - step: an infinitive: "pull page 17".
+  ///   - subject: the URL that was asked for first: where a redirect leads is upstream's text, and may repeat a secret
+  ///     (T9).
+  package func failure(step: String, subject: String) -> Failure {
+    Failure(kind, step: step, subject: subject, cause: cause, hint: hint, reason: reason, retryAfter: retryAfter)
+  }
+}

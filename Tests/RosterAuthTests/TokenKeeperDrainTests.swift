@@ -1,0 +1,99 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterAuth
+
+/// T4, T7: what a shutdown waits for, and what it stores.
+@Suite(.timeLimit(.minutes(1)))
+struct TokenKeeperDrainTests {
+  @Test("T4: a shutdown tries once more to store what could not be stored")
+  func unstoredAtShutdown() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    try bench.breakStore()
+    bench.endpoint.grant("a1", refresh: "r1")
+    _ = await failure { try await bench.keeper.current() }
+    try bench.mendStore()
+    #expect(await bench.keeper.drain())
+    #expect(bench.stored?.refreshToken == "r1")
+  }
+
+  @Test("T4: a shutdown that cannot store it either says that the token is lost")
+  func lostAtShutdown() async throws {
+    let lines = Recorder<String>()
+    let bench = try Bench(lines: lines)
+    try await bench.keeper.syncBegins()
+    try bench.breakStore()
+    bench.endpoint.grant("a1", refresh: "r1")
+    _ = await failure { try await bench.keeper.current() }
+    #expect(await bench.keeper.drain())
+    #expect(lines.all.contains { $0.contains("it is lost") && $0.contains("refresh_token") })
+  }
+
+  @Test("T7: a shutdown waits for the refresh under way and its storing")
+  func drain() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    request.cancel()
+    let keeper = bench.keeper
+    let drained = Task { await keeper.drain() }
+    bench.endpoint.grant("a1", refresh: "r1")
+    #expect(await drained.value)
+    #expect(bench.stored?.refreshToken == "r1")
+  }
+
+  @Test("T7: a shutdown that cannot wait longer says so, and starts no further attempt")
+  func drainTimesOut() async throws {
+    let lines = Recorder<String>()
+    let bench = try Bench(lines: lines)
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    let keeper = bench.keeper
+    let drained = Task { await keeper.drain() }
+    drained.cancel()
+    #expect(await drained.value == false)
+    #expect(lines.all.contains { $0.contains(Failure.mayHaveRotated) })
+    #expect(bench.stored?.unanswered == true)
+    #expect(!bench.endpoint.sawCancellation)
+    bench.endpoint.answer(503)
+    let failure = await failure { try await request.value }
+    #expect(failure?.kind == .unreachable)
+    #expect(bench.clock.pending.isEmpty)
+  }
+
+  @Test("T7: a shutdown between two attempts waits for nothing")
+  func drainCoolingDown() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    bench.endpoint.answer(503)
+    await bench.clock.sleepers(1)
+    #expect(await bench.keeper.drain())
+    let failure = await failure { try await request.value }
+    #expect(failure?.kind == .cancelled)
+    #expect(bench.endpoint.requests.all.count == 1)
+  }
+
+  @Test("T7: an answer that comes as a drain gives up is not overwritten by the note that it did not")
+  func answerAtTheEndOfADrain() async throws {
+    for _ in 0..<100 {
+      let bench = try Bench()
+      try await bench.keeper.syncBegins()
+      let request = bench.requests(1)[0]
+      await bench.endpoint.arrived(1)
+      let keeper = bench.keeper
+      let drained = Task { await keeper.drain() }
+      drained.cancel()
+      bench.endpoint.grant("a1", refresh: "r1")
+      _ = await drained.value
+      _ = try? await request.value
+      #expect(bench.stored?.refreshToken == "r1" && bench.stored?.unanswered == nil)
+    }
+  }
+}

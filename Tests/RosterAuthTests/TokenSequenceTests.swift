@@ -1,0 +1,152 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterAuth
+
+/// What several events in a row come to.
+struct TokenSequenceTests {
+  /// One with client credentials whose refresh token is being tried.
+  private static func clientWorld() -> TokenWorld {
+    var world = TokenWorld(.oauth2ClientCredentials)
+    _ = world.wanted()
+    world.due()
+    world.granted()
+    world.wrote()
+    world.machine.accepted(world.machine.generation)
+    _ = world.rejected(world.machine.generation)
+    world.due()
+    return world
+  }
+
+  @Test("T6: with client credentials a refused refresh token is followed by one grant without it")
+  func newGrant() {
+    var world = Self.clientWorld()
+    #expect(world.sending?.session.refreshToken != nil)
+    world.failed(.refused(TokenMachine.Fault.ending))
+    #expect(world.isSending && world.sending?.session.refreshToken == nil)
+    world.failed(.refused(TokenMachine.Fault.ending))
+    #expect(!world.isSending && world.machine.session.ending != nil)
+    #expect(world.sent == 3)
+  }
+
+  @Test("P13: after a stop no new grant follows a refused refresh token; the next process begins with the grant")
+  func noGrantAfterStop() {
+    var world = Self.clientWorld()
+    world.stop()
+    world.failed(.refused(TokenMachine.Fault.ending))
+    #expect(world.sent == 2 && world.released.count == 2)
+    world.wrote()
+    #expect(world.disk?.refreshToken == nil && world.disk?.ending == nil && world.machine.phase == .idle)
+  }
+
+  @Test("P13: a token request that was decided on, and not begun, does not begin after a stop")
+  func notBegun() {
+    var world = TokenWorld()
+    let (waiter, _) = world.wanted()
+    world.stop()
+    world.due()
+    #expect(world.sent == 0 && world.released[waiter] == .failed(.stopping))
+  }
+
+  @Test("T2: after an early refresh that failed the next one is tried when the longest pause is over, in the same sync")
+  func earlyAgain() {
+    var world = TokenWorld(access: "a0", life: 50)
+    _ = world.wanted()
+    world.due()
+    world.failed(.passing(again: false))
+    world.pass(9)
+    _ = world.wanted()
+    #expect(!world.isBusy)
+    // Nor does a clock that is set back put it off.
+    world.now.date -= 20
+    world.pass(1)
+    #expect(world.wanted().1 == .token(world.machine.token))
+    #expect(world.isWaiting)
+  }
+
+  @Test("T6: a session that ends while another request is out has ended for the next process too")
+  func endedWhileSending() {
+    var world = TokenWorld(access: "a0")
+    _ = world.rejected(1)
+    world.due()
+    world.loggedOut(1)
+    world.granted()
+    world.wrote()
+    world.wrote()
+    #expect(world.disk?.ending != nil && world.disk?.refreshToken == Secret("r1"))
+  }
+
+  @Test("T6: a retry that is asked for while a sync runs holds in it, once", arguments: [false, true])
+  func retryAsked(ended: Bool) {
+    var world = TokenWorld()
+    _ = world.wanted()
+    world.due()
+    if ended {
+      world.failed(.refused(TokenMachine.Fault.ending))
+      world.wrote()
+    }
+    world.machine.retryAsked()
+    if ended {
+      _ = world.wanted()
+      world.due()
+    } else {
+      world.failed(.refused(TokenMachine.Fault.ending))
+    }
+    #expect(world.isSending && world.sent == 2)
+    world.failed(.refused(TokenMachine.Fault.ending))
+    #expect(!world.isSending && world.machine.session.ending != nil)
+  }
+
+  @Test("T3: a 401 to a fresh token that has not worked yet bars the sync; once it worked, it is refreshed")
+  func unproven() {
+    var world = TokenWorld()
+    _ = world.wanted()
+    world.due()
+    world.granted()
+    world.wrote()
+    var proven = world
+    #expect(world.rejected(world.machine.generation).1 == .failed(.freshTokenRefused(.sample(.oauth2Refresh))))
+    #expect(world.sent == 1)
+    proven.machine.accepted(proven.machine.generation)
+    #expect(proven.rejected(proven.machine.generation).1 == .waits)
+    proven.due()
+    #expect(proven.sent == 2)
+  }
+
+  @Test("T4, T10: a credential that changes during a refresh wins at once; the answer is stored all the same")
+  func changedMeanwhile() {
+    var world = TokenWorld()
+    let (waiter, _) = world.wanted()
+    world.due()
+    var files = world.files
+    files.refreshToken = Secret("r9")
+    files.accessToken = Secret("a9")
+    world.reload(.oauth2Refresh, files)
+    #expect(world.released[waiter] == .token(world.machine.token))
+    #expect(world.machine.token?.access == Secret("a9"))
+    world.granted()
+    world.wrote()
+    #expect(world.disk?.refreshToken == Secret("r1") && world.machine.session.refreshToken == Secret("r9"))
+  }
+
+  @Test("T4: what could not be stored is kept through a reload without the flow, and is nobody's until it is stored")
+  func unstoredThroughReload() {
+    var world = TokenWorld()
+    _ = world.wanted()
+    world.due()
+    world.granted()
+    world.writeFailed()
+    world.reload(.none, world.files)
+    world.reload(.oauth2Refresh, world.files)
+    guard case .failed = world.wanted().1 else {
+      Issue.record("a request is served")
+      return
+    }
+    let (waiter, _) = world.syncBegan()
+    #expect(world.wanted().1 == .waits)
+    world.wrote()
+    #expect(world.released[waiter] == .token(world.machine.token) && world.machine.token?.access == Secret("a1"))
+    #expect(world.sent == 1)
+  }
+}

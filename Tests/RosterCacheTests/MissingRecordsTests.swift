@@ -1,0 +1,147 @@
+import RosterDecode
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterCache
+
+/// What becomes of records that a pull has missed, or met twice (P7, P8).
+struct MissingRecordsTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  @Test(
+    "P8: with `ask`, who is given by key stays and is updated, who cannot be stored stays as he was, and the others go")
+  func asked() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...6)))
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [nil, [person(9)]])
+    #expect(try await cache.compare().first?.missing == 4)
+    #expect(try await cache.missing("character", after: 3, limit: 2).map(\.key) == [.integer(4), .integer(5)])
+    try await Pull(cache: cache).answers(.character, [person(4, "!"), #"{"id":5,"name":1}"#, person(77)])
+    #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [3, 6])
+    let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
+    #expect(
+      try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 2", "Name 4!", "Name 5", "Name 9"])
+    #expect(try folder.ask("SELECT page || ' ' || position FROM rejects") == ["0 0"])
+    // The next sync asks for them again.
+    _ = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [nil, nil])
+    #expect(try await cache.compare().first?.missing == 2)
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P8: with `twice` a record goes when two whole pulls in a row have missed it; with `never` none does")
+  func removalRules() async throws {
+    for rule in [Resource.Removal.twice, .never] {
+      let folder = try Folder()
+      var resource = Resource.character
+      resource.removal = rule
+      let cache = try await folder.define([resource])
+      _ = try await cache.mirror(resource, paired(people(1...4)))
+      #expect(try await cache.mirror(resource, [nil, [person(3)]]).removed == 0)
+      #expect(try await cache.absent() == ["character": 1])
+      // Seen once more: the count begins anew.
+      #expect(try await cache.mirror(resource, [nil, people(3...4)]).outcome == .unchanged)
+      #expect(try await cache.absent().isEmpty)
+      _ = try await cache.mirror(resource, [nil, [person(3)]])
+      let record = try await cache.begin(at: noon)
+      try await Pull(cache: cache).pages(resource, [nil, nil])
+      let found = try #require(try await cache.compare().first)
+      #expect(found.missing == 1 && found.missingTwice == 1)
+      let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      #expect(report.removed == (rule == .twice ? 1 : 0))
+      // A pull in which a reject may have been the missing one does not count.
+      _ = try await cache.mirror(resource, [nil, []], removal: .nobody)
+      #expect(try await cache.mirror(resource, [nil, []]).removed == 0)
+      await cache.close()
+      try folder.expectSound([resource])
+    }
+  }
+
+  @Test("P7: a key that is met twice: the comparison says so, and in the order of the pages the later one counts")
+  func repeats() async throws {
+    let cache = try await folder.define()
+    let first = try await cache.mirror([[person(1), person(2)], [person(2, "!"), person(3)]])
+    #expect(first.added == 3)
+    #expect(try folder.ask("SELECT name FROM characters WHERE id = 2") == ["Name 2!"])
+    // Which page has the better one is not known when one of them goes: all are asked for whole.
+    #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
+    #expect(try await cache.mirror([[person(1), person(2)], [person(3)]]).changed == 1)
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [[person(1), person(3, "?")], nil])
+    #expect(try await cache.compare().first?.repeats == 1)
+    // 2 is gone, asked for and not there; 3 is on a later page, which is as it was.
+    let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    #expect([report.changed, report.removed] == [0, 1])
+    #expect(try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 3"])
+    await cache.close()
+  }
+
+  @Test(
+    "P7, P8: whatever moves, comparison and publication are what a look at all records would give", arguments: 0..<24)
+  func walk(seed: Int) async throws {
+    var dice = SeededDice(seed: UInt64(seed))
+    var resource = Resource.character
+    resource.removal = [.ask, .twice, .never][seed % 3]
+    var cache = try await folder.define([resource])
+    var upstream: [[Int: String]] = []
+    var rows: [Int: String] = [:]
+    var absent: [Int: Int] = [:]
+    for sync in 0..<14 {
+      upstream = upstream.filter { _ in Int.random(in: 0..<9, using: &dice) > 0 }
+      while upstream.count < 6, Bool.random(using: &dice) || sync == 0 { upstream.append([:]) }
+      for page in upstream.indices where Bool.random(using: &dice) {
+        for _ in 0..<Int.random(in: 0..<4, using: &dice) {
+          let id = Int.random(in: 1..<30, using: &dice)
+          if upstream.contains(where: { $0[id] != nil }) {
+            if Bool.random(using: &dice) {
+              for other in upstream.indices { upstream[other][id] = nil }
+            } else {
+              for other in upstream.indices where upstream[other][id] != nil { upstream[other][id] = "v\(sync)" }
+            }
+          } else {
+            upstream[page][id] = "v\(sync)"
+          }
+        }
+      }
+      let pages = upstream.map { page in page.keys.sorted().map { person(Int64($0), page[$0] ?? "") } }
+      let now = upstream.reduce(into: [:]) { $0.merge($1) { $1 } }
+      let missing = Set(rows.keys).subtracting(now.keys)
+      let record = try await cache.begin(at: noon)
+      try await Pull(cache: cache).pages(resource, pages)
+      let found = try #require(try await cache.compare().first)
+      #expect(found.distinct == now.count && found.repeats == 0 && found.missing == missing.count, "sync \(sync)")
+      #expect(found.snapshot == rows.count)
+      let still = resource.removal == .ask ? missing.filter { _ in Bool.random(using: &dice) } : []
+      if !still.isEmpty { try await Pull(cache: cache).answers(resource, still.map { person(Int64($0), "k\(sync)") }) }
+      let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      let gone = missing.filter { id in
+        switch resource.removal {
+        case .ask: !still.contains(id)
+        case .twice: absent[id, default: 0] > 0
+        case .never: false
+        }
+      }
+      for id in missing { absent[id, default: 0] += 1 }
+      for id in now.keys { absent[id] = nil }
+      for id in gone { (rows[id], absent[id]) = (nil, nil) }
+      for id in still { rows[id] = "k\(sync)" }
+      rows.merge(now) { $1 }
+      #expect(report.removed == gone.count && report.records == rows.count)
+      #expect(
+        try folder.ask("SELECT name FROM characters ORDER BY id")
+          == rows.keys.sorted().map { "Name \($0)\(rows[$0] ?? "")" }, "sync \(sync)")
+      if Int.random(in: 0..<4, using: &dice) == 0 {
+        await cache.close()
+        try folder.expectSound([resource])
+        cache = try await folder.define([resource])
+      }
+    }
+    await cache.close()
+    try folder.expectSound([resource])
+  }
+}

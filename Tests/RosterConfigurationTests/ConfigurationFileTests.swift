@@ -1,0 +1,67 @@
+import RosterTestSupport
+import Testing
+
+@testable import RosterConfiguration
+
+@Suite("Section 2: a file, its faults together, and the environment's")
+struct ConfigurationFileTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  @Test("All faults come at once: the file's by line, then the environment's")
+  func allAtOnce() throws {
+    let text = """
+      [sync]
+      interval = 5
+      concurrency = 100
+      [retry]
+      base_delay = "20s"
+      [cache]
+      size = 1
+      [upstream.headers]
+      "X Bad" = "1"
+      X-Api-Key = "a\\nb"
+      [upstream]
+      base_url = "ftp://host"
+      """
+    let faults = try workspace.faults(text, ["ROSTERD_LOG_LEVEL": "loud", "ROSTERD_AUTH_LOGOUT_STATUS": "[1]"])
+    #expect(
+      faults.map { String($0.prefix { $0 != " " }) } == [
+        "rosterd.toml:2:", "rosterd.toml:3:", "rosterd.toml:5:", "rosterd.toml:7:", "rosterd.toml:9:",
+        "rosterd.toml:10:", "rosterd.toml:12:", "ROSTERD_AUTH_LOGOUT_STATUS:", "ROSTERD_LOG_LEVEL:",
+      ])
+  }
+
+  @Test("A syntax error hides no fault of the environment")
+  func syntaxAndEnvironment() throws {
+    #expect(try workspace.faults("[sync", ["ROSTERD_LOG_LEVEL": "loud"]).count == 2)
+  }
+
+  @Test("A file that --config names must be there, and be readable text; the default one may be missing")
+  func files() throws {
+    let missing = workspace.path("missing.toml")
+    #expect(
+      fault(missing)
+        == "\(missing): cannot be read: No such file or directory; allowed: a readable file of at most 64 KiB")
+    #expect(
+      fault(workspace.folder)
+        == "\(workspace.folder): cannot be read: Is a directory; allowed: a readable file of at most 64 KiB")
+    let latin = try workspace.write(bytes: Array("# ok\n# caf".utf8) + [0xE9], to: "latin.toml")
+    #expect(fault(latin) == "\(latin):2: is not UTF-8; allowed: TOML 1.0, in UTF-8")
+    let large = try workspace.write(String(repeating: "#", count: 64 * 1024 + 1), to: "large.toml")
+    #expect(fault(large)?.contains("File too large") == true)
+
+    let user = ["HOME": workspace.folder]
+    #expect(try Configuration.load(file: nil, environment: user, isRoot: false).0.path == nil)
+  }
+
+  private func fault(_ file: String) -> String? {
+    do {
+      _ = try Configuration.load(file: file, environment: [:], isRoot: true)
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import RosterFetch
+import RosterModel
+import RosterTestSupport
+import Synchronization
+import Testing
+
+@Suite struct RetryTests {
+  @Test("P11, T5: a token request that failed behind a page's attempts is told as it is, and not made again")
+  func tokenRequest() async throws {
+    let hold = RetryAfterGate()
+    let clock = Naps().clock
+    let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), hold: hold, clock: clock)
+    let ended = Failure(
+      .unreachable, step: "get a new access token", subject: "http://localhost/token", cause: "upstream answered 503",
+      reason: .status(503), retryAfter: .seconds(3600))
+    let attempts = Mutex(0)
+    let thrown = await #expect(throws: Failure.self) {
+      try await retry.run(
+        retried: { _, _, _ in },
+        {
+          let attempt = attempts.withLock { attempts in
+            attempts += 1
+            return attempts
+          }
+          if attempt == 1 { throw RequestFault(.unreachable, cause: "upstream answered 500", reason: .status(500)) }
+          throw ended
+        })
+    }
+    #expect(thrown == ended && attempts.withLock { $0 } == 2)
+    #expect(hold.remaining(clock) != nil, "no page is asked for before the time that upstream has named")
+  }
+
+  @Test("P11: what is told at the end is the last attempt's, with how many there were")
+  func exhausted() async throws {
+    let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), hold: RetryAfterGate(), clock: Naps().clock)
+    let fault = RequestFault(.unreachable, cause: "upstream answered 500", hint: "wait", reason: .status(500))
+    let thrown = await #expect(throws: RequestFault.self) {
+      try await retry.run(retried: { _, _, _ in }, { throw fault })
+    }
+    var expected = fault
+    expected.cause += " (4 attempts)"
+    #expect(thrown == expected)
+  }
+}

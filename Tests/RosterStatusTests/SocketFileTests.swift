@@ -1,0 +1,185 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterStatus
+
+/// S3: the socket as a file, by a server that runs.
+@Suite(.timeLimit(.minutes(5))) struct SocketFileTests {
+  private func mode(_ path: String) -> UInt32? {
+    var facts = stat()
+    return lstat(path, &facts) == 0 ? facts.st_mode : nil
+  }
+
+  @Test("S3: the socket has the configured mode, answers, and is gone after stop")
+  func lifeOfTheSocket() async throws {
+    try await withServer { path, server in
+      #expect(mode(path) == UInt32(S_IFSOCK) | 0o660)
+      let answer = try await status(path)
+      #expect(answer == 200)
+      await server.stop()
+      #expect(mode(path) == nil)
+    }
+  }
+
+  @Test("S3: a stale socket of a dead daemon is replaced")
+  func stale() async throws {
+    try await withFolder { folder in
+      let path = folder + "/status.sock"
+      let dead = try SocketFile(path: path, mode: 0o600)
+      try dead.publish()
+      close(dead.descriptor)
+      let server = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
+      try await server.start()
+      let answer = try await status(path)
+      #expect(answer == 200)
+      await server.stop()
+    }
+  }
+
+  @Test("S3: a live socket is left alone (73), and goes on answering")
+  func live() async throws {
+    try await withServer { path, _ in
+      let second = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
+      let failure = await #expect(throws: Failure.self) { try await second.start() }
+      #expect(failure?.kind == .cannotWrite && failure?.cause == "another program answers on the socket")
+      let answer = try await status(path)
+      #expect(answer == 200)
+    }
+  }
+
+  @Test("S3: of a socket that this user may not use, nobody knows whether a program answers")
+  func forbidden() {
+    #expect(SocketFile.obstacle(0) == "another program answers on the socket")
+    #expect(SocketFile.obstacle(EAGAIN) == "another program answers on the socket")
+    #expect(SocketFile.obstacle(EACCES) == "a socket is there that this user may not use")
+    #expect(SocketFile.obstacle(ECONNREFUSED) == nil)
+  }
+
+  @Test("S3: a file that is no socket is left alone (73), and nothing else stays behind")
+  func noSocket() async throws {
+    try await withFolder { folder in
+      let path = folder + "/status.sock"
+      try Data("mine".utf8).write(to: URL(filePath: path))
+      let server = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
+      let failure = await #expect(throws: Failure.self) { try await server.start() }
+      #expect(failure?.kind == .cannotWrite)
+      #expect(try String(contentsOf: URL(filePath: path), encoding: .utf8) == "mine")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["status.sock"])
+    }
+  }
+
+  @Test("S3: a path that is too long for a socket is said to be (73)")
+  func longPath() async throws {
+    try await withFolder { folder in
+      let path = folder + "/" + String(repeating: "x", count: 120) + "/s"
+      let server = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
+      let failure = await #expect(throws: Failure.self) { try await server.start() }
+      #expect(failure?.cause == "the path is too long for a socket")
+    }
+  }
+
+  @Test("S3: a socket that another server published meanwhile is not taken away")
+  func othersName() async throws {
+    // The first server would put its own name back in the moment between.
+    var limits = StatusLimits()
+    limits.nameCheck = .seconds(3600)
+    try await withServer(limits: limits) { path, server in
+      unlink(path)
+      let second = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
+      try await second.start()
+      await server.stop()
+      let answer = try await status(path)
+      #expect(answer == 200)
+      await second.stop()
+    }
+  }
+
+  @Test("S3: a socket that somebody removes is made anew, with the mode that a reload gave it")
+  func removed() async throws {
+    var limits = StatusLimits()
+    limits.nameCheck = .milliseconds(10)
+    let (logger, lines) = makeLog()
+    try await withServer(limits: limits, logger: logger) { path, server in
+      #expect(server.setMode(0o600))
+      for _ in 1...2 {
+        unlink(path)
+        #expect(await lines.first { _ in true } == "the status socket had been removed; it is there again")
+        #expect(mode(path) == UInt32(S_IFSOCK) | 0o600)
+        let answer = try await status(path)
+        #expect(answer == 200)
+      }
+      await server.stop()
+      #expect(mode(path) == nil)
+    }
+  }
+
+  @Test("S3: what others put where the socket was is left alone")
+  func replaced() async throws {
+    try await withServer { path, server in
+      unlink(path)
+      try Data("mine".utf8).write(to: URL(filePath: path))
+      await server.lookAtName()
+      #expect(try String(contentsOf: URL(filePath: path), encoding: .utf8) == "mine")
+    }
+  }
+
+  @Test("S3: what a process left that was killed before its socket had its name goes; another's stays")
+  func leftovers() async throws {
+    try await withFolder { folder in
+      // No process has an id above 2^22 (proc(5), pid_max).
+      let dead = folder + "/.rosterd-" + String(1 << 22 + 1, radix: 36)
+      let living = folder + "/.rosterd-1"
+      for path in [dead, living] { mknod(path, mode_t(S_IFSOCK) | 0o600, 0) }
+      let file = dead + "0"
+      try Data().write(to: URL(filePath: file))
+      let server = StatusServer(at: .path(folder + "/status.sock", mode: 0o660), routes: makeRoutes())
+      try await server.start()
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: folder).map { folder + "/" + $0 }.sorted()
+          == [living, file, folder + "/status.sock"].sorted())
+      await server.stop()
+    }
+  }
+
+  @Test("S3: any path works that is short enough for a client, however short its name")
+  func longestPath() async throws {
+    try await withFolder { folder in
+      let longest = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+      let path = folder + "/" + String(repeating: "x", count: longest - folder.utf8.count - "//s".utf8.count) + "/s"
+      #expect(path.utf8.count == longest)
+      let server = StatusServer(at: .path(path, mode: 0o640), routes: makeRoutes())
+      try await server.start()
+      #expect(mode(path) == UInt32(S_IFSOCK) | 0o640)
+      let answer = try await status(path)
+      #expect(answer == 200)
+      await server.stop()
+    }
+  }
+
+  @Test("S3: a passed socket is used, and its name stays")
+  func passed() async throws {
+    try await withFolder { folder in
+      let path = folder + "/status.sock"
+      let file = try SocketFile(path: path, mode: 0o600)
+      try file.publish()
+      let server = StatusServer(at: .passed(file.descriptor), routes: makeRoutes())
+      try await server.start()
+      let answer = try await status(path)
+      #expect(answer == 200)
+      await server.stop()
+      #expect(mode(path) != nil)
+    }
+  }
+
+  @Test("S3: a passed descriptor that does not listen is refused (73)")
+  func passedOther() async throws {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    let server = StatusServer(at: .passed(descriptor), routes: makeRoutes())
+    let failure = await #expect(throws: Failure.self) { try await server.start() }
+    #expect(failure?.kind == .cannotWrite)
+  }
+}

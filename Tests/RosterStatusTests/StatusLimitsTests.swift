@@ -1,0 +1,229 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterStatus
+
+/// S2: what clients may use, together and each.
+@Suite(.timeLimit(.minutes(5))) struct StatusLimitsTests {
+  private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+  @Test("S2: a head over 16 KiB is 431", arguments: ["target", "field", "fields", "endless"])
+  func longHead(kind: String) async throws {
+    let long = String(repeating: "x", count: 17 * 1024)
+    let head =
+      switch kind {
+      case "target": "GET /\(long) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+      case "field": "GET / HTTP/1.1\r\nHost: localhost\r\nx: \(long)\r\n\r\n"
+      case "fields": "GET / HTTP/1.1\r\n" + String(repeating: "x: yyyyyyyyyy\r\n", count: 2000) + "\r\n"
+      default: "GET /\(long)"
+      }
+    try await withServer { path, _ in
+      let client = try RawClient(path)
+      defer { client.close() }
+      try client.send(head)
+      let text = await client.read()
+      #expect(text.hasPrefix("HTTP/1.1 431 "))
+      #expect(text.contains("application/problem+json"))
+    }
+  }
+
+  @Test("S2: a head of nearly 16 KiB is answered")
+  func fullHead() async throws {
+    try await withServer { path, _ in
+      let client = try RawClient(path)
+      defer { client.close() }
+      try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nx: \(String(repeating: "x", count: 16_000))\r\n\r\n")
+      #expect(await client.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
+    }
+  }
+
+  @Test("S2: a body over 64 KiB is 413, announced or in chunks")
+  func longBody() async throws {
+    try await withServer { path, _ in
+      let long = String(repeating: "x", count: 66_000)
+      for head in [
+        "Content-Length: 66000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n\(String(66_000, radix: 16))\r\n",
+      ] {
+        let client = try RawClient(path)
+        defer { client.close() }
+        try client.send("POST /v1/sync HTTP/1.1\r\nHost: localhost\r\n" + head + long)
+        #expect(await client.read().hasPrefix("HTTP/1.1 413 Content Too Large\r\n"))
+      }
+    }
+  }
+
+  @Test(
+    "S2: a request that is not complete in time is 408",
+    arguments: ["", "GET /hea", "POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"])
+  func slow(start: String) async throws {
+    var limits = StatusLimits()
+    limits.incomplete = .milliseconds(50)
+    try await withServer(limits: limits) { path, _ in
+      let client = try RawClient(path)
+      defer { client.close() }
+      try client.send(start)
+      #expect(await client.read().hasPrefix("HTTP/1.1 408 "))
+    }
+  }
+
+  @Test(
+    "HTTP: a method that nobody knows is 501, another version 505, a line that is no request 400",
+    arguments: [
+      ("FOO /v1/status HTTP/1.1", 501), ("get /v1/status HTTP/1.1", 501), ("GET / HTTP/2.0", 505),
+      ("GET / HTTP/1.9", 505), ("GET /v1/status", 400), ("FOO /v1/status", 400), ("FOO  HTTP/1.1", 400),
+      ("F\u{1}O / HTTP/1.1", 400),
+    ])
+  func strange(line: String, status: Int) async throws {
+    try await withServer { path, _ in
+      let client = try RawClient(path)
+      defer { client.close() }
+      try client.send(line + "\r\nHost: localhost\r\n\r\n")
+      #expect(await client.read().hasPrefix("HTTP/1.1 \(status) "))
+    }
+  }
+
+  @Test("S2: a connection that waits between requests is not timed out")
+  func idle() async throws {
+    var limits = StatusLimits()
+    limits.incomplete = .milliseconds(50)
+    try await withServer(limits: limits) { path, _ in
+      let patient = try RawClient(path)
+      defer { patient.close() }
+      try patient.send(get)
+      _ = await patient.read(until: "ok\n")
+      let slow = try RawClient(path)  // its 408 tells that the time is over for the other one too
+      defer { slow.close() }
+      _ = await slow.read()
+      try patient.send(get)
+      #expect(await patient.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
+    }
+  }
+
+  @Test(
+    "S2: what is no HTTP is 400, and a request without Host too",
+    arguments: ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"])
+  func nonsense(text: String) async throws {
+    try await withServer { path, _ in
+      let client = try RawClient(path)
+      defer { client.close() }
+      try client.send(text)
+      #expect(await client.read().hasPrefix("HTTP/1.1 400 "))
+    }
+  }
+
+  @Test("S2: when all connections are taken the longest idle one makes room")
+  func makesRoom() async throws {
+    var limits = StatusLimits()
+    limits.connections = 3
+    limits.incomplete = unhurried
+    try await withServer(limits: limits) { path, _ in
+      let clients = try (0..<3).map { _ in try RawClient(path) }
+      defer { for client in clients { client.close() } }
+      for client in [1, 2, 0] {
+        try clients[client].send(get)
+        _ = await clients[client].read(until: "ok\n")
+      }
+      let late = try RawClient(path)
+      defer { late.close() }
+      try late.send(get)
+      #expect(await late.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
+      #expect(await clients[1].read() == "")
+      for other in [0, 2] {
+        try clients[other].send(get)
+        #expect(await clients[other].read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
+      }
+    }
+  }
+
+  @Test("S2: who comes while the server is busy waits for it; none of hundreds is turned away")
+  func queue() async throws {
+    let (asked, ask) = AsyncStream<Void>.makeStream()
+    let busy = DispatchSemaphore(value: 0)
+    @Sendable func work() -> Bool {
+      ask.yield()
+      busy.wait()
+      return true
+    }
+    try await withServer(makeRoutes(alive: work())) { path, _ in
+      defer { busy.signal() }
+      let first = try RawClient(path)
+      defer { first.close() }
+      try first.send(get)
+      _ = await asked.first { _ in true }
+      for _ in 0..<300 { try RawClient(path, waits: false).close() }
+    }
+  }
+
+  @Test("S2: clients who ask once and stay are never more than the limit, however many come at once")
+  func crowd() async throws {
+    var limits = StatusLimits()
+    limits.connections = 8
+    limits.incomplete = unhurried
+    try await withServer(limits: limits) { path, _ in
+      // All are accepted in one turn or a few, and none is looked at before.
+      let clients = try (0..<200).map { _ in
+        let client = try RawClient(path)
+        try client.send(get)
+        return client
+      }
+      defer { for client in clients { client.close() } }
+      let late = try RawClient(path)
+      defer { late.close() }
+      try late.send(get)
+      #expect(await late.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
+      #expect(clients.count { $0.isOpen } < limits.connections)
+    }
+  }
+
+  @Test(
+    "S2: clients leave the sync its descriptors",
+    arguments: [(1 << 20, 256), (1024, 256), (512, 256), (400, 144), (256, 8), (0, 8)])
+  func descriptors(limit: Int, connections: Int) {
+    #expect(StatusLimits(descriptors: limit).connections == connections)
+  }
+
+  @Test("S2: without a descriptor for the next client the server waits, and says so")
+  func noDescriptors() async {
+    await #expect(processExitsWith: .success) {
+      var most = rlimit(rlim_cur: 256, rlim_max: 256)
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &most)
+      let (logger, lines) = makeLog()
+      try await withServer(logger: logger) { path, _ in
+        var fillers: [Int32] = []
+        while case let filler = dup(STDERR_FILENO), filler >= 0 { fillers.append(filler) }
+        close(fillers.removeLast())
+        let (began, used) = (ContinuousClock.now, ProcessFacts.cpuSeconds())
+        let client = try RawClient(path)
+        try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(await lines.first { _ in true }?.hasPrefix("a client of the status socket waits: ") == true)
+        for filler in fillers { close(filler) }
+        #expect(await client.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
+        // A loop that does not wait asks again at once, and takes a whole processor.
+        #expect(ContinuousClock.now - began > .milliseconds(500))
+        #expect(ProcessFacts.cpuSeconds() - used < 0.3)
+        client.close()
+      }
+    }
+  }
+
+  @Test("S2: a reader that does not read is dropped, the others and the reporter go on")
+  func stuckReader() async throws {
+    let board = makeBoard()
+    try await withServer(makeRoutes(board)) { path, _ in
+      let stuck = try RawClient(path)
+      defer { stuck.close() }
+      try stuck.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      _ = await stuck.read(until: "\r\n\r\n")
+      let error = String(repeating: "x", count: 2000)
+      for _ in 0..<2000 { board.report(Event(.pageRetried, error: error)) }
+      let answer = try await status(path)
+      #expect(answer == 200)
+      let text = await stuck.read()
+      #expect(text.utf8.count < 2000 * 2000 && !text.hasSuffix("0\r\n\r\n"))
+    }
+  }
+}
