@@ -2,14 +2,7 @@ import Glibc
 
 /// Time that the threads of this process have worked.
 enum CPUTime {
-  /// Of the work, in nanoseconds.
-  static func spent(_ work: () throws -> Void) rethrows -> Double {
-    let start = now
-    try work()
-    return now - start
-  }
-
-  /// Of the work, in nanoseconds: that of other threads too, which is theirs who do it.
+  /// Of the work, in nanoseconds, on whatever threads.
   static func spent(_ work: () async throws -> Void) async rethrows -> Double {
     let start = now
     try await work()
@@ -30,20 +23,22 @@ enum Calibration {
   /// In words of 8 bytes: 1 MiB, as much as the hot part of a sync, so that a crowded processor cache counts alike.
   private static let words = 1 << 17
 
-  /// A step mixes a number (SplitMix64) and puts it into memory.
-  static func nanosecondsPerStep() -> Double {
+  static func nanosecondsPerStep() async -> Double {
     var memory = [UInt64](repeating: 1, count: words)
-    var state: UInt64 = 1
-    let spent = CPUTime.spent {
-      for _ in 0..<steps {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        memory[Int(truncatingIfNeeded: mixed >> 40) & (words - 1)] &+= mixed
-      }
-    }
+    let spent = await CPUTime.spent { walk(&memory) }
     // Read, so that no compiler leaves the loop out.
     precondition(memory.contains { $0 != 1 })
     return spent / Double(steps)
+  }
+
+  /// A step mixes a number (SplitMix64) and puts it into memory.
+  private static func walk(_ memory: inout [UInt64]) {
+    var state: UInt64 = 1
+    for _ in 0..<steps {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+      memory[Int(truncatingIfNeeded: mixed >> 40) & (words - 1)] &+= mixed
+    }
   }
 }

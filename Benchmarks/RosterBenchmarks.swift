@@ -27,7 +27,7 @@ import FoundationEssentials
     let list = try await List.fetched(pages: List.usual)
     var report = Report()
     for _ in 0..<max(rounds, 1) {
-      report.note(Calibration.nanosecondsPerStep())
+      report.note(await Calibration.nanosecondsPerStep())
       for (name, cost) in try await timed(list) { report.note(name, cost) }
     }
     return report
@@ -38,13 +38,13 @@ import FoundationEssentials
     let cache = try await CacheParts.timed(list)
     let sync = try await WholeSync.timed(pages: list.bodies.count)
     return [
-      ("decode", try decode(list)), (Report.append, cache.append), (Report.publishFirst, cache.publishFirst),
+      ("decode", try await decode(list)), (Report.append, cache.append), (Report.publishFirst, cache.publishFirst),
       (Report.two, try await CacheParts.timedAsTwo(list)), ("publish, one page changed", cache.publishChanged),
       ("sync, first", sync.first), ("sync, unchanged", sync.again),
     ]
   }
 
-  private static func decode(_ list: List) throws -> Double {
-    try CPUTime.spent { for body in list.bodies { _ = try list.scan(body) } } / Double(list.bodies.count)
+  private static func decode(_ list: List) async throws -> Double {
+    try await CPUTime.spent { for body in list.bodies { _ = try list.scan(body) } } / Double(list.bodies.count)
   }
 }
