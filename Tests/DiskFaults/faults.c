@@ -4,7 +4,8 @@
 // errno (a number) that the file holds; further words, where there are any, are the ends of the paths that it holds
 // for. A file `stop` in it holds an offset instead: the process stops before it writes there or beyond. With a file
 // `hang` (any number, then ends of paths) the thread that writes to such a file hangs: it opens the FIFO `hung` in the
-// folder for writing, which tells the test, and then `go` for reading, which waits for it. A socket `names` makes every look-up of a name say so there, and hang.
+// folder for writing, which tells the test, and then `go` for reading, which waits for it. A socket `names` makes every
+// look-up of a name say so there, and hang.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
