@@ -233,8 +233,17 @@ class Daemon:
 
     def resident(self):
         """Bytes."""
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGESIZE")
+        return self.statm()[1]
+
+    def own(self):
+        """Bytes that are resident and of no file."""
+        _, resident, shared, *_ = self.statm()
+        return resident - shared
+
+    def statm(self):
+        """In bytes, as proc_pid_statm(5) lists it."""
+        text = Path(f"/proc/{self.process.pid}/statm").read_text()
+        return [int(pages) * os.sysconf("SC_PAGESIZE") for pages in text.split()]
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
