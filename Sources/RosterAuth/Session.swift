@@ -49,8 +49,8 @@ extension Session {
     if case .ended(let ending) = standing { ending } else { nil }
   }
 
-  /// A request that used it has no answer. Returns whether that is worth a note: the refresh token may have been rotated
-  /// unseen.
+  /// A request that used it has no answer. Returns whether that is worth a note: the refresh token may have been
+  /// rotated unseen.
   mutating func noteUnanswered() -> Bool {
     guard refreshToken != nil, !isUnanswered else { return false }
     isUnanswered = true

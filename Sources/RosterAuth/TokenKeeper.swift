@@ -52,12 +52,14 @@ package actor TokenKeeper {
 
   // MARK: Configuration and syncs
 
-  /// At start. Throws `Failure` 73 for a store that cannot be used, 78 for a credential that the flow needs and nobody has.
+  /// At start. Throws `Failure` 73 for a store that cannot be used, 78 for a credential that the flow needs and nobody
+  /// has.
   package func open() throws {
     try take(machine.settings, retry: false)
   }
 
-  /// At SIGHUP; a running sync goes on. Throws what `open` throws, and then nothing has changed. The store stays where it is.
+  /// At SIGHUP; a running sync goes on. Throws what `open` throws, and then nothing has changed. The store stays where
+  /// it is.
   package func reload(_ settings: TokenSettings) throws {
     try take(settings, retry: false)
   }

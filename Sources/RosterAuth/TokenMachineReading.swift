@@ -27,7 +27,8 @@ extension TokenMachine {
     if case .busy(_, let sequel) = phase { sequel.waiters } else { [] }
   }
 
-  /// The session in memory that goes on with these: the current one, or a superseded one that something is under way for.
+  /// The session in memory that goes on with these: the current one, or a superseded one that something is under way
+  /// for.
   func known(_ setup: Setup) -> Session? {
     var superseded: Session?
     switch phase {

@@ -1,6 +1,7 @@
 import RosterModel
 
-/// What the machine is in the middle of. Each state has what it alone needs, so that no wrong combination can be written.
+/// What the machine is in the middle of. Each state has what it alone needs, so that no wrong combination can be
+/// written.
 extension TokenMachine {
   /// What token requests are made with.
   struct Setup: Sendable, Equatable {

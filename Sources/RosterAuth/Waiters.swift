@@ -19,7 +19,8 @@ final class Waiters<Value: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// Reserves a place, so that a value that comes before the wait begins is not lost. Every place is waited for, or closed.
+  /// Reserves a place, so that a value that comes before the wait begins is not lost. Every place is waited for, or
+  /// closed.
   func open() -> ID {
     state.withLock { state in
       state.lastID += 1

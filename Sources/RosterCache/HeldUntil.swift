@@ -1,8 +1,8 @@
 import FoundationEssentials
 package import RosterModel
 
-/// The time before which upstream wants no page request, kept over restarts (P11). It belongs to an upstream; lost, it costs upstream
-/// one request.
+/// The time before which upstream wants no page request, kept over restarts (P11). It belongs to an upstream; lost, it
+/// costs upstream one request.
 extension Cache {
   /// What an earlier process kept; nil: nothing of this upstream.
   package func retryAfterHold() throws -> RetryAfterHold? {

@@ -1,7 +1,8 @@
 package import Logging
 package import RosterModel
 
-/// What a rosterd was told to do, key by key (docs/CONTRACT.md, section 2). A fresh value holds the defaults; `load` fills in the paths, which depend on the environment.
+/// What a rosterd was told to do, key by key (docs/CONTRACT.md, section 2). A fresh value holds the defaults; `load`
+/// fills in the paths, which depend on the environment.
 package struct Configuration: Sendable, Equatable {
   /// `[upstream]`: where pages come from.
   package struct Upstream: Sendable, Equatable {

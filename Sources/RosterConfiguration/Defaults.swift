@@ -1,8 +1,8 @@
 /// Where things are unless the configuration says otherwise.
 ///
 /// Inside a systemd service its folders hold (systemd.exec(5), STATE_DIRECTORY and its like). Outside, root has the
-/// system's folders and anyone else those of the XDG Base Directory Specification. Without XDG_RUNTIME_DIR the socket goes
-/// to the state folder: a socket there belongs to the user alone, whereas a name in /tmp can be taken by anybody.
+/// system's folders and anyone else those of the XDG Base Directory Specification. Without XDG_RUNTIME_DIR the socket
+/// goes to the state folder: a socket there belongs to the user alone, whereas a name in /tmp can be taken by anybody.
 package struct Defaults: Sendable, Equatable {
   /// rosterd.toml.
   package var configurationFile: String

@@ -1,5 +1,6 @@
 extension Configuration {
-  /// TOML that `load` takes again: every key with its value, defaults filled in, secrets masked. What `rosterd check` prints.
+  /// TOML that `load` takes again: every key with its value, defaults filled in, secrets masked. What `rosterd check`
+  /// prints.
   package func rendered() -> String {
     var lines: [String] = []
     var table: [String] = []
@@ -21,7 +22,8 @@ extension Configuration {
   }
 
   /// What a running daemon goes on with: this one, but the keys that need a restart as they were.
-  /// - Throws: What that mixture cannot be, such as an http `token_url` beside an https `base_url` that stays until the restart.
+  /// - Throws: What that mixture cannot be, such as an http `token_url` beside an https `base_url` that stays until the
+  ///   restart.
   package func replacing(_ running: Configuration) throws(ConfigurationFaults) -> Configuration {
     var next = self
     for key in ConfigurationKey.all where key.needsRestart { key.copy(running, &next) }

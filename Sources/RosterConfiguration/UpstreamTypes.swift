@@ -142,7 +142,8 @@ extension ValueType<UInt16> {
 }
 
 extension Request.Header {
-  /// The value, masked unless its name is one of those that never hold a secret (T9): no list of secret-looking names is complete.
+  /// The value, masked unless its name is one of those that never hold a secret (T9): no list of secret-looking names
+  /// is complete.
   package var shown: String { Self.harmlessNames.contains(name.lowercased()) ? value : "***" }
 
   private static let harmlessNames: Set<String> = [

@@ -1,7 +1,8 @@
 import Glibc
 import RosterFiles
 
-/// Where another program looks for the daemon's socket or its cache: what the environment says, the configuration file, the daemon's own defaults.
+/// Where another program looks for the daemon's socket or its cache: what the environment says, the configuration file,
+/// the daemon's own defaults.
 package struct Whereabouts: Sendable, Equatable {
   /// Why the configuration file had no say.
   package enum Doubt: Sendable, Equatable {
@@ -75,8 +76,8 @@ package struct Whereabouts: Sendable, Equatable {
     return configuration
   }
 
-  /// Also where it cannot be looked at: the system's folders may be closed to this user, who then learns that. A home that is closed is another's,
-  /// left in the environment by `setpriv` or `su`.
+  /// Also where it cannot be looked at: the system's folders may be closed to this user, who then learns that. A home
+  /// that is closed is another's, left in the environment by `setpriv` or `su`.
   private static func mayBeThere(_ path: String) -> Bool {
     access(path, F_OK) == 0 || errno == EACCES
   }

@@ -34,7 +34,8 @@ package struct Daemon: Sendable {
     reread: Reread? = nil, watching: @escaping EventSink = { _ in }
   ) async throws {
     let notify = Notify()
-    // The group catches the signals before it runs this: one that comes while the cache is opened is a stop like any other.
+    // The group catches the signals before it runs this: one that comes while the cache is opened is a stop like any
+    // other.
     let lifetime = ProcessLifetime(exit: 0, clock: clock, logger: logger) { opened in
       let hangups = await UnixSignalsSequence(trapping: .sighup)
       let runtime = try await StartTimeout(clock: clock, extend: notify.extendTimeout).extended {
@@ -112,7 +113,8 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// In the order in which the parts depend on each other. The socket answers, with `stopping`, as long as there is something to wait for.
+  /// In the order in which the parts depend on each other. The socket answers, with `stopping`, as long as there is
+  /// something to wait for.
   private func stop() async {
     await runtime.drain()
     await server.stop()

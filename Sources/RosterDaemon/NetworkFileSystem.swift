@@ -2,10 +2,11 @@ import FoundationEssentials
 import Glibc
 import RosterFiles
 
-/// Tells file systems of other machines, on which SQLite's write-ahead log does not work for all (sqlite.org/wal.html, 1: all
-/// processes must be on one host).
+/// Tells file systems of other machines, on which SQLite's write-ahead log does not work for all (sqlite.org/wal.html,
+/// 1: all processes must be on one host).
 enum NetworkFileSystem {
-  /// The type of the file system that holds the path, where it is one of the network; nil: it is not, or cannot be told.
+  /// The type of the file system that holds the path, where it is one of the network; nil: it is not, or cannot be
+  /// told.
   static func type(of path: String) -> String? {
     var found = stat()
     guard stat(path, &found) == 0 || stat(parentFolder(of: path), &found) == 0 else { return nil }

@@ -12,7 +12,8 @@ import RosterSystemd
 import UnixSignals
 
 extension Daemon {
-  /// SIGHUP: what is good takes effect at once; what is bad, or cannot be honoured whole, changes nothing and is reported.
+  /// SIGHUP: what is good takes effect at once; what is bad, or cannot be honoured whole, changes nothing and is
+  /// reported.
   func reload(on hangups: UnixSignalsSequence) async {
     for await _ in hangups {
       notify.reloading()

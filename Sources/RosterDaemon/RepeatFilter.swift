@@ -2,7 +2,8 @@ import FoundationEssentials
 import RosterModel
 import RosterStatus
 
-/// How loud trouble is told that comes again and again, such as an upstream that is down for days: the first time, then at growing distance. Pure.
+/// How loud trouble is told that comes again and again, such as an upstream that is down for days: the first time, then
+/// at growing distance. Pure.
 struct RepeatFilter {
   enum Telling: Equatable {
     case first

@@ -4,7 +4,8 @@ import RosterModel
 import RosterStatus
 import Synchronization
 
-/// Everything that happens comes through here, and is told to whom it concerns: status, metrics, events, the log, the running sync's counts.
+/// Everything that happens comes through here, and is told to whom it concerns: status, metrics, events, the log, the
+/// running sync's counts.
 final class Reporter: Sendable {
   let board: StatusBoard
   private let logger: Logger

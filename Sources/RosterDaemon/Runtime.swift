@@ -31,7 +31,8 @@ struct Runtime: Sendable {
   /// Upstream wants no request before.
   var heldUntil: Date? { gate.until(clock) }
 
-  /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is missing or a bad ca_file.
+  /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is
+  /// missing or a bad ca_file.
   static func open(
     _ configuration: Configuration, clock: WallClock, logger: Logger, watching: @escaping EventSink = { _ in }
   ) async throws -> Runtime {
@@ -115,7 +116,8 @@ struct Runtime: Sendable {
     }
   }
 
-  /// Until it is cancelled: after a sync that met a reader's open transaction, writes the log back once the reader has let go.
+  /// Until it is cancelled: after a sync that met a reader's open transaction, writes the log back once the reader has
+  /// let go.
   func shortenLog() async {
     for await _ in syncEnds.stream {
       var isTold = false

@@ -6,8 +6,9 @@ import RosterModel
 
 /// Collects one answer on the transport's loop, so that an exchange costs its caller one wake-up.
 ///
-/// A body is collected as it comes and decompressed when it is whole: so it is known how much came, and its faults are told apart
-/// from those of the connection. Where the status alone decides what follows (P11, T3, T6), no fault of the body takes it away.
+/// A body is collected as it comes and decompressed when it is whole: so it is known how much came, and its faults are
+/// told apart from those of the connection. Where the status alone decides what follows (P11, T3, T6), no fault of the
+/// body takes it away.
 final class AnswerCollector: HTTPClientResponseDelegate {
   private struct Answer {
     var head: HTTPResponseHead?

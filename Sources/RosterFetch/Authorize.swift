@@ -2,8 +2,8 @@ package import RosterAuth
 import RosterModel
 
 extension Interceptor {
-  /// Sends the token along to base_url's origin, and to no other (T8). A 401 is met by one more try with the current token where the
-  /// refused one was older, and by one with a fresh token; refused again, it fails (T3).
+  /// Sends the token along to base_url's origin, and to no other (T8). A 401 is met by one more try with the current
+  /// token where the refused one was older, and by one with a fresh token; refused again, it fails (T3).
   /// - Parameter logout: statuses that end the session at once.
   package static func authorize(_ keeper: TokenKeeper, baseURL: String, logout: Set<Int>) -> Interceptor {
     let below = "\(baseURL)/"

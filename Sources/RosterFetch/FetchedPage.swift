@@ -37,7 +37,8 @@ extension Validator {
     return lastModified.map { [Request.Header("If-Modified-Since", $0)] } ?? []
   }
 
-  /// Last-Modified counts where it is at least a second older than Date: within one second a page can change twice (RFC 9110 §8.8.2.2).
+  /// Last-Modified counts where it is at least a second older than Date: within one second a page can change twice (RFC
+  /// 9110 §8.8.2.2).
   init(_ response: Response) {
     self.init(etag: response["ETag"].flatMap { $0.isEntityTag ? $0 : nil })
     // Dates are dear to read, and where there is an ETag nobody asks with them.

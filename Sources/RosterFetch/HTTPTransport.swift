@@ -66,8 +66,8 @@ package final class HTTPTransport: Sendable {
     client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
   }
 
-  /// Closes all connections. What cannot be broken off is left behind after `longestShutdown`: a connection that is still being
-  /// made, or a name that nobody resolves (getaddrinfo(3) blocks its thread).
+  /// Closes all connections. What cannot be broken off is left behind after `longestShutdown`: a connection that is
+  /// still being made, or a name that nobody resolves (getaddrinfo(3) blocks its thread).
   package func shutdown() async {
     let (closed, close) = AsyncStream.makeStream(of: Void.self)
     client.shutdown { [group] _ in group.shutdownGracefully { _ in close.finish() } }
@@ -84,8 +84,9 @@ package final class HTTPTransport: Sendable {
     try await withTaskExecutorPreference(executor, operation: work)
   }
 
-  /// Throws a `RequestFault` whose `reason` is what P11's table asks for, or CancellationError. Where the status alone decides what follows
-  /// (any but 200 to a GET, any but 2xx to a POST), an answer is one by its head: its body is empty if it cannot be read.
+  /// Throws a `RequestFault` whose `reason` is what P11's table asks for, or CancellationError. Where the status alone
+  /// decides what follows (any but 200 to a GET, any but 2xx to a POST), an answer is one by its head: its body is
+  /// empty if it cannot be read.
   package func send(_ request: Request) async throws -> Response {
     let deadline = NIODeadline.now() + timeout
     do {
@@ -113,8 +114,8 @@ package final class HTTPTransport: Sendable {
     return CertificateFault(chain, now: Date())
   }
 
-  /// - Parameter onNewConnection: AsyncHTTPClient keeps the connections of each TLS configuration apart, also where it is that of all
-  ///   and for plain HTTP. Whoever names one and closes its connections meets none that was kept.
+  /// - Parameter onNewConnection: AsyncHTTPClient keeps the connections of each TLS configuration apart, also where it
+  ///   is that of all and for plain HTTP. Whoever names one and closes its connections meets none that was kept.
   private func exchange(
     _ request: Request, _ deadline: NIODeadline, onNewConnection: Bool = false
   ) async throws -> Response {
@@ -163,8 +164,8 @@ extension TLSConfiguration {
 }
 
 extension NIOSSLError {
-  /// Whether a handshake failed because the chain did not pass verification, and for no other reason. BoringSSL's codes are private to
-  /// NIOSSL; the reason's name in the error's text is all that it gives away.
+  /// Whether a handshake failed because the chain did not pass verification, and for no other reason. BoringSSL's codes
+  /// are private to NIOSSL; the reason's name in the error's text is all that it gives away.
   fileprivate var isUntrustedCertificate: Bool {
     guard case .handshakeFailed(.sslError(let stack)) = self else { return false }
     return stack.contains { $0.description.contains("CERTIFICATE_VERIFY_FAILED") }
@@ -172,7 +173,8 @@ extension NIOSSLError {
 }
 
 extension Error {
-  /// Whether a connection that was kept had ended before the first byte of an answer, or before the request was written at all.
+  /// Whether a connection that was kept had ended before the first byte of an answer, or before the request was written
+  /// at all.
   fileprivate var endedKeptConnection: Bool {
     self is KeptConnectionEnded || self as? ChannelError == .ioOnClosedChannel
   }

@@ -1,7 +1,8 @@
 package import RosterModel
 
 extension Interceptor {
-  /// Adds what every page request carries; configured headers replace User-Agent and Accept, a request's own replace both.
+  /// Adds what every page request carries; configured headers replace User-Agent and Accept, a request's own replace
+  /// both.
   package static func headers(_ configured: [Request.Header]) -> Interceptor {
     let own = [
       Request.Header("User-Agent", "rosterd/\(rosterdVersion)"), Request.Header("Accept", "application/json"),

@@ -1,10 +1,11 @@
 import NIOCore
 
-/// A connection that had served a request before ended without a byte of the next answer: the server closed it while it was idle,
-/// and the request may be sent once more (RFC 9112 §9.3.1).
+/// A connection that had served a request before ended without a byte of the next answer: the server closed it while it
+/// was idle, and the request may be sent once more (RFC 9112 §9.3.1).
 struct KeptConnectionEnded: Error {}
 
-/// Tells that case apart from a server that answers nothing: only what lies between the connection and the HTTP decoder can see it.
+/// Tells that case apart from a server that answers nothing: only what lies between the connection and the HTTP decoder
+/// can see it.
 final class KeptConnection: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer

@@ -35,7 +35,8 @@ package struct PageFetcher: Sendable {
   /// What upstream answered, as far as a pull goes on from it.
   package enum Answer: Sendable {
     case page(FetchedPage)
-    /// 304, or, transferred all the same, byte for byte the body that is known; with the validator that upstream gave this time, if any.
+    /// 304, or, transferred all the same, byte for byte the body that is known; with the validator that upstream gave
+    /// this time, if any.
     case unchanged(Validator, isTransferred: Bool)
     /// Announced, and not there (404).
     case vanished

@@ -2,8 +2,8 @@ package import FoundationEssentials
 package import RosterModel
 import Synchronization
 
-/// Keeps page requests back while upstream wants none (429, or a Retry-After that is too long to wait for). Counts by the monotonic
-/// clock: setting the time of day neither prolongs nor ends it.
+/// Keeps page requests back while upstream wants none (429, or a Retry-After that is too long to wait for). Counts by
+/// the monotonic clock: setting the time of day neither prolongs nor ends it.
 package final class RetryAfterGate: Sendable {
   /// By `WallClock.uptime`.
   private let end: Mutex<Duration?>
@@ -51,7 +51,8 @@ package final class RetryAfterGate: Sendable {
 }
 
 extension RetryAfterGate {
-  /// Fails without a request where the time that upstream asked for is too far away; else the requests wait for it (P11).
+  /// Fails without a request where the time that upstream asked for is too far away; else the requests wait for it
+  /// (P11).
   /// - Parameters:
   ///   - baseURL: for the failure (69).
   ///   - lifting: what an operator does who knows that upstream is wrong.

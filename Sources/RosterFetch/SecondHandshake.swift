@@ -3,10 +3,11 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// Shakes hands once more without verification, sends nothing, and hangs up: what the first handshake refused can be looked at.
+/// Shakes hands once more without verification, sends nothing, and hangs up: what the first handshake refused can be
+/// looked at.
 enum SecondHandshake {
-  /// The chain as the server sent it, its own certificate first. Throws where the handshake fails this time too: then it was not
-  /// the certificate that was refused.
+  /// The chain as the server sent it, its own certificate first. Throws where the handshake fails this time too: then
+  /// it was not the certificate that was refused.
   static func chain(
     of origin: Origin, deadline: NIODeadline, on loop: any EventLoop
   ) async throws -> [NIOSSLCertificate] {

@@ -87,8 +87,8 @@ enum TransportCause: Equatable {
     }
   }
 
-  /// - Parameter errors: one an address of the host. There is no network where every address says so: one without a route may
-  ///   be of a protocol that this network does not have.
+  /// - Parameter errors: one an address of the host. There is no network where every address says so: one without a
+  ///   route may be of a protocol that this network does not have.
   static func connect(_ host: String, _ errors: [any Error]) -> TransportCause {
     let causes = errors.map(TransportCause.init)
     return causes.first { !$0.isNoNetwork } ?? causes.first ?? .passing(.dns, "the name \(host) cannot be resolved")

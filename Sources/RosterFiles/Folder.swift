@@ -2,8 +2,8 @@ import Glibc
 package import RosterModel
 
 /// Makes the folder that a file lies in, and those above it, where they are not there yet. Throws a Failure 73.
-/// - Parameter mode: as `mode_t`, of the folders that are made, whatever the umask: others need to pass through those above the
-///   cache (section 5), nobody through the token store's.
+/// - Parameter mode: as `mode_t`, of the folders that are made, whatever the umask: others need to pass through those
+///   above the cache (section 5), nobody through the token store's.
 package func makeFolder(of path: String, mode: UInt32) throws(Failure) {
   let parts = path.split(separator: "/").dropLast()
   var folder = path.hasPrefix("/") ? "" : "."

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The right to write a cache or a token store, which one process has at a time (P14).
 ///
-/// It is a lock on `<path>.lock`, held until this value goes away or the process ends, however it ends (flock(2)). The file
-/// stays, so that no two processes can lock two files of that name. It tells who has it: pid and program.
+/// It is a lock on `<path>.lock`, held until this value goes away or the process ends, however it ends (flock(2)). The
+/// file stays, so that no two processes can lock two files of that name. It tells who has it: pid and program.
 package final class Ownership: Sendable {
   private let lock: String
   private let path: String

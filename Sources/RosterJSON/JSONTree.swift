@@ -1,8 +1,8 @@
 package import RosterModel
 
 extension JSONValue {
-  /// A record of upstream has at most 128 levels (P9), and stands in another object where it is shown. A tree is let go of by
-  /// recursion.
+  /// A record of upstream has at most 128 levels (P9), and stands in another object where it is shown. A tree is let go
+  /// of by recursion.
   private static let deepest = 136
 
   /// Reads a whole text strictly (RFC 8259). Throws `Malformed` where it is no JSON, or nests deeper than 136 levels.

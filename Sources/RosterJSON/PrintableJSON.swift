@@ -1,7 +1,8 @@
 internal import RosterModel
 
 extension Unicode.Scalar {
-  /// `\u202e`: what stands for it in a JSON string (RFC 8259 §7). For those below U+10000, as all that steer a terminal are.
+  /// `\u202e`: what stands for it in a JSON string (RFC 8259 §7). For those below U+10000, as all that steer a terminal
+  /// are.
   package var jsonEscape: String {
     let hex = String(value, radix: 16)
     return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex

@@ -1,5 +1,6 @@
 extension Duration {
-  /// Reads a number and a unit: `500ms`, `1.5s`, `15m`, `2h`, `90d`. nil for anything else, negative or beyond 100 years included.
+  /// Reads a number and a unit: `500ms`, `1.5s`, `15m`, `2h`, `90d`. nil for anything else, negative or beyond 100
+  /// years included.
   package init?(text: some StringProtocol) {
     let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     let unit = text.dropFirst(number.count)

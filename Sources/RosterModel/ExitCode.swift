@@ -1,5 +1,6 @@
 extension Failure.Kind {
-  /// What `rosterd sync` and `rosterctl` exit with, and what `syncs.exit` holds (section 1 of docs/CONTRACT.md; sysexits.h where it has one).
+  /// What `rosterd sync` and `rosterctl` exit with, and what `syncs.exit` holds (section 1 of docs/CONTRACT.md;
+  /// sysexits.h where it has one).
   package var exitCode: Int32 {
     switch self {
     case .cancelled: 1

@@ -8,7 +8,8 @@ package struct Failure: Error, Sendable, Equatable {
     case usage, badAnswer, unreachable, defect, cannotWrite, owned, refused, configuration
   }
 
-  /// What happened to a request: the label of `page.retried` and `rosterd_retries_total`, and the row of the retry table (P11).
+  /// What happened to a request: the label of `page.retried` and `rosterd_retries_total`, and the row of the retry
+  /// table (P11).
   package enum Reason: Sendable, Equatable {
     case connection, dns, tls, timeout, truncated, malformed
     case tooLarge

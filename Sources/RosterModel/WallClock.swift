@@ -6,7 +6,8 @@ package struct WallClock: Sendable {
   package var now: @Sendable () -> Date
   /// By `uptime`. Throws CancellationError.
   package var sleep: @Sendable (Duration) async throws -> Void
-  /// For waits and durations: grows evenly, also while the machine is suspended, whatever the clock is set to. Its zero means nothing.
+  /// For waits and durations: grows evenly, also while the machine is suspended, whatever the clock is set to. Its zero
+  /// means nothing.
   package var uptime: @Sendable () -> Duration
 
   /// - Parameter uptime: nil: `now` is never set back, and counts, in milliseconds: a Date is too coarse for less.

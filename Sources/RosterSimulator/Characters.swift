@@ -5,7 +5,8 @@ import RosterModel
 package enum Characters {
   /// As many as the public API has, on 42 pages of 20.
   package static let usual = 826
-  /// Named in every body, and no address of the simulator, as with the real API behind a proxy (the name is reserved by RFC 2606).
+  /// Named in every body, and no address of the simulator, as with the real API behind a proxy (the name is reserved by
+  /// RFC 2606).
   package static let publicURL = "https://roster.example/api"
 
   /// Ids 1…count, in order.
@@ -40,7 +41,8 @@ package enum Characters {
 }
 
 extension Character {
-  /// The same one with ` ·vN` behind each of its texts (in place of an earlier mark), so that a mixture of two versions shows.
+  /// The same one with ` ·vN` behind each of its texts (in place of an earlier mark), so that a mixture of two versions
+  /// shows.
   package func marked(_ version: Int) -> Character {
     func mark(_ text: String) -> String {
       "\(text.split(separator: " ·v", omittingEmptySubsequences: false).first ?? "") ·v\(version)"

@@ -2,7 +2,8 @@ package import FoundationEssentials
 import RosterJSON
 package import RosterModel
 
-/// One event with its place in the stream. Its text is made only when somebody reads it: a pull reports 10,000 `page.fetched` a second, mostly to nobody.
+/// One event with its place in the stream. Its text is made only when somebody reads it: a pull reports 10,000
+/// `page.fetched` a second, mostly to nobody.
 package final class EventEntry: Sendable {
   /// nil for `events.lost`, so that a reader's `Last-Event-ID` stays.
   package let id: UInt64?

@@ -2,7 +2,8 @@ package import FoundationEssentials
 package import RosterModel
 import Synchronization
 
-/// The latest events for those who come back with a `Last-Event-ID`, and a queue for each who listens now. Nobody who reports an event waits for a reader.
+/// The latest events for those who come back with a `Last-Event-ID`, and a queue for each who listens now. Nobody who
+/// reports an event waits for a reader.
 package final class EventLog: Sendable {
   /// How many events a reader can come back to.
   package static let kept = 1024
@@ -69,7 +70,8 @@ package final class EventLog: Sendable {
     for wake in wakes { wake() }
   }
 
-  /// Starts a reader, from the event after `last` where it names one, else from now on. `wake` is called, from any thread, when there is something to take.
+  /// Starts a reader, from the event after `last` where it names one, else from now on. `wake` is called, from any
+  /// thread, when there is something to take.
   package func subscribe(after last: UInt64?, wake: @escaping @Sendable () -> Void) -> ReaderID {
     let (id, ready) = state.withLock { state in
       var reader = Reader(wake: wake)

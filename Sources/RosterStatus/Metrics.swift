@@ -27,7 +27,8 @@ package final class Metrics: Sendable {
     var retries: [String: Int] = [:]
     var refreshes = [Metrics.refreshed: 0]
     var received = 0
-    // A sync takes from the blink of a local upstream to an hour of a slow one; a request's bounds are Prometheus' own defaults.
+    // A sync takes from the blink of a local upstream to an hour of a slow one; a request's bounds are Prometheus' own
+    // defaults.
     var syncSeconds = Histogram(bounds: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600])
     var requestSeconds = Histogram(bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
   }

@@ -1,6 +1,7 @@
 internal import RosterModel
 
-/// The document at `/openapi.json`. Text of the program, not a file beside it: what is installed cannot differ from what answers.
+/// The document at `/openapi.json`. Text of the program, not a file beside it: what is installed cannot differ from
+/// what answers.
 enum OpenAPI {
   /// OpenAPI 3.1.1 (spec.openapis.org/oas/v3.1.1), made when somebody asks, so that it costs no memory in between.
   static var document: String {

@@ -1,4 +1,5 @@
-/// The schemas of `/openapi.json` (JSON Schema 2020-12). Those of answers are open, since objects gain fields in later versions; that of the request is closed, as the daemon refuses what it does not know.
+/// The schemas of `/openapi.json` (JSON Schema 2020-12). Those of answers are open, since objects gain fields in later
+/// versions; that of the request is closed, as the daemon refuses what it does not know.
 enum OpenAPISchemas {
   static let all: StaticString = #"""
     {

@@ -1,8 +1,9 @@
 import Glibc
 import NIOCore
 
-/// Stands between the socket and the parser, and lets one request through at a time: what a client sends ahead waits here as bytes, and, when
-/// there are enough of them, in the client. Parsed ahead, a client's 64 KiB of small requests would be a megabyte.
+/// Stands between the socket and the parser, and lets one request through at a time: what a client sends ahead waits
+/// here as bytes, and, when there are enough of them, in the client. Parsed ahead, a client's 64 KiB of small requests
+/// would be a megabyte.
 final class PipelineGate: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer

@@ -1,4 +1,5 @@
-/// The first line of a request (RFC 9112 §3), where the parser tells no more than that it does not know the method or the version.
+/// The first line of a request (RFC 9112 §3), where the parser tells no more than that it does not know the method or
+/// the version.
 enum RequestLine {
   /// `FOO /v1/status HTTP/1.1`: a token, a target, a version. False where the line has not arrived whole.
   static func isWellFormed(_ bytes: (some Collection<UInt8>)?) -> Bool {

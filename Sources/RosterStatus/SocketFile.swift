@@ -9,7 +9,8 @@ struct SocketFile {
   private let path: String
   private let temporary: String
 
-  /// Listens under a temporary name beside `path`, with the mode that the socket is to have. A folder that is missing is made.
+  /// Listens under a temporary name beside `path`, with the mode that the socket is to have. A folder that is missing
+  /// is made.
   init(path: String, mode: UInt16) throws(Failure) {
     let folder = parentFolder(of: path)
     guard path.utf8.count <= UnixSocket.longestPath else {
@@ -52,8 +53,8 @@ struct SocketFile {
   /// Which file the name stands for now.
   var identity: Inode? { Inode(path, following: false) }
 
-  /// Connections that the kernel holds until they are accepted. Where they are too many a client that does not wait, such as curl, fails
-  /// at once (connect(2), EAGAIN); Linux takes no more than this by default (net.core.somaxconn).
+  /// Connections that the kernel holds until they are accepted. Where they are too many a client that does not wait,
+  /// such as curl, fails at once (connect(2), EAGAIN); Linux takes no more than this by default (net.core.somaxconn).
   static let waiting: Int32 = 4096
 
   private func listen(mode: UInt16, in folder: String, as name: String) throws(Failure) {

@@ -2,7 +2,8 @@ package import FoundationEssentials
 package import RosterModel
 import Synchronization
 
-/// Holds what `/v1/status` and `/metrics` show. Nothing here waits for the database or for upstream (S1); any thread may call anything.
+/// Holds what `/v1/status` and `/metrics` show. Nothing here waits for the database or for upstream (S1); any thread
+/// may call anything.
 package final class StatusBoard: Sendable {
   fileprivate struct State {
     var cache: CacheFacts
@@ -55,8 +56,9 @@ package final class StatusBoard: Sendable {
     (changes, changed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Takes everything that happens: it goes to the event log and the metrics, and changes the state where the event alone tells how.
-  /// Those that end a sync are reported after `syncEnded`, so that whoever hears of it finds it in the status.
+  /// Takes everything that happens: it goes to the event log and the metrics, and changes the state where the event
+  /// alone tells how. Those that end a sync are reported after `syncEnded`, so that whoever hears of it finds it in the
+  /// status.
   package func report(_ event: Event) {
     switch event.name {
     case .configReloaded:
@@ -94,7 +96,8 @@ package final class StatusBoard: Sendable {
     state.withLock { $0.sizes = sizes }
   }
 
-  /// The sync that ran has ended; `cache` is what readers see now, nil where that is not known. Call it once they can see it (P2).
+  /// The sync that ran has ended; `cache` is what readers see now, nil where that is not known. Call it once they can
+  /// see it (P2).
   package func syncEnded(_ report: SyncRecord, cache: CacheFacts?) {
     measure()
     change { state in

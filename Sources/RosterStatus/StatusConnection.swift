@@ -2,7 +2,8 @@ import NIOCore
 import NIOHTTP1
 internal import RosterModel
 
-/// One client of the status socket: reads its requests, answers them in order, streams events to it. On the event loop only.
+/// One client of the status socket: reads its requests, answers them in order, streams events to it. On the event loop
+/// only.
 final class StatusConnection: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundIn = HTTPServerResponsePart

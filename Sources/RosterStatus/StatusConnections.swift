@@ -2,15 +2,17 @@ import NIOCore
 
 /// The open connections of one server, on its event loop.
 final class StatusConnections {
-  /// Bytes of answers that may wait for their readers, of all clients together: a few of the largest, so that clients who ask and do not read cost no more.
+  /// Bytes of answers that may wait for their readers, of all clients together: a few of the largest, so that clients
+  /// who ask and do not read cost no more.
   private static let mostUnsent = 4 << 20
 
-  /// NIO looks at sockets only when no task is left: clients who send requests ahead would keep all others waiting for as long as theirs last.
-  /// So they are answered for this long at a time, and the sockets are looked at in between.
+  /// NIO looks at sockets only when no task is left: clients who send requests ahead would keep all others waiting for
+  /// as long as theirs last. So they are answered for this long at a time, and the sockets are looked at in between.
   private static let slice = TimeAmount.milliseconds(1)
   private static let pause = TimeAmount.microseconds(250)
 
-  /// Answers that are being made at a time from what the database gives: a thousand syncs are half a megabyte before they are text.
+  /// Answers that are being made at a time from what the database gives: a thousand syncs are half a megabyte before
+  /// they are text.
   private static let mostWork = 4
 
   private let limit: Int
@@ -27,7 +29,8 @@ final class StatusConnections {
     self.limit = limit
   }
 
-  /// Where there is no room, the one that did nothing for longest goes, those that wait for no answer before the others (S2).
+  /// Where there is no room, the one that did nothing for longest goes, those that wait for no answer before the others
+  /// (S2).
   func add(_ connection: StatusConnection) {
     if open.count >= limit, let idle = open.values.min(by: { $0.isIdler(than: $1) }) {
       // At once, not when its handlers go: the next accept of this turn is to find another one.

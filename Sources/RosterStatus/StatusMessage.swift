@@ -2,7 +2,8 @@ internal import FoundationEssentials
 internal import RosterModel
 
 extension DaemonStatus {
-  /// The first that holds, in the contract's order. It follows from what the cache keeps, so that a restart does not change it.
+  /// The first that holds, in the contract's order. It follows from what the cache keeps, so that a restart does not
+  /// change it.
   static func state(stopping: Bool, token: TokenStatus, sync: Sync) -> State {
     let running = sync.current != nil
     if stopping { return .stopping }
@@ -13,7 +14,8 @@ extension DaemonStatus {
     return last.isDegraded ? .degraded : .idle
   }
 
-  /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it long after it was sent.
+  /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it
+  /// long after it was sent.
   static func message(
     state: State, cache: Cache, isWALPinned: Bool = false, sync: Sync, token: TokenStatus, standsSince: Date? = nil
   ) -> String {

@@ -6,7 +6,8 @@ import RosterFiles
 package import RosterModel
 import Synchronization
 
-/// Answers on the status socket, on a thread of its own: neither a sync at full speed nor the database can hold it up (S1).
+/// Answers on the status socket, on a thread of its own: neither a sync at full speed nor the database can hold it up
+/// (S1).
 package final class StatusServer: Sendable {
   /// Where it listens.
   package enum Place: Sendable, Equatable {
@@ -77,7 +78,8 @@ package final class StatusServer: Sendable {
     }
   }
 
-  /// Takes the socket's name away, lets requests in progress end for up to 400 ms, and closes everything. Does nothing where it does not run.
+  /// Takes the socket's name away, lets requests in progress end for up to 400 ms, and closes everything. Does nothing
+  /// where it does not run.
   package func stop() async {
     let stopped = running.withLock { running in
       defer { running = nil }
@@ -95,7 +97,8 @@ package final class StatusServer: Sendable {
     try? await stopped.group.shutdownGracefully()
   }
 
-  /// For the socket that this server has made; a passed one is its unit's. Returns false, with errno, where it cannot be set.
+  /// For the socket that this server has made; a passed one is its unit's. Returns false, with errno, where it cannot
+  /// be set.
   package func setMode(_ mode: UInt16) -> Bool {
     guard case .path(let path, _) = place else { return true }
     newMode.withLock { $0 = mode }

@@ -15,7 +15,8 @@ package struct StreamedEvent: Sendable, Equatable {
   }
 }
 
-/// Reads `text/event-stream` as the daemon writes it: one line each of id, event and data, a blank line after them (WHATWG HTML §9.2.6).
+/// Reads `text/event-stream` as the daemon writes it: one line each of id, event and data, a blank line after them
+/// (WHATWG HTML §9.2.6).
 struct EventStreamParser {
   private var line: [UInt8] = []
   private var event = StreamedEvent(name: "message", data: "")

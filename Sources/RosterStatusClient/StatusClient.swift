@@ -19,7 +19,8 @@ package struct StatusClient: Sendable {
   /// The user to whom the socket belongs, which is the daemon's; nil: not to be found out.
   package var owner: String? { SocketAccess.owner(of: path) }
 
-  /// One request and its whole answer, whatever its status. Throws `Failure`: 3 where no daemon answers within `limit`, 77 where the socket is not allowed to this user; or CancellationError.
+  /// One request and its whole answer, whatever its status. Throws `Failure`: 3 where no daemon answers within `limit`,
+  /// 77 where the socket is not allowed to this user; or CancellationError.
   package func send(
     _ method: String, _ target: String, body: [UInt8] = [], within limit: Duration = .seconds(10)
   ) async throws -> Response {
@@ -35,7 +36,9 @@ package struct StatusClient: Sendable {
     }
   }
 
-  /// Follows the event stream, after the event of that id where one is named, until `each` returns false or the stream ends, also by the daemon's death. `opened` is called once nothing that happens is missed any more; it may end the matter by returning false. Throws as `send` does.
+  /// Follows the event stream, after the event of that id where one is named, until `each` returns false or the stream
+  /// ends, also by the daemon's death. `opened` is called once nothing that happens is missed any more; it may end the
+  /// matter by returning false. Throws as `send` does.
   package func follow(
     after last: String? = nil, opened: () async throws -> Bool = { true },
     each: (StreamedEvent) async throws -> Bool

@@ -16,8 +16,8 @@ struct MissingRecords: Sendable {
   let clock: WallClock
   let errand: PageFetcher.Errand
 
-  /// What upstream still has is kept for the publication. Returns how many records cannot be stored. Throws where one of them could not
-  /// be asked for.
+  /// What upstream still has is kept for the publication. Returns how many records cannot be stored. Throws where one
+  /// of them could not be asked for.
   func ask() async throws -> Int {
     var last: Int64 = 0
     var rejected = 0

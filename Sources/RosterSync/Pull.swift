@@ -15,8 +15,8 @@ struct Pull: Sendable {
   let clock: WallClock
   let progress: PullProgress
 
-  /// Pulls the lists of these indices. On the first failure the others are called back, what was received is kept, and the failure is
-  /// thrown. Returns what became of each.
+  /// Pulls the lists of these indices. On the first failure the others are called back, what was received is kept, and
+  /// the failure is thrown. Returns what became of each.
   func run(_ wanted: [Int]) async throws -> [Int: PullOutcome] {
     let lists = wanted.map { self.lists[$0] }
     var work = PullWork(plan: PullPlan(lists.map(\.paging)), windows: lists.map(KnownWindow.init))
@@ -56,7 +56,8 @@ struct Pull: Sendable {
     }
   }
 
-  /// The first page is always asked for. A page of a time to come was received by a clock that was wrong: nobody knows how old it is.
+  /// The first page is always asked for. A page of a time to come was received by a clock that was wrong: nobody knows
+  /// how old it is.
   private func canTakeOver(_ known: KnownPage, _ asking: PullPlan.Asking, first: ListFacts?) -> Bool {
     guard let first, asking.page.number > 1, known.state == .kept, known.validator.isEmpty,
       let receivedAt = known.receivedAt

@@ -3,7 +3,8 @@ package import RosterModel
 
 /// Decides what a pull asks for next, over all its lists, and when it stops. Pure.
 ///
-/// A list goes `first` → `announced` or `following` → `ended`; a list whose pages do not fit together ends too, with what differs.
+/// A list goes `first` → `announced` or `following` → `ended`; a list whose pages do not fit together ends too, with
+/// what differs.
 package struct PullPlan: Sendable {
   /// Bytes of pages that may wait for the stage before no more are asked for: what bounds the memory of a pull.
   static let backlog = 4 << 20
@@ -78,8 +79,8 @@ package struct PullPlan: Sendable {
 
   // MARK: What comes of it
 
-  /// A page came, or is known and still holds. False: its list is over, and nobody wants it. Throws where what it leads to cannot be
-  /// asked for.
+  /// A page came, or is known and still holds. False: its list is over, and nobody wants it. Throws where what it leads
+  /// to cannot be asked for.
   /// - Parameters:
   ///   - bytes: that wait for the stage from now on, if it is wanted.
   ///   - isTransferred: it must tell of as many records and pages as the first one.

@@ -1,7 +1,8 @@
 import RosterCache
 import RosterFetch
 
-/// What a child of the pull's task group ends with. An error is a step too, so that what was received before it is still kept.
+/// What a child of the pull's task group ends with. An error is a step too, so that what was received before it is
+/// still kept.
 enum PullStep: Sendable {
   case answered(PullPlan.Asking, [KnownPage]?, PageFetcher.Answer)
   case written(StageQueue.Batch)

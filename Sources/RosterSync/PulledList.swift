@@ -3,7 +3,8 @@ import RosterDecode
 import RosterFetch
 import RosterModel
 
-/// The pages of one list, and the resources that they are pulled for: an address that several of them list is asked for once (P12).
+/// The pages of one list, and the resources that they are pulled for: an address that several of them list is asked for
+/// once (P12).
 struct PulledList: Sendable {
   let paging: Paging
   /// In the order of `resources`; the first one's paging holds for all.
@@ -38,7 +39,8 @@ extension Resource {
   }
 }
 
-/// What is known of the next pages of a list: announced ones are looked up many at a time, since a look costs as much as half a page.
+/// What is known of the next pages of a list: announced ones are looked up many at a time, since a look costs as much
+/// as half a page.
 struct KnownWindow {
   private static let width = 256
 

@@ -1,8 +1,10 @@
 import RosterCache
 
-/// Pages on their way to the file of pulled pages, in batches: a hop to the cache's thread costs as much as a page. Pure.
+/// Pages on their way to the file of pulled pages, in batches: a hop to the cache's thread costs as much as a page.
+/// Pure.
 struct StageQueue {
-  /// A batch is due at so many received pages, or when the first of them has waited so long: what is received has to survive a kill (P4).
+  /// A batch is due at so many received pages, or when the first of them has waited so long: what is received has to
+  /// survive a kill (P4).
   static let batch = 16
   static let longestWait = Duration.milliseconds(100)
   /// Confirmed pages are in a file already: they wait for received ones, or until so many are there.

@@ -6,7 +6,8 @@ package import RosterFetch
 package import RosterModel
 import Synchronization
 
-/// One sync, from its row in `syncs` to its end: pulls every page of every resource, compares, asks for what is missing, publishes.
+/// One sync, from its row in `syncs` to its end: pulls every page of every resource, compares, asks for what is
+/// missing, publishes.
 package actor Sync {
   private let plans: [RecordPlan]
   private let baseURL: String
@@ -78,7 +79,8 @@ package actor Sync {
     }
   }
 
-  /// An ended session is tried once more for whoever asks for that, also where the sync that they join has met its end (T6).
+  /// An ended session is tried once more for whoever asks for that, also where the sync that they join has met its end
+  /// (T6).
   private func untilRefused(_ record: SyncRecord) async throws -> SyncRecord {
     while true {
       do { return try await publish(record) } catch let failure as Failure
@@ -129,7 +131,8 @@ package actor Sync {
     try machine.pulled()
   }
 
-  /// The lists that are to be pulled again, whole; none: what was pulled is one state of upstream, and may be published.
+  /// The lists that are to be pulled again, whole; none: what was pulled is one state of upstream, and may be
+  /// published.
   private func verify() async throws -> [Int] {
     let drifts = byResource(\.drift)
     let found = drifts.isEmpty ? try await cache.compare() : []

@@ -3,8 +3,9 @@ package import RosterModel
 
 /// Decides when a sync pulls again, asks, publishes or gives up (P7, P8, P9), for each resource by its own rules. Pure.
 ///
-/// `pulling` → `comparing` → `publishing`, with `asking` between them where records are missing; back to `pulling` where pages of a
-/// resource do not belong together, twice at most for each. Every other event is a defect and ends the sync.
+/// `pulling` → `comparing` → `publishing`, with `asking` between them where records are missing; back to `pulling`
+/// where pages of a resource do not belong together, twice at most for each. Every other event is a defect and ends the
+/// sync.
 package struct SyncMachine: Sendable {
   /// Where it is between two events.
   package enum State: Sendable, Equatable {
@@ -80,8 +81,8 @@ package struct SyncMachine: Sendable {
   /// Whether missing records of that resource are to be asked for.
   package func asks(for resource: String) -> Bool { asking.contains(resource) }
 
-  /// Every missing record of a resource was asked for, with how many that could not be stored; or why that was not possible: then none
-  /// of that resource is removed.
+  /// Every missing record of a resource was asked for, with how many that could not be stored; or why that was not
+  /// possible: then none of that resource is removed.
   package mutating func asked(_ resource: String, _ answers: Result<Int, Failure>) throws(Failure) {
     guard state == .asking else { throw defect("asked") }
     switch answers {

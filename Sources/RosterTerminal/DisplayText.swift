@@ -1,7 +1,8 @@
 internal import RosterModel
 
 extension String {
-  /// Without what would steer a terminal: controls, line ends, and marks that turn the direction of what follows (UAX 9 §2).
+  /// Without what would steer a terminal: controls, line ends, and marks that turn the direction of what follows (UAX 9
+  /// §2).
   package var printable: String {
     guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
     return String(String.UnicodeScalarView(unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : $0 }))

@@ -22,7 +22,8 @@ package enum EventText {
     }
   }
 
-  /// `2026-01-01T12:00:00.000Z  page.fetched      sync 18, page 17 (17/42)`. What is no JSON of an event stands as it is.
+  /// `2026-01-01T12:00:00.000Z  page.fetched      sync 18, page 17 (17/42)`. What is no JSON of an event stands as it
+  /// is.
   package static func line(name: String, data: String) -> String {
     guard let fields = fields(of: data) else { return "\(name)  \(data)".printable }
     let words = words(name, fields, data)

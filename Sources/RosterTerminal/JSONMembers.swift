@@ -1,7 +1,7 @@
 internal import RosterJSON
 
-/// The members of a JSON object that is known to be well-formed, their values as they were written: no reader of numbers
-/// may touch those (P10).
+/// The members of a JSON object that is known to be well-formed, their values as they were written: no reader of
+/// numbers may touch those (P10).
 enum JSONMembers {
   /// In their order. Empty for what is no object.
   static func of(_ object: String) -> [(name: String, value: String)] {

@@ -25,7 +25,8 @@ extension String {
     String(repeating: " ", count: Swift.max(0, width - cells)) + self
   }
 
-  /// Lines of at most `width` cells, broken at spaces, though not between a number and its unit; a longer word stands alone on its line, whole, so that it can be copied.
+  /// Lines of at most `width` cells, broken at spaces, though not between a number and its unit; a longer word stands
+  /// alone on its line, whole, so that it can be copied.
   func wrapped(_ width: Int) -> [String] {
     var lines: [String] = []
     for word in unbreakable {

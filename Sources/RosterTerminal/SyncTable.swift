@@ -10,7 +10,8 @@ package struct SyncTable: Sendable {
     self.reports = reports
   }
 
-  /// Lines of at most `width` cells, each with its end; the reasons of syncs that were not all well stand below them. nil: nobody's terminal, so nothing is cut.
+  /// Lines of at most `width` cells, each with its end; the reasons of syncs that were not all well stand below them.
+  /// nil: nobody's terminal, so nothing is cut.
   package func text(width: Int?, colour: Bool = false) -> String {
     let lines = table.lines(width: width, colour: colour)
     return zip(lines, [[]] + reports.map { Self.reason($0, width) })

@@ -15,7 +15,8 @@ struct Table: Sendable {
   var columns: [Column]
   var rows: [[Cell]]
 
-  /// A line for the names and one a row, of at most `width` cells; nil: as wide as the texts are. Where even short texts do not fit, the last columns are left out.
+  /// A line for the names and one a row, of at most `width` cells; nil: as wide as the texts are. Where even short
+  /// texts do not fit, the last columns are left out.
   func lines(width: Int?, colour: Bool) -> [String] {
     let widths = widths(within: width ?? .max)
     let head = columns.map { Cell(text: $0.name, tone: .faint) }

@@ -1,6 +1,7 @@
 package import RosterModel
 
-/// The story of the token in one sync: whose requests were refused, who refreshed, who waited, what was sent again. Groups what belongs together, so that 42 pages fit a screen.
+/// The story of the token in one sync: whose requests were refused, who refreshed, who waited, what was sent again.
+/// Groups what belongs together, so that 42 pages fit a screen.
 package struct Timeline: Sendable {
   /// What one line gathers.
   private enum Kind: Hashable {

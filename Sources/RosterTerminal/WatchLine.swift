@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 package import RosterModel
 
-/// What `rosterctl watch` prints where nothing can be drawn again: a line for what happens, now and then one for the pages.
+/// What `rosterctl watch` prints where nothing can be drawn again: a line for what happens, now and then one for the
+/// pages.
 package struct WatchLine: Sendable {
   private var lastPage: Double?
 

@@ -19,7 +19,8 @@ struct Output {
 
   func write(_ text: String) throws { try write(Array(text.utf8)) }
 
-  /// Throws `Unread`, or `Failure` (73) where the text cannot be written. SwiftNIO ignores SIGPIPE, which would end a filter otherwise.
+  /// Throws `Unread`, or `Failure` (73) where the text cannot be written. SwiftNIO ignores SIGPIPE, which would end a
+  /// filter otherwise.
   func write(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {

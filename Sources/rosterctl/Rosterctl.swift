@@ -57,7 +57,8 @@ struct Rosterctl: AsyncParsableCommand {
     throw ValidationError("There is no command '\(word)'\(nearest)")
   }
 
-  /// `rosterctl --socket PATH status` means `rosterctl status --socket PATH`: the options belong to the commands, people write them first.
+  /// `rosterctl --socket PATH status` means `rosterctl status --socket PATH`: the options belong to the commands,
+  /// people write them first.
   static func commandFirst(_ arguments: ArraySlice<String>) -> [String] {
     let shared = ["--socket", "--cache"]
     var rest = arguments

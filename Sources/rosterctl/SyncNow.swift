@@ -53,7 +53,8 @@ struct SyncNow: AsyncParsableCommand {
     do {
       repeat {
         if let report = try await end(of: sync, client) { return report }
-        // It may have ended while nobody looked: before another one, or behind a stream that was dropped for its slow reader (S2).
+        // It may have ended while nobody looked: before another one, or behind a stream that was dropped for its slow
+        // reader (S2).
         if let report = try await recorded(sync, client) { return report }
       } while try await isRunning(sync, client)
     } catch let failure as Failure where failure.kind == .noDaemon {

@@ -29,7 +29,8 @@ func write(_ text: String, to descriptor: Int32) -> Bool {
   return true
 }
 
-/// What a command was asked for. Ends the program with 73 where it cannot be written; that nobody reads it any more is no failure.
+/// What a command was asked for. Ends the program with 73 where it cannot be written; that nobody reads it any more is
+/// no failure.
 func answer(_ text: String) throws {
   if write(text, to: STDOUT_FILENO) || errno == EPIPE { return }
   complain("cannot write the answer to stdout: \(SystemError.last.text)")

@@ -5,7 +5,8 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// `rosterctl list` and `rosterctl show`, mostly by their short forms for characters, which read the cache that the real rosterd has written.
+/// `rosterctl list` and `rosterctl show`, mostly by their short forms for characters, which read the cache that the
+/// real rosterd has written.
 @Suite(.timeLimit(.minutes(1))) struct CharacterTests {
   private struct Listing: Decodable {
     struct Entry: Decodable {

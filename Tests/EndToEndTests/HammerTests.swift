@@ -7,7 +7,8 @@ import RosterTestSupport
 import Testing
 
 extension CacheTrials {
-  /// P2 and P3 under eight readers that never rest, while the daemon is killed at moments of the dice (`make soak`: 200 snapshots).
+  /// P2 and P3 under eight readers that never rest, while the daemon is killed at moments of the dice (`make soak`: 200
+  /// snapshots).
   @Suite(.timeLimit(.minutes(20))) struct HammerTests {
     private static let wanted = ProcessInfo.processInfo.environment["ROSTER_HAMMER"].flatMap(Int.init)
     private static let snapshots = wanted ?? 12

@@ -4,7 +4,8 @@ import Glibc
 import RosterTestSupport
 import Synchronization
 
-/// A program that a test starts, in a process group of its own, with an environment of its own. Its output goes to files, so that no pipe can fill up.
+/// A program that a test starts, in a process group of its own, with an environment of its own. Its output goes to
+/// files, so that no pipe can fill up.
 final class Program: Sendable {
   struct Outcome: Sendable {
     var exit: Int32

@@ -9,7 +9,8 @@ extension CacheTrials {
   @Suite(.timeLimit(.minutes(2))) struct ReaderTests {
     private static let pages = 5
 
-    /// By the sqlite3 shell and by Python, as another user in the cache's group: how many characters there are, and their version.
+    /// By the sqlite3 shell and by Python, as another user in the cache's group: how many characters there are, and
+    /// their version.
     private func expectRead(_ site: Site, version: Int? = nil, _ moment: Comment) async throws {
       let user = try Stranger.prefix()
       let sql = "SELECT count(*), min(substr(name, instr(name, '·v'))) FROM characters"

@@ -5,7 +5,8 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// P13: SIGTERM ends the daemon within 5 s, whatever it is doing, with exit code 0 and nothing lost; `rosterd sync` with 1.
+/// P13: SIGTERM ends the daemon within 5 s, whatever it is doing, with exit code 0 and nothing lost; `rosterd sync`
+/// with 1.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ShutdownTests {
   private static let limit = Duration.seconds(5)
 

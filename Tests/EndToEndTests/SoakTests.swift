@@ -13,7 +13,8 @@ import Testing
   /// Until what is kept on purpose is there: the latest 1,024 events, SQLite's pages, malloc's arenas.
   private static let warmUp = max(60, rounds / 3)
   private static let mostGrowth = 2 << 20
-  /// The request and the event stream by which a test learns of a sync's end: the daemon may not have noticed yet that they are closed.
+  /// The request and the event stream by which a test learns of a sync's end: the daemon may not have noticed yet that
+  /// they are closed.
   private static let ownConnections = 2
 
   private static let faults: [Fault] = [

@@ -30,8 +30,8 @@ enum Stranger {
     try #require(chmod("\(site.folder)/state", 0o755) == 0)
   }
 
-  /// For users who may not enter the build's folder. Another program copies it: a file that this process has open for writing is open in the programs
-  /// that other tests start, and cannot be run then (execve(2), ETXTBSY).
+  /// For users who may not enter the build's folder. Another program copies it: a file that this process has open for
+  /// writing is open in the programs that other tests start, and cannot be run then (execve(2), ETXTBSY).
   static func copyRosterctl(to path: String) async throws {
     #expect(try await Program.run(try Program.tool("cp"), [try Program.built("rosterctl"), path]).exit == 0)
   }

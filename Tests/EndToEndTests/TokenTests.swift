@@ -27,7 +27,8 @@ import Testing
     }
   }
 
-  /// All are refused at once; some learn of it before the refresh, the others only when it is over, in an order of the dice.
+  /// All are refused at once; some learn of it before the refresh, the others only when it is over, in an order of the
+  /// dice.
   private func meetDeadToken(_ requests: Int, _ upstream: Simulator, _ dice: inout SeededDice) async throws {
     upstream.hold(.status(401))
     upstream.hold(.anyToken)

@@ -9,7 +9,8 @@ import RosterTestSupport
 @testable import RosterCache
 @testable import RosterDaemon
 
-/// The real parts of rosterd on one folder, against a simulated upstream. Each `sync` is a start of rosterd, one sync, and its end.
+/// The real parts of rosterd on one folder, against a simulated upstream. Each `sync` is a start of rosterd, one sync,
+/// and its end.
 struct Bench: Sendable {
   let upstream: Simulator
   let workspace: Workspace

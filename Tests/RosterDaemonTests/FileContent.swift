@@ -32,8 +32,8 @@ struct FileContent {
     self.rows = rows
   }
 
-  /// How many pages of each table and index are not what they were; free pages have the name `free`. Page 1 counts where more
-  /// of it differs than the file's own counters.
+  /// How many pages of each table and index are not what they were; free pages have the name `free`. Page 1 counts
+  /// where more of it differs than the file's own counters.
   func pagesChanged(since before: FileContent) -> [String: Int] {
     var changed: [String: Int] = [:]
     for index in 0..<max(pages.count, before.pages.count) {

@@ -12,7 +12,8 @@ import Testing
   /// Enough rows in `syncs` that its tables are trees of several pages.
   private static let earlierSyncs = 100
 
-  /// Where a text that is not in the index of words leaves a trace. The schema's table is page 1: it has the file's size.
+  /// Where a text that is not in the index of words leaves a trace. The schema's table is page 1: it has the file's
+  /// size.
   private static let ofOneText: Set = [
     "characters", "changes", "changes_by_record", "sqlite_sequence", "syncs", "syncs_by_outcome", "sync_resources",
     "cache_pages", "sqlite_schema",

@@ -3,8 +3,8 @@ import Testing
 
 @testable import RosterCache
 
-/// Which pages were written while it watches, also those that stayed as they were: a reader that holds its transaction keeps them in
-/// the log (sqlite.org/fileformat2.html#the_write_ahead_log).
+/// Which pages were written while it watches, also those that stayed as they were: a reader that holds its transaction
+/// keeps them in the log (sqlite.org/fileformat2.html#the_write_ahead_log).
 struct WrittenPages {
   private let path: String
   private let reader: Database

@@ -35,7 +35,8 @@ final class FullBacklog: Sendable {
     for descriptor in descriptors { close(descriptor) }
   }
 
-  /// Whether somebody beside the two of `init` tries to connect: a second socket that has sent SYN (proc_net_tcp of the kernel).
+  /// Whether somebody beside the two of `init` tries to connect: a second socket that has sent SYN (proc_net_tcp of the
+  /// kernel).
   var isAsked: Bool {
     let hex = String(port, radix: 16, uppercase: true)
     let remote = "0100007F:" + String(repeating: "0", count: 4 - hex.count) + hex

@@ -2,7 +2,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server on loopback that says what a test tells it to, byte by byte: for what the simulator, a proper HTTP server, cannot do.
+/// A server on loopback that says what a test tells it to, byte by byte: for what the simulator, a proper HTTP server,
+/// cannot do.
 final class RawServer: Sendable {
   enum Ending: Sendable { case keep, close, reset }
 

@@ -22,8 +22,8 @@ private struct Authority {
     try String(contentsOfFile: file("\(certificate).pin"), encoding: .utf8).split(separator: "\n").joined()
   }
 
-  /// - Parameter mode: `-HTTP` answers with files that hold whole responses; without it nothing is answered, and what was
-  ///   received is printed.
+  /// - Parameter mode: `-HTTP` answers with files that hold whole responses; without it nothing is answered, and what
+  ///   was received is printed.
   func serve(_ certificate: String, mode: String = "-HTTP", _ body: (Command, Int) async throws -> Void) async throws {
     let options = "-accept 127.0.0.1:0 -cert \(certificate).pem -key \(certificate).key \(mode)"
     try await Command.run("cd '\(folder)' && exec openssl s_server \(options)") { server in

@@ -116,7 +116,8 @@ struct TestError: Error {
   var what: String
 }
 
-/// A client that writes what it wants, valid or not. Reading blocks, so it has a queue of its own: blocked threads of the global one would hold up every task.
+/// A client that writes what it wants, valid or not. Reading blocks, so it has a queue of its own: blocked threads of
+/// the global one would hold up every task.
 struct RawClient: Sendable {
   let descriptor: Int32
 

@@ -3,7 +3,8 @@ import RosterModel
 import RosterSystemd
 import Testing
 
-/// Runs with a descriptor where systemd passes its first ones. What lies there, or is opened beside, may be the test library's: it comes back.
+/// Runs with a descriptor where systemd passes its first ones. What lies there, or is opened beside, may be the test
+/// library's: it comes back.
 private func passing<Value>(_ descriptor: CInt, count: CInt = 1, _ body: () -> Value) -> Value {
   let places = 3..<3 + count
   let before = places.map { dup($0) }

@@ -82,8 +82,8 @@ extension CacheReader {
   }
 
   /// All records of a resource by record id, or those in which each word of `search` occurs, as a word or its
-  /// beginning; text without a word finds all. Throws `Failure`: 1 for an unknown resource, 64 for a search in one whose
-  /// definition has no `search`.
+  /// beginning; text without a word finds all. Throws `Failure`: 1 for an unknown resource, 64 for a search in one
+  /// whose definition has no `search`.
   /// - Parameter page: from 1.
   package func list(_ resource: String, search: String? = nil, page: Int = 1) throws -> Listing {
     try read {

@@ -2,13 +2,14 @@ import FoundationEssentials
 import RosterJSON
 package import RosterModel
 
-/// How one resource's pages follow one another: the first request, and what each answer leads to. Pure; without memory of its own, so
-/// that a page that is kept leads on as the one that came (P4, P6).
+/// How one resource's pages follow one another: the first request, and what each answer leads to. Pure; without memory
+/// of its own, so that a page that is kept leads on as the one that came (P4, P6).
 package struct Paging: Sendable {
   /// What it pages through.
   package let resource: Resource
   private let baseURL: String
-  /// Of a page whose address ends with a value: all but the value, below base_url. Thousands of pages differ in nothing else.
+  /// Of a page whose address ends with a value: all but the value, below base_url. Thousands of pages differ in nothing
+  /// else.
   private let addressStart: String?
 
   /// - Parameter baseURL: without a trailing `/`.
@@ -69,7 +70,8 @@ package struct Paging: Sendable {
     }
   }
 
-  /// Whether pages are asked for one after the other, each at an address that the one before gave: what is met twice there is a circle.
+  /// Whether pages are asked for one after the other, each at an address that the one before gave: what is met twice
+  /// there is a circle.
   package var followsAnswers: Bool {
     switch pages.style {
     case .cursor, .next, .link, .after: true
