@@ -18,6 +18,7 @@ FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR     ?= $(PREFIX)/share/doc/rosterd
 DOCUMENTS  := README.md config/grafana-dashboard.json config/prometheus-rules.yml
 EXAMPLES   := $(wildcard systemd/examples/*)
+SOURCES    := $(wildcard config/sources/*.toml)
 PROGRAMS   := rosterd rosterctl
 
 DOCUMENTED   := RosterModel RosterJSON RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
@@ -60,6 +61,7 @@ install:
 	  sed 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $$e > $(DESTDIR)$(DOCDIR)/examples/$${e##*/} && \
 	  chmod 644 $(DESTDIR)$(DOCDIR)/examples/$${e##*/} || exit 1; \
 	done
+	install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples/sources $(SOURCES)
 # It may hold a secret header. Where the group is not there yet, it is for root until somebody gives it to the group.
 	file=$(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml; test -e $$file || { \
 	  install -D -m 640 -t $${file%/*} config/rosterd.toml && \
@@ -72,7 +74,8 @@ uninstall:
 	  $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%) \
 	  $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish) $(DESTDIR)$(PREFIX)/lib/*.d/rosterd.conf \
 	  $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service systemd/*.socket)) \
-	  $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(addprefix examples/,$(notdir $(EXAMPLES))))
+	  $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(addprefix examples/,$(notdir $(EXAMPLES))) \
+	  $(addprefix examples/sources/,$(notdir $(SOURCES))))
 
 # A Debian package of what `make build` has left, in .build. Needs debhelper; asks nobody on the network.
 deb:

@@ -110,6 +110,8 @@ package struct Configuration: Sendable, Equatable {
   package var status = Status()
   /// `[log]`
   package var log = Log()
+  /// `[resource.*]`, in the file's order: what is pulled. Never empty.
+  package var resources = [Resource.character]
   /// The file that it came from; nil: none, the defaults hold.
   package var path: String?
 

@@ -5,7 +5,7 @@ extension ConfigurationKey {
   private static let upstream = [
     ConfigurationKey(
       "upstream.base_url", \.upstream.baseURL, .baseURL, restart: true,
-      "Pages come from {base_url}/character?page=N."),
+      "Where the API is: paths of resources count from there."),
     ConfigurationKey(
       "upstream.headers", \.upstream.headers, .headers,
       "Added to every page request; User-Agent and Accept may be replaced."),
@@ -33,7 +33,7 @@ extension ConfigurationKey {
     ConfigurationKey("sync.concurrency", \.sync.concurrency, .integer(1...64), "Pages in flight."),
     ConfigurationKey(
       "sync.max_removal", \.sync.maxRemoval, .integer(0...100),
-      "Percent of the snapshot's characters that one sync may remove."),
+      "Percent of a resource's records that one sync may remove."),
   ]
 
   private static let retry = [

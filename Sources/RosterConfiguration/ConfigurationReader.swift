@@ -89,10 +89,12 @@ struct ConfigurationReader {
     }
   }
 
-  private mutating func readTable(_ items: [String: TOMLItem], below: [String]) {
-    for (name, item) in items.sorted(by: { $0.key < $1.key }) {
-      let path = below + [name]
-      if let key = ConfigurationKey.all.first(where: { $0.path == path }) {
+  private mutating func readTable(_ members: TOMLMembers, below: [String]) {
+    for member in members.list {
+      let (item, path) = (member.item, below + [member.name])
+      if path == [Self.resource] {
+        readDefinitions(item)
+      } else if let key = ConfigurationKey.all.first(where: { $0.path == path }) {
         keysInFile.insert(key.name)
         read(key, item, at: .path(path))
       } else if !Self.names(in: path).isEmpty {
@@ -100,12 +102,23 @@ struct ConfigurationReader {
           readTable(inner, below: path)
         } else {
           let mistake = Mistake(item.isNot("a table"))
-          misplaced.append(Misplaced(place: .path(path), mistake: mistake, allowed: "[\(Self.shown(path))]"))
+          misplaced.append(Misplaced(place: .path(path), mistake: mistake, allowed: "[\(dotted(path))]"))
         }
       } else {
-        let allowed = Self.names(in: below).joined(separator: ", ")
+        let names = Self.names(in: below) + (below.isEmpty ? [Self.resource] : [])
+        let allowed = names.joined(separator: ", ")
         misplaced.append(Misplaced(place: .path(path), mistake: Mistake("is unknown"), allowed: allowed))
       }
+    }
+  }
+
+  private mutating func readDefinitions(_ item: TOMLItem) {
+    var reader = DefinitionsReader()
+    let resources = reader.resources(item)
+    if !resources.isEmpty { configuration.resources = resources }
+    warnings += reader.warnings
+    misplaced += reader.faults.list.map {
+      Misplaced(place: .path($0.path), mistake: $0.mistake, allowed: $0.allowed)
     }
   }
 
@@ -184,7 +197,8 @@ struct ConfigurationReader {
         ConfigurationFault(file: file, line: line, key: key, problem: mistake.problem, allowed: misplaced.allowed)
       case .path(let path):
         ConfigurationFault(
-          file: file, line: lines[path], key: Self.shown(path), problem: mistake.problem, allowed: misplaced.allowed)
+          file: file, line: Self.line(of: path, lines), key: dotted(path), problem: mistake.problem,
+          allowed: misplaced.allowed)
       case .variable(let name):
         ConfigurationFault(
           file: nil, line: nil, key: name, problem: (mistake.entry.map { "\($0): " } ?? "") + mistake.problem,
@@ -197,6 +211,11 @@ struct ConfigurationReader {
     return inFile.sorted { ($0.line ?? 0) < ($1.line ?? 0) } + faults.filter { $0.file == nil }
   }
 
+  /// What is missing is missing in its table.
+  private static func line(of path: [String], _ lines: [[String]: Int]) -> Int? {
+    path.indices.reversed().lazy.compactMap { lines[Array(path[...$0])] }.first
+  }
+
   /// The next names below a path, in the order of the list; empty: it is no table.
   private static func names(in path: [String]) -> [String] {
     var names: [String] = []
@@ -206,25 +225,26 @@ struct ConfigurationReader {
     return names
   }
 
-  /// The words of all keys and tables: what a syntax error may repeat.
-  private static let words = Set(ConfigurationKey.all.flatMap { $0.path + [$0.name] })
+  private static let resource = "resource"
 
-  /// As TOML writes it: what is not a bare key stands in quotes.
-  private static func shown(_ path: [String]) -> String {
-    path.map { name in
-      let isBare = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
-      return isBare ? name : quoted(name)
-    }.joined(separator: ".")
-  }
+  /// The words of all keys and tables: what a syntax error may repeat.
+  private static let words = Set(
+    ConfigurationKey.all.flatMap { $0.path + [$0.name] } + [resource] + ResourceDraft.keys.map(\.name)
+      + ResourceDraft.tables + PagesDraft.keys.map(\.name) + ColumnDraft.keys.map(\.name))
 
   /// The key whose line it is in a file that does not parse, as far as its text tells.
-  private static func key(in text: String, line: Int) -> ConfigurationKey? {
+  private static func key(in text: String, line: Int) -> (name: String, allowed: String)? {
     let rows = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).prefix(line)
       .map { String(Substring($0)).filter { !$0.isWhitespace } }
     guard let row = rows.last, let end = row.firstIndex(of: "=") else { return nil }
     let table = rows.last { $0.hasPrefix("[") && !$0.hasPrefix("[[") }.map { $0.dropFirst().prefix { $0 != "]" } + "." }
     let name = (table ?? "") + row[..<end]
-    return ConfigurationKey.all.first { $0.name == name || name.hasPrefix("\($0.name).") }
+    if let key = ConfigurationKey.all.first(where: { $0.name == name || name.hasPrefix("\($0.name).") }) {
+      return (key.name, key.allowed)
+    }
+    let definition = name.wholeMatch(of: /(resource\.[a-z][a-z0-9_]{0,39})\.([a-z_]+)/)
+    guard let definition, let key = ResourceDraft.keys.first(where: { $0.name == definition.2 }) else { return nil }
+    return ("\(definition.1).\(key.name)", key.allowed)
   }
 
   private static func lineOfInvalidText(_ bytes: [UInt8]) -> Int? {

@@ -12,13 +12,15 @@ extension Configuration {
       }
       lines += path.suffix(1).map { "\($0) = \(key.write(self))" }
     }
-    return lines.joined(separator: "\n") + "\n"
+    let tables = [lines.joined(separator: "\n") + "\n"] + resources.map { $0.rendered(maxRemoval: sync.maxRemoval) }
+    return tables.joined(separator: "\n")
   }
 
   /// The keys whose values differ: those that a reload applies, and those that keep theirs until a restart.
   package func changes(from old: Configuration) -> (applied: [String], needRestart: [String]) {
     let changed = ConfigurationKey.all.filter { !$0.isSame(self, old) }
-    return (changed.filter { !$0.needsRestart }.map(\.name), changed.filter(\.needsRestart).map(\.name))
+    let resource = resources == old.resources ? [] : ["resource"]
+    return (changed.filter { !$0.needsRestart }.map(\.name), changed.filter(\.needsRestart).map(\.name) + resource)
   }
 
   /// What a running daemon goes on with: this one, but the keys that need a restart as they were.
@@ -27,6 +29,7 @@ extension Configuration {
   package func replacing(_ running: Configuration) throws(ConfigurationFaults) -> Configuration {
     var next = self
     for key in ConfigurationKey.all where key.needsRestart { key.copy(running, &next) }
+    next.resources = running.resources
     let conflicts = next.conflicts()
     guard conflicts.isEmpty else {
       throw ConfigurationFaults(

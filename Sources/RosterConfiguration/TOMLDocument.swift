@@ -9,7 +9,7 @@ enum TOMLItem: Sendable, Equatable {
   /// A date, a time, or both: no key takes one.
   case date
   case list([TOMLItem])
-  case table([String: TOMLItem])
+  case table(TOMLMembers)
 }
 
 /// A file of TOML and where its keys stand. The one importer of TOMLKit.
@@ -19,94 +19,67 @@ struct TOMLDocument {
     var cause: String
   }
 
-  let items: [String: TOMLItem]
-  private let text: String
+  let items: TOMLMembers
+  private let places: [[String]: TOMLKeyPlaces.Place]
 
   /// - Parameter known: words that a syntax error may repeat; any other text in it may be a secret (T9).
   init(_ text: String, known: Set<String> = []) throws(SyntaxError) {
     // TOMLKit hands text over as C strings: a NUL would cut a file or a value short, and trap in a key.
     // A key of ten thousand parts is as many calls deep, here and in the parser, which limits only brackets.
-    var extent = TOMLStatement()
+    var depth = TOMLKeyDepth()
     for (index, row) in Self.rows(of: text).enumerated() {
       if Self.holdsNUL(row) { throw SyntaxError(line: index + 1, cause: "NUL in the text") }
-      _ = extent.ends(with: row)
-      if extent.mostDots >= Self.mostParts {
+      depth.pass(row)
+      if depth.mostDots >= Self.mostParts {
         throw SyntaxError(line: index + 1, cause: "a key of more than \(Self.mostParts) parts")
       }
     }
     do {
-      items = try Self.parse(text)
+      let table = try TOMLTable(string: text)
+      // TOMLKit never frees a table; this frees what is in it.
+      defer { table.clear() }
+      places = TOMLKeyPlaces(of: text).places
+      items = Self.members(of: table, at: [], places)
     } catch let error as TOMLParseError {
       throw SyntaxError(
         line: error.source.begin.line, cause: Self.withoutQuotes(error.description, except: known).lowercasedFirst)
     } catch {
       throw SyntaxError(line: 1, cause: "unknown")
     }
-    self.text = text
   }
 
   /// One value in TOML's notation, as an environment variable holds it; nil: it is none, or more than one.
   static func item(_ text: String) -> TOMLItem? {
-    guard let document = try? TOMLDocument("value = \(text)"), document.items.count == 1 else { return nil }
+    guard let document = try? TOMLDocument("value = \(text)"), document.items.list.count == 1 else { return nil }
     return document.items["value"]
   }
 
-  /// The line, from 1, on which each path of keys first stands; for a value of many lines the first.
-  ///
-  /// The parser keeps no positions of values. So each statement is parsed by itself, once, and shows what it defines
-  /// below its table.
+  /// The line, from 1, on which each path of keys first stands; keys inside lists have none.
   func lines() -> [[String]: Int] {
-    var found: [[String]: Int] = [:]
-    var table: [String] = []
-    var statement = ""
-    var first = 1
-    var extent = TOMLStatement()
-    for (index, row) in Self.rows(of: text).enumerated() {
-      if statement.isEmpty {
-        if Self.isBlank(row) { continue }
-        first = index + 1
-      }
-      statement += row + "\n"
-      guard extent.ends(with: row), let items = try? Self.parse(statement) else { continue }
-      let isHeader = statement.drop(while: \.isWhitespace).hasPrefix("[")
-      if isHeader { table = [] }
-      let paths = Self.paths(of: items, below: table)
-      for path in paths where found[path] == nil { found[path] = first }
-      if isHeader { table = paths.max { $0.count < $1.count } ?? [] }
-      statement = ""
-      extent = TOMLStatement()
-    }
-    return found
+    places.filter { !TOMLKeyPlaces.isInList($0.key) }.mapValues(\.line)
   }
 
-  private static func paths(of items: [String: TOMLItem], below: [String] = []) -> [[String]] {
-    items.flatMap { name, item -> [[String]] in
-      let path = below + [name]
-      guard case .table(let inner) = item else { return [path] }
-      return [path] + paths(of: inner, below: path)
-    }
+  private static func members(
+    of table: TOMLTable, at path: [String], _ places: [[String]: TOMLKeyPlaces.Place]
+  ) -> TOMLMembers {
+    let names = table.keys.map { (name: $0, order: places[path + [$0]]?.order ?? .max) }.sorted { $0.order < $1.order }
+    return TOMLMembers(
+      list: names.compactMap { name, _ in
+        table[name].map { TOMLMembers.Member(name: name, item: item($0, at: path + [name], places)) }
+      })
   }
 
-  private static func parse(_ text: String) throws -> [String: TOMLItem] {
-    let table = try TOMLTable(string: text)
-    // TOMLKit never frees a table; this frees what is in it.
-    defer { table.clear() }
-    return items(of: table)
-  }
-
-  private static func items(of table: TOMLTable) -> [String: TOMLItem] {
-    var items: [String: TOMLItem] = [:]
-    for key in table.keys { items[key] = table[key].map(item) }
-    return items
-  }
-
-  private static func item(_ value: any TOMLValueConvertible) -> TOMLItem {
+  private static func item(
+    _ value: any TOMLValueConvertible, at path: [String], _ places: [[String]: TOMLKeyPlaces.Place]
+  ) -> TOMLItem {
     if let text = value.string { return .string(text) }
     if let number = value.int { return .integer(number) }
     if let number = value.double { return .float(number) }
     if let flag = value.bool { return .boolean(flag) }
-    if let list = value.array { return .list(list.map(item)) }
-    if let table = value.table { return .table(items(of: table)) }
+    if let list = value.array {
+      return .list(list.enumerated().map { item($1, at: path + [TOMLKeyPlaces.element($0)], places) })
+    }
+    if let table = value.table { return .table(members(of: table, at: path, places)) }
     return .date
   }
 
@@ -117,10 +90,6 @@ struct TOMLDocument {
 
   /// Of a dotted key. No key of ours has more.
   private static let mostParts = 10
-
-  private static func isBlank(_ row: String) -> Bool {
-    row.utf8.first { !" \t\r".utf8.contains($0) }.map { $0 == UInt8(ascii: "#") } ?? true
-  }
 
   private static func holdsNUL(_ row: String) -> Bool {
     row.utf8.contains(0) || row.contains("\\u0000") || row.contains("\\U00000000")

@@ -55,7 +55,7 @@ extension ValueType<[Request.Header]> {
       name: "a table of strings", allowed: "header names with their values as strings", isBare: false,
       read: { (item) throws(Mistakes) in
         guard case .table(let items) = item else { throw Mistakes(withoutValue(item, "a table of strings")) }
-        let names = items.keys.sorted()
+        let names = items.names.sorted()
         let mistakes = names.compactMap { name in items[name].flatMap { mistake(name, $0, among: names) } }
         guard mistakes.isEmpty else { throw Mistakes(mistakes) }
         return names.compactMap { name in
@@ -69,7 +69,7 @@ extension ValueType<[Request.Header]> {
   }
 
   private static func mistake(_ name: String, _ item: TOMLItem, among names: [String]) -> Mistake? {
-    guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+    guard name.isFieldName else {
       return Mistake("is not a header name", allowed: "letters, digits and !#$%&'*+-.^_`|~", entry: name)
     }
     guard !ownHeaders.contains(name.lowercased()) else {
@@ -107,16 +107,6 @@ extension ValueType<[Request.Header]> {
     "if-none-match",
     "if-range", "if-unmodified-since", "range", "transfer-encoding", "upgrade",
   ]
-
-  /// RFC 9110 §5.6.2.
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
-  }
 
   /// RFC 9110 §5.5; a tab is allowed within a value.
   private static func isControlByte(_ byte: UInt8) -> Bool {

@@ -148,3 +148,11 @@ package func quoted(_ text: String) -> String {
   }
   return result + "\""
 }
+
+/// A key as TOML writes it: what is not bare stands in quotes.
+func dotted(_ path: [String]) -> String {
+  path.map { name in
+    let isBare = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
+    return isBare ? name : quoted(name)
+  }.joined(separator: ".")
+}

@@ -46,7 +46,7 @@ struct Runtime: Sendable {
     try locks.ownTokenStore(configuration)
     warnOfNetwork(path, logger)
     let pulse = Pulse()
-    let resources = [Resource.character]
+    let resources = configuration.resources
     let cache = try await Cache.open(
       path: path, upstream: configuration.upstream.baseURL, resources: resources, hadLock: hadLock, now: clock.now(),
       logger: logger, tick: pulse.moved)

@@ -144,11 +144,11 @@ struct AnswerPlaces: Sendable {
       if isInside { return .inRecords(JSONPointer(segments: Array(pointer.segments.dropFirst(depth)))) }
       return .node(tree.node(pointer, below: root))
     }
-    count = place(resource.pages.count)
-    more = place(resource.pages.more)
+    count = place(resource.pages.count?.pointer)
+    more = place(resource.pages.more?.pointer)
     switch resource.pages.style {
     case .number(_, _, let last):
-      self.last = place(last)
+      self.last = place(last?.pointer)
       at = .nowhere
     case .cursor(_, _, .body(let pointer)), .next(.body(let pointer)):
       last = .nowhere
@@ -167,11 +167,18 @@ extension Resource {
   fileprivate var everyPlace: [JSONPointer] {
     let styles: [JSONPointer?] =
       switch pages.style {
-      case .number(_, _, let last): [last]
+      case .number(_, _, let last): [last?.pointer]
       case .cursor(_, _, .body(let at)), .next(.body(let at)), .after(_, let at): [at]
       case .offset, .cursor, .next, .link, .one: []
       }
-    return [records, key] + styles.compactMap(\.self) + [pages.count, pages.more].compactMap(\.self)
+    return [records, key] + styles.compactMap(\.self) + [pages.count, pages.more].compactMap { $0?.pointer }
       + conditions.map(\.at) + columns.map(\.at) + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }
+  }
+}
+
+extension Resource.AnswerPlace {
+  /// nil: it is not in the body.
+  fileprivate var pointer: JSONPointer? {
+    if case .body(let pointer) = self { pointer } else { nil }
   }
 }

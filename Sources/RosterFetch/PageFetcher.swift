@@ -13,21 +13,21 @@ package struct PageFetcher: Sendable {
     package var validator: Validator
     /// Of that body: one that is byte for byte the same is not read again.
     package var digest: Int64?
-    /// Where that body's answer led: headers can lead elsewhere while the body stays as it is.
-    package var next: ListFacts.Value?
+    /// What that body's answer told: headers can tell otherwise while the body stays as it is.
+    package var facts: ListFacts?
     /// A page that was kept led to its address, which upstream may have forgotten meanwhile (P4).
     package var isFromKept: Bool
 
     /// A page of which nothing is known, unless given.
     package init(
       page: PageRequest, isAnnounced: Bool, validator: Validator = Validator(), digest: Int64? = nil,
-      next: ListFacts.Value? = nil, isFromKept: Bool = false
+      facts: ListFacts? = nil, isFromKept: Bool = false
     ) {
       self.page = page
       self.isAnnounced = isAnnounced
       self.validator = validator
       self.digest = digest
-      self.next = next
+      self.facts = facts
       self.isFromKept = isFromKept
     }
   }
@@ -83,12 +83,16 @@ package struct PageFetcher: Sendable {
     var request = wanted.page.request
     request.headers += wanted.validator.conditions
     let page = wanted.page.number
-    return try await RequestContext.$page.withValue(page) {
+    let found: Answer? = try await RequestContext.$page.withValue(page) {
       try await attempts(request, step: "pull page \(page) of \(paging.resource.name)", page: page, errand) {
         response in
         try answer(response, to: wanted, of: paging, plans)
       }
     }
+    if let found { return found }
+    var whole = wanted
+    whole.validator = Validator()
+    return try await fetch(whole, of: paging, plans: plans, for: errand)
   }
 
   /// Asks for records themselves (P8); nil: upstream has none of them (404, 410).
@@ -137,11 +141,15 @@ package struct PageFetcher: Sendable {
 // MARK: Reading an answer
 
 extension PageFetcher {
+  /// nil: the body is as it was (304), but the headers tell of another list: it is to be asked for without a validator.
   private func answer(
     _ response: Response, to wanted: Wanted, of paging: Paging, _ plans: [RecordPlan]
-  ) throws -> Answer {
+  ) throws -> Answer? {
     let status = response.status
-    if status == 304, !wanted.validator.isEmpty { return .unchanged(Validator(response), isTransferred: false) }
+    if status == 304, !wanted.validator.isEmpty {
+      guard paging.agrees(response, with: wanted.facts) else { return nil }
+      return .unchanged(Validator(response), isTransferred: false)
+    }
     if status == 404, wanted.isAnnounced { return .vanished }
     if wanted.isFromKept, Self.forgotten.contains(status) { return .forgotten }
     if !wanted.isAnnounced, wanted.page.number > 1, paging.resource.pages.beyond.contains(status) {
@@ -150,10 +158,12 @@ extension PageFetcher {
     try expect(200, response)
     let body = response.json
     let digest = digest(body)
-    if digest == wanted.digest, paging.leads(response, to: wanted.next) {
+    if digest == wanted.digest, paging.agrees(response, with: wanted.facts) {
       return .unchanged(Validator(response), isTransferred: true)
     }
-    let scans = try scanned { try plans.map { try RecordDecoder.scan(page: body, by: $0) } }
+    let scans = try scanned {
+      try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
+    }
     guard let scan = scans.first else { throw malformed("nothing is looked for in it") }
     let facts = try scanned { try paging.facts(scan, response) }
     return .page(

@@ -66,3 +66,17 @@ package struct Response: Sendable {
 /// Sends one request and brings its whole answer. Throws a `RequestFault`; the `Failure` of another request that had to
 /// come first, as for a token; or CancellationError.
 package typealias Send = @Sendable (Request) async throws -> Response
+
+extension String {
+  /// Whether it is a header's name (RFC 9110 §5.1, a token of §5.6.2).
+  package var isFieldName: Bool { !isEmpty && utf8.allSatisfy(Self.isTokenByte) }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+}

@@ -61,13 +61,13 @@ package struct Resource: Sendable, Equatable {
   }
 
   /// Of a page request.
-  package enum Method: String, Sendable {
+  package enum Method: String, Sendable, CaseIterable {
     case get = "GET"
     case post = "POST"
   }
 
   /// What becomes of a record that a whole pull has missed (P8).
-  package enum Removal: String, Sendable { case ask, twice, never }
+  package enum Removal: String, Sendable, CaseIterable { case ask, twice, never }
 
   /// A value without parts, as TOML writes it.
   package enum Scalar: Sendable, Equatable {
@@ -133,7 +133,7 @@ package struct Resource: Sendable, Equatable {
   }
 
   /// What a value must be to be stored (P9); `json` takes any.
-  package enum ColumnType: String, Sendable { case text, integer, real, boolean, json }
+  package enum ColumnType: String, Sendable, CaseIterable { case text, integer, real, boolean, json }
 
   /// A list inside a record: a table of its own, a row an element.
   package struct List: Sendable, Equatable {
@@ -160,5 +160,15 @@ extension Resource {
   /// The column that is the key; nil in a definition that has none there.
   package var keyColumn: Int? {
     columns.firstIndex { $0.at == key && ($0.type == .integer || $0.type == .text) }
+  }
+}
+
+extension Resource {
+  /// What a list is called in `changes` and where records are shown: its table's name without a leading `<resource>_`,
+  /// unless a column has that.
+  package static func name(ofList table: String, in resource: String, columns: [String]) -> String {
+    let prefix = resource + "_"
+    let short = table.hasPrefix(prefix) ? String(table.dropFirst(prefix.count)) : table
+    return short.isEmpty || short == "extra" || columns.contains(short) ? table : short
   }
 }

@@ -6,9 +6,9 @@ extension Resource {
     /// nil: as upstream pleases.
     package var size: Size?
     /// Where a boolean is: false ends the list.
-    package var more: JSONPointer?
+    package var more: AnswerPlace?
     /// Where the number of all records is, those that `where` skips included: the proof that a pull is whole (P7).
-    package var count: JSONPointer?
+    package var count: AnswerPlace?
     /// A page with fewer records than `size` ends the list.
     package var short: Bool
     /// Statuses that say "past the end" behind the first page; not for announced pages.
@@ -16,7 +16,7 @@ extension Resource {
 
     /// Defaults as the contract has them.
     package init(
-      _ style: Style = .number(), size: Size? = nil, more: JSONPointer? = nil, count: JSONPointer? = nil,
+      _ style: Style = .number(), size: Size? = nil, more: AnswerPlace? = nil, count: AnswerPlace? = nil,
       short: Bool = false, beyond: [Int] = []
     ) {
       self.style = style
@@ -31,7 +31,7 @@ extension Resource {
   /// What the next page is known by.
   package enum Style: Sendable, Equatable {
     /// Counts pages. `last`: where the number of pages is; they are pulled in parallel then (P1).
-    case number(param: RequestPlace = .query("page"), first: Int = 1, last: JSONPointer? = nil)
+    case number(param: RequestPlace = .query("page"), first: Int = 1, last: AnswerPlace? = nil)
     /// Counts records.
     case offset(param: RequestPlace, first: Int = 0)
     /// Sends what the answer before gave. `start`: sent with the first request; nil: nothing.
@@ -70,5 +70,49 @@ extension Resource {
   package enum AnswerPlace: Sendable, Equatable {
     case body(JSONPointer)
     case header(String)
+  }
+}
+
+extension Resource.RequestPlace: CustomStringConvertible {
+  /// As the configuration writes it: a query parameter's name, or, with a leading `/`, a place in the body. nil: nothing,
+  /// or a pointer that is none.
+  package init?(_ text: String) {
+    if text.utf8.first == UInt8(ascii: "/") {
+      guard let pointer = JSONPointer(text) else { return nil }
+      self = .body(pointer)
+    } else {
+      guard !text.isEmpty else { return nil }
+      self = .query(text)
+    }
+  }
+
+  package var description: String {
+    switch self {
+    case .query(let name): name
+    case .body(let pointer): pointer.description
+    }
+  }
+}
+
+extension Resource.AnswerPlace: CustomStringConvertible {
+  /// As the configuration writes it: a JSON Pointer, or `header:NAME`. nil: a pointer that is none, or no header's name.
+  package init?(_ text: String) {
+    if text.hasPrefix(Self.headerMark) {
+      let name = String(text.dropFirst(Self.headerMark.count))
+      guard name.isFieldName else { return nil }
+      self = .header(name)
+    } else {
+      guard let pointer = JSONPointer(text) else { return nil }
+      self = .body(pointer)
+    }
+  }
+
+  private static let headerMark = "header:"
+
+  package var description: String {
+    switch self {
+    case .body(let pointer): pointer.description
+    case .header(let name): Self.headerMark + name
+    }
   }
 }

@@ -1,6 +1,6 @@
 /// The API that rosterd knows without a configuration.
 extension Resource {
-  /// What holds where the configuration names no resource.
+  /// What holds where the configuration names no resource: `config/sources/rickandmorty.toml` without its other two.
   package static let character = rickAndMorty(
     "character", table: "characters", search: ["name", "species", "type", "origin_name", "location_name"],
     columns: [
@@ -40,7 +40,8 @@ extension Resource {
       name: name, path: "/\(name)", records: JSONPointer(segments: ["results"]), table: table, search: search,
       byKey: "/\(name)/{keys}",
       pages: Pages(
-        .number(last: JSONPointer(segments: ["info", "pages"])), count: JSONPointer(segments: ["info", "count"])),
+        .number(last: .body(JSONPointer(segments: ["info", "pages"]))),
+        count: .body(JSONPointer(segments: ["info", "count"]))),
       columns: columns, lists: [list])
   }
 }

@@ -1,4 +1,4 @@
-import RosterModel
+package import RosterModel
 
 /// How the simulated upstream behaves: a value that a test builds, and may change while the simulator runs.
 package struct Scenario: Sendable {
@@ -13,6 +13,8 @@ package struct Scenario: Sendable {
   package var characters: [Character]
   /// From a request's arrival to the first byte of its answer, for pages and tokens alike.
   package var latency: Duration = .zero
+  /// What is served beside characters: other lists, at addresses of their own; nil is 404. Called one at a time.
+  package var beside: @Sendable (Request) -> Response? = { _ in nil }
   /// What page answers carry.
   package var validators: Validators = .etag
   /// What the token URL does, and which tokens pages are given for.

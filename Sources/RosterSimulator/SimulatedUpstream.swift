@@ -39,7 +39,7 @@ struct SimulatedUpstream {
     if let instead = faults.answer {
       response = instead
     } else if !faults.drop {
-      response = target == .token ? grant(request, now: now) : answer(seen, faults.page, now: now)
+      response = target == .token ? grant(request, now: now) : answer(seen, request, faults.page, now: now)
     }
     seen.status = faults.drop ? nil : response.status
     counts.note(seen)
@@ -67,7 +67,9 @@ struct SimulatedUpstream {
     return response
   }
 
-  private mutating func answer(_ seen: Seen, _ distortion: PageEndpoint.Distortion, now: Date) -> Response {
+  private mutating func answer(
+    _ seen: Seen, _ request: Request, _ distortion: PageEndpoint.Distortion, now: Date
+  ) -> Response {
     guard tokens.admit(seen["Authorization"], now: now) else {
       let challenge = Request.Header("WWW-Authenticate", #"Bearer error="invalid_token""#)
       return Response(status: 401, headers: [challenge], body: Array(#"{"error":"invalid_token"}"#.utf8))
@@ -76,7 +78,7 @@ struct SimulatedUpstream {
     case .page(let page):
       return validated(PageEndpoint.page(page, of: scenario.characters, distortion), for: seen)
     case .characters(let ids): return PageEndpoint.characters(ids, of: scenario.characters)
-    default: return Response(status: 404, body: Array(PageEndpoint.nothingHere.utf8))
+    default: return scenario.beside(request) ?? Response(status: 404, body: Array(PageEndpoint.nothingHere.utf8))
     }
   }
 

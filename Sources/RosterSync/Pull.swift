@@ -73,8 +73,7 @@ struct Pull: Sendable {
     defer { progress.isAnswered() }
     let wanted = PageFetcher.Wanted(
       page: asking.page, isAnnounced: asking.isAnnounced, validator: known?[0].validator ?? Validator(),
-      digest: known?[0].digest,
-      next: (known?[0]).flatMap { ListFacts($0).next }, isFromKept: asking.isFromKept)
+      digest: known?[0].digest, facts: (known?[0]).map(ListFacts.init), isFromKept: asking.isFromKept)
     return try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.errand)
   }
 

@@ -106,7 +106,7 @@ struct ConfigurationFaultTests {
       ),
       (
         "[snyc]\ninterval = \"1m\"",
-        "rosterd.toml:1: snyc: is unknown; allowed: upstream, sync, retry, auth, cache, status, log"
+        "rosterd.toml:1: snyc: is unknown; allowed: upstream, sync, retry, auth, cache, status, log, resource"
       ),
       (
         "log.level = \"verbose\"",

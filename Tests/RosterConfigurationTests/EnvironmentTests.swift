@@ -73,10 +73,13 @@ struct EnvironmentTests {
 
   @Test("An unknown variable is a warning")
   func unknown() throws {
-    let environment = ["ROSTERD_SYNC_INTERVALL": "1m", "ROSTERD_UPSTREAM_TLS": "x", "OTHER": "x"]
+    let environment = [
+      "ROSTERD_SYNC_INTERVALL": "1m", "ROSTERD_UPSTREAM_TLS": "x", "OTHER": "x", "ROSTERD_RESOURCE_ISSUE_PATH": "/x",
+    ]
     let (_, warnings) = try Configuration.load(file: try workspace.write(""), environment: environment, isRoot: true)
     #expect(
       warnings == [
+        "ROSTERD_RESOURCE_ISSUE_PATH names no key of rosterd and is ignored",
         "ROSTERD_SYNC_INTERVALL names no key of rosterd and is ignored",
         "ROSTERD_UPSTREAM_TLS names no key of rosterd and is ignored",
       ])

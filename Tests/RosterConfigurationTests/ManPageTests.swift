@@ -10,7 +10,20 @@ struct ManPageTests {
     let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../man/rosterd.toml.5").path
     let page = try String(contentsOfFile: path, encoding: .utf8)
     let documented = page.split(separator: "\n.It Cm ").dropFirst().compactMap(Entry.init)
-    #expect(documented == ConfigurationKey.all.map(Entry.init))
+    #expect(documented.filter { !$0.name.hasPrefix("resource.") } == ConfigurationKey.all.map(Entry.init))
+    #expect(documented.filter { $0.name.hasPrefix("resource.") } == Self.definition)
+  }
+
+  /// Every key of a definition, with what holds where it is left out.
+  private static let definition: [Entry] =
+    entries("resource.NAME.", ResourceDraft.keys, ResourceDraft())
+    + entries("resource.NAME.pages.", PagesDraft.keys, PagesDraft())
+    + entries("resource.NAME.columns.COLUMN.", ColumnDraft.keys, ColumnDraft())
+    + entries("resource.NAME.lists.TABLE.", ListDraft.keys, ListDraft())
+    + [Entry(name: "resource.NAME.lists.TABLE.columns", value: "{}")]
+
+  private static func entries<Draft>(_ table: String, _ keys: [DefinitionKey<Draft>], _ draft: Draft) -> [Entry] {
+    keys.map { Entry(name: table + $0.name, value: $0.write(draft) ?? "\"\"") }
   }
 }
 
@@ -18,7 +31,9 @@ struct ManPageTests {
 private struct Entry: Equatable {
   var name: String
   var value: String
-  var needsRestart: Bool
+  var needsRestart = false
+
+  init(name: String, value: String) { (self.name, self.value) = (name, value) }
 
   /// `sync.interval No = \(dq15m\(dq` and the text below it; nil for an item that is no key.
   init?(_ text: Substring) {

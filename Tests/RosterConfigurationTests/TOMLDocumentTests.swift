@@ -75,6 +75,62 @@ struct TOMLDocumentTests {
       ])
   }
 
+  @Test("Keys keep the file's order, in tables, dotted keys, inline tables, and tables in lists")
+  func order() throws {
+    let text = #"""
+      z = 1
+      'x y' = [ 1, # "
+        { n = 1, b."\u0061 \n\"" = """a = 1""", "" = 2 }, { m = 1, c = 1 } ]
+      [t.s]
+      q = 2026-01-01 07:32:00 # c = 1
+      a = 'no = 1'
+      [[t.r]]
+      y = 1
+      b = 1
+      [[t.r]]
+      c = 1
+      b = 1
+        [t.r.in]
+        k = """
+      e = 1
+      """
+        f = { u = {}, g = [] }
+      [a]
+      [t]
+      m = 1
+      """#
+    let inner: TOMLItem = .table(["k": .string("e = 1\n"), "f": .table(["u": .table([:]), "g": .list([])])])
+    let document = try TOMLDocument(text)
+    #expect(
+      document.items == [
+        "z": .integer(1),
+        "x y": .list([
+          .integer(1),
+          .table(["n": .integer(1), "b": .table(["a \n\"": .string("a = 1")]), "": .integer(2)]),
+          .table(["m": .integer(1), "c": .integer(1)]),
+        ]),
+        "t": .table([
+          "s": .table(["q": .date, "a": .string("no = 1")]),
+          "r": .list([
+            .table(["y": .integer(1), "b": .integer(1)]),
+            .table(["c": .integer(1), "b": .integer(1), "in": inner]),
+          ]), "m": .integer(1),
+        ]), "a": .table([:]),
+      ])
+    #expect(document.lines()[["t", "m"]] == 20)
+  }
+
+  @Test(
+    "The search for keys ends in what is no TOML, too",
+    arguments: [
+      "[", "a", "=", "\"", "'''", "a = [", "a = {", "]", "a = [}", "{", "a.", "[[", "a = \"\\", "a = \"\\u", ",",
+      "a = {]", "a = [1", "a = {b", "a = {b = ,}",
+    ])
+  func ends(text: String) {
+    #expect(TOMLKeyPlaces(of: "\(text)\nc = 1\n").places.count < 6)
+    #expect(TOMLKeyPlaces(of: text).places.count < 4)
+  }
+
   @Test(
     "A value by itself is one value and no more",
     arguments: [
@@ -115,7 +171,7 @@ struct TOMLDocumentTests {
   func dots() throws {
     let dots = String(repeating: ".", count: 100)
     let text = "a = \"\(dots)\" # \(dots)\nb = [\(String(repeating: "1.5, ", count: 50))]\n\"\(dots)\".c = '\(dots)'"
-    #expect(try TOMLDocument(text).items.count == 3)
+    #expect(try TOMLDocument(text).items.list.count == 3)
   }
 
   private func cause(of text: String) -> String? {

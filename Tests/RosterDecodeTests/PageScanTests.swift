@@ -62,7 +62,8 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
   @Test("count, last, more and at are found before, behind and beside the records; absent and null are told apart")
   func places() throws {
     let pages = Resource.Pages(
-      .cursor(param: .query("c"), at: .body(at("/meta/next"))), more: at("/more"), count: at("/meta/0/count"))
+      .cursor(param: .query("c"), at: .body(at("/meta/next"))), more: .body(at("/more")),
+      count: .body(at("/meta/0/count")))
     let resource = things("/data/items", pages)
     let found = try scan(
       #"{"meta":{"0":{"count":12},"next":"a\u0062"},"data":{"items":[{"id":1}]},"more":false}"#, resource)
@@ -77,12 +78,13 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
 
   @Test("places inside the list of records are found too, and after is the last record's")
   func placesInside() throws {
-    let after = things("/list", Resource.Pages(.after(param: .query("since"), at: at("/at/1")), count: at("/list/0/n")))
+    let after = things(
+      "/list", Resource.Pages(.after(param: .query("since"), at: at("/at/1")), count: .body(at("/list/0/n"))))
     let found = try scan(#"{"list":[{"id":1,"n":3},{"at":[1,2],"at":[1,"x"]}]}"#, after)
     #expect((found.at.kind, found.count.kind) == (.text("x"), .integer(3)))
     #expect(try scan(#"{"list":[{"id":1,"at":[1,"x"]},{"id":2}]}"#, after).at.kind == .absent)
     #expect(try scan(#"{"list":[]}"#, after).at.kind == .absent)
-    let whole = things("", Resource.Pages(.after(param: .query("since"), at: at("/id")), more: at("/1/more")))
+    let whole = things("", Resource.Pages(.after(param: .query("since"), at: at("/id")), more: .body(at("/1/more"))))
     let list = try scan(#"[{"id":1},{"id":7,"more":true}]"#, whole)
     #expect((list.at.kind, list.more.kind) == (.integer(7), .boolean(true)))
   }

@@ -54,13 +54,13 @@ struct Bench: Sendable {
   /// The first page, or one that it announced.
   func fetch(
     _ number: Int = 1, validator: Validator = Validator(), digest: Int64? = nil,
-    next: ListFacts.Value? = nil, isAnnounced: Bool? = nil,
+    facts: ListFacts? = nil, isAnnounced: Bool? = nil,
     isFromKept: Bool = false
   ) async throws -> PageFetcher.Answer {
     let page = number == 1 ? paging.first() : paging.page(number, announcedBy: ListFacts(records: 20))
     let wanted = PageFetcher.Wanted(
       page: page, isAnnounced: isAnnounced ?? (number > 1), validator: validator, digest: digest,
-      next: next, isFromKept: isFromKept)
+      facts: facts, isFromKept: isFromKept)
     return try await fetcher.fetch(wanted, of: paging, plans: [plan], for: .init(sync: 1, tally: tally))
   }
 

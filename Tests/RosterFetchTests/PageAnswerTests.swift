@@ -78,8 +78,36 @@ import Testing
       try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
         guard case .page(let page) = try await bench.fetch(digest: digest(emptyPage)) else { throw NoPage() }
         #expect(page.facts.next == .text("/c?p=2"))
-        let again = try await bench.fetch(digest: page.digest, next: page.facts.next)
+        let again = try await bench.fetch(digest: page.digest, facts: page.facts)
         #expect(again.isUnchanged == true)
+      }
+    }
+  }
+
+  @Test("P7: the same body is read again where a header tells of another count, and so is what a 304 says it of")
+  func sameBodyOfAnotherList() async throws {
+    var resource = Resource.character
+    resource.pages = Resource.Pages(.number(last: .header("X-Pages")), count: .header("X-Total"))
+    let (one, two) = ("X-Total: 20\r\nX-Pages: 1\r\n", "X-Total: 21\r\nX-Pages: 2\r\n")
+    try await RawServer.run(
+      headed("200 OK", one, body: emptyPage), headed("200 OK", one, body: emptyPage), headed("304 Not Modified", one),
+      headed("304 Not Modified", ""), headed("200 OK", two, body: emptyPage), headed("304 Not Modified", two),
+      headed("200 OK", two, body: emptyPage)
+    ) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        let known = try await bench.page()
+        #expect(known.facts == ListFacts(records: 0, count: 20, last: 1))
+        #expect(known.scans[0].count.kind == .integer(20) && known.scans[0].last.kind == .integer(1))
+        func again(_ validator: Validator) async throws -> PageFetcher.Answer {
+          try await bench.fetch(validator: validator, digest: known.digest, facts: known.facts)
+        }
+        #expect(try await again(Validator()).isUnchanged == true)
+        #expect(try await again(Validator(etag: "\"a\"")).isUnchanged == false)
+        #expect(try await again(Validator(etag: "\"a\"")).isUnchanged == false)
+        for validator in [Validator(), Validator(etag: "\"a\"")] {
+          guard case .page(let page) = try await again(validator) else { throw NoPage() }
+          #expect(page.facts == ListFacts(records: 0, count: 21, last: 2))
+        }
       }
     }
   }

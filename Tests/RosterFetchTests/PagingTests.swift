@@ -7,7 +7,8 @@ import Testing
 private let base = "https://api.example/v1"
 
 private func paging(
-  _ style: Resource.Style, size: Resource.Size? = nil, more: JSONPointer? = nil, count: JSONPointer? = nil,
+  _ style: Resource.Style, size: Resource.Size? = nil, more: Resource.AnswerPlace? = nil,
+  count: Resource.AnswerPlace? = nil,
   short: Bool = false, query: [Resource.Parameter] = [], method: Resource.Method = .get,
   body: JSONValue = .object([])
 ) -> Paging {
@@ -18,8 +19,9 @@ private func paging(
       columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)]), baseURL: base)
 }
 
-private let at = JSONPointer(segments: ["next"])
-private let cursor = Resource.Style.cursor(param: .query("after"), at: .body(at))
+private let member = JSONPointer(segments: ["next"])
+private let at = Resource.AnswerPlace.body(member)
+private let cursor = Resource.Style.cursor(param: .query("after"), at: at)
 
 /// Where a list leads: the addresses behind base_url, or how it ends.
 private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
@@ -85,7 +87,8 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(
       try walk(paging(cursor, more: at), [.init(records: 2, more: false, next: .text("a"))]) == ["/things", "end"])
     #expect(
-      try walk(paging(.after(param: .query("starting_after"), at: at)), [.init(records: 2, next: .integer(7)), full])
+      try walk(
+        paging(.after(param: .query("starting_after"), at: member)), [.init(records: 2, next: .integer(7)), full])
         == ["/things", "/things?starting_after=7", "end"])
     #expect(try walk(paging(.one), [full]) == ["/things", "end"])
   }
@@ -107,7 +110,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   @Test(
     "T8: an address at another origin is none", arguments: ["https://evil.example/v1/things", "http://api.example/v1"])
   func elsewhere(address: String) throws {
-    let style = paging(.next(at: .body(at)))
+    let style = paging(.next(at: at))
     #expect(throws: PagingFault.elsewhere) {
       try style.next(after: style.first(), .init(records: 1, next: .text(address)))
     }
@@ -115,7 +118,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
 
   @Test("A POST has its place in the body, and objects on the way are made")
   func bodies() throws {
-    let style = Resource.Style.cursor(param: .body(JSONPointer(segments: ["page", "cursor"])), at: .body(at))
+    let style = Resource.Style.cursor(param: .body(JSONPointer(segments: ["page", "cursor"])), at: at)
     let post = paging(
       style, size: .init(100, param: .body(JSONPointer(segments: ["page_size"]))), method: .post,
       body: .object([.init("filter", .text("x"))]))
@@ -146,6 +149,29 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     }
     scan.last = PointedValue(.text("1"))
     #expect(throws: UndefinedAnswer.self) { try counted.facts(scan, Response(status: 200)) }
+  }
+
+  @Test("P7: last, count and more may stand in headers, where an answer without them is malformed all the same")
+  func headers() throws {
+    let style = Resource.Style.number(last: .header("X-WP-TotalPages"))
+    let told = paging(style, more: .header("X-More"), count: .header("X-WP-Total"))
+    var scan = PageScan()
+    scan.records = 2
+    func facts(_ headers: KeyValuePairs<String, String>) throws -> ListFacts {
+      try told.facts(scan, Response(status: 200, headers: headers.map { Request.Header($0.key, $0.value) }))
+    }
+    let found = try facts(["x-wp-total": "5", "X-WP-TotalPages": "3", "X-More": "true"])
+    #expect(found == ListFacts(records: 2, count: 5, last: 3, more: true))
+    #expect(try walk(told, [found]).count == 3)
+    #expect(try facts(["X-WP-Total": "5", "X-WP-TotalPages": "3", "X-More": "false"]).more == false)
+    let bad: [KeyValuePairs<String, String>] = [
+      [:], ["X-WP-Total": "5", "X-WP-TotalPages": "3"], ["X-WP-TotalPages": "3", "X-More": "true"],
+      ["X-WP-Total": "five", "X-WP-TotalPages": "3", "X-More": "true"],
+      ["X-WP-Total": "-1", "X-WP-TotalPages": "3", "X-More": "true"],
+      ["X-WP-Total": "5", "X-WP-TotalPages": "3", "X-More": "1"],
+      ["X-WP-Total": "5", "X-WP-TotalPages": "6", "X-More": "true"],
+    ]
+    for headers in bad { #expect(throws: UndefinedAnswer.self, "\(headers)") { try facts(headers) } }
   }
 }
 

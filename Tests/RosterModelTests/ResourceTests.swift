@@ -19,7 +19,7 @@ import Testing
     #expect(resource.removal == .ask)
     #expect(resource.records.description == "/results")
     #expect(resource.pages.count?.description == "/info/count")
-    #expect(resource.pages.style == .number(param: .query("page"), first: 1, last: JSONPointer("/info/pages")))
+    #expect(resource.pages.style == .number(param: .query("page"), first: 1, last: .init("/info/pages")))
   }
 
   @Test("a definition that says nothing more has the contract's defaults")

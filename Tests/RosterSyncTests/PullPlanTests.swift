@@ -4,15 +4,15 @@ import Testing
 
 @testable import RosterSync
 
-private func paging(_ style: Resource.Style, count: JSONPointer? = nil, beyond: [Int] = []) -> Paging {
+private func paging(_ style: Resource.Style, count: Resource.AnswerPlace? = nil, beyond: [Int] = []) -> Paging {
   var resource = Resource.character
   resource.pages = .init(style, count: count, beyond: beyond)
   return Paging(resource, baseURL: "http://up")
 }
 
-private let place = JSONPointer(segments: ["x"])
+private let place = Resource.AnswerPlace.body(JSONPointer(segments: ["x"]))
 private let parallel = paging(.number(last: place), count: place)
-private let cursor = paging(.cursor(param: .query("c"), at: .body(place)))
+private let cursor = paging(.cursor(param: .query("c"), at: place))
 
 /// A plan whose mutating calls a macro can hold.
 private final class Planned {
@@ -114,7 +114,7 @@ private final class Planned {
       try plan.came(third, ListFacts(records: 2, next: .text("a")))
     }
     #expect(failure?.kind == .badAnswer)
-    let link = paging(.next(at: .body(place)))
+    let link = paging(.next(at: place))
     let back = Planned([link])
     let first = try back.asked()
     #expect(throws: Failure.self) {

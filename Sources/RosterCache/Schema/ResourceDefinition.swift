@@ -125,7 +125,7 @@ extension Resource.Condition.Test {
 extension Resource.Pages {
   fileprivate var json: JSONValue {
     let size: [(String, JSONValue?)] = [
-      ("size", self.size.map { .integer($0.records) }), ("size_param", self.size?.param.map { .text($0.text) }),
+      ("size", self.size.map { .integer($0.records) }), ("size_param", self.size?.param.map { .text($0.description) }),
       ("more", more.map { .text($0.description) }), ("count", count.map { .text($0.description) }),
       ("short", .boolean(short)), ("beyond", .list(beyond.map { JSONValue.integer($0) })),
     ]
@@ -138,39 +138,21 @@ extension Resource.Style {
     switch self {
     case .number(let param, let first, let last):
       [
-        ("style", .text("number")), ("param", .text(param.text)), ("first", .integer(first)),
+        ("style", .text("number")), ("param", .text(param.description)), ("first", .integer(first)),
         ("last", last.map { .text($0.description) }),
       ]
     case .offset(let param, let first):
-      [("style", .text("offset")), ("param", .text(param.text)), ("first", .integer(first))]
+      [("style", .text("offset")), ("param", .text(param.description)), ("first", .integer(first))]
     case .cursor(let param, let start, let at):
       [
-        ("style", .text("cursor")), ("param", .text(param.text)), ("start", start.map(JSONValue.text)),
-        ("at", .text(at.text)),
+        ("style", .text("cursor")), ("param", .text(param.description)), ("start", start.map(JSONValue.text)),
+        ("at", .text(at.description)),
       ]
-    case .next(let at): [("style", .text("next")), ("at", .text(at.text))]
+    case .next(let at): [("style", .text("next")), ("at", .text(at.description))]
     case .link: [("style", .text("link"))]
     case .after(let param, let at):
-      [("style", .text("after")), ("param", .text(param.text)), ("at", .text(at.description))]
+      [("style", .text("after")), ("param", .text(param.description)), ("at", .text(at.description))]
     case .one: [("style", .text("one"))]
-    }
-  }
-}
-
-extension Resource.RequestPlace {
-  fileprivate var text: String {
-    switch self {
-    case .query(let name): name
-    case .body(let pointer): pointer.description
-    }
-  }
-}
-
-extension Resource.AnswerPlace {
-  fileprivate var text: String {
-    switch self {
-    case .body(let pointer): pointer.description
-    case .header(let name): "header:\(name)"
     }
   }
 }

@@ -209,12 +209,8 @@ struct ResourceTables {
     }
   }
 
-  /// Its table's name without a leading `<resource>_`, unless a column has that.
   func listName(_ list: Resource.List) -> String {
-    let prefix = resource.name + "_"
-    let short = list.table.hasPrefix(prefix) ? String(list.table.dropFirst(prefix.count)) : list.table
-    let isTaken = short.isEmpty || short == "extra" || resource.columns.contains { $0.name == short }
-    return isTaken ? list.table : short
+    Resource.name(ofList: list.table, in: resource.name, columns: resource.columns.map(\.name))
   }
 }
 

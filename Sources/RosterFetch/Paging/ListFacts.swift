@@ -50,9 +50,10 @@ package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConverti
 extension Paging {
   /// What the definition names must hold: an answer without it is malformed (P11).
   package func facts(_ scan: PageScan, _ response: Response) throws(UndefinedAnswer) -> ListFacts {
+    let scan = adding(response, to: scan)
     var facts = ListFacts(records: scan.records)
     if let place = resource.pages.count { facts.count = try whole(scan.count, "count", place) }
-    if case .number(_, _, let place?) = resource.pages.style { facts.last = try whole(scan.last, "last", place) }
+    if let place = last { facts.last = try whole(scan.last, "last", place) }
     if let place = resource.pages.more { facts.more = try flag(scan.more, place) }
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
@@ -61,13 +62,45 @@ extension Paging {
     return facts
   }
 
-  /// Whether the answer's headers lead where `known` says. True where the body leads.
-  func leads(_ response: Response, to known: ListFacts.Value?) -> Bool {
+  /// With what the definition looks for in the answer's headers, as if it stood in the body.
+  func adding(_ response: Response, to scan: PageScan) -> PageScan {
+    var scan = scan
+    if case .header(let name)? = resource.pages.count { scan.count = PointedValue(header: response[name]) }
+    if case .header(let name)? = last { scan.last = PointedValue(header: response[name]) }
+    if case .header(let name)? = resource.pages.more { scan.more = PointedValue(header: response[name]) }
+    return scan
+  }
+
+  /// Whether the answer's headers say of the list what is known of it. A 304 need not repeat them (RFC 9110 §15.4.5).
+  func agrees(_ response: Response, with known: ListFacts?) -> Bool {
+    let told = adding(response, to: PageScan())
+    let count = PointedValue.Kind(known?.count)
+    let last = PointedValue.Kind(known?.last)
+    return agrees(response, resource.pages.count, told.count.kind, count)
+      && agrees(response, self.last, told.last.kind, last)
+      && agrees(response, resource.pages.more, told.more.kind, .boolean(known?.more != false))
+      && leads(response, to: known?.next)
+  }
+
+  private func agrees(
+    _ response: Response, _ place: Resource.AnswerPlace?, _ told: PointedValue.Kind, _ known: PointedValue.Kind
+  ) -> Bool {
+    guard case .header? = place else { return true }
+    return told == known || (told == .absent && response.status == 304)
+  }
+
+  private func leads(_ response: Response, to known: ListFacts.Value?) -> Bool {
     switch resource.pages.style {
-    case .cursor(_, _, .header(let name)), .next(.header(let name)): text(response[name]) == known
-    case .link: text(LinkHeader.next(in: response.headers)) == known
+    case .cursor(_, _, .header(let name)), .next(.header(let name)):
+      text(response[name]) == known || (response[name] == nil && response.status == 304)
+    case .link:
+      text(LinkHeader.next(in: response.headers)) == known || (response["Link"] == nil && response.status == 304)
     case .cursor, .next, .number, .offset, .after, .one: true
     }
+  }
+
+  private var last: Resource.AnswerPlace? {
+    if case .number(_, _, let last) = resource.pages.style { last } else { nil }
   }
 
   private func next(_ scan: PageScan, _ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
@@ -102,18 +135,45 @@ extension Paging {
     }
   }
 
-  private func whole(_ found: PointedValue, _ name: String, _ place: JSONPointer) throws(UndefinedAnswer) -> Int {
-    guard case .integer(let number) = found.kind, number >= 0 else {
+  private func whole(_ found: PointedValue, _ name: String, _ place: Resource.AnswerPlace) throws(UndefinedAnswer)
+    -> Int
+  {
+    guard let number = found.number, number >= 0 else {
       throw UndefinedAnswer(reason: "\(place) (\(name)) is not a whole number from 0")
     }
-    return Int(number)
+    return number
   }
 
-  private func flag(_ found: PointedValue, _ place: JSONPointer) throws(UndefinedAnswer) -> Bool {
+  private func flag(_ found: PointedValue, _ place: Resource.AnswerPlace) throws(UndefinedAnswer) -> Bool {
     guard case .boolean(let flag) = found.kind else {
       throw UndefinedAnswer(reason: "\(place) (more) is neither true nor false")
     }
     return flag
+  }
+}
+
+extension PointedValue {
+  /// A header's value, read as JSON writes numbers and booleans; nil: there is no such header.
+  fileprivate init(header text: String?) {
+    self.init(text.map(Kind.init) ?? .absent)
+  }
+
+  fileprivate var number: Int? {
+    if case .integer(let number) = kind { Int(number) } else { nil }
+  }
+}
+
+extension PointedValue.Kind {
+  fileprivate init(_ text: String) {
+    switch text {
+    case "true": self = .boolean(true)
+    case "false": self = .boolean(false)
+    default: self = Int64(text).map(Self.integer) ?? .text(text)
+    }
+  }
+
+  fileprivate init(_ number: Int?) {
+    self = number.map { .integer(Int64($0)) } ?? .absent
   }
 }
 

@@ -1,6 +1,6 @@
-/// Finds where a statement of a file that is TOML ends, line by line: brackets and strings of many lines may be open
-/// (toml.io/en/v1.0.0).
-struct TOMLStatement {
+/// Finds of how many parts the keys of a text are, line by line, before a parser takes it: strings of many lines may be
+/// open (toml.io/en/v1.0.0).
+struct TOMLKeyDepth {
   private enum Quote: String {
     case basic = "\""
     case literal = "'"
@@ -12,14 +12,13 @@ struct TOMLStatement {
   }
 
   private var open: Quote?
-  private var brackets = 0
   /// Dots between the parts of one key; those of a number are at most one.
   private var dots = 0
   /// The most of them so far.
   private(set) var mostDots = 0
 
-  /// Takes the next line; true where the statement is whole with it.
-  mutating func ends(with row: String) -> Bool {
+  /// Takes the next line.
+  mutating func pass(_ row: String) {
     var rest = Substring(row).utf8
     dots = 0
     while let byte = rest.first {
@@ -36,16 +35,11 @@ struct TOMLStatement {
       }
     }
     if open?.spansLines == false { open = nil }
-    return open == nil && brackets <= 0
   }
 
   private mutating func pass(_ byte: UInt8) {
     switch byte {
-    case UInt8(ascii: "["), UInt8(ascii: "{"):
-      brackets += 1
-      dots = 0
-    case UInt8(ascii: "]"), UInt8(ascii: "}"): brackets -= 1
-    case UInt8(ascii: "="), UInt8(ascii: ","): dots = 0
+    case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: "="), UInt8(ascii: ","): dots = 0
     case UInt8(ascii: "."):
       dots += 1
       mostDots = max(mostDots, dots)

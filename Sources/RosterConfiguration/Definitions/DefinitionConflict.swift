@@ -1,0 +1,152 @@
+import RosterModel
+
+/// Values of a definition that are good each by itself, and not together.
+struct DefinitionConflict {
+  /// Where it can be mended, below the definition.
+  var path: [String]
+  /// Where these are refused already, nothing is said.
+  var restsOn: [[String]] = []
+  var problem: String
+  var allowed: String
+}
+
+extension ResourceDraft {
+  var conflicts: [DefinitionConflict] {
+    [pathMissing, columnsMissing, keyWithoutColumn, askWithoutByKey].compactMap { $0 } + searchConflicts
+      + listConflicts + pages.conflicts + bodyConflicts
+  }
+
+  private var pathMissing: DefinitionConflict? {
+    guard path == nil else { return nil }
+    return DefinitionConflict(
+      path: ["path"], restsOn: [["path"]], problem: "is missing",
+      allowed: "a path below base_url that begins with /")
+  }
+
+  private var columnsMissing: DefinitionConflict? {
+    guard columns.isEmpty else { return nil }
+    return DefinitionConflict(
+      path: ["columns"], restsOn: [["columns"]], problem: "there are no columns", allowed: "one column at least")
+  }
+
+  private var keyWithoutColumn: DefinitionConflict? {
+    guard !columns.isEmpty else { return nil }
+    let there = columns.filter { $0.at == key }
+    if there.contains(where: { $0.type == .integer || $0.type == .text }) { return nil }
+    let problem =
+      there.first.map { "the column \($0.name), which is at \(quoted(key.description)), is \($0.type.rawValue)" }
+      ?? "no column is at \(quoted(key.description))"
+    return DefinitionConflict(
+      path: ["key"], restsOn: [["key"], ["columns"]], problem: problem,
+      allowed: "the place of a column of the type integer or text")
+  }
+
+  private var askWithoutByKey: DefinitionConflict? {
+    guard removal == .ask, byKey == nil else { return nil }
+    return DefinitionConflict(
+      path: ["removal"], restsOn: [["by_key"]], problem: "\"ask\" needs by_key", allowed: "twice, never, or a by_key")
+  }
+
+  private var searchConflicts: [DefinitionConflict] {
+    search.compactMap { name in
+      guard let column = columns.first(where: { $0.name == name }) else { return (name, "is no column") }
+      return column.type == .text ? nil : (name, "is \(column.type.rawValue)")
+    }.map { (name: String, problem: String) in
+      DefinitionConflict(
+        path: ["search"], restsOn: [["columns"]], problem: "\(quoted(name)) \(problem)",
+        allowed: "names of text columns")
+    }
+  }
+
+  private var listConflicts: [DefinitionConflict] {
+    lists.indices.flatMap { index in
+      let list = lists[index]
+      let path = ["lists", list.table]
+      var conflicts: [DefinitionConflict] = []
+      if list.at.isWhole {
+        conflicts.append(
+          .init(
+            path: path + ["at"], restsOn: [path + ["at"]], problem: "is missing", allowed: "a JSON Pointer to a list"))
+      } else if let other = lists[..<index].first(where: { $0.at == list.at }) {
+        conflicts.append(
+          .init(
+            path: path + ["at"], problem: "\(other.table) is at \(quoted(list.at.description)) too",
+            allowed: "a list of its own"))
+      }
+      if list.columns.isEmpty {
+        conflicts.append(
+          .init(
+            path: path + ["columns"], restsOn: [path + ["columns"]], problem: "there are no columns",
+            allowed: "one column at least"))
+      }
+      return conflicts
+    }
+  }
+
+  /// Places in `body` that cannot be written to.
+  private var bodyConflicts: [DefinitionConflict] {
+    [("param", pages.param), ("size_param", pages.sizeParam)].compactMap { name, place in
+      guard case .body(let pointer)? = place else { return nil }
+      let path = ["pages", name]
+      if method == .get {
+        return DefinitionConflict(
+          path: path, restsOn: [["method"]], problem: "\(quoted(pointer.description)) is a place in the body of a POST",
+          allowed: "the name of a query parameter, or the method POST")
+      }
+      guard !body.isObject(onTheWayTo: pointer.segments[...]) else { return nil }
+      return DefinitionConflict(
+        path: path, restsOn: [["body"]],
+        problem: "\(quoted(pointer.description)) leads through what is no table in body",
+        allowed: "a place in a table")
+    }
+  }
+}
+
+extension JSONValue {
+  /// Whether what there is of the way is objects.
+  fileprivate func isObject(onTheWayTo place: ArraySlice<String>) -> Bool {
+    guard case .object = self else { return false }
+    guard place.count > 1, let name = place.first, let inner = self[name] else { return true }
+    return inner.isObject(onTheWayTo: place.dropFirst())
+  }
+}
+
+extension PagesDraft {
+  /// Below the definition.
+  fileprivate var conflicts: [DefinitionConflict] {
+    [paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice].compactMap { $0 }
+  }
+
+  private func conflict(_ name: String, _ rests: [String], _ problem: String, _ allowed: String) -> DefinitionConflict {
+    DefinitionConflict(
+      path: ["pages", name], restsOn: (["style"] + rests).map { ["pages", $0] }, problem: problem, allowed: allowed)
+  }
+
+  private var paramMissing: DefinitionConflict? {
+    guard style.needsParam, param == nil else { return nil }
+    return conflict(
+      "param", ["param"], "the style \"\(style.rawValue)\" needs it",
+      "the name of a query parameter, or a place in body")
+  }
+
+  private var placeMissing: DefinitionConflict? {
+    guard style.needsPlace, at == nil else { return nil }
+    return conflict(
+      "at", ["at"], "the style \"\(style.rawValue)\" needs it", "a JSON Pointer such as \"/next\", or \"header:NAME\"")
+  }
+
+  private var placeInHeader: DefinitionConflict? {
+    guard style == .after, case .header? = at else { return nil }
+    return conflict("at", [], "a header has nothing of the last record", "a JSON Pointer into a record")
+  }
+
+  private var sizeMissing: DefinitionConflict? {
+    guard short, size == nil else { return nil }
+    return conflict("short", ["size"], "needs size", "short with size")
+  }
+
+  private var paramTwice: DefinitionConflict? {
+    guard let sizeParam, sizeParam == param else { return nil }
+    return conflict("size_param", [], "\(quoted(sizeParam.description)) is param too", "a parameter of its own")
+  }
+}

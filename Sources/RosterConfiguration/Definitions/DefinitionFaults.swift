@@ -1,0 +1,57 @@
+/// What is wrong with a definition, and where.
+struct DefinitionFault {
+  /// From `resource` on.
+  var path: [String]
+  var mistake: Mistake
+  var allowed: String
+}
+
+/// Gathers them, all at once.
+struct DefinitionFaults {
+  private(set) var list: [DefinitionFault] = []
+
+  mutating func add(_ path: [String], _ problem: String, allowed: String) {
+    list.append(DefinitionFault(path: path, mistake: Mistake(problem), allowed: allowed))
+  }
+
+  /// Whether something there or below it is refused already: what rests on it is not judged.
+  func holds(_ path: [String]) -> Bool { list.contains { $0.path.starts(with: path) } }
+
+  /// What stands in a table; nil: it is none, which is a fault.
+  mutating func table(_ item: TOMLItem, at path: [String]) -> TOMLMembers? {
+    if case .table(let members) = item { return members }
+    add(path, item.isNot("a table"), allowed: "[\(dotted(path))]")
+    return nil
+  }
+
+  /// Reads the keys of a table; `""` is as if left out.
+  /// - Parameter others: keys that are read elsewhere; any other is unknown.
+  mutating func read<Draft>(
+    _ members: TOMLMembers, at path: [String], _ keys: [DefinitionKey<Draft>], besides others: [String] = [],
+    into draft: inout Draft
+  ) {
+    for member in members.list where member.item != .string("") {
+      let place = path + [member.name]
+      if let key = keys.first(where: { $0.name == member.name }) {
+        do throws(Mistakes) { try key.read(member.item, &draft) } catch { add(error, at: place, key.allowed) }
+      } else if !others.contains(member.name) {
+        add(place, "is unknown", allowed: (keys.map(\.name) + others).joined(separator: ", "))
+      }
+    }
+  }
+
+  /// nil: it is refused.
+  mutating func value<Value>(_ item: TOMLItem, at path: [String], _ type: ValueType<Value>) -> Value? {
+    do throws(Mistakes) { return try type.read(item) } catch {
+      add(error, at: path, type.allowed)
+      return nil
+    }
+  }
+
+  private mutating func add(_ mistakes: Mistakes, at path: [String], _ allowed: String) {
+    for mistake in mistakes.list {
+      let place = path + (mistake.entry.map { [$0] } ?? [])
+      add(place, mistake.problem, allowed: mistake.allowed ?? allowed)
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import RosterModel
+
+extension ResourceDraft {
+  /// Columns that their tables cannot have.
+  func columnConflicts(of name: String) -> [DefinitionConflict] {
+    let isSearched = Set(search.map { $0.lowercased() })
+    // FTS5 keeps these for itself (sqlite.org/fts5.html#fts5_table_creation_and_initialization).
+    let unsearchable = Set(["rank", "rowid", "\(table ?? name)_fts"].map { $0.lowercased() }).intersection(isSearched)
+    let own = ["record_id", "extra", "first_sync", "changed_sync"]
+    let lists = lists.flatMap { list in
+      Self.conflicts(of: list.columns, at: ["lists", list.table, "columns"], own: ["\(name)_id", "position", "extra"])
+    }
+    return Self.conflicts(of: columns, at: ["columns"], own: own) + placeless
+      + unsearchable.sorted().map {
+        DefinitionConflict(
+          path: ["search"], problem: "\(quoted($0)) is SQLite's own in an index of words",
+          allowed: "columns of other names")
+      } + tooMany + lists + listNameConflicts(of: name)
+  }
+
+  private static func conflicts(
+    of columns: [Resource.Column], at path: [String], own: [String]
+  ) -> [DefinitionConflict] {
+    columns.indices.compactMap { index in
+      let name = columns[index].name
+      let twin = columns[..<index].first { $0.name.lowercased() == name.lowercased() }
+      let problem: String? =
+        if !name.isIdentifier {
+          "is no plain identifier"
+        } else if own.contains(name.lowercased()) {
+          "is a column of rosterd's own"
+        } else {
+          twin.map { "is \($0.name) but for case" }
+        }
+      return problem.map {
+        DefinitionConflict(
+          path: path + [name], problem: $0,
+          allowed:
+            "letters, digits and _, no digit first; none of \(own.joined(separator: ", ")); each once, in any case")
+      }
+    }
+  }
+
+  /// Of a record nothing is the element itself.
+  private var placeless: [DefinitionConflict] {
+    columns.filter(\.at.isWhole).map {
+      DefinitionConflict(
+        path: ["columns", $0.name], restsOn: [["columns", $0.name]], problem: "has no place in the record",
+        allowed: "a JSON Pointer such as \"/name\"")
+    }
+  }
+
+  /// A record becomes JSON by one expression, which SQLite takes up to a depth of 1,000 (sqlite.org/limits.html): two a
+  /// column, and a few.
+  private static let mostColumns = 400
+
+  private var tooMany: [DefinitionConflict] {
+    let tables = [(["columns"], columns.count + lists.count)] + lists.map { (["lists", $0.table], $0.columns.count) }
+    return tables.filter { $0.1 > Self.mostColumns }.map { path, count in
+      DefinitionConflict(
+        path: path, problem: "\(count) columns and lists are too many", allowed: "\(Self.mostColumns) at most")
+    }
+  }
+
+  /// In `changes` a list stands beside the columns.
+  private func listNameConflicts(of resource: String) -> [DefinitionConflict] {
+    var taken = Set(columns.map(\.name)).union(["extra", "first_sync", "changed_sync"])
+    return lists.compactMap { list in
+      let name = Resource.name(ofList: list.table, in: resource, columns: columns.map(\.name))
+      guard !taken.insert(name).inserted else { return nil }
+      return DefinitionConflict(
+        path: ["lists", list.table], problem: "a column or list is called \(name) in changes already",
+        allowed: "a name of its own, without the leading \(resource)_ too")
+    }
+  }
+}
+
+/// The names that definitions give to tables, against each other's and rosterd's own; SQLite tells none apart by case.
+enum TakenTables {
+  /// Paths from the resource's name on.
+  static func conflicts(_ drafts: [(name: String, draft: ResourceDraft)]) -> [DefinitionConflict] {
+    let named = drafts.flatMap { tables(of: $0.draft, $0.name) }
+    let words = Dictionary(drafts.flatMap { wordTables(of: $0.draft, $0.name) }) { first, _ in first }
+    var seen: [String: String] = [:]
+    return named.compactMap { table in
+      let key = table.name.lowercased()
+      let problem = problem(of: table.name) ?? seen[key] ?? words[key]
+      seen[key] = seen[key] ?? "\(quoted(table.name)) is a table of resource.\(table.resource) already"
+      return problem.map {
+        DefinitionConflict(
+          path: table.path, restsOn: table.restsOn, problem: $0,
+          allowed: "a plain identifier that is no other table's name, in any case")
+      }
+    }
+  }
+
+  private struct Table {
+    var resource: String
+    var path: [String]
+    var restsOn: [[String]] = []
+    var name: String
+  }
+
+  private static func tables(of draft: ResourceDraft, _ name: String) -> [Table] {
+    let key = [name, "table"]
+    let main = Table(
+      resource: name, path: draft.table == nil ? [name] : key, restsOn: [key], name: draft.table ?? name)
+    return [main]
+      + draft.lists.map { Table(resource: name, path: [name, "lists", $0.table], name: $0.table) }
+  }
+
+  /// Taken whether or not anything is searched: `search` may come later, or go.
+  private static func wordTables(of draft: ResourceDraft, _ name: String) -> [(String, String)] {
+    ["", "_data", "_idx", "_content", "_docsize", "_config"].map { part in
+      let table = "\(draft.table ?? name)_fts\(part)"
+      return (table.lowercased(), "\(quoted(table)) is of the index of words of resource.\(name)")
+    }
+  }
+
+  private static func problem(of name: String) -> String? {
+    if !name.isIdentifier { return "\(quoted(name)) is no plain identifier" }
+    if own.contains(name.lowercased()) { return "\(quoted(name)) is a table of rosterd's own" }
+    return name.lowercased().hasPrefix("sqlite_") ? "\(quoted(name)) is a name that SQLite keeps for itself" : nil
+  }
+
+  /// Those of every cache, private ones and indexes among them.
+  static let own: Set<String> = [
+    "resources", "syncs", "syncs_by_outcome", "sync_resources", "changes", "changes_by_record", "rejects", "removed",
+    "cache_info", "cache_identity", "cache_resources", "cache_pages", "cache_pages_rejecting", "cache_unlisted",
+  ]
+}

@@ -1,0 +1,34 @@
+import RosterModel
+
+extension Resource {
+  /// TOML that a definition is read from again, defaults filled in.
+  /// - Parameter maxRemoval: `sync.max_removal`, which holds where the definition has none of its own.
+  func rendered(maxRemoval: Int) -> String {
+    let draft = ResourceDraft(self)
+    let name = "resource.\(name)"
+    var lines = ["[\(name)]"] + Self.lines(ResourceDraft.keys, draft)
+    if self.maxRemoval == nil { lines.append("# max_removal: \(maxRemoval), as sync.max_removal has it") }
+    let foreign = draft.pages.style.foreignKeys
+    lines += ["", "[\(name).pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, draft.pages)
+    lines += ["", "[\(name).columns]"] + columns.map { "\($0.name) = \($0.toml)" }
+    for list in lists {
+      let columns = inlineTable(list.columns.map { ($0.name, $0.toml) })
+      lines += ["", "[\(name).lists.\(list.table)]"] + Self.lines(ListDraft.keys, ListDraft(at: list.at))
+      lines += ["columns = \(columns)"]
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func lines<Draft>(_ keys: [DefinitionKey<Draft>], _ draft: Draft) -> [String] {
+    keys.compactMap { key in key.write(draft).map { "\(key.name) = \($0)" } }
+  }
+}
+
+extension Resource.Column {
+  /// A text that is '' where absent is short.
+  fileprivate var toml: String {
+    if type == .text, !isNullable { return quoted(at.description) }
+    let draft = ColumnDraft(at: at, type: type, isNullable: isNullable || type != .text)
+    return inlineTable(ColumnDraft.keys.compactMap { key in key.write(draft).map { (key.name, $0) } })
+  }
+}

@@ -1,0 +1,163 @@
+import RosterModel
+
+// Types of keys whose values are tables. Their entries may hold a secret, so that none is shown (T9).
+
+extension ValueType<[Resource.Parameter]> {
+  static var parameters: Self {
+    .entries(
+      "a table of scalars", allowed: "names with strings, integers, floats or booleans",
+      read: { (name, item) throws(Mistakes) in
+        guard !name.isEmpty else { throw Mistakes("is no parameter's name") }
+        return Resource.Parameter(name, try Resource.Scalar(item))
+      },
+      write: { ($0.name, $0.value.toml) })
+  }
+}
+
+extension ValueType<[Resource.Condition]> {
+  static var conditions: Self {
+    .entries(
+      "a table of conditions",
+      allowed: "JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to",
+      read: { (name, item) throws(Mistakes) in
+        guard let at = JSONPointer(name), !at.isWhole, at.segments.count <= ValueType<JSONPointer>.mostNames else {
+          throw Mistakes("is no JSON Pointer to a place in a record")
+        }
+        return Resource.Condition(at, Resource.Condition.Test(try Resource.Scalar(item)))
+      },
+      write: { ($0.at.description, $0.test.toml) })
+  }
+}
+
+extension ValueType {
+  /// A table whose entries are all of one kind, in the file's order.
+  fileprivate static func entries<Entry>(
+    _ name: String, allowed: String,
+    read: @escaping @Sendable (String, TOMLItem) throws(Mistakes) -> Entry,
+    write: @escaping @Sendable (Entry) -> (name: String, value: String)
+  ) -> Self where Value == [Entry] {
+    Self(
+      name: name, allowed: allowed, isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .table(let members) = item else { throw Mistakes(item.isNotShown(name)) }
+        var entries: [Entry] = []
+        var mistakes: [Mistake] = []
+        for member in members.list {
+          do throws(Mistakes) { entries.append(try read(member.name, member.item)) } catch {
+            mistakes += error.list.map { Mistake($0.problem, allowed: $0.allowed, entry: member.name) }
+          }
+        }
+        guard mistakes.isEmpty else { throw Mistakes(mistakes) }
+        return entries
+      },
+      write: { inlineTable($0.map(write)) })
+  }
+}
+
+extension ValueType<JSONValue> {
+  static var object: Self {
+    Self(
+      name: "a table", allowed: "a table of what JSON can hold", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .table = item else { throw Mistakes(item.isNotShown("a table")) }
+        guard let value = JSONValue(item) else { throw Mistakes("a date, a time, inf or nan in it is not JSON") }
+        return value
+      },
+      write: \.toml)
+  }
+}
+
+extension JSONValue {
+  /// nil: it holds what JSON has no notation for.
+  fileprivate init?(_ item: TOMLItem) {
+    switch item {
+    case .string(let text): self = .text(text)
+    case .integer(let number): self = .integer(number)
+    case .float(let number):
+      guard number.isFinite else { return nil }
+      self = .number(number.description)
+    case .boolean(let flag): self = .boolean(flag)
+    case .date: return nil
+    case .list(let items):
+      let values = items.compactMap { JSONValue($0) }
+      guard values.count == items.count else { return nil }
+      self = .list(values)
+    case .table(let members):
+      let values = members.list.compactMap { member in
+        JSONValue(member.item).map { JSONValue.Member(member.name, $0) }
+      }
+      guard values.count == members.list.count else { return nil }
+      self = .object(values)
+    }
+  }
+
+  /// TOML has no null, and so no definition that was read has one.
+  fileprivate var toml: String {
+    switch self {
+    case .null: quoted("")
+    case .boolean(let flag): "\(flag)"
+    case .number(let digits): digits
+    case .text(let text): quoted(text)
+    case .list(let values): "[\(values.map(\.toml).joined(separator: ", "))]"
+    case .object(let members): inlineTable(members.map { ($0.name, $0.value.toml) })
+    }
+  }
+}
+
+extension Resource.Scalar {
+  fileprivate init(_ item: TOMLItem) throws(Mistakes) {
+    switch item {
+    case .string(let text): self = .text(text)
+    case .integer(let number): self = .integer(Int64(number))
+    case .float(let number) where number.isFinite: self = .real(number)
+    case .boolean(let flag): self = .boolean(flag)
+    case .float, .date, .list, .table: throw Mistakes(item.isNotShown("a scalar"))
+    }
+  }
+
+  fileprivate var toml: String {
+    switch self {
+    case .text(let text): quoted(text)
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .boolean(let flag): "\(flag)"
+    }
+  }
+}
+
+extension Resource.Condition.Test {
+  fileprivate init(_ scalar: Resource.Scalar) {
+    self =
+      switch scalar {
+      case .text("absent"): .absent
+      case .text("present"): .present
+      default: .equal(scalar)
+      }
+  }
+
+  fileprivate var toml: String {
+    switch self {
+    case .absent: quoted("absent")
+    case .present: quoted("present")
+    case .equal(let scalar): scalar.toml
+    }
+  }
+}
+
+extension TOMLItem {
+  /// As `isNot`, without the value.
+  fileprivate func isNotShown(_ wanted: String) -> String {
+    switch self {
+    case .string: "a string is not \(wanted)"
+    case .integer, .float: "a number is not \(wanted)"
+    case .boolean: "a boolean is not \(wanted)"
+    case .date, .list, .table: isNot(wanted)
+    }
+  }
+}
+
+/// As TOML writes a table in one line.
+func inlineTable(_ entries: [(name: String, value: String)]) -> String {
+  let members = entries.map { "\(dotted([$0.name])) = \($0.value)" }
+  return members.isEmpty ? "{}" : "{ \(members.joined(separator: ", ")) }"
+}

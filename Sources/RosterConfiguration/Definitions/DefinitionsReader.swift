@@ -1,0 +1,95 @@
+import RosterModel
+
+/// Reads `[resource.*]` (docs/CONTRACT.md, section 2, Resources).
+struct DefinitionsReader {
+  private(set) var faults = DefinitionFaults()
+  /// Sentences about what is there and says nothing.
+  private(set) var warnings: [String] = []
+
+  /// In the file's order. Those with faults may be missing.
+  mutating func resources(_ item: TOMLItem) -> [Resource] {
+    let path = ["resource"]
+    guard let tables = faults.table(item, at: path) else { return [] }
+    var drafts: [(name: String, draft: ResourceDraft)] = []
+    for table in tables.list {
+      let place = path + [table.name]
+      if !table.name.isResourceName {
+        faults.add(place, "is no resource's name", allowed: "a to z first, then a to z, digits and _, 40 at most")
+      }
+      if let draft = definition(table.item, at: place) { drafts.append((table.name, draft)) }
+    }
+    for (name, draft) in drafts { judge(draft.conflicts + draft.columnConflicts(of: name), at: path + [name]) }
+    judge(TakenTables.conflicts(drafts), at: path)
+    return drafts.compactMap { $0.draft.resource(named: $0.name) }
+  }
+
+  private mutating func definition(_ item: TOMLItem, at path: [String]) -> ResourceDraft? {
+    guard let members = faults.table(item, at: path) else { return nil }
+    var draft = ResourceDraft()
+    faults.read(members, at: path, ResourceDraft.keys, besides: ResourceDraft.tables, into: &draft)
+    if let pages = members["pages"] { draft.pages = self.pages(pages, at: path + ["pages"]) }
+    if let columns = members["columns"] { draft.columns = self.columns(columns, at: path + ["columns"]) }
+    if let lists = members["lists"] { draft.lists = self.lists(lists, at: path + ["lists"]) }
+    if draft.method == .get, draft.body != .object([]) {
+      warnings.append("\(dotted(path + ["body"])) is not sent with GET")
+    }
+    if draft.pages.sizeParam != nil, draft.pages.size == nil {
+      warnings.append("\(dotted(path + ["pages", "size_param"])) says nothing without size")
+    }
+    return draft
+  }
+
+  private mutating func pages(_ item: TOMLItem, at path: [String]) -> PagesDraft {
+    var draft = PagesDraft()
+    guard let members = faults.table(item, at: path) else { return draft }
+    faults.read(members, at: path, PagesDraft.keys, into: &draft)
+    guard !faults.holds(path + ["style"]) else { return draft }
+    let foreign = draft.style.foreignKeys
+    for name in members.list.filter({ $0.item != .string("") }).map(\.name) where foreign.contains(name) {
+      let own = PagesDraft.keys.map(\.name).filter { !foreign.contains($0) }
+      faults.add(
+        path + [name], "the style \"\(draft.style.rawValue)\" does not use it", allowed: own.joined(separator: ", "))
+    }
+    return draft
+  }
+
+  private mutating func columns(_ item: TOMLItem, at path: [String]) -> [Resource.Column] {
+    guard let members = faults.table(item, at: path) else { return [] }
+    return members.list.map { column($0.name, $0.item, at: path + [$0.name]) }
+  }
+
+  private mutating func column(_ name: String, _ item: TOMLItem, at path: [String]) -> Resource.Column {
+    var draft = ColumnDraft()
+    switch item {
+    case .string: draft.at = faults.value(item, at: path, .pointer) ?? draft.at
+    case .table(let members): faults.read(members, at: path, ColumnDraft.keys, into: &draft)
+    default:
+      faults.add(
+        path, item.isNot("a column"), allowed: "a JSON Pointer such as \"/name\", or { at = …, type = …, null = … }")
+    }
+    return Resource.Column(name, at: draft.at, draft.type, isNullable: draft.isNullable && draft.type == .text)
+  }
+
+  private mutating func lists(_ item: TOMLItem, at path: [String]) -> [Resource.List] {
+    guard let tables = faults.table(item, at: path) else { return [] }
+    return tables.list.compactMap { table in
+      let place = path + [table.name]
+      guard let members = faults.table(table.item, at: place) else { return nil }
+      var draft = ListDraft()
+      faults.read(members, at: place, ListDraft.keys, besides: ListDraft.tables, into: &draft)
+      let columns = members["columns"].map { self.columns($0, at: place + ["columns"]) }
+      return Resource.List(table: table.name, at: draft.at, columns: columns ?? [])
+    }
+  }
+
+  /// Of what is refused already nothing more is said.
+  private mutating func judge(_ conflicts: [DefinitionConflict], at path: [String]) {
+    for conflict in conflicts where !conflict.restsOn.contains(where: { faults.holds(path + $0) }) {
+      faults.add(path + conflict.path, conflict.problem, allowed: conflict.allowed)
+    }
+  }
+}
+
+extension String {
+  fileprivate var isResourceName: Bool { wholeMatch(of: /[a-z][a-z0-9_]{0,39}/) != nil }
+}

@@ -1,0 +1,99 @@
+import RosterModel
+
+/// `[resource.NAME.pages]` as it is written: each key by itself.
+struct PagesDraft: Sendable {
+  enum Style: String, CaseIterable, Sendable {
+    case number, offset, cursor, next, link, after, one
+  }
+
+  var style = Style.number
+  var param: Resource.RequestPlace?
+  var first: Int?
+  var start: String?
+  var size: Int?
+  var sizeParam: Resource.RequestPlace?
+  var at: Resource.AnswerPlace?
+  var more: Resource.AnswerPlace?
+  var last: Resource.AnswerPlace?
+  var count: Resource.AnswerPlace?
+  var short = false
+  var beyond: [Int] = []
+
+  init() {}
+
+  init(_ pages: Resource.Pages) {
+    size = pages.size?.records
+    sizeParam = pages.size?.param
+    more = pages.more
+    count = pages.count
+    short = pages.short
+    beyond = pages.beyond
+    switch pages.style {
+    case .number(let param, let first, let last):
+      (style, self.param, self.first, self.last) = (.number, param, first, last)
+    case .offset(let param, let first): (style, self.param, self.first) = (.offset, param, first)
+    case .cursor(let param, let start, let at): (style, self.param, self.start, self.at) = (.cursor, param, start, at)
+    case .next(let at): (style, self.at) = (.next, at)
+    case .link: style = .link
+    case .after(let param, let at): (style, self.param, self.at) = (.after, param, .body(at))
+    case .one: style = .one
+    }
+  }
+
+  /// nil: something that the style needs is missing.
+  /// - Parameter key: the definition's.
+  func pages(key: JSONPointer) -> Resource.Pages? {
+    guard let style = style(key: key) else { return nil }
+    return Resource.Pages(
+      style, size: size.map { Resource.Size($0, param: sizeParam) }, more: more, count: count, short: short,
+      beyond: beyond)
+  }
+
+  private func style(key: JSONPointer) -> Resource.Style? {
+    switch (style, param, at) {
+    case (.number, _, _): .number(param: param ?? .query("page"), first: first ?? 1, last: last)
+    case (.offset, let param?, _): .offset(param: param, first: first ?? 0)
+    case (.cursor, let param?, let at?): .cursor(param: param, start: start, at: at)
+    case (.next, _, let at?): .next(at: at)
+    case (.link, _, _): .link
+    case (.after, let param?, nil): .after(param: param, at: key)
+    case (.after, let param?, .body(let at)?): .after(param: param, at: at)
+    case (.one, _, _): .one
+    case (.offset, nil, _), (.cursor, _, _), (.next, _, nil), (.after, _, _): nil
+    }
+  }
+
+  static let keys: [DefinitionKey<PagesDraft>] = [
+    DefinitionKey("style", \.style, .choice), DefinitionKey("param", \.param, .requestPlace),
+    DefinitionKey("first", \.first, .integer(0...most), absent: nil),
+    DefinitionKey("start", \.start, .text("any text")),
+    DefinitionKey("size", \.size, .integer(1...most), absent: nil),
+    DefinitionKey("size_param", \.sizeParam, .requestPlace), DefinitionKey("at", \.at, .answerPlace),
+    DefinitionKey("more", \.more, .answerPlace), DefinitionKey("last", \.last, .answerPlace),
+    DefinitionKey("count", \.count, .answerPlace), DefinitionKey("short", \.short, .boolean),
+    DefinitionKey("beyond", \.beyond, .integers(400...599)),
+  ]
+
+  /// Far above any list, and so that sums with it stay numbers.
+  private static let most = 2_000_000_000
+}
+
+extension PagesDraft.Style {
+  /// Keys of `pages` that say nothing to it.
+  var foreignKeys: Set<String> {
+    let all: Set = ["param", "first", "start", "at", "last"]
+    let own: Set<String> =
+      switch self {
+      case .number: ["param", "first", "last"]
+      case .offset: ["param", "first"]
+      case .cursor: ["param", "start", "at"]
+      case .next: ["at"]
+      case .after: ["param", "at"]
+      case .link, .one: []
+      }
+    return all.subtracting(own)
+  }
+
+  var needsParam: Bool { [.offset, .cursor, .after].contains(self) }
+  var needsPlace: Bool { [.cursor, .next].contains(self) }
+}

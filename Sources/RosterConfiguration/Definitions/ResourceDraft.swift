@@ -1,0 +1,82 @@
+import RosterModel
+
+/// A definition as its tables have it: each key by itself.
+struct ResourceDraft: Sendable {
+  var path: String?
+  var query: [Resource.Parameter] = []
+  var method = Resource.Method.get
+  var body = JSONValue.object([])
+  var records = JSONPointer()
+  var key = JSONPointer(segments: ["id"])
+  var table: String?
+  var conditions: [Resource.Condition] = []
+  var search: [String] = []
+  var byKey: String?
+  var removal: Resource.Removal?
+  var maxRemoval: Int?
+  var pages = PagesDraft()
+  var columns: [Resource.Column] = []
+  var lists: [Resource.List] = []
+
+  init() {}
+
+  /// Every key of a definition that holds, those that were left out among them.
+  init(_ resource: Resource) {
+    path = resource.path
+    query = resource.query
+    method = resource.method
+    body = resource.body
+    records = resource.records
+    key = resource.key
+    table = resource.table
+    conditions = resource.conditions
+    search = resource.search
+    byKey = resource.byKey
+    removal = resource.removal
+    maxRemoval = resource.maxRemoval
+    pages = PagesDraft(resource.pages)
+    columns = resource.columns
+    lists = resource.lists
+  }
+
+  /// nil: something is missing.
+  func resource(named name: String) -> Resource? {
+    guard let path, let pages = pages.pages(key: key) else { return nil }
+    return Resource(
+      name: name, path: path, query: query, method: method, body: body, records: records, key: key, table: table,
+      conditions: conditions, search: search, byKey: byKey, removal: removal, maxRemoval: maxRemoval, pages: pages,
+      columns: columns, lists: lists)
+  }
+
+  static let keys: [DefinitionKey<ResourceDraft>] = [
+    DefinitionKey("path", \.path, .resourcePath), DefinitionKey("query", \.query, .parameters),
+    DefinitionKey("method", \.method, .choice), DefinitionKey("body", \.body, .object),
+    DefinitionKey("records", \.records, .pointer), DefinitionKey("key", \.key, .pointer),
+    DefinitionKey("table", \.table, .identifier), DefinitionKey("where", \.conditions, .conditions),
+    DefinitionKey("search", \.search, .columnNames), DefinitionKey("by_key", \.byKey, .byKey),
+    DefinitionKey("removal", \.removal, .choice),
+    DefinitionKey("max_removal", \.maxRemoval, .integer(0...100), absent: nil),
+  ]
+  /// Keys whose tables are read by rules of their own.
+  static let tables = ["pages", "columns", "lists"]
+}
+
+/// A column in its table form.
+struct ColumnDraft: Sendable {
+  var at = JSONPointer()
+  var type = Resource.ColumnType.text
+  var isNullable = false
+
+  static let keys: [DefinitionKey<ColumnDraft>] = [
+    DefinitionKey("at", \.at, .pointer), DefinitionKey("type", \.type, .choice),
+    DefinitionKey("null", \.isNullable, .boolean),
+  ]
+}
+
+/// `[resource.NAME.lists.TABLE]`, but its columns.
+struct ListDraft: Sendable {
+  var at = JSONPointer()
+
+  static let keys: [DefinitionKey<ListDraft>] = [DefinitionKey("at", \.at, .pointer)]
+  static let tables = ["columns"]
+}

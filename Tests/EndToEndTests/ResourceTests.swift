@@ -1,0 +1,87 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// Several resources in one snapshot: the definitions that come along for the Rick and Morty API, and the real program.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ResourceTests {
+  @Test("P2: three resources are one snapshot, told and listed each by itself; SIGHUP names [resource] and keeps them")
+  func three() async throws {
+    var scenario = Scenario.pages(3)
+    scenario.beside = served
+    try await withSite(scenario) { site in
+      let definitions = try String(contentsOfFile: Self.definitions, encoding: .utf8)
+      let file = "\(site.folder)/rosterd.toml"
+      try Data(definitions.utf8).write(to: URL(filePath: file))
+      try await site.withDaemon(["run", "--config", file]) { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0, "\(daemon.complaints)")
+        let told = try await site.status().cache
+        #expect(told.resources.map(\.name) == ["character", "episode", "location"])
+        #expect(told.resources.map(\.records) == [60, 51, 45] && told.resources.map(\.pages) == [3, 3, 3])
+        #expect(told.resources.map(\.proof) == ["count", "count", "count"])
+        #expect(told.records == 156 && told.pages == 9)
+        try await site.expectUpstream()
+        try await expectBeside(site)
+        try await expectReload(site, file, daemon, notify)
+      }
+    }
+  }
+
+  private static let definitions = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../config/sources/rickandmorty.toml").path
+
+  private func expectBeside(_ site: Site) async throws {
+    let locations = try await site.rows("SELECT * FROM locations ORDER BY id")
+    #expect(
+      locations == (1...45).map { ["\($0)", "Place \($0)", "Moon", "Dimension C-\($0)", "u", "c", "NULL", "1", "1"] })
+    let residents = try await site.rows("SELECT * FROM location_residents ORDER BY 1, 2")
+    #expect(residents == (1...45).flatMap { [["\($0)", "0", "a"], ["\($0)", "1", "b"]] })
+    #expect(try await site.rows("SELECT count(*), max(episode) FROM episodes") == [["51", "S01E9"]])
+    let found = try await site.rows("SELECT rowid FROM locations_fts WHERE locations_fts MATCH '\"C 7\"'")
+    #expect(found == [["7"]])
+    let published = try await site.rows("SELECT resource, records, added FROM sync_resources ORDER BY 1")
+    #expect(published == [["character", "60", "60"], ["episode", "51", "51"], ["location", "45", "45"]])
+    let definition = try await site.rows("SELECT definition ->> '$.pages.last' FROM resources WHERE name = 'location'")
+    #expect(definition == [["/info/pages"]])
+  }
+
+  private func expectReload(_ site: Site, _ file: String, _ daemon: Program, _ notify: NotifySocket) async throws {
+    let other = "[resource.location]\npath = \"/location\"\ncolumns.id = \"/id\"\n[sync]\nconcurrency = 3\n"
+    try Data(other.utf8).write(to: URL(filePath: file))
+    daemon.signal(SIGHUP)
+    try #require(await notify.first { $0.contains("RELOADING=1") } != nil)
+    #expect(await notify.first { $0.contains("READY=1") } != nil)
+    let line = daemon.complaints.split(separator: "\n").first { $0.contains("a restart is needed for") }
+    #expect(line?.hasSuffix("a restart is needed for resource") == true, "\(daemon.complaints)")
+    #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+    #expect(try await site.status().cache.resources.count == 3)
+  }
+
+  /// Locations and episodes as that API lists them, made here.
+  @Sendable private func served(_ request: Request) -> Response? {
+    guard let parts = request.url.wholeMatch(of: /\/api\/(location|episode)\?page=(\d+)/), let page = Int(parts.2)
+    else {
+      return nil
+    }
+    let isLocation = parts.1 == "location"
+    let count = isLocation ? 45 : 51
+    let ids = (1...count).dropFirst((page - 1) * 20).prefix(20)
+    let records = ids.map { isLocation ? Self.location($0) : Self.episode($0) }.joined(separator: ",")
+    let info = "{\"count\":\(count),\"pages\":3,\"next\":null,\"prev\":null}"
+    return Response(status: 200, body: Array("{\"info\":\(info),\"results\":[\(records)]}".utf8))
+  }
+
+  private static func location(_ id: Int) -> String {
+    """
+    {"id":\(id),"name":"Place \(id)","type":"Moon","dimension":"Dimension C-\(id)","residents":["a","b"],"url":"u",
+    "created":"c"}
+    """
+  }
+
+  private static func episode(_ id: Int) -> String {
+    """
+    {"id":\(id),"name":"Episode \(id)","air_date":"May","episode":"S01E\(id)","characters":[],"url":"u","created":"c"}
+    """
+  }
+}

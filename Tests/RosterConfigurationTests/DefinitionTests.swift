@@ -1,0 +1,274 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterConfiguration
+
+@Suite("Section 2, Resources: what is read")
+struct DefinitionTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  /// The contract's block, with the keys of other styles as if left out.
+  static let issue = """
+    [resource.issue]
+    path = "/repos/octocat/hello/issues"
+    query = { state = "all", since = 2020, ratio = 0.5, deep = true, a = "" }
+    method = "GET"
+    body = {}
+    records = ""
+    key = "/number"
+    table = "issues"
+    where = { "/pull_request" = "absent", "/user" = "present", "/state" = "open", "/a~1b" = 1, "/c" = 1.5, "/d" = false }
+    search = ["title", "body"]
+    by_key = "/repos/octocat/hello/issues/{key}"
+    removal = "twice"
+    max_removal = 5
+
+    [resource.issue.pages]
+    style = "link"
+    param = ""
+    first = ""
+    start = ""
+    size = 100
+    size_param = "per_page"
+    at = ""
+    more = "/more"
+    last = ""
+    count = "header:X-Total"
+    short = true
+    beyond = [404, 410]
+
+    [resource.issue.columns]
+    number = { at = "/number", type = "integer" }
+    title = "/title"
+    body = { at = "/body" }
+    author = "/user/login"
+    closed_at = { at = "/closed_at", type = "text", null = true }
+    reactions = { at = "/reactions", type = "json" }
+    weight = { at = "/weight", type = "real" }
+    draft = { type = "boolean", at = "/draft" }
+
+    [resource.issue.lists.issue_labels]
+    at = "/labels"
+    columns = { name = "/name", color = "/color", all = { type = "json" } }
+
+    [resource.issue.lists.assignees]
+    at = "/assignees"
+    columns.login = ""
+
+    """
+
+  @Test("Every key of a definition, columns, lists and parameters in the file's order")
+  func everything() throws {
+    let at = { (text: String) in JSONPointer(text) ?? JSONPointer() }
+    let expected = Resource(
+      name: "issue", path: "/repos/octocat/hello/issues",
+      query: [
+        .init("state", .text("all")), .init("since", .integer(2020)), .init("ratio", .real(0.5)),
+        .init("deep", .boolean(true)), .init("a", .text("")),
+      ],
+      key: at("/number"), table: "issues",
+      conditions: [
+        .init(at("/pull_request"), .absent), .init(at("/user"), .present), .init(at("/state"), .equal(.text("open"))),
+        .init(at("/a~1b"), .equal(.integer(1))), .init(at("/c"), .equal(.real(1.5))),
+        .init(at("/d"), .equal(.boolean(false))),
+      ], search: ["title", "body"], byKey: "/repos/octocat/hello/issues/{key}", removal: .twice, maxRemoval: 5,
+      pages: .init(
+        .link, size: .init(100, param: .query("per_page")), more: .body(at("/more")), count: .header("X-Total"),
+        short: true, beyond: [404, 410]),
+      columns: [
+        .init("number", at: at("/number"), .integer), .init("title", at: at("/title")), .init("body", at: at("/body")),
+        .init("author", at: at("/user/login")), .init("closed_at", at: at("/closed_at"), isNullable: true),
+        .init("reactions", at: at("/reactions"), .json), .init("weight", at: at("/weight"), .real),
+        .init("draft", at: at("/draft"), .boolean),
+      ],
+      lists: [
+        .init(
+          table: "issue_labels", at: at("/labels"),
+          columns: [.init("name", at: at("/name")), .init("color", at: at("/color")), .init("all", at: at(""), .json)]),
+        .init(table: "assignees", at: at("/assignees"), columns: [.init("login", at: at(""))]),
+      ])
+    #expect(try workspace.load(Self.issue).resources == [expected])
+  }
+
+  @Test("What is left out has the contract's defaults")
+  func defaults() throws {
+    let text = "[resource.thing]\npath = \"/things\"\ncolumns = { id = { at = \"/id\", type = \"integer\" } }"
+    let columns = [Resource.Column("id", at: JSONPointer(segments: ["id"]), .integer)]
+    let least = Resource(name: "thing", path: "/things", columns: columns)
+    #expect(try workspace.load(text).resources == [least])
+    #expect(least.removal == .twice && least.table == "thing" && least.pages.style == .number())
+    let asking = try workspace.load("\(text)\nby_key = \"/things?ids={keys}\"").resources
+    #expect(asking[0].removal == .ask && asking[0].byKey == "/things?ids={keys}")
+  }
+
+  @Test(
+    "Each style has its keys, and those that it does not need may be left out",
+    arguments: [
+      ("style = \"\"", .init(.number())), ("", .init(.number())),
+      (
+        "param = \"p\"\nfirst = 0\nlast = \"header:X-Pages\"\ncount = \"/n\"",
+        .init(.number(param: .query("p"), first: 0, last: .header("X-Pages")), count: .init("/n"))
+      ),
+      ("style = \"offset\"\nparam = \"skip\"", .init(.offset(param: .query("skip")))),
+      ("style = \"offset\"\nparam = \"skip\"\nfirst = 7", .init(.offset(param: .query("skip"), first: 7))),
+      (
+        "style = \"cursor\"\nparam = \"c\"\nat = \"/meta/next\"",
+        .init(.cursor(param: .query("c"), at: .body(JSONPointer(segments: ["meta", "next"]))))
+      ),
+      (
+        "style = \"cursor\"\nparam = \"c\"\nstart = \"*\"\nat = \"header:X-Next\"",
+        .init(.cursor(param: .query("c"), start: "*", at: .header("X-Next")))
+      ),
+      ("style = \"next\"\nat = \"/next\"", .init(.next(at: .body(JSONPointer(segments: ["next"]))))),
+      ("style = \"link\"\nsize = 3", .init(.link, size: .init(3))),
+      ("style = \"after\"\nparam = \"a\"", .init(.after(param: .query("a"), at: JSONPointer(segments: ["id"])))),
+      (
+        "style = \"after\"\nparam = \"a\"\nat = \"/cursor\"",
+        .init(.after(param: .query("a"), at: JSONPointer(segments: ["cursor"])))
+      ), ("style = \"one\"", .init(.one)),
+    ] as [(String, Resource.Pages)])
+  func styles(text: String, pages: Resource.Pages) throws {
+    #expect(try workspace.load(Self.thing + "[resource.thing.pages]\n\(text)\n").resources[0].pages == pages)
+  }
+
+  static let thing = """
+    [resource.thing]
+    path = "/things"
+    [resource.thing.columns]
+    id = { at = "/id", type = "integer" }
+
+    """
+
+  static let notion = """
+    [resource.page]
+    path = "/search"
+    method = "POST"
+    records = "/results"
+    columns.id = "/id"
+    body = { z = { "filter by" = [1, 2.5, "x", { b = true, a = [] }] }, page = {} }
+    pages = { style = "cursor", param = "/page/start_cursor", at = "/next_cursor", more = "/has_more", size = 100, size_param = "/page/size" }
+
+    """
+
+  @Test("A POST has its JSON in the file's order, and places in it")
+  func post() throws {
+    let page = try workspace.load(Self.notion).resources[0]
+    let list = JSONValue.list([
+      .number("1"), .number("2.5"), .text("x"), .object([.init("b", .boolean(true)), .init("a", .list([]))]),
+    ])
+    #expect(page.method == .post)
+    #expect(page.body == .object([.init("z", .object([.init("filter by", list)])), .init("page", .object([]))]))
+    #expect(
+      page.pages.style
+        == .cursor(
+          param: .body(JSONPointer(segments: ["page", "start_cursor"])),
+          at: .body(JSONPointer(segments: ["next_cursor"]))))
+    #expect(page.pages.size == .init(100, param: .body(JSONPointer(segments: ["page", "size"]))))
+  }
+
+  @Test("Without a resource the built-in one holds; one that is named takes its place")
+  func builtIn() throws {
+    #expect(try workspace.load("").resources == [.character])
+    #expect(try workspace.load("[resource]").resources == [.character])
+    #expect(try workspace.load(Self.notion + Self.thing).resources.map(\.name) == ["page", "thing"])
+  }
+
+  @Test("config/sources/rickandmorty.toml is the built-in resource and its other two")
+  func rickAndMorty() throws {
+    let path = "../../config/sources/rickandmorty.toml"
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: path).path
+    let configuration = try workspace.load(try String(contentsOfFile: file, encoding: .utf8))
+    #expect(configuration.resources == [.character, .location, .episode])
+    #expect(configuration.upstream == Configuration().upstream)
+  }
+
+  @Test("What says nothing is a warning")
+  func warnings() throws {
+    let text =
+      Self.thing + "[resource.thing.pages]\nsize_param = \"n\"\n[resource.other]\npath = \"/o\"\nbody = { a = 1 }\n"
+      + "columns.id = \"/id\""
+    let file = try workspace.write(text)
+    #expect(
+      try Configuration.load(file: file, environment: [:], isRoot: true).warnings == [
+        "resource.thing.pages.size_param says nothing without size", "resource.other.body is not sent with GET",
+      ])
+  }
+
+  // MARK: What check prints
+
+  @Test(
+    "check prints resources as TOML that check takes again, of every kind",
+    arguments: [
+      "", issue, notion, notion + thing,
+      thing + "[resource.thing.pages]\nstyle = \"one\"\n",
+      thing
+        + "[resource.thing.pages]\nstyle = \"cursor\"\nparam = \"c\"\nstart = \"\\u0007\\\"*\"\nat = \"header:N\"\n",
+      thing + "[resource.thing.pages]\nstyle = \"after\"\nparam = \"c\"\n",
+      thing + "[resource.thing.pages]\nstyle = \"next\"\nat = \"/a~0b~1c\"\n",
+      thing + "[resource.thing.pages]\nstyle = \"offset\"\nparam = \"c\"\nsize = 5\nshort = true\nbeyond = [400]\n",
+      "[resource.x]\npath = \"/x\"\nquery = { \"a b\" = 1e300, \"\u{E9}\" = -7 }\ncolumns.id = { at = \"/id\", null = true }",
+    ])
+  func roundTrip(text: String) throws {
+    let first = try workspace.load(text)
+    let again = try workspace.load(first.rendered())
+    #expect(again.resources == first.resources)
+    #expect(again.rendered() == first.rendered())
+  }
+
+  @Test("check prints a definition with its defaults filled in")
+  func rendered() throws {
+    let list = "[resource.thing.lists.thing_tags]\nat = \"/tags\"\ncolumns.tag = \"\"\n"
+    let text = try workspace.load(Self.thing + list).rendered()
+    #expect(
+      text.hasSuffix(
+        """
+
+        [resource.thing]
+        path = "/things"
+        query = {}
+        method = "GET"
+        body = {}
+        records = ""
+        key = "/id"
+        table = "thing"
+        where = {}
+        search = []
+        by_key = ""
+        removal = "twice"
+        # max_removal: 20, as sync.max_removal has it
+
+        [resource.thing.pages]
+        style = "number"
+        param = "page"
+        first = 1
+        size_param = ""
+        more = ""
+        last = ""
+        count = ""
+        short = false
+        beyond = []
+
+        [resource.thing.columns]
+        id = { at = "/id", type = "integer", null = true }
+
+        [resource.thing.lists.thing_tags]
+        at = "/tags"
+        columns = { tag = "" }
+
+        """), "\(text)")
+  }
+
+  @Test("[resource] needs a restart: a reload keeps what is pulled, and names it")
+  func reload() throws {
+    let old = try workspace.load("")
+    let new = try workspace.load(Self.thing + "[sync]\nmax_removal = 7")
+    #expect(new.changes(from: old).needRestart == ["resource"])
+    #expect(new.changes(from: old).applied == ["sync.max_removal"])
+    let next = try new.replacing(old)
+    #expect(next.resources == [.character] && next.sync.maxRemoval == 7)
+  }
+}
