@@ -74,7 +74,7 @@ extension Resource {
 }
 
 extension Resource.RequestPlace: CustomStringConvertible {
-  /// As the configuration writes it: a query parameter's name, or, with a leading `/`, a place in the body. nil: nothing,
+  /// As the configuration writes it: a query parameter, or, with a leading `/`, a place in the body. nil: nothing,
   /// or a pointer that is none.
   package init?(_ text: String) {
     if text.utf8.first == UInt8(ascii: "/") {
@@ -95,7 +95,7 @@ extension Resource.RequestPlace: CustomStringConvertible {
 }
 
 extension Resource.AnswerPlace: CustomStringConvertible {
-  /// As the configuration writes it: a JSON Pointer, or `header:NAME`. nil: a pointer that is none, or no header's name.
+  /// As written: a JSON Pointer, or `header:NAME`. nil: a pointer that is none, or no header's name.
   package init?(_ text: String) {
     if text.hasPrefix(Self.headerMark) {
       let name = String(text.dropFirst(Self.headerMark.count))
