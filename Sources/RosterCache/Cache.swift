@@ -21,6 +21,7 @@ package actor Cache {
 
   let upstream: String
   let logger: Logger
+  let tick: @Sendable () -> Void
   let interruption = Interruption()
   var database: Database?
   /// A reader's transaction was in the way when the log was last to be written back.
@@ -45,8 +46,8 @@ package actor Cache {
   /// there.
   var generation = 0
   private var opening = Opening()
+  private var publishedFile: PublishedFile
   private let executor: SerialQueue
-  private let tick: @Sendable () -> Void
 
   private init(
     path: String, upstream: String, resources: [Resource], logger: Logger, tick: @escaping @Sendable () -> Void
@@ -55,6 +56,7 @@ package actor Cache {
     self.upstream = upstream
     self.logger = logger
     self.tick = tick
+    publishedFile = PublishedFile(path)
     schema = try Schema(resources)
     plans = try resources.map { try RecordPlan($0) }
     executor = SerialQueue(label: "rosterd.cache")
@@ -246,7 +248,7 @@ package actor Cache {
       """)
     let staging = version == 1 ? try FirstVersion.staging(path, upstream: upstream, database) : nil
     try schema.migrate(database)
-    try schema.look(database)
+    try Schema.look(database)
     // The first transaction makes -wal and -shm, which a reader without write permission needs.
     try database.transaction {
       if try database.first("PRAGMA application_id", read: { $0.integer(0) }) != Int64(Schema.applicationID) {
@@ -260,7 +262,11 @@ package actor Cache {
     try database.execute("PRAGMA secure_delete = FAST")
     database.checkpoint(every: 0)
     try openPulled(database, migrated: staging)
+    tellSnapshot(database)
   }
+
+  /// Tells whoever waits for a snapshot of the one that readers see.
+  func tellSnapshot(_ database: Database) { publishedFile.tell(database, logger) }
 }
 
 extension SQLiteError {
