@@ -78,7 +78,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
-    library("RosterCache", ["RosterModel", "RosterJSON", "RosterDecode", "CSQLite", log]),
+    library("RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
     library("RosterSync", ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
       "RosterStatus",

@@ -45,6 +45,7 @@ package actor Cache {
   /// there.
   var generation = 0
   private var opening = Opening()
+  private var publishedFile: PublishedFile
   private let executor: SerialQueue
   private let tick: @Sendable () -> Void
 
@@ -55,6 +56,7 @@ package actor Cache {
     self.upstream = upstream
     self.logger = logger
     self.tick = tick
+    publishedFile = PublishedFile(path)
     schema = try Schema(resources)
     plans = try resources.map { try RecordPlan($0) }
     executor = SerialQueue(label: "rosterd.cache")
@@ -260,7 +262,11 @@ package actor Cache {
     try database.execute("PRAGMA secure_delete = FAST")
     database.checkpoint(every: 0)
     try openPulled(database, migrated: staging)
+    tellSnapshot(database)
   }
+
+  /// Tells whoever waits for a snapshot of the one that readers see.
+  func tellSnapshot(_ database: Database) { publishedFile.tell(database, logger) }
 }
 
 extension SQLiteError {
