@@ -132,7 +132,7 @@ let package = Package(
     tests(of: "RosterConfiguration"),
     tests(of: "RosterDecode", ["RosterJSON"]),
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
-    tests(of: "RosterCache", ["RosterDecode"], exclude: ["Fixtures"]),
+    tests(of: "RosterCache", ["RosterDecode", "RosterJSON"], exclude: ["Fixtures"]),
     tests(of: "RosterSync", ["RosterDecode", "RosterFetch", "RosterCache"]),
     tests(of: "RosterStatus", ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterStatusClient"),

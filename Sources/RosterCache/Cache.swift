@@ -21,6 +21,7 @@ package actor Cache {
 
   let upstream: String
   let logger: Logger
+  let tick: @Sendable () -> Void
   let interruption = Interruption()
   var database: Database?
   /// A reader's transaction was in the way when the log was last to be written back.
@@ -47,7 +48,6 @@ package actor Cache {
   private var opening = Opening()
   private var publishedFile: PublishedFile
   private let executor: SerialQueue
-  private let tick: @Sendable () -> Void
 
   private init(
     path: String, upstream: String, resources: [Resource], logger: Logger, tick: @escaping @Sendable () -> Void
@@ -248,7 +248,7 @@ package actor Cache {
       """)
     let staging = version == 1 ? try FirstVersion.staging(path, upstream: upstream, database) : nil
     try schema.migrate(database)
-    try schema.look(database)
+    try Schema.look(database)
     // The first transaction makes -wal and -shm, which a reader without write permission needs.
     try database.transaction {
       if try database.first("PRAGMA application_id", read: { $0.integer(0) }) != Int64(Schema.applicationID) {

@@ -80,7 +80,7 @@ extension Cache {
     guard let database else { return error }
     do {
       if error.kind == .damaged { try database.readThrough() }
-      if error.kind == .other { try schema.look(database) }
+      if error.kind == .other { try Schema.look(database) }
     } catch let cause as SQLiteError where cause.kind == .damaged || cause.kind == .disk {
       return cause
     } catch {}
@@ -97,7 +97,7 @@ extension Cache {
   func verify(_ database: Database, _ depth: Depth = .contents) throws {
     let (check, rank) = depth == .pages ? ("quick_check", 0) : ("integrity_check", 1)
     do {
-      try schema.look(database)
+      try Schema.look(database)
       let found = try database.first("PRAGMA main.\(check)(1)") { $0.text(0) }
       guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
       for check in try indexChecks(rank, database) { try database.execute(check) }

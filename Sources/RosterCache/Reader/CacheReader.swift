@@ -73,7 +73,7 @@ package struct CacheReader {
 
   private static func findTables(_ database: Database) throws {
     do {
-      try database.transaction("BEGIN") { try Schema(of: database).look(database) }
+      try database.transaction("BEGIN") { try Schema.look(database) }
     } catch let error as SQLiteError where error.kind == .other {
       throw SQLiteError.damaged(error.message)
     }

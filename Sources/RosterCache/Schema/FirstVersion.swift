@@ -54,7 +54,8 @@ enum FirstVersion {
         proof = CASE WHEN (SELECT snapshot FROM cache_info) IS NOT NULL THEN 'count' END WHERE name = '\(resource)'
       """)
     try database.run(
-      "UPDATE cache_resources SET snapshot = (SELECT snapshot FROM cache_info) WHERE name = '\(resource)'")
+      "UPDATE cache_resources SET snapshot = (SELECT snapshot FROM cache_info), list = ?1 WHERE name = '\(resource)'",
+      .text(Resource.character.listed))
     try database.run(
       """
       INSERT INTO cache_unlisted SELECT r.id, c.id, 0 FROM cache_resources r, characters c WHERE r.name = '\(resource)'

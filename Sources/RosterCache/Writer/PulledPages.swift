@@ -133,7 +133,8 @@ extension Cache {
     let file = try PulledFile(pulledPath, digest: Self.digest(database))
     let found = try file.owner()
     let isOurs = try found.map { try isOfSnapshot($0, database) } ?? false
-    if try !(migrated?.isCacheKnown ?? isCacheKnown(found, database)) { try renewFeed(database) }
+    let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, database)
+    if try !redefine(database), !isKnown { try renewFeed(database) }
     if let until = migrated?.heldUntil {
       // 0.1 did not say since when.
       try database.run(
@@ -148,6 +149,15 @@ extension Cache {
     try writeOwner(database, file)
     let identity = FileIdentity(pulledPath)?.text
     if identity != remembered { try database.run("UPDATE main.cache_identity SET pulled = ?", Value(identity)) }
+  }
+
+  /// Brings the tables to what the definitions say; false: they are so.
+  private func redefine(_ database: Database) throws -> Bool {
+    guard let redefinition = try Redefinition(schema, database, tick: tick) else { return false }
+    let names = redefinition.names.joined(separator: ", ")
+    logger.notice("the definition of \(names) is another one: the next sync transfers all of it")
+    try database.transaction { try redefinition.run() }
+    return true
   }
 
   /// Makes the file anew where it was lost, damaged or removed.

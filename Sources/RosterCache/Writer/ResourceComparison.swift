@@ -22,6 +22,9 @@ package struct ResourceComparison: Sendable, Equatable {
   package var missingTwice = 0
   /// Records of the snapshot.
   package var snapshot = 0
+  /// The snapshot's are those of another list, by another `path`, `key`, `records` or `where`: who is missing goes,
+  /// without a guard, and nobody is asked for (P8).
+  package var isOfAnotherList = false
 
   package init(resource: String) { self.resource = resource }
 }

@@ -46,25 +46,10 @@ struct SnapshotPublication {
     let gone = found.filter { name in !schema.tables.contains { $0.resource.name == name } }
     let new = schema.tables.filter { !found.contains($0.resource.name) }
     guard !gone.isEmpty || !new.isEmpty else { return false }
-    for name in gone { try drop(name) }
+    for name in gone { try schema.drop(name, database) }
     for tables in new { try schema.add(tables, database) }
     try schema.defineRemoved(database)
     return true
-  }
-
-  private func drop(_ name: String) throws {
-    let found = try database.first("SELECT definition FROM main.resources WHERE name = ?", .text(name)) { $0.text(0) }
-    for table in try DefinedTables.of(found ?? "", database) {
-      try database.execute("DROP TABLE IF EXISTS main.\(table)")
-    }
-    for table in ["cache_pages", "cache_unlisted"] {
-      try database.run(
-        "DELETE FROM main.\(table) WHERE resource_id = (SELECT id FROM main.cache_resources WHERE name = ?)",
-        .text(name))
-    }
-    try database.run("DELETE FROM main.cache_resources WHERE name = ?", .text(name))
-    try database.run("DELETE FROM main.rejects WHERE resource = ?", .text(name))
-    try database.run("DELETE FROM main.resources WHERE name = ?", .text(name))
   }
 }
 
