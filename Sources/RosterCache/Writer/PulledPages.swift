@@ -145,9 +145,14 @@ extension Cache {
     pull = PullState()
     generation += 1
     pulled = file
+    try remember(file, remembered, database)
     if isOurs { try index(file, guardedBelow: found?.guardedBelow ?? 0, database) } else { try file.empty() }
     try writeOwner(database, file)
-    let identity = FileIdentity(pulledPath)?.text
+  }
+
+  /// Before anything is written to it: a header that the disk did not take, or a crash tore, is rosterd's all the same.
+  private func remember(_ file: PulledFile, _ remembered: String?, _ database: Database) throws {
+    let identity = FileIdentity(file.path)?.text
     if identity != remembered { try database.run("UPDATE main.cache_identity SET pulled = ?", Value(identity)) }
   }
 
@@ -169,8 +174,8 @@ extension Cache {
     let file = try PulledFile(pulledPath, digest: Self.digest(database))
     pulled = file
     generation += 1
+    try remember(file, remembered, database)
     try dropPulled(database, file)
-    try database.run("UPDATE main.cache_identity SET pulled = ?", Value(FileIdentity(pulledPath)?.text))
   }
 
   /// Empties the file: its pages are published, or of no use.
