@@ -53,6 +53,32 @@ struct SyncTests {
     #expect(counts(third) == [0, 1, 0, 30] && third.notModified == 14)
   }
 
+  @Test("P2: characters, locations and episodes are one snapshot, with their lists, and each change of each is told")
+  func rickAndMorty() async throws {
+    func lists(_ mark: String) -> [String: [(key: Int, record: String)]] {
+      func all(_ count: Int, _ rest: String) -> [(key: Int, record: String)] {
+        (1...count).map { ($0, #"{"id":\#($0),"name":"n\#($0)\#(mark)",\#(rest),"url":"u","created":"c"}"#) }
+      }
+      return [
+        "/character": all(5, #""status":"Alive","origin":{"name":"o","url":""},"episode":["e/1","e/2"]"#),
+        "/location": all(3, #""type":"Planet","dimension":"C-137","residents":["c/1"]"#),
+        "/episode": all(2, #""air_date":"2013","episode":"S01E01","characters":["c/1","c/2"]"#),
+      ]
+    }
+    let resources: [Resource] = [.character, .location, .episode]
+    let bench = try SyncBench(lists(""))
+    let first = try await bench.sync(resources)
+    #expect(first.outcome == .published && counts(first) == [10, 0, 0, 10] && first.pages == 6)
+    #expect(try bench.list("location")[0].contains(#""residents":["c/1"]"#))
+    bench.shelf.update { $0.lists = lists("!") }
+    let second = try await bench.sync(resources)
+    #expect(counts(second) == [0, 10, 0, 10])
+    for name in resources.map(\.name) { #expect(try bench.history(name, 2) == [.changed]) }
+    let facts = try await bench.facts(resources)
+    #expect(facts.resources.map(\.records) == [5, 2, 3] && facts.resources.map(\.pages) == [3, 1, 2])
+    #expect(facts.snapshot == 2 && facts.records == 10 && facts.pages == 6)
+  }
+
   @Test("P8: each resource by its own rule: who is missing is asked for, waited for, or stays")
   func removal() async throws {
     let bench = try bench()
