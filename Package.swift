@@ -132,7 +132,7 @@ let package = Package(
     tests(of: "RosterConfiguration"),
     tests(of: "RosterDecode", ["RosterJSON"]),
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
-    tests(of: "RosterCache", ["RosterDecode", "RosterJSON"], exclude: ["Fixtures"]),
+    tests(of: "RosterCache", ["RosterDecode", "RosterFiles", "RosterJSON"], exclude: ["Fixtures"]),
     tests(of: "RosterSync", ["RosterAuth", "RosterDecode", "RosterFetch", "RosterCache", log]),
     tests(of: "RosterStatus", ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterStatusClient"),

@@ -1,6 +1,7 @@
 package import FoundationEssentials
 package import Logging
 internal import RosterDecode
+internal import RosterFiles
 package import RosterModel
 
 /// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a
@@ -14,7 +15,9 @@ package actor Cache {
     package var wasUnclean = false
   }
 
+  /// Of the database itself.
   package nonisolated let path: String
+  /// The thread that SQLite blocks.
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
   }
@@ -76,13 +79,15 @@ package actor Cache {
     return cache
   }
 
+  /// What was met when it was opened.
   package var opened: Opening { opening }
 
   /// In bytes, without asking the database.
   package nonisolated func sizes() -> (database: Int64, wal: Int64) {
-    (CacheFile.size(path), CacheFile.size(path + "-wal"))
+    (fileSize(path), fileSize(path + "-wal"))
   }
 
+  /// What is to be told of the snapshot that readers see.
   package func facts() throws -> CacheFacts {
     try perform("read the cache") { database in
       let last = try database.first(
@@ -193,7 +198,7 @@ package actor Cache {
         try connect()
       case .ours:
         // A stop leaves an empty log. One that is gone was removed by somebody, with all that it held.
-        opening.wasUnclean = sizes().wal > 0 || CacheFile.status(path + "-wal") == nil
+        opening.wasUnclean = sizes().wal > 0 || fileStatus(path + "-wal") == nil
         try connect()
       case .damaged: opening.movedAside = try replace(at: date)
       }
@@ -246,7 +251,7 @@ package actor Cache {
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(Self.logLimit);
       PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.pageCache);
       """)
-    let staging = version == 1 ? try FirstVersion.staging(path, upstream: upstream, database) : nil
+    let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, database) : nil
     try schema.migrate(database)
     try Schema.look(database)
     // The first transaction makes -wal and -shm, which a reader without write permission needs.

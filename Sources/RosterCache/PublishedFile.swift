@@ -29,7 +29,7 @@ struct PublishedFile {
   private func replace(with bytes: [UInt8]) throws {
     let found = try? contents(of: file.path, limit: Self.longest)
     if found == bytes { return }
-    guard found.map(Self.isOurs) ?? (CacheFile.status(file.path) == nil) else { throw Foreign() }
+    guard found.map(Self.isOurs) ?? (fileStatus(file.path) == nil) else { throw Foreign() }
     // What a power cut takes, the next start brings back.
     try file.replace(with: bytes, durably: false)
   }

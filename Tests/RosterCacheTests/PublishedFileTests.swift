@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RosterFiles
 import RosterModel
 import Testing
 
@@ -16,16 +17,16 @@ struct PublishedFileTests {
   @Test("5: after each COMMIT that publishes the file tells snapshot and largest change; after any other sync it stays")
   func tells() async throws {
     let cache = try await folder.define()
-    #expect(CacheFile.status(path) == nil)
+    #expect(fileStatus(path) == nil)
     _ = try await cache.mirror([[person(1), person(2)]])
     #expect(try text() == "1 0\n")
     #expect(try folder.mode("roster.db.published") == 0o640)
-    let first = try #require(CacheFile.status(path)).st_ino
+    let first = try #require(fileStatus(path)).st_ino
     _ = try await cache.mirror([nil])
-    #expect(try #require(CacheFile.status(path)).st_ino == first)
+    #expect(try #require(fileStatus(path)).st_ino == first)
     _ = try await cache.mirror([[person(1, "!"), person(3)]])
     #expect(try text() == "3 3\n")
-    #expect(try #require(CacheFile.status(path)).st_ino != first)
+    #expect(try #require(fileStatus(path)).st_ino != first)
     await cache.close()
     #expect(try folder.names().filter { $0.contains("published") } == ["roster.db.published"])
   }
@@ -51,10 +52,10 @@ struct PublishedFileTests {
     await cache.close()
     for old in [nil, "", "0 0\n", "1 0\n"] {
       if let old { try folder.write(old.utf8, to: "roster.db.published") } else { unlink(path) }
-      let before = CacheFile.status(path)?.st_ino
+      let before = fileStatus(path)?.st_ino
       await (try folder.define()).close()
       #expect(try text() == "1 0\n")
-      #expect(try (#require(CacheFile.status(path)).st_ino == before) == (old == "1 0\n"))
+      #expect(try (#require(fileStatus(path)).st_ino == before) == (old == "1 0\n"))
     }
   }
 

@@ -126,7 +126,7 @@ extension Cache {
   // MARK: The file and the cache
 
   /// - Parameter migrated: What 0.1 kept beside a cache that it made; nil: another made it.
-  func openPulled(_ database: Database, migrated: FirstVersion.Staging?) throws {
+  func openPulled(_ database: Database, migrated: StagingFile?) throws {
     try database.execute(Self.temporary)
     let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
     try PulledFile.inspect(pulledPath, identity: remembered)
@@ -141,7 +141,7 @@ extension Cache {
         "UPDATE main.cache_identity SET held_by = ?1, held_at = unixepoch(), held_until = ?2", .text(upstream),
         .real(until))
     }
-    if migrated != nil { FirstVersion.dropStaging(path) }
+    if migrated != nil { StagingFile.drop(path) }
     pull = PullState()
     generation += 1
     pulled = file
@@ -311,20 +311,6 @@ extension Cache {
     CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
       reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID;
     """
-}
-
-/// What a sync has pulled so far, beside what lies in tables.
-struct PullState {
-  /// Of the cache, when the sync began.
-  var generation = 0
-  /// Pages before this offset of the file were held back by the removal guard.
-  var guardedBelow: Int64 = 0
-  /// Resources whose published pages are not to be asked for conditionally.
-  var distrusted: Set<String> = []
-  /// Published pages that this pull is made of; never too few.
-  var confirmed = 0
-  /// What `compare` found; nil as soon as something is pulled.
-  var compared: [ResourceComparison]?
 }
 
 extension KnownPage {

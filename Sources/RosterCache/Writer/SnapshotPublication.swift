@@ -55,6 +55,7 @@ struct SnapshotPublication {
 
 /// What is to be done about one resource beyond its pages.
 package struct ResourceEnd: Sendable, Equatable {
+  /// What becomes of records that the pull has missed.
   package enum Removal: Sendable, Equatable {
     /// Missing records stay: one of them could not be asked for, or a record of unknown key was rejected.
     case nobody
@@ -65,9 +66,12 @@ package struct ResourceEnd: Sendable, Equatable {
   /// What proves that its pull is whole (P7).
   package enum Proof: String, Sendable, Equatable { case count, end, weak }
 
+  /// What becomes of records that the pull has missed.
   package var removal: Removal
+  /// As `resources.proof` tells it.
   package var proof: Proof
 
+  /// As after a pull without faults that nothing proves to be whole, unless said.
   package init(_ removal: Removal = .missing, proof: Proof = .weak) {
     self.removal = removal
     self.proof = proof
