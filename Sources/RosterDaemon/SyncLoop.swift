@@ -82,7 +82,7 @@ actor SyncLoop {
     return (try await begunID(), joined)
   }
 
-  /// Cancels the sync that runs (P3, P4) and returns its id; nil: none runs. What had its COMMIT begun ends as it
+  /// Cancels the sync that runs (P3, P4) and returns its id; nil: none runs. One whose COMMIT has begun ends as it
   /// would.
   func cancel() async throws -> Int64? {
     guard let current else { return nil }
@@ -130,8 +130,8 @@ actor SyncLoop {
       let nap = Task { [clock] in try await clock.sleep(.seconds(left)) }
       self.nap = nap
       await withTaskCancellationHandler {
-        // A nap ends early where there is something to do; the loop looks itself. One that lasted is the time that had
-        // to pass, also where the clock was set back meanwhile.
+        // A nap ends early where there is something to do; the loop looks itself. One that lasted is the time that had to pass, also
+        // where the clock was set back meanwhile.
         if case .success = await nap.result { due = .distantPast }
       } onCancel: {
         nap.cancel()

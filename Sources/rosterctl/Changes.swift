@@ -7,7 +7,7 @@ import RosterTerminal
 
 struct Changes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What syncs have added, changed and removed, a line each.")
+    abstract: "What syncs have changed, a line each.")
 
   @OptionGroup(visibility: .hidden) var unused: SocketOption
   @OptionGroup var place: CacheOption
@@ -47,14 +47,14 @@ struct Changes: AsyncParsableCommand {
     var silence = SilencePolicy(toldAfter: Self.patience, givenUpAfter: nil)
     var last = ContinuousClock.now
     while true {
-      let changes: [CacheReader.Change]
-      do { changes = try follower.next() } catch let failure as Failure where failure.kind == .cannotWrite {
+      var changes: [CacheReader.Change] = []
+      do {
+        changes = try follower.next()
+        silence.answered()
+        last = .now
+      } catch let failure as Failure where failure.kind == .cannotWrite {
         if silence.failed(after: .now - last) == .tell { Output.error.tell("note: \(failure); waiting for it") }
-        try await Task.sleep(for: Self.interval)
-        continue
       }
-      silence.answered()
-      last = .now
       try write(changes, follower)
       if changes.isEmpty { try await Task.sleep(for: Self.interval) }
     }
