@@ -10,21 +10,9 @@ struct DefinitionFaultTests {
 
   init() throws { workspace = try Workspace() }
 
-  /// Two lines.
-  private static let start = "[resource.thing]\npath = \"/things\"\n"
-  /// Three lines.
-  private static let columns =
-    "[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n"
-
-  private func expect(_ sentence: String, _ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    let faults = try workspace.faults(text)
-    #expect(faults == ["rosterd.toml:\(sentence)"], sourceLocation: sourceLocation)
-    #expect(!faults.joined().contains("geheim"), sourceLocation: sourceLocation)
-  }
-
   @Test("78: the definition is as it can be without the faults of this suite")
   func good() throws {
-    #expect(try workspace.faults(Self.start + Self.columns).isEmpty)
+    #expect(try workspace.faults(FaultyDefinition.start + FaultyDefinition.columns).isEmpty)
   }
 
   @Test(
@@ -192,243 +180,44 @@ struct DefinitionFaultTests {
       ),
     ])
   func keys(text: String, sentence: String) throws {
-    try expect(sentence, Self.start + text + "\n" + Self.columns)
+    try workspace.expect(sentence, FaultyDefinition.start + text + "\n" + FaultyDefinition.columns)
   }
 
-  @Test(
-    "78: keys of pages, from line 7 on",
-    arguments: [
-      (
-        "style = \"pages\"",
-        "7: resource.thing.pages.style: \"pages\" is unknown; allowed: number offset cursor next link after one"
-      ),
-      (
-        "size = 0",
-        "7: resource.thing.pages.size: 0 is out of range; allowed: 1 to 2000000000"
-      ),
-      (
-        "size = -1",
-        "7: resource.thing.pages.size: -1 is out of range; allowed: 1 to 2000000000"
-      ),
-      (
-        "size = \"10\"",
-        "7: resource.thing.pages.size: \"10\" is a string, not an integer; allowed: 1 to 2000000000"
-      ),
-      (
-        "first = -1",
-        "7: resource.thing.pages.first: -1 is out of range; allowed: 0 to 2000000000"
-      ),
-      (
-        "beyond = [200]",
-        "7: resource.thing.pages.beyond: 200 is out of range; allowed: integers from 400 to 599"
-      ),
-      (
-        "beyond = [\"404\"]",
-        "7: resource.thing.pages.beyond: \"404\" is a string, not an integer; allowed: integers from 400 to 599"
-      ),
-      (
-        "beyond = 404",
-        "7: resource.thing.pages.beyond: 404 is an integer, not a list of integers; allowed: integers from 400 to 599"
-      ),
-      (
-        "short = true",
-        "7: resource.thing.pages.short: needs size; allowed: short with size"
-      ),
-      (
-        "short = 1",
-        "7: resource.thing.pages.short: 1 is an integer, not a boolean; allowed: true or false"
-      ),
-      (
-        "more = \"has_more\"",
-        "7: resource.thing.pages.more: \"has_more\" is no place in an answer; allowed: a JSON Pointer such as \"/info/count\", or \"header:NAME\""
-      ),
-      (
-        "last = \"header:\"",
-        "7: resource.thing.pages.last: \"header:\" is no place in an answer; allowed: a JSON Pointer such as \"/info/count\", or \"header:NAME\""
-      ),
-      (
-        "last = \"header:X Y\"",
-        "7: resource.thing.pages.last: \"header:X Y\" is no place in an answer; allowed: a JSON Pointer such as \"/info/count\", or \"header:NAME\""
-      ),
-      (
-        "count = 5",
-        "7: resource.thing.pages.count: 5 is an integer, not a string; allowed: a JSON Pointer such as \"/info/count\", or \"header:NAME\""
-      ),
-      (
-        "at = \"/next\"",
-        "7: resource.thing.pages.at: the style \"number\" does not use it; allowed: style, param, first, size, size_param, more, last, count, short, beyond"
-      ),
-      (
-        "start = \"a\"",
-        "7: resource.thing.pages.start: the style \"number\" does not use it; allowed: style, param, first, size, size_param, more, last, count, short, beyond"
-      ),
-      (
-        "limit = 5",
-        "7: resource.thing.pages.limit: is unknown; allowed: style, param, first, start, size, size_param, at, more, last, count, short, beyond"
-      ),
-      (
-        "param = \"/p~\"",
-        "7: resource.thing.pages.param: \"/p~\" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as \"/page\""
-      ),
-      (
-        "param = \"/page\"",
-        "7: resource.thing.pages.param: \"/page\" is a place in the body of a POST; allowed: the name of a query parameter, or the method POST"
-      ),
-      (
-        "size = 5\nparam = \"n\"\nsize_param = \"n\"",
-        "9: resource.thing.pages.size_param: \"n\" is param too; allowed: a parameter of its own"
-      ),
-      (
-        "style = \"offset\"",
-        "6: resource.thing.pages.param: the style \"offset\" needs it; allowed: the name of a query parameter, or a place in body"
-      ),
-      (
-        "style = \"offset\"\nparam = \"o\"\nlast = \"/l\"",
-        "9: resource.thing.pages.last: the style \"offset\" does not use it; allowed: style, param, first, size, size_param, more, count, short, beyond"
-      ),
-      (
-        "style = \"cursor\"\nparam = \"c\"",
-        "6: resource.thing.pages.at: the style \"cursor\" needs it; allowed: a JSON Pointer such as \"/next\", or \"header:NAME\""
-      ),
-      (
-        "style = \"cursor\"\nat = \"/c\"",
-        "6: resource.thing.pages.param: the style \"cursor\" needs it; allowed: the name of a query parameter, or a place in body"
-      ),
-      (
-        "style = \"cursor\"\nparam = \"c\"\nat = \"/c\"\nfirst = 1",
-        "10: resource.thing.pages.first: the style \"cursor\" does not use it; allowed: style, param, start, size, size_param, at, more, count, short, beyond"
-      ),
-      (
-        "style = \"next\"",
-        "6: resource.thing.pages.at: the style \"next\" needs it; allowed: a JSON Pointer such as \"/next\", or \"header:NAME\""
-      ),
-      (
-        "style = \"next\"\nat = \"/n\"\nparam = \"p\"",
-        "9: resource.thing.pages.param: the style \"next\" does not use it; allowed: style, size, size_param, at, more, count, short, beyond"
-      ),
-      (
-        "style = \"link\"\nat = \"/n\"",
-        "8: resource.thing.pages.at: the style \"link\" does not use it; allowed: style, size, size_param, more, count, short, beyond"
-      ),
-      (
-        "style = \"after\"",
-        "6: resource.thing.pages.param: the style \"after\" needs it; allowed: the name of a query parameter, or a place in body"
-      ),
-      (
-        "style = \"after\"\nparam = \"a\"\nat = \"header:X\"",
-        "9: resource.thing.pages.at: a header has nothing of the last record; allowed: a JSON Pointer into a record"
-      ),
-      (
-        "style = \"after\"\nparam = \"a\"\nstart = \"x\"",
-        "9: resource.thing.pages.start: the style \"after\" does not use it; allowed: style, param, size, size_param, at, more, count, short, beyond"
-      ),
-      (
-        "style = \"one\"\nparam = \"p\"",
-        "8: resource.thing.pages.param: the style \"one\" does not use it; allowed: style, size, size_param, more, count, short, beyond"
-      ),
-    ])
-  func pages(text: String, sentence: String) throws {
-    try expect(sentence, Self.start + Self.columns + "[resource.thing.pages]\n" + text)
-  }
-
-  @Test(
-    "78: columns and further resources, from line 6 on",
-    arguments: [
-      (
-        "[resource.other]\npath = \"/o\"\ntable = \"THING\"\ncolumns.id = \"/id\"",
-        "8: resource.other.table: \"thing\" is a table of resource.thing already; allowed: a plain identifier that is no other table's name, in any case"
-      ),
-      (
-        "[resource.other]\npath = \"/o\"\ntable = \"thing_fts_data\"\ncolumns.id = \"/id\"",
-        "8: resource.other.table: \"thing_fts_data\" is of the index of words of resource.thing; allowed: a plain identifier that is no other table's name, in any case"
-      ),
-      (
-        "NAME = \"/x\"\n",
-        "6: resource.thing.columns.NAME: is name but for case; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
-      ),
-      (
-        "\"na me\" = \"/x\"\n",
-        "6: resource.thing.columns.\"na me\": is no plain identifier; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
-      ),
-      (
-        "1st = \"/x\"\n",
-        "6: resource.thing.columns.1st: is no plain identifier; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
-      ),
-      (
-        "record_id = \"/x\"\n",
-        "6: resource.thing.columns.record_id: is a column of rosterd's own; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
-      ),
-      (
-        "Extra = \"/x\"\n",
-        "6: resource.thing.columns.Extra: is a column of rosterd's own; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
-      ),
-      (
-        "first_sync = \"/x\"\n",
-        "6: resource.thing.columns.first_sync: is a column of rosterd's own; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
-      ),
-      (
-        "changed_sync = \"/x\"\n",
-        "6: resource.thing.columns.changed_sync: is a column of rosterd's own; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
-      ),
-      (
-        "[resource.thing]\n",
-        "6: is not TOML: error while parsing table header: cannot redefine existing table '…'; allowed: TOML 1.0, each key and table once"
-      ),
-    ])
-  func columns(text: String, sentence: String) throws {
-    try expect(sentence, Self.start + Self.columns + text)
-  }
-
-  @Test(
-    "78: lists, from line 6 on",
-    arguments: [
-      (
-        "[resource.thing.lists.thing]\nat = \"/l\"\ncolumns.a = \"\"",
-        "6: resource.thing.lists.thing: \"thing\" is a table of resource.thing already; allowed: a plain identifier that is no other table's name, in any case"
-      ),
-      (
-        "[resource.thing.lists.REJECTS]\nat = \"/l\"\ncolumns.a = \"\"",
-        "6: resource.thing.lists.REJECTS: \"REJECTS\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
-      ),
-      (
-        "[resource.thing.lists.\"a b\"]\nat = \"/l\"\ncolumns.a = \"\"",
-        "6: resource.thing.lists.\"a b\": \"a b\" is no plain identifier; allowed: a plain identifier that is no other table's name, in any case"
-      ),
-      (
-        "[resource.thing.lists]\nx = 1\n",
-        "7: resource.thing.lists.x: 1 is an integer, not a table; allowed: [resource.thing.lists.x]"
-      ),
-      (
-        "[resource.thing.lists.tags]\ncolumns.a = \"\"\n",
-        "6: resource.thing.lists.tags.at: is missing; allowed: a JSON Pointer to a list"
-      ),
-      (
-        "[resource.thing.lists.tags]\nat = \"/tags\"\n",
-        "6: resource.thing.lists.tags.columns: there are no columns; allowed: one column at least"
-      ),
-      (
-        "[resource.thing.lists.tags]\nat = \"tags\"\ncolumns.a = \"\"\n",
-        "7: resource.thing.lists.tags.at: \"tags\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
-      ),
-      (
-        "[resource.thing.lists.tags]\nat = \"/tags\"\ncolumns.a = \"\"\nwhere = {}\n",
-        "9: resource.thing.lists.tags.where: is unknown; allowed: at, columns"
-      ),
-      (
-        "[resource.thing.lists.tags]\nat = \"/tags\"\ncolumns.a = \"\"\n[resource.thing.lists.other]\nat = \"/tags\"\ncolumns.a = \"\"\n",
-        "10: resource.thing.lists.other.at: tags is at \"/tags\" too; allowed: a list of its own"
-      ),
-      (
-        "[resource.thing.lists.name]\nat = \"/tags\"\ncolumns.a = \"\"\n",
-        "6: resource.thing.lists.name: a column or list is called name in changes already; allowed: a name of its own, without the leading thing_ too"
-      ),
-      (
-        "[resource.thing.lists.tags]\nat = \"/tags\"\ncolumns.a = \"\"\n[resource.thing.lists.thing_tags]\nat = \"/t\"\ncolumns.a = \"\"\n",
-        "9: resource.thing.lists.thing_tags: a column or list is called tags in changes already; allowed: a name of its own, without the leading thing_ too"
-      ),
-    ])
-  func lists(text: String, sentence: String) throws {
-    try expect(sentence, Self.start + Self.columns + text)
+  @Test("78: all faults of all definitions come at once, by line; of what is refused already nothing more is said")
+  func allAtOnce() throws {
+    let text = """
+      [resource.one]
+      query = { a = [], b = 1979-05-27 }
+      records = "data"
+      search = ["name", "nobody"]
+      removal = "ask"
+      [resource.one.pages]
+      style = "cursor"
+      last = "/n"
+      [resource.one.columns]
+      extra = "/e"
+      Name = "/x"
+      name = { at = "/y", type = "json" }
+      [resource.one.lists.syncs]
+      columns = { position = "" }
+      [resource.two]
+      path = "/two"
+      table = "ONE"
+      columns = { id = { at = "/id", type = "int" } }
+      """
+    let faults = try workspace.faults(text).map { $0.split(separator: ": ").prefix(2).joined(separator: " ") }
+    #expect(
+      faults.sorted() == [
+        "rosterd.toml:1 resource.one.key", "rosterd.toml:1 resource.one.path",
+        "rosterd.toml:10 resource.one.columns.extra", "rosterd.toml:12 resource.one.columns.name",
+        "rosterd.toml:13 resource.one.lists.syncs", "rosterd.toml:13 resource.one.lists.syncs.at",
+        "rosterd.toml:14 resource.one.lists.syncs.columns.position", "rosterd.toml:17 resource.two.table",
+        "rosterd.toml:18 resource.two.columns.id.type", "rosterd.toml:2 resource.one.query.a",
+        "rosterd.toml:2 resource.one.query.b", "rosterd.toml:3 resource.one.records",
+        "rosterd.toml:4 resource.one.search", "rosterd.toml:4 resource.one.search",
+        "rosterd.toml:5 resource.one.removal", "rosterd.toml:6 resource.one.pages.at",
+        "rosterd.toml:6 resource.one.pages.param", "rosterd.toml:8 resource.one.pages.last",
+      ])
   }
 
   @Test(
@@ -560,6 +349,6 @@ struct DefinitionFaultTests {
       ),
     ])
   func files(text: String, sentence: String) throws {
-    try expect(sentence, text)
+    try workspace.expect(sentence, text)
   }
 }

@@ -79,7 +79,7 @@ private struct History {
     #expect(isFresh)
   }
 
-  private mutating func changeAt() -> Int? { dice.happens(0.5) ? Int.random(in: 1...10, using: &dice) : nil }
+  private mutating func changeAt() -> Int? { dice.happens(0.7) ? Int.random(in: 2...10, using: &dice) : nil }
 
   private mutating func failing() -> (requests: ClosedRange<Int>, status: Int)? {
     guard dice.happens(0.3) else { return nil }

@@ -70,7 +70,9 @@ final class RandomUpstream: Sendable {
   func answer(_ request: Request) -> Response? {
     state.withLock { state in
       state.requests += 1
-      if state.requests == state.changeAt, !state.met.contains(where: { $0.count > 1 }) { state.changeWhilePulled() }
+      if state.requests == state.changeAt, !state.met.contains(where: { $0.count > 1 }) {
+        state.changeWhilePulled(request)
+      }
       if let failing = state.failing, failing.requests.contains(state.requests) {
         state.hasFailed = true
         return Response(status: failing.status)
@@ -81,9 +83,11 @@ final class RandomUpstream: Sendable {
 }
 
 extension RandomUpstream.State {
-  fileprivate mutating func changeWhilePulled() {
-    change()
-    for index in lists.indices where met[index].last != lists[index].records { met[index].append(lists[index].records) }
+  /// The list that is asked for, between this page and the one before.
+  fileprivate mutating func changeWhilePulled(_ request: Request) {
+    guard let index = lists.firstIndex(where: { $0.holds(request) }) else { return }
+    if dice.happens(0.7) { lists[index].turn(&dice) } else { lists[index].change(&dice) }
+    if met[index].last != lists[index].records { met[index].append(lists[index].records) }
   }
 
   fileprivate mutating func change() {
@@ -108,17 +112,27 @@ extension RandomUpstream.List {
     case 3:
       records[at].isOpen.toggle()
       records[at].version += 1
-    // What `where` skips is counted, not known: of a list with both a move is not seen (P7).
     default:
-      guard definition.isByPlace, definition.tables.allSatisfy({ $0.state == nil }) else { break }
+      guard mayMove else { break }
       let record = records.remove(at: at)
       records.insert(record, at: Int.random(in: 0...records.count, using: &dice))
     }
   }
 
+  /// What loses a record to whoever does not look: one that was behind the page at hand goes before it, or the other way.
+  fileprivate mutating func turn(_ dice: inout SeededDice) {
+    guard mayMove, records.count > 1 else { return change(&dice) }
+    if dice.happens(0.5) { records.append(records.removeFirst()) } else { records.insert(records.removeLast(), at: 0) }
+  }
+
+  /// What `where` skips is counted, not known: of a list with both a move is not seen (P7).
+  private var mayMove: Bool { definition.isByPlace && definition.tables.allSatisfy { $0.state == nil } }
+
+  fileprivate func holds(_ request: Request) -> Bool { request.url.hasPrefix("/api\(definition.path)") }
+
   fileprivate func answer(_ request: Request) -> Response? {
     let parts = request.url.split(separator: "?", maxSplits: 1)
-    guard let path = parts.first, path.hasPrefix("/api\(definition.path)") else { return nil }
+    guard let path = parts.first, holds(request) else { return nil }
     let rest = path.dropFirst("/api\(definition.path)".count)
     if rest.hasPrefix("/of/") { return byKey(rest.dropFirst("/of/".count)) }
     guard rest.isEmpty, (request.method == .post) == definition.isPost else { return nil }
