@@ -116,13 +116,14 @@ test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 
 # What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills
-# between, three hundred histories with tools that follow them, ten thousand syncs of one cache, followers that are
-# killed over 500 publishes.
+# between, three hundred histories with tools that follow them, ten thousand syncs of one cache, two thousand random APIs
+# with random definitions, followers that are killed over 500 publishes.
 soak: packages
 	swift build --build-tests $(CHECKS)
-	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 \
+	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \
+	ROSTER_MUTANTS=20000 \
 	  swift test --skip-build $(CHECKS) \
-	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests'
+	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests'
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 
 # A build of its own, because the flag changes every file.

@@ -71,6 +71,7 @@ let sevenPages = Characters.made(140)
 
 func withBench(
   _ scenario: Scenario = Scenario(characters: sevenPages), concurrency: Int = 1, environment: [String: String] = [:],
+  file text: String = "",
   upstreamTime: @escaping @Sendable () -> Date = { Date() }, _ body: (Bench) async throws -> Void
 ) async throws {
   let upstream = try await Simulator.start(scenario, now: upstreamTime)
@@ -88,7 +89,7 @@ func withBench(
       "ROSTERD_AUTH_CREDENTIALS_DIR": workspace.path("credentials"),
       "ROSTERD_AUTH_TOKEN_STORE": workspace.path("state/token.json"),
     ].merging(environment) { $1 }
-    let file = try workspace.write("")
+    let file = try workspace.write(text)
     let configuration = try Configuration.load(file: file, environment: settings, isRoot: true).configuration
     let bench = Bench(upstream: upstream, workspace: workspace, configuration: configuration)
     try bench.write(upstream.credentials)
