@@ -118,7 +118,7 @@ package actor TokenKeeper {
   package func rejected(_ generation: Int?) async throws -> (token: Token?, isFresh: Bool) {
     try Task.checkCancellation()
     let isLate = machine.isLate(generation)
-    report(Event(.tokenRefused, page: RequestContext.page, reason: isLate ? "late" : "current"))
+    report(Event(.tokenRefused, reason: isLate ? "late" : "current").withPage)
     let (waiter, now) = (waiting.open(), clock.moment)
     let action = act { $0.rejected(waiter, generation, now: now) }
     var isFresh = true
@@ -134,7 +134,7 @@ package actor TokenKeeper {
 
   /// A 401 to a request that had been sent again with a fresh token: returns the failure of the sync (T3).
   package func refusedAgain(_ generation: Int?) -> Failure {
-    report(Event(.tokenRefused, page: RequestContext.page, reason: machine.isLate(generation) ? "late" : "current"))
+    report(Event(.tokenRefused, reason: machine.isLate(generation) ? "late" : "current").withPage)
     act { $0.refusedAgain(generation) }
     let failure = machine.failure ?? .freshTokenRefused(machine.settings)
     note(failure)
@@ -262,10 +262,10 @@ package actor TokenKeeper {
     case .ignore, .use, .fail: return nil
     case .wait:
       status.joined += 1
-      report(Event(.tokenJoined, page: RequestContext.page))
+      report(Event(.tokenJoined).withPage)
       return nil
     case .refresh(let reason), .useAndRefresh(_, let reason):
-      report(Event(.tokenRefreshing, page: RequestContext.page, reason: reason.rawValue))
+      report(Event(.tokenRefreshing, reason: reason.rawValue).withPage)
       return .pause(.zero)
     case .coolDown(let delay): return .pause(delay)
     case .send(let attempt): return .send(attempt)

@@ -66,7 +66,7 @@ extension TokenKeeper {
     status.refreshes += 1
     status.lastRefreshAt = clock.now().rfc3339
     status.lastError = nil
-    report(Event(.tokenRefreshed, page: RequestContext.page))
+    report(Event(.tokenRefreshed).withPage)
     logger.debug("got a new access token", metadata: ["expires": "\(session.access?.expiresAt?.rfc3339 ?? "unknown")"])
     return machine.stored(now: clock.moment)
   }
@@ -84,7 +84,7 @@ extension TokenKeeper {
     note(failure)
     report(
       Event(
-        .tokenFailed, page: RequestContext.page, attempt: attempt, reason: reason, delaySeconds: delay?.seconds,
-        error: failure.description))
+        .tokenFailed, attempt: attempt, reason: reason, delaySeconds: delay?.seconds, error: failure.description
+      ).withPage)
   }
 }

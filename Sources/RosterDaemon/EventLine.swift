@@ -12,6 +12,7 @@ extension Logger {
     guard logLevel <= level || isOver else { return }
     var metadata: Metadata = [:]
     if let sync = event.sync, sync != 0 { metadata["sync"] = "\(sync)" }
+    if let resource = event.resource { metadata["resource"] = "\(resource)" }
     if let page = event.page { metadata["page"] = "\(page)" }
     if let attempt = event.attempt { metadata["attempt"] = "\(attempt)" }
     if case .over(let times, let since) = telling {
@@ -64,7 +65,8 @@ extension Event {
   private func ending(_ what: String) -> String {
     guard let report else { return what }
     let counts =
-      "\(what): \(report.records) records on \(report.pages) pages"
+      "\(what): \(report.records) \(report.records == 1 ? "record" : "records")"
+      + " on \(report.pages) \(report.pages == 1 ? "page" : "pages")"
       + " (\(report.added) added, \(report.changed) changed, \(report.removed) removed)"
     let rejected = report.rejected == 0 ? "" : "; \(report.rejected) rejected"
     return counts + rejected + (report.error.map { "; \($0)" } ?? "")

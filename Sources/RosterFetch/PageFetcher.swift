@@ -82,9 +82,9 @@ package struct PageFetcher: Sendable {
   ) async throws -> Answer {
     var request = wanted.page.request
     request.headers += wanted.validator.conditions
-    let page = wanted.page.number
+    let page = RequestContext.Page(wanted.page.number, of: paging.resource.name)
     let found: Answer? = try await RequestContext.$page.withValue(page) {
-      try await attempts(request, step: "pull page \(page) of \(paging.resource.name)", page: page, errand) {
+      try await attempts(request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, errand) {
         response in
         try answer(response, to: wanted, of: paging, plans)
       }
@@ -100,7 +100,7 @@ package struct PageFetcher: Sendable {
     _ asking: KeyRequests.Asking, plan: RecordPlan, for errand: Errand
   ) async throws -> FetchedRecords? {
     let step = "ask for records of \(plan.resource.name)"
-    return try await attempts(asking.request, step: step, page: nil, errand) { response in
+    return try await attempts(asking.request, step: step, of: plan.resource.name, errand) { response in
       if response.status == 404 || response.status == 410 { return nil }
       try expect(200, response)
       let body = response.json
@@ -118,14 +118,15 @@ package struct PageFetcher: Sendable {
   }
 
   private func attempts<Value: Sendable>(
-    _ request: Request, step: String, page: Int?, _ errand: Errand, _ read: (Response) throws -> Value
+    _ request: Request, step: String, of resource: String, _ errand: Errand, _ read: (Response) throws -> Value
   ) async throws -> Value {
     do {
       return try await retry.run { fault, attempt, delay in
         errand.tally.update { $0.retries += 1 }
         report(
           Event(
-            .pageRetried, sync: errand.sync, page: page, attempt: attempt, reason: fault.reason?.label,
+            .pageRetried, sync: errand.sync, resource: resource, page: RequestContext.page?.number, attempt: attempt,
+            reason: fault.reason?.label,
             delaySeconds: delay.seconds, error: fault.cause))
       } _: {
         let response = try await RequestContext.$sync.withValue(errand.sync) { try await send(request) }

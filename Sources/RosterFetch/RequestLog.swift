@@ -12,7 +12,10 @@ extension Interceptor {
       let hop = RequestContext.hop
       metadata[hop == 0 ? "url" : "hop"] = hop == 0 ? "\(request.url)" : "\(hop)"
       if let sync = RequestContext.sync { metadata["sync"] = "\(sync)" }
-      if let page = RequestContext.page { metadata["page"] = "\(page)" }
+      if let page = RequestContext.page {
+        metadata["resource"] = "\(page.resource)"
+        metadata["page"] = "\(page.number)"
+      }
       do {
         let response = try await next(request)
         metadata["status"] = "\(response.status)"

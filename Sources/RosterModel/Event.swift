@@ -67,16 +67,40 @@ package struct Event: Sendable, Equatable {
   }
 }
 
+extension Event {
+  /// The same, naming the page on whose behalf it happens, if any.
+  package var withPage: Event {
+    var event = self
+    event.resource = RequestContext.page?.resource
+    event.page = RequestContext.page?.number
+    return event
+  }
+}
+
 /// Takes an event at once, from any thread, without waiting for anything.
 package typealias EventSink = @Sendable (Event) -> Void
 
 /// The request on whose behalf something happens, so that the token's events and the log can name the sync and page
 /// they belong to.
 package enum RequestContext {
+  /// A page of a list.
+  package struct Page: Sendable, Equatable {
+    /// The resource's name; of several that list from one address, the first.
+    package var resource: String
+    /// From 1.
+    package var number: Int
+
+    /// That page of that resource.
+    package init(_ number: Int, of resource: String) {
+      self.resource = resource
+      self.number = number
+    }
+  }
+
   /// By its id in `syncs`; nil: on behalf of no sync.
   @TaskLocal package static var sync: Int64?
-  /// N of `?page=N`; nil: on behalf of no page.
-  @TaskLocal package static var page: Int?
+  /// nil: on behalf of no page.
+  @TaskLocal package static var page: Page?
   /// Redirects that it followed: from the first on its URL is upstream's text, and may repeat a secret (T9).
   @TaskLocal package static var hop = 0
 }

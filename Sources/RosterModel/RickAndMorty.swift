@@ -11,7 +11,7 @@ extension Resource {
     ],
     list: addresses("character_episodes", "episode"))
 
-  /// Not pulled unless it is defined; tests have several resources with it.
+  /// Not pulled unless it is defined; the demo and tests have several resources with it.
   package static let location = rickAndMorty(
     "location", table: "locations", search: ["name", "type", "dimension"],
     columns: [id, text("name"), text("type"), text("dimension"), text("url"), text("created")],

@@ -31,6 +31,11 @@ package enum Characters {
   private static let firstCreated = 1_551_514_530.25
   private static let hourAndABit = 4_217
 
+  /// Of locations, in the order of their ids: as characters name them.
+  static var places: [String] { Dice.places }
+  /// Ids of episodes that characters are in are 1 to this.
+  static let episodes = 51
+
   private static let kinds: [(name: String, types: [String])] = [
     ("Human", ["", "", "", "", "Clone", "Stowaway"]), ("Human", [""]),
     ("Alien", ["", "Thornback", "Dune Whistler", "Mirror-Keeper", "Ångström Drifter"]),
@@ -91,11 +96,11 @@ private struct Dice: RandomNumberGenerator {
 
   /// Most are seen once or twice, a few nearly always.
   mutating func episodes() -> [String] {
-    let seasons = 51
-    let first = Int(next() % UInt64(seasons))
+    let all = Characters.episodes
+    let first = Int(next() % UInt64(all))
     let often = next() % 12 == 0
     let count = often ? Int(next() % 31) : Int(next() % 3)
-    return (first...min(first + count, seasons - 1)).map { "\(Characters.publicURL)/episode/\($0 + 1)" }
+    return (first...min(first + count, all - 1)).map { "\(Characters.publicURL)/episode/\($0 + 1)" }
   }
 
   private static let titles = ["Captain", "Dr.", "Old", "Judge", "The Younger", "Madame", "Señor", "Auntie"]
@@ -109,7 +114,7 @@ private struct Dice: RandomNumberGenerator {
     "Jankowski", "Kettleworth", "Løvenskiold", "Marchetti", "Nightingale", "O’Malley", "Pemberton", "Quartermain",
     "Rasmussen", "Şahin", "Thistlewood", "Umarov", "Vogelsang", "Winterbourne", "Yamashita", "Zápotocký", "C-41",
   ]
-  private static let places = [
+  fileprivate static let places = [
     "Harbour of Lanterns", "Kettle Moon", "Upper Fenwick", "The Quiet Orbit", "Station 7-G", "Saltmarsh",
     "Øresund Deep",
     "Glasshouse District", "Mount Perpendicular", "Île aux Moulins", "Second-Hand Planet", "Tannery Row", "Nebula Nº 9",

@@ -1,7 +1,7 @@
 internal import RosterJSON
 internal import RosterModel
 
-/// The JSON of `/api/character`, as the public API answers it.
+/// The JSON of `/api/character` and its like, as the public API answers it.
 enum PageEndpoint {
   /// What one answer says instead of the truth.
   struct Distortion {
@@ -13,58 +13,71 @@ enum PageEndpoint {
 
   static let pageSize = 20
   static let nothingHere = #"{"error":"There is nothing here"}"#
-  static let notFound = #"{"error":"Character not found"}"#
   static let noID = #"{"error":"Hey! you must provide an id"}"#
 
   /// Page 1…; nothing past the last.
   static func page(_ page: Int, of characters: [Character], _ distortion: Distortion = Distortion()) -> Response {
-    let pages = distortion.pages ?? pageCount(characters.count)
-    guard page <= pageCount(characters.count) else { return Response(status: 404, body: Array(nothingHere.utf8)) }
+    list("character", page, count: characters.count, distortion) { json, index in
+      if let record = distortion.records[index % pageSize] {
+        json.raw(record.utf8)
+      } else {
+        json.value(characters[index], extra: distortion.extra)
+      }
+    }
+  }
+
+  /// Page 1… of any kind of record; `write` writes the one at an index.
+  static func list(
+    _ name: String, _ page: Int, count: Int, _ distortion: Distortion = Distortion(),
+    writing write: (inout JSONWriter, Int) -> Void
+  ) -> Response {
+    let pages = distortion.pages ?? pageCount(count)
+    guard page <= pageCount(count) else { return Response(status: 404, body: Array(nothingHere.utf8)) }
     let start = (page - 1) * pageSize
     var json = JSONWriter()
     json.object { json in
       json.name("info")
       json.object { json in
-        json.member("count", distortion.count ?? characters.count)
+        json.member("count", distortion.count ?? count)
         json.member("pages", pages)
-        json.member("next", link(page + 1, of: pages))
-        json.member("prev", link(page - 1, of: pages))
+        json.member("next", link(name, page + 1, of: pages))
+        json.member("prev", link(name, page - 1, of: pages))
       }
       json.name("results")
-      json.list { json in
-        for (position, character) in characters[start..<min(start + pageSize, characters.count)].enumerated() {
-          if let record = distortion.records[position] {
-            json.raw(record.utf8)
-          } else {
-            json.value(character, extra: distortion.extra)
-          }
-        }
-      }
+      json.list { json in for index in start..<min(start + pageSize, count) { write(&json, index) } }
     }
     return Response(status: 200, body: json.bytes)
   }
 
-  /// `ID` asks for an object, `ID,ID…` for a list of those that exist.
   static func characters(_ ids: String, of characters: [Character]) -> Response {
+    records(
+      ids, of: "Character", find: { id in characters.firstIndex { $0.id == id } },
+      writing: { json, index in json.value(characters[index]) })
+  }
+
+  /// `ID` asks for an object, `ID,ID…` for a list of those that exist. `find` knows the index of an id, `write` writes
+  /// the record at an index.
+  static func records(
+    _ ids: String, of kind: String, find: (Int64) -> Int?, writing write: (inout JSONWriter, Int) -> Void
+  ) -> Response {
     let wanted = ids.split(separator: ",", omittingEmptySubsequences: false).map { Int64($0) }
-    let numbers = Set(wanted.compactMap { $0 })
-    guard numbers.count > 0, !wanted.contains(nil) else { return Response(status: 500, body: Array(noID.utf8)) }
-    let found = characters.filter { numbers.contains($0.id) }
+    guard !wanted.contains(nil) else { return Response(status: 500, body: Array(noID.utf8)) }
+    let found = Set(wanted.compactMap { $0.flatMap(find) }).sorted()
     var json = JSONWriter()
     if wanted.count > 1 {
-      json.list { json in for character in found { json.value(character) } }
+      json.list { json in for index in found { write(&json, index) } }
     } else if let only = found.first {
-      json.value(only)
+      write(&json, only)
     } else {
-      return Response(status: 404, body: Array(notFound.utf8))
+      return Response(status: 404, body: Array(#"{"error":"\#(kind) not found"}"#.utf8))
     }
     return Response(status: 200, body: json.bytes)
   }
 
   static func pageCount(_ characters: Int) -> Int { (characters + pageSize - 1) / pageSize }
 
-  private static func link(_ page: Int, of pages: Int) -> String? {
-    (1...max(pages, 1)).contains(page) ? "\(Characters.publicURL)/character?page=\(page)" : nil
+  private static func link(_ name: String, _ page: Int, of pages: Int) -> String? {
+    (1...max(pages, 1)).contains(page) ? "\(Characters.publicURL)/\(name)?page=\(page)" : nil
   }
 }
 

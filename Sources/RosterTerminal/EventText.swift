@@ -6,6 +6,7 @@ package enum EventText {
   private struct Fields: Decodable {
     var at: String
     var sync: Int64?
+    var resource: String?
     var page: Int?
     var pagesDone: Int?
     var pagesTotal: Int?
@@ -15,7 +16,7 @@ package enum EventText {
     var error: String?
 
     enum CodingKeys: String, CodingKey {
-      case at, sync, page, attempt, reason, error
+      case at, sync, resource, page, attempt, reason, error
       case pagesDone = "pages_done"
       case pagesTotal = "pages_total"
       case delaySeconds = "delay_seconds"
@@ -54,7 +55,9 @@ package enum EventText {
     }
     var parts: [String] = []
     if let sync = fields.sync { parts.append("sync \(sync)") }
-    if let page = fields.page { parts.append("page \(page)" + progress(fields)) }
+    if let page = fields.page {
+      parts.append("page \(page)" + (fields.resource.map { " of \($0)" } ?? "") + progress(fields))
+    }
     if let attempt = fields.attempt { parts.append("attempt \(attempt)") }
     if let reason = fields.reason { parts.append(reason) }
     if let delay = fields.delaySeconds { parts.append("again in \(Words.span(delay))") }

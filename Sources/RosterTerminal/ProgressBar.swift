@@ -42,7 +42,8 @@ package struct ProgressBar: Sendable, Equatable {
     return bar(room, colour) + tail
   }
 
-  private func bar(_ width: Int, _ colour: Bool) -> String {
+  /// The bar alone.
+  func bar(_ width: Int, _ colour: Bool = false) -> String {
     let share = total > 0 ? min(1, max(0, Double(done) / Double(total))) : 0
     let halves = Int(share * Double(width * 2))
     let filled = String(repeating: "━", count: halves / 2) + (halves % 2 == 1 ? "╸" : "")

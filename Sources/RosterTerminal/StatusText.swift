@@ -8,11 +8,15 @@ package struct StatusText: Sendable {
   private let width: Int
   private let colour: Bool
   private let now: Date?
+  private let resources: ResourceLines
 
-  /// - Parameter width: cells a line.
-  package init(_ status: DaemonStatus, width: Int, colour: Bool = false) {
+  /// - Parameters:
+  ///   - width: cells a line.
+  ///   - mostResources: lines for resources; nil: as many as there are.
+  package init(_ status: DaemonStatus, width: Int, colour: Bool = false, mostResources: Int? = nil) {
     self.status = status
     self.width = width
+    resources = ResourceLines(status, most: mostResources)
     self.colour = colour
     now = Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
   }
@@ -24,6 +28,7 @@ package struct StatusText: Sendable {
     return headline + layout.row("data", data)
       // The bar has its width already, and colours that no line break may part.
       + layout.row("progress", lines: progress.map { [$0] } ?? [])
+      + layout.row("resources", lines: resources.lines(width: width - layout.indent, colour: colour))
       + [
         ("token", token), ("last sync", last), ("next sync", next), ("config", config),
         ("upstream", status.upstream.baseURL), ("cache", cache), ("daemon", daemon),
@@ -58,6 +63,11 @@ package struct StatusText: Sendable {
   private var facts: [String] {
     let cache = status.cache
     var facts = [Words.count(cache.records, "record"), Words.count(cache.pages, "page")]
+    if cache.resources.count > 1 { facts.insert(Words.count(cache.resources.count, "resource"), at: 0) }
+    if let only = cache.resources.first, cache.resources.count == 1 {
+      if let proof = only.proof { facts.append("proof: \(proof)") }
+      if only.absent > 0 { facts.append("\(only.absent) absent") }
+    }
     if let verified = ago(cache.verifiedAt) { facts.append("verified \(verified)") }
     if cache.publishedAt != cache.verifiedAt, let published = ago(cache.publishedAt) {
       facts.append("published \(published)")

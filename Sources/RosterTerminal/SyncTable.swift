@@ -33,7 +33,7 @@ package struct SyncTable: Sendable {
         Table.Column(name: "SYNC", isNumber: true), Table.Column(name: "OUTCOME"),
         Table.Column(name: "TOOK", isNumber: true), Table.Column(name: "STARTED (UTC)"),
         Table.Column(name: "CHANGES"),
-        Table.Column(name: "CHARACTERS", isNumber: true), Table.Column(name: "REQUESTS", isNumber: true),
+        Table.Column(name: "RECORDS", isNumber: true), Table.Column(name: "REQUESTS", isNumber: true),
         Table.Column(name: "DURATION"),
       ],
       rows: reports.map { Self.row($0, longest) })

@@ -8,10 +8,23 @@ package struct Timeline: Sendable {
     case started, first, fetched, refused, refreshing, joined, refreshed, failed, late, again, retried, ended
   }
 
+  /// A page of one of the lists that the sync pulls.
+  private struct Page: Hashable {
+    /// nil: an event that names none.
+    var resource: String?
+    var number: Int
+
+    /// nil: the event is of no page.
+    init?(_ event: Event) {
+      guard let page = event.page else { return nil }
+      (resource, number) = (event.resource, page)
+    }
+  }
+
   private struct Entry {
     var kind: Kind
     var at: Double
-    var pages: [Int] = []
+    var pages: [Page] = []
     var event: Event
   }
 
@@ -19,12 +32,15 @@ package struct Timeline: Sendable {
   private static let most = 16
 
   private let entries: [Entry]
+  /// Of which pages are told, in the order in which they came.
+  private let resources: [String]
 
   /// Events with the seconds since the start, in the order in which they happened.
   package init(_ events: [(Double, Event)]) {
     var story = Story()
     for (at, event) in events { story.tell(at, event) }
     entries = story.entries
+    resources = events.compactMap(\.1.resource).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 
   /// One line an entry, each with its end.
@@ -33,7 +49,7 @@ package struct Timeline: Sendable {
   }
 
   private var lines: [Line] {
-    let lines = entries.map(Line.init)
+    let lines = entries.map { Line($0, pages(of: $0)) }
     guard lines.count > Self.most else { return lines }
     let kept = Self.most - 1
     let (head, tail) = (kept * 2 / 3, kept - kept * 2 / 3)
@@ -50,14 +66,14 @@ extension Timeline {
     /// Entries before this one are told; nothing joins them any more.
     private var chapter = 0
     /// Refused or waiting since then, and not fetched yet.
-    private var resent: Set<Int> = []
+    private var resent: Set<Page> = []
 
     mutating func tell(_ at: Double, _ event: Event) {
       switch event.name {
       case .syncStarted: begin(.started, at, event)
       case .pageFetched: fetched(at, event)
       case .tokenRefused:
-        if let page = event.page { resent.insert(page) }
+        if let page = Page(event) { resent.insert(page) }
         gather(event.reason == "late" ? .late : .refused, at, event)
       case .tokenJoined: gather(.joined, at, event)
       case .tokenRefreshing: gather(.refreshing, at, event)
@@ -70,21 +86,21 @@ extension Timeline {
     }
 
     private mutating func fetched(_ at: Double, _ event: Event) {
-      guard let page = event.page else { return }
+      guard let page = Page(event) else { return }
       if entries.allSatisfy({ $0.kind == .started }) { return begin(.first, at, event) }
       gather(resent.remove(page) == nil ? .fetched : .again, at, event)
     }
 
     private mutating func begin(_ kind: Kind, _ at: Double, _ event: Event) {
-      entries.append(Entry(kind: kind, at: at, pages: event.page.map { [$0] } ?? [], event: event))
+      entries.append(Entry(kind: kind, at: at, pages: Page(event).map { [$0] } ?? [], event: event))
       chapter = entries.count
     }
 
     private mutating func gather(_ kind: Kind, _ at: Double, _ event: Event) {
       if let index = entries.indices.dropFirst(chapter).first(where: { entries[$0].kind == kind }) {
-        if let page = event.page { entries[index].pages.append(page) }
+        if let page = Page(event) { entries[index].pages.append(page) }
       } else {
-        entries.append(Entry(kind: kind, at: at, pages: event.page.map { [$0] } ?? [], event: event))
+        entries.append(Entry(kind: kind, at: at, pages: Page(event).map { [$0] } ?? [], event: event))
       }
     }
   }
@@ -103,9 +119,10 @@ extension Timeline {
       (time, mark, tone, words) = ("", "⋮", .faint, "\(Words.count(count, "line")) like these left out")
     }
 
-    init(_ entry: Entry) {
+    /// - Parameter pages: those of the entry, in words.
+    init(_ entry: Entry, _ pages: String) {
       time = Self.time(entry.at)
-      (mark, tone, words) = Self.telling(entry)
+      (mark, tone, words) = Self.telling(entry, pages)
       words = words.printable
     }
 
@@ -122,15 +139,14 @@ extension Timeline {
       return "\(tenths / 10).\(tenths % 10) ms"
     }
 
-    private static func telling(_ entry: Entry) -> (String, Tone, String) {
-      let pages = Timeline.pages(entry.pages)
+    private static func telling(_ entry: Entry, _ pages: String) -> (String, Tone, String) {
       let several = Set(entry.pages).count > 1
       switch entry.kind {
       case .started: return ("┬", .faint, "sync \(entry.event.sync ?? 0) starts")
       case .first: return ("│", .faint, "\(pages) arrives" + (entry.event.pagesTotal.map { ": \($0) in all" } ?? ""))
       case .fetched: return ("│", .faint, "\(pages) \(several ? "arrive" : "arrives")")
       case .refused: return ("✗", .bad, "\(pages) refused (401): the token is no longer good")
-      case .refreshing: return ("◆", .busy, refreshing(entry))
+      case .refreshing: return ("◆", .busy, refreshing(entry, pages))
       case .joined: return ("┊", .busy, "\(pages) \(several ? "wait" : "waits") for that same refresh")
       case .refreshed: return ("◆", .good, "a new token, stored before anyone uses it")
       case .failed: return ("✗", .bad, "the refresh failed" + (entry.event.error.map { ": \($0)" } ?? ""))
@@ -143,8 +159,8 @@ extension Timeline {
       }
     }
 
-    private static func refreshing(_ entry: Entry) -> String {
-      let who = entry.pages.isEmpty ? "the daemon" : Timeline.pages(entry.pages)
+    private static func refreshing(_ entry: Entry, _ pages: String) -> String {
+      let who = entry.pages.isEmpty ? "the daemon" : pages
       let why = entry.event.reason == "expired" ? " before the old one expires" : ""
       return "\(who) asks for a new token\(why), for all"
     }
@@ -158,7 +174,13 @@ extension Timeline {
     }
   }
 
-  private static func pages(_ pages: [Int]) -> String {
-    (Set(pages).count == 1 ? "page " : "pages ") + Words.ranges(pages)
+  /// `pages 2–6`; where there are several lists, `pages 2–6 of character, 1 of location`.
+  private func pages(of entry: Entry) -> String {
+    let numbers = { (resource: String?) in Words.ranges(entry.pages.filter { $0.resource == resource }.map(\.number)) }
+    let told = resources.count > 1 ? resources.filter { name in entry.pages.contains { $0.resource == name } } : []
+    let list =
+      told.isEmpty
+      ? Words.ranges(entry.pages.map(\.number)) : told.map { "\(numbers($0)) of \($0)" }.joined(separator: ", ")
+    return (Set(entry.pages).count == 1 ? "page " : "pages ") + list
   }
 }

@@ -75,7 +75,7 @@ package struct WatchScreen: Sendable {
   }
 
   private mutating func status(_ room: Int, _ width: Int, _ colour: Bool) -> [String] {
-    let all = text.lines(width: width, colour: colour)
+    let all = text.lines(width: width, room: room, colour: colour)
     top = min(top, max(0, all.count - room))
     return Array(all.dropFirst(top).prefix(room))
   }

@@ -16,12 +16,13 @@ package struct WatchText: Sendable {
     self.silence = silence
   }
 
-  /// Lines of at most `width` cells, as far as words permit.
-  func lines(width: Int, colour: Bool) -> [String] {
+  /// Lines of at most `width` cells, as far as words permit; of a hundred resources as many as leave room for the rest.
+  /// - Parameter room: lines of the screen.
+  func lines(width: Int, room: Int, colour: Bool) -> [String] {
     let gone = silence.map {
       ["○ " + Self.gone.toned(.bad, colour)] + ($0.printable + Self.below).wrapped(width - 2).map { "  " + $0 } + [""]
     }
-    let text = StatusText(status, width: width, colour: colour).text
+    let text = StatusText(status, width: width, colour: colour, mostResources: max(1, room / 2)).text
     let table = syncs.isEmpty ? "" : "\n" + SyncTable(syncs).text(width: width, colour: colour)
     let lines = (text + table).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     return (gone ?? []) + lines.map(String.init)

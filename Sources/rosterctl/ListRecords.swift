@@ -9,7 +9,8 @@ struct ListRecords: AsyncParsableCommand {
     abstract: "Lists or searches a resource of the cache.")
 
   @OptionGroup var options: ListOptions
-  @Argument(help: "What is listed; without: which resources there are.") var resource: String?
+  @Argument(help: "What is listed; without: which resources there are.", completion: .resources)
+  var resource: String?
 
   func validate() throws {
     guard resource == nil, options.search != nil || options.page > 1 else { return }

@@ -10,7 +10,7 @@ struct ShowRecord: AsyncParsableCommand {
     abstract: "One record of the cache and how it changed.")
 
   @OptionGroup var options: ShowOptions
-  @Argument(help: "Which resource it is of.") var resource: String
+  @Argument(help: "Which resource it is of.", completion: .resources) var resource: String
   @Argument(help: "Its key.") var key: String
 
   func run() async throws { try options.tell(try options.find(resource, key), key) }

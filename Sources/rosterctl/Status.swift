@@ -28,7 +28,9 @@ struct Status: AsyncParsableCommand {
     let terminal = Output.standard.terminal
     // In a pipe the headline is one line.
     let width = check ? terminal.limit ?? .max / 2 : terminal.columns
-    let text = StatusText(status, width: width, colour: terminal.colour)
+    // On a terminal the state and the token are not to be pushed off the screen.
+    let most = terminal.isInteractive ? max(1, terminal.rows / 2) : nil
+    let text = StatusText(status, width: width, colour: terminal.colour, mostResources: most)
     try Output.standard.write(check ? text.headline : text.text)
   }
 }

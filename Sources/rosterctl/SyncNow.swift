@@ -10,7 +10,8 @@ struct SyncNow: AsyncParsableCommand {
 
   private struct Progress: Decodable {
     var done: Int
-    var total: Int
+    /// nil: no answer tells.
+    var total: Int?
 
     enum CodingKeys: String, CodingKey {
       case done = "pages_done"
@@ -103,7 +104,7 @@ struct SyncNow: AsyncParsableCommand {
   private func draw(_ progress: Progress) {
     let terminal = Output.error.terminal
     guard terminal.isInteractive else { return }
-    let bar = ProgressBar(done: progress.done, total: progress.total)
+    let bar = ProgressBar(done: progress.done, total: progress.total ?? 0)
     // One less: what clears the rest of a line would clear its last cell.
     Output.error.redraw(bar.text(width: terminal.columns - 1, colour: terminal.colour))
   }

@@ -61,10 +61,13 @@ struct Demo: Sendable {
   private static func watch(_ stream: AsyncStream<Event>, _ isShown: Bool) async -> [(Double, Event)] {
     let start = ContinuousClock.now
     var events: [(Double, Event)] = []
+    var pages: [String: Int] = [:]
     for await event in stream {
       events.append(((ContinuousClock.now - start).seconds, event))
-      if isShown, let done = event.pagesDone, let total = event.pagesTotal {
-        LiveBar().draw(done: done, of: total)
+      if let resource = event.resource, let done = event.pagesDone {
+        pages[resource, default: 0] += 1
+        let counts = pages.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        if isShown { LiveBar().draw(ProgressBar(done: done, total: event.pagesTotal ?? 0, counts: counts)) }
       }
       if event.report != nil { break }
     }

@@ -25,9 +25,9 @@ struct DemoFolder: Sendable {
     return folder
   }
 
-  /// As a user would configure it, through the environment.
+  /// As a user would configure it, through the environment; and what `config/sources/rickandmorty.toml` defines.
   func configuration(of upstream: Simulator) throws -> Configuration {
-    try Configuration.load(
+    var configuration = try Configuration.load(
       file: nil,
       environment: [
         "ROSTERD_UPSTREAM_BASE_URL": upstream.baseURL, "ROSTERD_AUTH_FLOW": "authenticate_form",
@@ -36,6 +36,8 @@ struct DemoFolder: Sendable {
         "ROSTERD_STATUS_SOCKET": socket,
       ], isRoot: false
     ).configuration
+    configuration.resources = [.character, .location, .episode]
+    return configuration
   }
 
   private func write(_ credentials: [String: String]) throws {

@@ -16,8 +16,12 @@ extension Demo {
 
   private var queries: String {
     [
+      "SELECT name, records, pages, proof FROM resources",
       "SELECT name, species, location_name FROM characters ORDER BY id LIMIT 5",
-      "SELECT species, count(*) FROM characters GROUP BY species ORDER BY 2 DESC",
+      """
+      SELECT episode, name, count(*) AS characters FROM episodes JOIN episode_characters ON episode_id = id \
+      GROUP BY id ORDER BY 3 DESC LIMIT 5
+      """,
       "SELECT outcome, pages, records, requests, refreshes FROM syncs",
     ].map { "  sqlite3 -readonly -box \(cachePath) \"\($0)\"\n" }.joined()
   }

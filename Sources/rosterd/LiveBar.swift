@@ -19,17 +19,13 @@ struct LiveBar: Sendable {
     write("\n", to: STDERR_FILENO)
   }
 
-  func draw(done: Int, of total: Int) {
-    guard terminal.isInteractive else { return }
-    draw(ProgressBar(done: done, total: total))
-  }
-
   private func draw(_ status: DaemonStatus) {
     if let current = status.sync.current { draw(ProgressBar(current)) }
   }
 
-  private func draw(_ bar: ProgressBar) {
+  func draw(_ bar: ProgressBar) {
     let terminal = terminal
+    guard terminal.isInteractive else { return }
     let line = bar.text(width: terminal.columns - 1, colour: terminal.colour)
     write("\r\u{1B}[K\(line)", to: STDERR_FILENO)
   }

@@ -12,7 +12,7 @@ import Testing
     var status: DaemonStatus
   }
 
-  @Test("The demo: exit 0, one refresh, a cache with every character; nothing keeps running")
+  @Test("The demo: exit 0, one refresh, a cache with every character, location and episode; nothing keeps running")
   func json() async throws {
     try await withFolder { folder in
       let start = ContinuousClock.now
@@ -25,7 +25,9 @@ import Testing
       #expect(summary.refreshes == 1 && summary.sync.refreshes == 1 && summary.status.token.refreshes == 1)
       #expect(summary.cache.hasPrefix(folder) && summary.cache.hasSuffix(".db"))
       #expect(summary.sync.outcome == .published && summary.status.state == .idle)
-      #expect(try await count(summary.cache) == "826\n")
+      #expect(summary.status.cache.resources.map(\.name) == ["character", "location", "episode"])
+      #expect(summary.status.cache.resources.map(\.proof) == ["count", "count", "count"])
+      #expect(try await count(summary.cache) == "826|126|51\n")
     }
   }
 
@@ -34,9 +36,10 @@ import Testing
     try await withFolder { folder in
       let outcome = try await Program.run(try Program.built("rosterd"), ["demo"], environment: ["TMPDIR": folder])
       #expect(outcome.exit == 0 && outcome.output.contains("\nrefreshes: 1\n"))
-      #expect(outcome.output.contains("826 records"))
+      #expect(outcome.output.contains("1003 records") && outcome.output.contains(" page 1 of character arrives\n"))
+      #expect(outcome.output.contains(" character      826     42  count\n"))
       let queries = outcome.output.split(separator: "\n").filter { $0.hasPrefix("  sqlite3 ") }
-      #expect(queries.count == 3)
+      #expect(queries.count == 4)
       _ = try Program.tool("sqlite3")
       for query in queries {
         let result = try await Program.run("/bin/sh", ["-c", String(query)])
@@ -47,7 +50,13 @@ import Testing
 
   private func count(_ cache: String) async throws -> String {
     try await Program.run(
-      try Program.tool("sqlite3"), ["-readonly", cache, "SELECT count(*) FROM characters"]
+      try Program.tool("sqlite3"),
+      [
+        "-readonly", cache,
+        """
+        SELECT (SELECT count(*) FROM characters), (SELECT count(*) FROM locations), (SELECT count(*) FROM episodes)
+        """,
+      ]
     ).output
   }
 

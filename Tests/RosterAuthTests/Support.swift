@@ -175,7 +175,11 @@ final class Bench: Sendable {
   func reject(_ generation: Int?, times count: Int) -> [Task<Token?, any Error>] {
     let keeper = keeper
     return (0..<count).map { page in
-      Task { try await RequestContext.$page.withValue(page) { try await keeper.rejected(generation).token } }
+      Task {
+        try await RequestContext.$page.withValue(.init(page, of: "character")) {
+          try await keeper.rejected(generation).token
+        }
+      }
     }
   }
 }

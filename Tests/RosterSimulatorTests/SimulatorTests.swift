@@ -95,19 +95,19 @@ import Testing
     }
   }
 
-  @Test("In the demo eight requests meet the dead token after 17 answers, and one refresh mends it for good")
+  @Test("In the demo eight requests meet the dead token after 19 answers, and one refresh mends it for good")
   func demo() async throws {
     var scenario = Scenario.demo
     scenario.latency = .zero
     try await withSimulator(scenario) { (simulator: Simulator) async throws in
       let token = simulator.credentials.accessToken
-      for page in 1...17 { #expect(try await simulator.page(page, token: token).status == 200) }
-      for page in 18...25 { #expect(try await simulator.page(page, token: token).status == 401) }
+      for page in 1...19 { #expect(try await simulator.page(page, token: token).status == 200) }
+      for page in 20...27 { #expect(try await simulator.page(page, token: token).status == 401) }
       #expect(simulator.counts.pages(answered: 401) == 8)
 
       let granted = try await simulator.post("refreshToken=\(simulator.credentials.refreshToken ?? "")")
       let next = try granted.json([String: String].self)["token"]
-      for page in 18...42 { #expect(try await simulator.page(page, token: next).status == 200) }
+      for page in 20...42 { #expect(try await simulator.page(page, token: next).status == 200) }
     }
   }
 }

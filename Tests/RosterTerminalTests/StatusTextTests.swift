@@ -124,7 +124,7 @@ import Testing
     let text = StatusText(status, width: width).text
     #expect(!text.unicodeScalars.contains { $0 != "\n" && steeringScalars.contains($0) })
     let screen = WatchText(status: status, syncs: [status.sync.last].compactMap { $0 }, silence: hostileText)
-    let lines = screen.lines(width: width, colour: false).joined()
+    let lines = screen.lines(width: width, room: 24, colour: false).joined()
     #expect(!lines.unicodeScalars.contains { steeringScalars.contains($0) })
   }
 }

@@ -49,6 +49,33 @@ import Testing
         """)
   }
 
+  @Test("Where several lists are pulled, a page is told with the one that it is of")
+  func lists() {
+    func page(_ name: Event.Name, _ page: Int, _ resource: String) -> Event {
+      Event(name, resource: resource, page: page)
+    }
+    let events: [(Double, Event)] = [
+      (0.01, page(.pageFetched, 1, "character")), (0.02, page(.pageFetched, 1, "location")),
+      (0.03, page(.pageFetched, 2, "character")), (0.04, page(.tokenRefused, 3, "character")),
+      (0.04, page(.tokenRefused, 3, "location")), (0.05, page(.tokenRefreshing, 3, "location")),
+      (0.05, page(.tokenJoined, 3, "character")), (0.06, Event(.tokenRefreshed)),
+      (0.07, page(.pageFetched, 3, "location")), (0.08, page(.pageFetched, 3, "character")),
+      (0.09, page(.pageFetched, 2, "location")),
+    ]
+    #expect(
+      Timeline(events).text() == """
+           10.0 ms  │  page 1 of character arrives
+           20.0 ms  │  pages 2 of character, 1 of location arrive
+           40.0 ms  ✗  pages 3 of character, 3 of location refused (401): the token is no longer good
+           50.0 ms  ◆  page 3 of location asks for a new token, for all
+           50.0 ms  ┊  page 3 of character waits for that same refresh
+           60.0 ms  ◆  a new token, stored before anyone uses it
+           70.0 ms  │  pages 3 of character, 3 of location sent again with the new token, arrive
+           90.0 ms  │  page 2 of location arrives
+
+        """)
+  }
+
   @Test("Colour marks the token's turns and leaves the rest plain")
   func colour() {
     let text = Timeline([(0, Event(.syncStarted, sync: 1)), (0.01, Event(.tokenRefreshed))]).text(colour: true)

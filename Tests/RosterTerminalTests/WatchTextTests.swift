@@ -23,10 +23,10 @@ import Testing
   func table() {
     #expect(
       SyncTable(syncs).text(width: 110) == """
-        SYNC  OUTCOME     TOOK  STARTED (UTC)        CHANGES            CHARACTERS  REQUESTS  DURATION
-          18  failed     2.0 s  2026-01-01 12:00:00                            826        43  ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪
+        SYNC  OUTCOME     TOOK  STARTED (UTC)        CHANGES            RECORDS  REQUESTS  DURATION
+          18  failed     2.0 s  2026-01-01 12:00:00                         826        43  ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪
             cannot pull page 3 (http://localhost): upstream answered 403
-          17  published  40 ms  2026-01-01 12:00:00  +2 ~11 1 rejected         826        43  ▪
+          17  published  40 ms  2026-01-01 12:00:00  +2 ~11 1 rejected      826        43  ▪
 
         """)
     #expect(

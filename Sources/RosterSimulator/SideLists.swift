@@ -1,0 +1,104 @@
+internal import RosterJSON
+package import RosterModel
+
+/// What the public API lists besides characters: the locations where they are, and the episodes that they are in.
+package struct SideLists: Sendable {
+  private struct Location {
+    var name: String
+    var kind: String
+    var dimension: String
+  }
+
+  private let locations: [Location]
+  /// Addresses of characters, by the address of a location or an episode.
+  private let inhabitants: [String: [String]]
+
+  /// That fit these characters.
+  package init(of characters: [Character]) {
+    locations = (0..<Self.locationCount).map(Self.location)
+    var inhabitants: [String: [String]] = [:]
+    for character in characters {
+      for place in [character.location.url] + character.episodes {
+        inhabitants[place, default: []].append(character.url)
+      }
+    }
+    self.inhabitants = inhabitants
+  }
+
+  /// As many as the public API has, on 7 pages.
+  package static let locationCount = 126
+  /// Likewise, on 3.
+  package static let episodeCount = Characters.episodes
+
+  /// nil: it asks for something else.
+  @Sendable package func answer(_ request: Request) -> Response? {
+    if let found = request.url.wholeMatch(of: /\/api\/(location|episode)\/?(?:\?(.*))?/) {
+      // The real API takes what is no page for page 1.
+      let page = found.2.flatMap { Form(Array($0.utf8))["page"] }.flatMap { Int($0) } ?? 1
+      return found.1 == "location"
+        ? PageEndpoint.list("location", max(page, 1), count: Self.locationCount, writing: writeLocation)
+        : PageEndpoint.list("episode", max(page, 1), count: Self.episodeCount, writing: writeEpisode)
+    }
+    guard let found = request.url.wholeMatch(of: /\/api\/(location|episode)\/(.+)/) else { return nil }
+    return found.1 == "location"
+      ? PageEndpoint.records(
+        String(found.2), of: "Location", find: Self.index(Self.locationCount), writing: writeLocation)
+      : PageEndpoint.records(String(found.2), of: "Episode", find: Self.index(Self.episodeCount), writing: writeEpisode)
+  }
+
+  private static func index(_ count: Int) -> (Int64) -> Int? {
+    { id in (1...Int64(count)).contains(id) ? Int(id) - 1 : nil }
+  }
+
+  // MARK: What they are
+
+  private func writeLocation(_ json: inout JSONWriter, _ index: Int) {
+    let location = locations[index]
+    let url = "\(Characters.publicURL)/location/\(index + 1)"
+    json.object { json in
+      json.member("id", index + 1)
+      json.member("name", location.name)
+      json.member("type", location.kind)
+      json.member("dimension", location.dimension)
+      write(inhabitants[url] ?? [], as: "residents", &json)
+      json.member("url", url)
+      json.member("created", Self.created)
+    }
+  }
+
+  private func writeEpisode(_ json: inout JSONWriter, _ index: Int) {
+    let url = "\(Characters.publicURL)/episode/\(index + 1)"
+    let (season, number) = (index / Self.perSeason + 1, index % Self.perSeason + 1)
+    json.object { json in
+      json.member("id", index + 1)
+      json.member("name", "The \(Self.occasions[index % Self.occasions.count]) of \(locations[index].name)")
+      json.member("air_date", "\(Self.months[number - 1]) \(season * number % 28 + 1), \(2013 + season)")
+      json.member("episode", "S0\(season)E\(number < 10 ? "0" : "")\(number)")
+      write(inhabitants[url] ?? [], as: "characters", &json)
+      json.member("url", url)
+      json.member("created", Self.created)
+    }
+  }
+
+  private func write(_ addresses: [String], as name: String, _ json: inout JSONWriter) {
+    json.name(name)
+    json.list { json in for address in addresses { json.value(address) } }
+  }
+
+  /// Those that characters name first, then more of their kind, where nobody is.
+  private static func location(_ index: Int) -> Location {
+    let (round, place) = index.quotientAndRemainder(dividingBy: Characters.places.count)
+    return Location(
+      name: Characters.places[place] + (round == 0 ? "" : " \(round + 1)"), kind: kinds[index % kinds.count],
+      dimension: index % 4 == 3 ? "unknown" : "Dimension C-\(place * 7 + round)")
+  }
+
+  /// Any time would do.
+  private static let created = "2019-03-02T08:15:30.250Z"
+  private static let perSeason = 11
+  private static let kinds = ["Planet", "Space station", "Moon", "", "Microverse"]
+  private static let occasions = ["Wedding", "Second Moon", "Trial", "Long Night", "Borrowed Clock", "Feast", "Census"]
+  private static let months = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+  ]
+}

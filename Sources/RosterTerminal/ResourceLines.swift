@@ -1,0 +1,75 @@
+internal import RosterModel
+
+/// A line a resource: what the cache has of it, or how far the sync is with it. Nothing where there is only one: of that,
+/// all is told already.
+struct ResourceLines {
+  private let table: Table
+  private let hidden: Int
+
+  /// - Parameter most: lines at most, besides the names of columns and how many more there are; nil: all.
+  init(_ status: DaemonStatus, most: Int?) {
+    if let current = status.sync.current, current.phase != .discovering, current.resources.count > 1 {
+      let shown = Self.underWay(current.resources, most ?? .max)
+      table = Self.table(shown)
+      hidden = current.resources.count - shown.count
+    } else {
+      let all = status.cache.resources.count > 1 ? status.cache.resources : []
+      table = Self.table(Array(all.prefix(most ?? .max)), hasAbsent: all.contains { $0.absent > 0 })
+      hidden = all.count - table.rows.count
+    }
+  }
+
+  /// At most `width` cells each, without line ends.
+  func lines(width: Int, colour: Bool) -> [String] {
+    if table.rows.isEmpty { return [] }
+    return table.lines(width: width, colour: colour) + (hidden > 0 ? ["… and \(hidden) more"] : [])
+  }
+
+  /// What the snapshot has. Of some resources nothing may be known yet: they were pulled for the first time, and not
+  /// published.
+  private static func table(_ resources: [DaemonStatus.CachedResource], hasAbsent: Bool) -> Table {
+    Table(
+      columns: [
+        Table.Column(name: "RESOURCE", shrinks: true), Table.Column(name: "RECORDS", isNumber: true),
+        Table.Column(name: "PAGES", isNumber: true), Table.Column(name: "PROOF"),
+      ] + (hasAbsent ? [Table.Column(name: "ABSENT", isNumber: true)] : []),
+      rows: resources.map { resource in
+        let proof = Table.Cell(text: resource.proof ?? "", tone: resource.proof == "weak" ? .busy : .plain)
+        let absent = hasAbsent ? [Table.Cell(text: resource.absent > 0 ? "\(resource.absent)" : "")] : []
+        return [
+          Table.Cell(text: resource.name.printable), Table.Cell(text: "\(resource.records)"),
+          Table.Cell(text: "\(resource.pages)"), proof,
+        ] + absent
+      })
+  }
+
+  /// How far the pull is.
+  private static func table(_ resources: [DaemonStatus.PulledResource]) -> Table {
+    Table(
+      columns: [
+        Table.Column(name: "RESOURCE", shrinks: true), Table.Column(name: "PAGES", isNumber: true),
+        Table.Column(name: "RECORDS", isNumber: true), Table.Column(name: "PROGRESS"),
+      ],
+      rows: resources.map { resource in
+        let pages = "\(resource.pagesDone)" + (resource.pagesTotal.map { "/\($0)" } ?? "")
+        let bar = ProgressBar(done: resource.pagesDone, total: resource.pagesTotal ?? 0).bar(barWidth)
+        return [
+          Table.Cell(text: resource.name.printable), Table.Cell(text: pages), Table.Cell(text: "\(resource.records)"),
+          Table.Cell(text: bar, tone: .good),
+        ]
+      })
+  }
+
+  private static let barWidth = 20
+
+  /// Where there is no room for all, those that move first, then those that are to come; in their order otherwise.
+  private static func underWay(_ all: [DaemonStatus.PulledResource], _ most: Int) -> [DaemonStatus.PulledResource] {
+    guard all.count > most else { return all }
+    func rank(_ resource: DaemonStatus.PulledResource) -> Int {
+      if resource.pagesDone == resource.pagesTotal { return 2 }
+      return resource.pagesDone > 0 ? 0 : 1
+    }
+    let chosen = all.indices.sorted { (rank(all[$0]), $0) < (rank(all[$1]), $1) }.prefix(most)
+    return chosen.sorted().map { all[$0] }
+  }
+}

@@ -1,0 +1,63 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// What the shells offer where a resource is to be named.
+@Suite(.timeLimit(.minutes(1))) struct CompletionTests {
+  /// As the generated scripts ask (argument-parser).
+  private func offered(_ words: [String], _ cache: String? = nil) async throws -> Program.Outcome {
+    try await Program.run(
+      try Program.built("rosterctl"),
+      ["---completion", words[1], "--", "positional@0", "\(words.count - 1)", "0"] + words,
+      environment: ["ROSTERD_CACHE_PATH": cache ?? "/nonexistent/roster.db", "SAP_SHELL": "bash"])
+  }
+
+  @Test("1: list and show offer the resources of the cache, as --cache or the environment names it")
+  func resources() async throws {
+    try await withSite(.pages(1)) { site in
+      _ = try await site.sync()
+      for command in ["list", "show"] {
+        #expect(try await offered(["rosterctl", command, ""], site.cache).output == "character\n")
+        for option in [["--cache", site.cache], ["--cache=\(site.cache)"], ["--cache", "=", site.cache]] {
+          #expect(try await offered(["rosterctl", command] + option + [""]).output == "character\n", "\(option)")
+        }
+      }
+    }
+  }
+
+  @Test("1: where no cache can be read, Tab offers nothing and says nothing")
+  func nothing() async throws {
+    var template = Array("/tmp/rosterctl-XXXXXX".utf8CString)
+    let folder = String(cString: try #require(mkdtemp(&template)))
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let text = folder + "/text.db"
+    try Data("no database".utf8).write(to: URL(filePath: text))
+    for cache in [nil, text, folder] {
+      let outcome = try await offered(["rosterctl", "list", ""], cache)
+      #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
+      #expect(outcome.output.split(separator: "\n").isEmpty, "\(outcome.output)")
+    }
+  }
+
+  @Test("1: bash completes a resource's name with the script that is installed")
+  func bash() async throws {
+    try await withSite(.pages(1)) { site in
+      _ = try await site.sync()
+      let program = try Program.built("rosterctl")
+      let script = """
+        rosterctl() { '\(program)' "$@"; }
+        source <('\(program)' --generate-completion-script bash)
+        COMP_WORDS=(rosterctl list ch) COMP_CWORD=2 COMP_LINE='rosterctl list ch' COMP_POINT=17 COMP_TYPE=9 COMP_KEY=9
+        _rosterctl rosterctl ch list
+        printf '%s\\n' "${COMPREPLY[@]}"
+        """
+      let folder = String(program.dropLast("/rosterctl".count))
+      let outcome = try await Program.run(
+        "/bin/bash", ["-c", script],
+        environment: ["ROSTERD_CACHE_PATH": site.cache, "PATH": "\(folder):\(site.settings["PATH"] ?? "")"])
+      #expect(outcome.output.contains("character"), "\(outcome.output)\(outcome.error)")
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import FoundationEssentials
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// `rosterctl list` and `rosterctl show` of a resource with texts as keys, lists, values of every type and no search.
+@Suite(.timeLimit(.minutes(1))) struct ListingTests {
+  private static let definition = """
+    [resource.issue]
+    path = "/issues"
+    key = "/ref"
+    pages.style = "one"
+    columns.ref = "/ref"
+    columns.votes = { at = "/votes", type = "integer" }
+    columns.open = { at = "/open", type = "boolean" }
+    columns.meta = { at = "/meta", type = "json" }
+    lists.issue_labels = { at = "/labels", columns = { name = "/name" } }
+    lists.issue_watchers = { at = "/watchers", columns = { login = "" } }
+
+    """
+
+  private static let records = """
+    [{"ref":"b/2 x","votes":1,"open":true,"meta":{"a":[1.50]},"labels":[{"name":"bug","color":"red"},{"name":"ui"}],
+      "watchers":["ann","bob"],"more":1e2},
+     {"ref":"-a","votes":null,"open":false,"meta":null,"labels":[],"watchers":null},
+     {"ref":"7","votes":3}]
+    """
+
+  private func withIssues(_ body: (Site, _ rosterctl: ([String]) async throws -> Program.Outcome) async throws -> Void)
+    async throws
+  {
+    var scenario = Scenario.pages(1)
+    scenario.beside = { request in
+      request.url == "/api/issues" ? Response(status: 200, body: Array(Self.records.utf8)) : nil
+    }
+    try await withSite(scenario) { site in
+      let file = "\(site.folder)/rosterd.toml"
+      try Data(Self.definition.utf8).write(to: URL(filePath: file))
+      let synced = try await site.rosterd("sync", "--config", file)
+      try #require(synced.exit == 0, "\(synced.error)")
+      try await body(site) {
+        try await Program.run(try Program.built("rosterctl"), $0, environment: ["ROSTERD_CACHE_PATH": site.cache])
+      }
+    }
+  }
+
+  private static let first = """
+    {"ref":"b/2 x","votes":1,"open":true,"meta":{"a":[1.50]},"extra":{"more":1e2},\
+    "first_sync":1,"changed_sync":1,"labels":[{"name":"bug","extra":{"color":"red"}},{"name":"ui","extra":null}],\
+    "watchers":["ann","bob"]}
+    """
+
+  @Test("1: list has columns and lists of each record, in the order of record ids; show has one by its text")
+  func shapes() async throws {
+    try await withIssues { _, rosterctl in
+      let all = try await rosterctl(["list", "--json"])
+      #expect(all.output == #"{"resources":[{"name":"issue","table":"issue","records":3}]}"# + "\n")
+      let list = try await rosterctl(["list", "issue", "--json"])
+      let head = #"{"resource":"issue","page":1,"pages":1,"total":3,"records":["#
+      #expect(list.exit == 0 && list.output.hasPrefix(head + Self.first + #",{"ref":"-a","votes":null,"open":false,"#))
+      let show = try await rosterctl(["show", "issue", "b/2 x", "--json"])
+      #expect(show.output == #"{"resource":"issue","record":"# + Self.first + #","changes":[]}"# + "\n")
+      #expect(try await rosterctl(["show", "issue", "7"]).output.hasPrefix("issue 7\n"))
+      #expect(try await rosterctl(["show", "issue", "--", "-a"]).exit == 0)
+    }
+  }
+
+  @Test("1: what is not there is 1; --search without a search in the definition is 64, whatever is searched for")
+  func refusals() async throws {
+    try await withIssues { _, rosterctl in
+      for (arguments, exit) in [
+        (["show", "issue", "b"], 1), (["show", "issue", ""], 1), (["characters"], 1), (["character", "1"], 1),
+        (["list", "issues"], 1), (["list", "issues", "--search", "x"], 1), (["show", "ISSUE", "7"], 1),
+        (["list", "issue", "--search", "bug"], 64), (["list", "issue", "--search", ""], 64),
+        (["list", "issue", "--page", "0"], 64),
+      ] as [([String], Int32)] {
+        for form in [[], ["--json"]] {
+          let outcome = try await rosterctl(arguments + form)
+          #expect(outcome.exit == exit && outcome.output.isEmpty && !outcome.error.isEmpty, "\(arguments + form)")
+        }
+      }
+    }
+  }
+}

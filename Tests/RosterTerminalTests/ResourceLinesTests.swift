@@ -1,0 +1,106 @@
+import RosterModel
+import Testing
+
+@testable import RosterTerminal
+
+@Suite struct ResourceLinesTests {
+  private func status(_ resources: [DaemonStatus.CachedResource]) -> DaemonStatus {
+    var cache = DaemonStatus.Cache(path: "/cache.db")
+    (cache.snapshot, cache.ageSeconds) = (1, 0)
+    cache.resources = resources
+    cache.records = resources.reduce(0) { $0 + $1.records }
+    cache.pages = resources.reduce(0) { $0 + $1.pages }
+    return DaemonStatus(
+      version: "0.2.0", pid: 1, startedAt: "2026-01-01T12:00:00.000Z", uptimeSeconds: 1, state: .idle,
+      message: "idle", upstream: DaemonStatus.Upstream(baseURL: "http://localhost/api"), cache: cache,
+      sync: DaemonStatus.Sync(), token: TokenStatus(flow: "none"),
+      config: DaemonStatus.Config(path: nil, loadedAt: "2026-01-01T12:00:00.000Z"))
+  }
+
+  private let three = [
+    DaemonStatus.CachedResource(
+      name: "character", table: "characters", records: 826, pages: 42, proof: "count", absent: 0),
+    DaemonStatus.CachedResource(name: "episode", table: "episodes", records: 51, pages: 3, proof: "weak", absent: 2),
+    DaemonStatus.CachedResource(name: "new", table: "new", records: 0, pages: 0, proof: nil, absent: 0),
+  ]
+
+  private func pulling(_ pulled: [(name: String, done: Int, total: Int?, records: Int)]) -> DaemonStatus {
+    var status = status(three)
+    var current = DaemonStatus.Current(id: 2, startedAt: "", phase: .pulling)
+    current.pagesDone = pulled.reduce(0) { $0 + $1.done }
+    current.resources = pulled.map {
+      var resource = DaemonStatus.PulledResource(name: $0.name)
+      (resource.pagesDone, resource.pagesTotal, resource.records) = ($0.done, $0.total, $0.records)
+      return resource
+    }
+    status.state = .syncing
+    status.sync.current = current
+    return status
+  }
+
+  @Test("rosterctl status: a line a resource, with its records, pages, proof and absent ones", arguments: [80, 120])
+  func several(width: Int) {
+    let text = StatusText(status(three), width: width).text
+    #expect(
+      text.contains(
+        """
+               data  3 resources, 877 records, 45 pages
+          resources  RESOURCE   RECORDS  PAGES  PROOF  ABSENT
+                     character      826     42  count
+                     episode         51      3  weak        2
+                     new              0      0
+              token
+        """), "\(text)")
+  }
+
+  @Test("rosterctl status: of a single resource the data's line tells all")
+  func single() {
+    let text = StatusText(status([three[1]]), width: 80).text
+    #expect(text.contains("       data  51 records, 3 pages, proof: weak, 2 absent\n") && !text.contains("RESOURCE"))
+  }
+
+  @Test("rosterctl status: while a sync runs, a bar a resource; without a total no bar grows")
+  func bars() {
+    let text = StatusText(
+      pulling([("character", 21, 42, 420), ("episode", 3, 3, 51), ("issue", 7, nil, 700)]), width: 80
+    ).text
+    #expect(
+      text.contains(
+        """
+          resources  RESOURCE   PAGES  RECORDS  PROGRESS
+                     character  21/42      420  ━━━━━━━━━━──────────
+                     episode      3/3       51  ━━━━━━━━━━━━━━━━━━━━
+                     issue          7      700  ────────────────────
+
+        """), "\(text)")
+  }
+
+  @Test("A hundred resources: as many lines as there is room for, and how many more there are; none is too wide")
+  func many() {
+    let all = (1...100).map {
+      DaemonStatus.CachedResource(
+        name: "resource_with_quite_a_long_name_\($0)", table: "t\($0)", records: $0, pages: 1, proof: "end", absent: 0)
+    }
+    let whole = StatusText(status(all), width: 60).text
+    #expect(whole.contains("\n             resource_with_quite_a_long_name_100      100      1  end\n"))
+    let cut = StatusText(status(all), width: 60, mostResources: 12).text
+    #expect(cut.contains("name_12 ") && !cut.contains("name_13 ") && cut.contains("\n             … and 88 more\n"))
+    for width in [20, 40, 60] {
+      let lines = ResourceLines(status(all), most: nil).lines(width: width, colour: false)
+      #expect(lines.count == 101 && lines.allSatisfy { $0.cells <= width })
+    }
+  }
+
+  @Test("rosterctl watch: a hundred resources leave room for the rest; those that are pulled are shown first")
+  func watched() {
+    let status = pulling(
+      (1...100).map { ("r\($0)", $0 < 50 ? 2 : $0 < 60 ? 1 : 0, 2, $0) })
+    var screen = WatchScreen(WatchText(status: status, syncs: []), hasKeys: true)
+    let frame = screen.frame(width: 79, rows: 24, colour: false)
+    #expect(frame.count == 24 && frame.contains { $0.hasPrefix("      token") })
+    #expect(frame.contains("             … and 89 more"))
+    #expect(
+      frame.contains { $0.hasPrefix("             r50 ") } && frame.contains { $0.hasPrefix("             r60 ") })
+    #expect(!frame.contains { $0.hasPrefix("             r49 ") || $0.hasPrefix("  resources  r1 ") })
+  }
+}
