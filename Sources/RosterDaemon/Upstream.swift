@@ -22,8 +22,8 @@ struct Upstream: Sendable {
   /// By the table as it is when something fails.
   var retry: Retry { Retry(table: RetryTable(RetryDelays(live.configuration.retry)), hold: gate, clock: clock) }
 
-  /// Inward: what every request carries, redirects, the token and the turn, the budget, what is logged and counted of each
-  /// exchange.
+  /// Inward: what every request carries, redirects, the token and the turn, the budget, what is logged and counted of
+  /// each exchange.
   func send(_ tally: Tally) -> Send {
     let latest = LatestChain()
     return { request in

@@ -55,9 +55,9 @@ package final class BudgetLedger: Sendable {
 
   // MARK: Requests
 
-  /// Counts a request that is about to start; its number is for `ended`. Throws a Failure (69) where the budget has no
-  /// room for it, once those that are under way have ended: they are paid for, and a sync that fails calls back what it
-  /// has under way.
+  /// Counts a request that is about to start; its number is for `ended`. Throws a `RequestFault` (69) where the budget
+  /// has no room for it, once those that are under way have ended: they are paid for, and a sync that fails calls back
+  /// what it has under way.
   package func spend() async throws -> Int? {
     let now = clock.uptime()
     let (number, rule, waiter) = state.withLock { $0.spend(at: now, waiters) }
@@ -85,11 +85,10 @@ package final class BudgetLedger: Sendable {
   /// How many wait to be refused.
   var refusals: Int { state.withLock { $0.refused.count } }
 
-  private func usedUp(_ rule: RequestBudget) -> Failure {
+  private func usedUp(_ rule: RequestBudget) -> RequestFault {
     let room = (clock.now() + (wait(for: nil) ?? .zero).seconds).rfc3339
-    return Failure(
-      .unreachable, step: "ask upstream", subject: upstream,
-      cause: "limit.budget (\(rule.text)) is used up",
+    return RequestFault(
+      .unreachable, cause: "limit.budget (\(rule.text)) is used up",
       hint: "what was pulled is kept, and the next sync starts when the budget is whole again, at \(room)")
   }
 

@@ -10,7 +10,7 @@ extension Interceptor {
         ledger.ended(number, isSent: true)
         return response
       } catch {
-        ledger.ended(number, isSent: (error as? Failure)?.isUnsent != true)
+        ledger.ended(number, isSent: (error as? RequestFault)?.isUnsent != true)
         throw error
       }
     }
