@@ -57,7 +57,7 @@ struct RefreshAttempt: Sendable {
     case .connection, .dns, .tls, .timeout, .truncated:
       passing(fault.reason ?? .connection, nil, answered: fault.isUnsent)
     case .malformed, .tooLarge: other(.malformedAnswer(settings), "malformed")
-    case .status, nil: other(.unsent(fault, settings), "other")
+    case .status, .rateLimit, nil: other(.unsent(fault, settings), "other")
     }
   }
 
