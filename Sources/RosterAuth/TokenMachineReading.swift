@@ -5,7 +5,7 @@ extension TokenMachine {
   var settings: TokenSettings { setup.settings }
 
   /// nil: none, or refused.
-  var token: Token? { session.access.map { Token(generation: generation, issued: $0) } }
+  var token: Token? { session.access.map { Token(generation: generation, issued: $0, place: settings.place) } }
 
   /// What every request fails with now.
   var failure: Failure? {

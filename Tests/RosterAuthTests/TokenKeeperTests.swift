@@ -162,12 +162,15 @@ struct TokenKeeperTests {
     #expect(String(decoding: request.body, as: UTF8.self).hasSuffix("refresh_token=r1"))
   }
 
-  @Test("T3: with none and static a 401 is 77 at once, and no session ends", arguments: [Flow.none, .static])
-  func notRenewable(flow: Flow) async throws {
-    let bench = try Bench(flow, Credentials(accessToken: Secret("a0")))
+  @Test(
+    "T3, T10: with none, static and basic a 401 is 77 at once, no session ends, and no store is opened",
+    arguments: [(Flow.none, nil), (.static, "a0"), (.basic, "dTpw")] as [(Flow, String?)])
+  func notRenewable(flow: Flow, sent: String?) async throws {
+    let files = Credentials(accessToken: Secret("a0"), username: Secret("u"), password: Secret("p"))
+    let bench = try Bench(flow, files) { $0.storePath = "/nonexistent/token.json" }
     try await bench.keeper.syncBegins()
     let token = try await bench.keeper.current()
-    #expect(token?.access == (flow == .static ? Secret("a0") : nil))
+    #expect(token?.access == sent.map { Secret($0) })
     let refused = await failure { try await bench.keeper.rejected(token?.generation) }
     #expect(refused?.kind == .refused)
     #expect(bench.status?.state != .unauthorized)
