@@ -25,7 +25,8 @@ import Testing
 
   @Test("upstream.proxy: pages and token requests go by way of it, and none of its secrets shows (T9)")
   func configured() async throws {
-    try await withProxy(["ROSTERD_LOG_LEVEL": "trace"], .init(flow: .oauth2Refresh, uses: [1])) { site, proxy in
+    let settings = ["ROSTERD_LOG_LEVEL": "trace", "ROSTERD_SYNC_CONCURRENCY": "1"]
+    try await withProxy(settings, .init(flow: .oauth2Refresh, uses: [1])) { site, proxy in
       let credentials = Data("roster:geheim".utf8).base64EncodedString()
       proxy.configure { $0.credentials = credentials }
       var site = site

@@ -126,7 +126,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
       ("https://api.example:443/v1/x", "https://api.example:443/v1/x"),
     ])
   func rebased(address: String, asked: String) throws {
-    let style = paging(.next(at: .body(at)))
+    let style = paging(.next(at: at))
     let facts = ListFacts(records: 1, next: .text(address))
     guard case .page(let next) = try style.next(after: style.first(), facts, links: { .rebase }) else {
       Issue.record("no next page")
@@ -137,7 +137,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
 
   @Test("upstream.links = rebase makes no address of what is none", arguments: ["ftp://x/y", "mailto:a@b", "http://"])
   func notRebased(address: String) throws {
-    let style = paging(.next(at: .body(at)))
+    let style = paging(.next(at: at))
     let facts = ListFacts(records: 1, next: .text(address))
     #expect(throws: PagingFault.self) { try style.next(after: style.first(), facts, links: { .rebase }) }
   }
@@ -152,7 +152,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     let left: ListFacts.Value? = kept.isEmpty ? nil : .text(kept)
     for (style, headers) in [
       (Resource.Style.link, [Request.Header("Link", "<\(address)>; rel=next")]),
-      (.next(at: .header("X-Next")), [Request.Header("X-Next", address)]), (.next(at: .body(at)), []),
+      (.next(at: .header("X-Next")), [Request.Header("X-Next", address)]), (.next(at: at), []),
     ] {
       var response = Response(status: 200, headers: headers)
       response.secretParameter = "api_key"
