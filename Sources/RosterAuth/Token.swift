@@ -69,7 +69,9 @@ package struct Credentials: Sendable, Equatable {
   package var clientID: Secret?
   /// Goes with `clientID`.
   package var clientSecret: Secret?
+  /// With `basic`.
   package var username: Secret?
+  /// With `basic`; nil: empty.
   package var password: Secret?
 
   /// No files, unless given.

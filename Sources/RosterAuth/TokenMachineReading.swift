@@ -14,6 +14,12 @@ extension TokenMachine {
     return sync.failure
   }
 
+  /// Whether a 401 to the token of that generation (nil: to none) says nothing of the current one. With `none` a token
+  /// is one from before a reload.
+  func isLate(_ generation: Int?) -> Bool {
+    settings.flow == .none ? generation != nil : (generation ?? 0) < self.generation
+  }
+
   var isWaiting: Bool {
     if case .busy(.waiting, _) = phase { true } else { false }
   }

@@ -11,8 +11,8 @@ enum HeaderText {
     "if-none-match", "if-range", "if-unmodified-since", "range", "transfer-encoding", "upgrade",
   ]
 
-  /// A clause that does not repeat the value, which may be a secret (T9); nil: nothing is wrong. RFC 9110 §5.5; a tab is
-  /// allowed within a value.
+  /// A clause that does not repeat the value, which may be a secret (T9); nil: nothing is wrong. RFC 9110 §5.5: a tab
+  /// is allowed within a value.
   static func mistake(in value: String) -> String? {
     if value.utf8.contains(where: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) { return "holds CR or LF" }
     let isControl = { (byte: UInt8) in (byte < 0x20 && byte != UInt8(ascii: "\t")) || byte == 0x7F }

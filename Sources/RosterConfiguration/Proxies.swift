@@ -9,7 +9,8 @@ package enum ProxyChoice: Sendable, Equatable {
   case server(ProxyServer)
 }
 
-/// What `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` and their lower-case forms say, which win, as curl has it. An empty one is as if not set.
+/// What `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` and their lower-case forms say, which win, as curl has it. An empty one
+/// is as if not set.
 package struct EnvironmentProxies: Sendable, Equatable {
   var http: Variable?
   var https: Variable?
@@ -39,7 +40,7 @@ package struct EnvironmentProxies: Sendable, Equatable {
 }
 
 extension Configuration {
-  /// The one place that tells by way of which proxy each server is asked. What a variable says of no server that is asked is never looked at.
+  /// By way of which proxy each server is asked. What a variable says of no server that is asked is never looked at.
   package var proxies: ProxyRules {
     let environment = upstream.environmentProxies
     return switch upstream.proxy {

@@ -3,8 +3,8 @@ import NIOHTTP1
 import RosterModel
 
 /// Asks a proxy for the whole address of a server (RFC 9112 §3.2.2). AsyncHTTPClient knows CONNECT only, which many
-/// proxies allow for port 443 alone: so it is made to ask the proxy as if that was the server, and what it writes is put
-/// right here.
+/// proxies allow for port 443 alone: so it is made to ask the proxy as if that was the server, and what it writes is
+/// put right here.
 final class AbsoluteForm: ChannelOutboundHandler {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart

@@ -18,6 +18,7 @@ package final class HTTPTransport: Sendable {
     package var roots: CABundle?
     /// "sha256/BASE64" of the server's SubjectPublicKeyInfo; none: any key that the chain vouches for.
     package var pins: [String]
+    /// By way of what a server is asked.
     package var proxies: ProxyRules
 
     /// The contract's defaults.
@@ -141,7 +142,9 @@ package final class HTTPTransport: Sendable {
     } onCancel: {
       exchange.cancel()
     }
-    if let proxy = route.proxy, response.status == ProxyFault.wantsCredentials, let origin = Origin(url: request.url) {
+    if case .relayed(let proxy) = route.way, response.status == ProxyFault.wantsCredentials,
+      let origin = Origin(url: request.url)
+    {
       throw ProxyFault(proxy: proxy, kind: .refused(response.status, origin))
     }
     return response

@@ -19,6 +19,7 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
     port = url.port ?? standard
   }
 
+  /// `scheme://host:port`.
   package var description: String { "\(scheme)://\(authority)" }
 
   /// Host and port, as a request names them.

@@ -5,15 +5,24 @@ import RosterModel
 
 /// A tunnel through a proxy (CONNECT, RFC 9110 §9.3.6), for a look at what AsyncHTTPClient's own one does not tell.
 enum ProxyTunnel {
-  /// Asks for a tunnel once more, and hangs up. nil: this time it is opened, or nobody answers.
+  /// Asks for a tunnel once more, and hangs up. nil: it is opened now, nobody answers, or the caller is cancelled.
   static func refusal(
     to origin: Origin, by proxy: ProxyServer, deadline: NIODeadline, on loop: any EventLoop
   ) async -> ProxyFault? {
-    do {
-      let channel = try await open(to: origin, by: proxy, deadline: deadline, on: loop).get()
-      channel.close(promise: nil)
-      return nil
-    } catch { return error as? ProxyFault }
+    let answer = loop.makePromise(of: ProxyFault?.self)
+    open(to: origin, by: proxy, deadline: deadline, on: loop).whenComplete { result in
+      switch result {
+      case .success(let channel):
+        channel.close(promise: nil)
+        answer.succeed(nil)
+      case .failure(let error): answer.succeed(error as? ProxyFault)
+      }
+    }
+    return await withTaskCancellationHandler {
+      try? await answer.futureResult.get()
+    } onCancel: {
+      answer.succeed(nil)
+    }
   }
 
   /// The connection that leads to the server. Fails with a `ProxyFault` where the proxy refuses.

@@ -106,8 +106,9 @@ extension HTTPClient.Configuration {
 }
 
 extension Channel {
-  /// Before the first request byte: the connection is not handed out until the future succeeds. Where the server is another one it
-  /// fails, but not before the channel is closed: AsyncHTTPClient does not expect a connection that fails and lives.
+  /// Before the first request byte: the connection is not handed out until the future succeeds. Where the server is
+  /// another one it fails, but not before the channel is closed: AsyncHTTPClient does not expect a connection that
+  /// fails and lives.
   fileprivate func admitted(_ prepare: @escaping @Sendable () throws -> Void) -> EventLoopFuture<Void> {
     eventLoop.submit(prepare).flatMapError { error in
       self.close(promise: nil)

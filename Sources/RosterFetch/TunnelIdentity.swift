@@ -4,8 +4,8 @@ import RosterModel
 
 /// Whether the server behind a proxy's tunnel is the one that was asked for (RFC 9110 §4.3.4).
 ///
-/// NIOSSL takes a certificate for the host's name, or for the address that the connection leads to: here that is the proxy's, which says
-/// nothing of the server.
+/// NIOSSL takes a certificate for the host's name, or for the address that the connection leads to: here that is the
+/// proxy's, which says nothing of the server.
 struct TunnelIdentity: Sendable {
   private let host: String
   /// nil: the host is a name.

@@ -22,9 +22,12 @@ package struct Request: Sendable, Hashable {
 
   /// A parameter of the query, not encoded.
   package struct Parameter: Sendable, Hashable {
+    /// As upstream knows it.
     package var name: String
+    /// Any text.
     package var value: String
 
+    /// Both as they are before they are percent-encoded.
     package init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
@@ -39,8 +42,8 @@ package struct Request: Sendable, Hashable {
   package var headers: [Header]
   /// Empty: none is sent.
   package var body: [UInt8]
-  /// An access token that is sent in the query (`auth.send`): only the transport adds it to the address, where it takes the place of
-  /// parameters of its name (T8).
+  /// An access token that is sent in the query (`auth.send`): only the transport adds it to the address, where it takes
+  /// the place of parameters of its name (T8).
   package var secret: Parameter?
 
   /// Without headers and body unless given.

@@ -1,5 +1,6 @@
 import Glibc
 
+/// Addresses as texts.
 package enum IPAddress {
   /// Of IPv4 four, of IPv6 sixteen, in the order of the network (inet_pton(3)); nil: the text is no address.
   package static func bytes(_ text: String) -> [UInt8]? {

@@ -24,8 +24,8 @@ package struct ProxyRules: Sendable, Equatable {
   }
 }
 
-/// One entry of `NO_PROXY`: `*`, a host with all below it (`example.com`, the same as `.example.com`), an IP address or a block of them
-/// (`10.0.0.0/8`); a port at its end (`host:8080`, `[::1]:8080`) makes it hold for that one only.
+/// One entry of `NO_PROXY`: `*`, a host with all below it (`example.com`, the same as `.example.com`), an IP address or
+/// a block of them (`10.0.0.0/8`); a port at its end (`host:8080`, `[::1]:8080`) makes it hold for that one only.
 package struct ProxyException: Sendable, Equatable {
   private enum Hosts: Equatable {
     case all

@@ -1,15 +1,19 @@
 /// `auth.send`: where a request carries the access token, and what stands around it there.
 package struct TokenPlace: Sendable, Hashable {
+  /// What of a request it is in.
   package enum Carrier: Sendable {
     case header
     /// A query parameter.
     case parameter
   }
 
+  /// Header or query.
   package var carrier: Carrier
   /// Of the header or the parameter, not encoded.
   package var name: String
+  /// What the value has before the token.
   package var before: String
+  /// What the value has behind it.
   package var after: String
 
   /// `NAME: …{access_token}…`, or `?NAME=…{access_token}…`. nil: neither, or the token has no place, or more than one.
@@ -29,6 +33,7 @@ package struct TokenPlace: Sendable, Hashable {
     after = String(after.reversed().drop(while: Self.isSpace).reversed())
   }
 
+  /// The token alone is the value, unless given.
   package init(_ carrier: Carrier, _ name: String, before: String = "", after: String = "") {
     self.carrier = carrier
     self.name = name
@@ -45,8 +50,10 @@ package struct TokenPlace: Sendable, Hashable {
     }
   }
 
+  /// Of the header or the parameter, not encoded.
   package func value(_ token: String) -> String { before + token + after }
 
+  /// What stands for the token in `auth.send`.
   package static let placeholder = "{access_token}"
 
   /// RFC 6750 §2.1.

@@ -1,6 +1,8 @@
 import FoundationEssentials
+import Glibc
 import RosterModel
 import RosterSimulator
+import RosterTestSupport
 import Testing
 
 /// `auth.send` and `auth.flow = "basic"` through the real program.
@@ -63,6 +65,41 @@ import Testing
       let missing = try await site.rosterd("sync")
       #expect(missing.exit == 78 && missing.error.contains("\(site.folder)/username"), "\(missing.error)")
       #expect(site.upstream.counts.pageRequests.isEmpty)
+    }
+  }
+
+  @Test("SIGHUP: auth.send, flow and proxy are applied at once, in the middle of a sync too; a bad one changes nothing")
+  func sendAndProxy() async throws {
+    try await withSite(.pages(6, tokens: .init(flow: .fixed))) { site in
+      func token(_ send: String, _ more: String = "") -> String {
+        "[auth]\nflow = \"static\"\nsend = \"\(send)\"\n[sync]\nconcurrency = 1\n[upstream]\n\(more)\n"
+      }
+      try await ForwardProxy.run { proxy in
+        site.upstream.hold(.page(3))
+        try await site.withFile(token("Authorization: Bearer {access_token}")) { daemon, notify in
+          try await site.upstream.waitFor { $0.held == 1 }
+          site.upstream.configure { $0.tokens.place = TokenPlace(.parameter, "api_key") }
+          try await site.reload(token("api_key {access_token}"), daemon, notify)
+          #expect(try await site.status().config.lastError?.contains("auth.send") == true)
+          try await site.reload(token("?api_key={access_token}", "proxy = \"\(proxy.url)\""), daemon, notify)
+          #expect(try await site.status().config.lastError == nil)
+          site.upstream.release()
+          #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+          let seen = site.upstream.counts.pageRequests
+          #expect(seen.prefix(3).allSatisfy { $0["Authorization"] != nil && !$0.request.url.contains("api_key=") })
+          #expect(seen.dropFirst(3).allSatisfy { $0["Authorization"] == nil && $0.request.url.contains("&api_key=") })
+          #expect(proxy.requests.count == 3 && seen.count == 6)
+
+          let basic = "[auth]\nflow = \"basic\"\n[upstream]\nproxy = \"none\"\n"
+          try await site.reload(basic, daemon, notify)
+          #expect(try await site.status().config.lastError?.contains("username") == true)
+          site.upstream.configure { $0.tokens.flow = .basic }
+          try site.write(site.upstream.newSession().files)
+          try await site.reload(basic, daemon, notify)
+          #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+          #expect(try await site.status().token.flow == "basic" && proxy.requests.count == 3)
+        }
+      }
     }
   }
 }

@@ -179,6 +179,20 @@ struct TokenKeeperTests {
     #expect(try await bench.keeper.current() == token)
   }
 
+  @Test("A reload that changes auth.send: a 401 to the token in its old place is sent again in the new one")
+  func moved() async throws {
+    let bench = try Bench(.static, Credentials(accessToken: Secret("a0")))
+    try await bench.keeper.syncBegins()
+    let old = try #require(try await bench.keeper.current())
+    var settings = bench.settings
+    settings.send = TokenPlace(.parameter, "api_key")
+    try await bench.keeper.reload(settings)
+    let again = try await bench.keeper.rejected(old.generation)
+    #expect(!again.isFresh && again.token?.access == Secret("a0") && again.token?.place == settings.send)
+    let refused = await failure { try await bench.keeper.rejected(again.token?.generation) }
+    #expect(refused?.kind == .refused)
+  }
+
   @Test("T2: a static token whose own exp has passed is not sent")
   func staticExpired() async throws {
     let old = Secret(jwt(#"{"exp":1600000000}"#))

@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// An HTTP proxy on loopback (RFC 9110 §9.3.6, RFC 9112 §3.2.2) that keeps what it was asked. Whatever the host of an address is, it
-/// connects to 127.0.0.1: names need not exist.
+/// An HTTP proxy on loopback (RFC 9110 §9.3.6, RFC 9112 §3.2.2) that keeps what it was asked. Whatever the host of an
+/// address is, it connects to 127.0.0.1: names need not exist.
 package final class ForwardProxy: Sendable {
   /// What it does, for requests from now on.
   package struct Settings: Sendable {
@@ -70,8 +70,10 @@ package final class ForwardProxy: Sendable {
   package var requests: [String] {
     heads.map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
   }
+  /// Accepted since the start.
   package var connections: Int { state.withLock { $0.connections } }
 
+  /// Changes what it does.
   package func configure(_ change: @Sendable (inout Settings) -> Void) { state.withLock { change(&$0.settings) } }
 
   private func stop() async {
