@@ -13,6 +13,12 @@ extension ConfigurationKey {
       "upstream.timeout", \.upstream.timeout, .duration(atLeast: .milliseconds(100)),
       "One attempt, from connect to last byte."),
     ConfigurationKey(
+      "upstream.links", \.upstream.links, .choice,
+      "A next page's address at another origin: refused, or asked of base_url's."),
+    ConfigurationKey(
+      "upstream.proxy", \.upstream.proxy, .proxy,
+      "By way of what upstream is asked; empty: what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say."),
+    ConfigurationKey(
       "upstream.tls.ca_file", \.upstream.tls.caFile, .text("a PEM bundle, or nothing"),
       "PEM bundle used instead of the system's roots."),
     ConfigurationKey(
@@ -61,6 +67,9 @@ extension ConfigurationKey {
 
   private static let auth = [
     ConfigurationKey("auth.flow", \.auth.flow, .choice, "How rosterd gets its access token."),
+    ConfigurationKey(
+      "auth.send", \.auth.send, .tokenPlace,
+      "How a request carries the token: NAME: {access_token}, a header, or ?NAME={access_token}, a query parameter."),
     ConfigurationKey(
       "auth.token_url", \.auth.tokenURL, .tokenURL,
       "Where tokens come from: a URL, a path from the origin (/token), or one below base_url (token)."),

@@ -17,7 +17,8 @@ struct SyncProcess: SyncHost {
     let configuration = runtime.live.configuration
     return SyncSettings(
       concurrency: configuration.sync.concurrency, maxRemoval: configuration.sync.maxRemoval,
-      history: configuration.cache.history, maxRetryAfter: configuration.retry.maxRetryAfter)
+      history: configuration.cache.history, maxRetryAfter: configuration.retry.maxRetryAfter,
+      links: configuration.upstream.links)
   }
 
   func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {

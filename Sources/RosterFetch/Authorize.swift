@@ -21,12 +21,13 @@ extension Interceptor {
       var isFresh = false
       var wasLate = false
       while true {
-        let response = try await next(request.authorized(by: token))
+        var response = try await next(request.carrying(token))
         if logout.contains(response.status), !response.isSpent {
           throw await keeper.endSession(status: response.status, generation: token?.generation)
         }
         guard response.status == 401 else {
           if let token, response.showsThatTokenWorks { await keeper.accepted(token.generation) }
+          if let place = token?.place, place.carrier == .parameter { response.secretParameter = place.name }
           return response
         }
         if isFresh { throw await keeper.refusedAgain(token?.generation) }
@@ -64,10 +65,16 @@ extension Response {
 }
 
 extension Request {
-  fileprivate func authorized(by token: Token?) -> Request {
+  fileprivate func carrying(_ token: Token?) -> Request {
     guard let token else { return self }
     var request = self
-    request.headers.append(token.authorization)
+    let (place, value) = (token.place, token.place.value(token.access.reveal()))
+    switch place.carrier {
+    case .header:
+      request.headers.removeAll { $0.isNamed(place.name) }
+      request.headers.append(Header(place.name, value))
+    case .parameter: request.secret = Parameter(place.name, value)
+    }
     return request
   }
 }

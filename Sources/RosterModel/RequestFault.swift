@@ -12,6 +12,8 @@ package struct RequestFault: Error, Sendable, Equatable {
   package var retryAfter: Duration?
   /// No byte of the request can have reached the server: there was no connection to send it on.
   package var isUnsent = false
+  /// The way to upstream ended at the proxy, which the cause names.
+  package var isOfProxy = false
   /// Body bytes of an answer that came before it failed.
   package var received = 0
 

@@ -48,14 +48,18 @@ extension Scenario {
     package enum Flow: String, Sendable, CaseIterable {
       case none
       case fixed = "static"
+      case basic
       case oauth2Refresh = "oauth2_refresh"
       case oauth2ClientCredentials = "oauth2_client_credentials"
       case authenticateForm = "authenticate_form"
       case bearerRefresh = "bearer_refresh"
+      case bearerRenew = "bearer_renew"
     }
 
     /// What the token URL answers.
     package var flow: Flow
+    /// Where a request must carry its access token, as `auth.send` has it.
+    package var place = TokenPlace.bearer
     /// How many page answers the tokens of generation 0, 1, … are good for; later generations have no such end.
     package var uses: [Int]
     /// After so long an access token is refused; nil: never.

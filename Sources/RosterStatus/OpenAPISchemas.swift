@@ -129,7 +129,7 @@ enum OpenAPISchemas {
     "Token": {"type": "object", "description": "Never the token itself.",
       "required": ["flow", "state", "expires_at", "refreshes", "joined", "avoided", "last_refresh_at", "last_error"],
       "properties": {
-        "flow": {"enum": ["none", "static", "oauth2_refresh", "oauth2_client_credentials", "authenticate_form", "bearer_refresh"]},
+        "flow": {"enum": ["none", "static", "basic", "oauth2_refresh", "oauth2_client_credentials", "authenticate_form", "bearer_refresh", "bearer_renew"]},
         "state": {"enum": ["none", "valid", "expired", "refreshing", "unauthorized"]},
         "expires_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "refreshes": {"description": "Token requests that succeeded since the daemon started.", "$ref": "#/components/schemas/Count"},

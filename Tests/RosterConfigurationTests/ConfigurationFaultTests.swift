@@ -142,7 +142,7 @@ struct ConfigurationFaultTests {
       ),
       (
         "auth.flow = \"oauth2\"",
-        "rosterd.toml:1: auth.flow: \"oauth2\" is unknown; allowed: none static oauth2_refresh oauth2_client_credentials authenticate_form bearer_refresh"
+        "rosterd.toml:1: auth.flow: \"oauth2\" is unknown; allowed: none static basic oauth2_refresh oauth2_client_credentials authenticate_form bearer_refresh bearer_renew"
       ),
       (
         "auth.logout_status = [403, 200]",

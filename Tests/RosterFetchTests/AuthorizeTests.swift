@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct AuthorizeTests {
   /// Calls `body` with a keeper whose grants are a1, a2, …, and with the number of them so far.
   private func withKeeper(
-    accessToken: String? = nil, clock: WallClock = .system, expiresIn: Int = 3600,
+    accessToken: String? = nil, send: TokenPlace = .bearer, clock: WallClock = .system, expiresIn: Int = 3600,
     _ body: (TokenKeeper, @escaping @Sendable () -> Int) async throws -> Void
   ) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/rosterd-authorize-\(UUID().uuidString)"
@@ -18,7 +18,7 @@ import Testing
     let grants = Grants()
     let keeper = TokenKeeper(
       settings: TokenSettings(
-        flow: .oauth2Refresh, tokenURL: "http://localhost/token", baseOrigin: "http://localhost:80",
+        flow: .oauth2Refresh, send: send, tokenURL: "http://localhost/token", baseOrigin: "http://localhost:80",
         tokenOrigin: "http://localhost:80", storePath: folder + "/token.json"),
       credentials: { _ in .init(refreshToken: Secret("r"), accessToken: accessToken.map { Secret($0) }) },
       send: { _ in
@@ -122,6 +122,37 @@ import Testing
       let answer = try await send(Request(.get, "http://localhost/spent"))
       #expect(answer.status == 403)
       await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/other")) }
+    }
+  }
+
+  @Test("auth.send: a header takes the place of one of its name")
+  func header() async throws {
+    let place = TokenPlace(.header, "accept", before: "t=", after: ";")
+    try await withKeeper(accessToken: "a0", send: place) { keeper, _ in
+      let send = Interceptor.chain(
+        [.headers([Request.Header("X-Tenant", "blue")]), .authorize(keeper, baseURL: "http://localhost", logout: [])]
+      ) { request in
+        #expect(request.headers.filter { $0.isNamed("Accept") } == [Request.Header("accept", "t=a0;")])
+        #expect(request.headers.contains(Request.Header("X-Tenant", "blue")) && request.secret == nil)
+        #expect(!request.headers.contains { $0.isNamed("Authorization") })
+        return Response(status: 200)
+      }
+      let answer = try await send(Request(.get, "http://localhost/character"))
+      #expect(answer.secretParameter == nil)
+    }
+  }
+
+  @Test("auth.send, T8: a token in the query goes to base_url's origin only, and is in no address that others see")
+  func parameter() async throws {
+    try await withKeeper(accessToken: "a0", send: TokenPlace(.parameter, "api_key")) { keeper, _ in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost/api", logout: [])]) { request in
+        #expect(request.headers.isEmpty && !request.url.contains("a0"))
+        return Response(status: 200, body: Array((request.secret?.value ?? "").utf8))
+      }
+      let home = try await send(Request(.get, "http://localhost/character"))
+      #expect(home.body == Array("a0".utf8) && home.secretParameter == "api_key")
+      let elsewhere = try await send(Request(.get, "http://localhost:81/character"))
+      #expect(elsewhere.body.isEmpty && elsewhere.secretParameter == nil)
     }
   }
 }
