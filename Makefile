@@ -21,7 +21,7 @@ EXAMPLES   := $(wildcard systemd/examples/*)
 SOURCES    := $(wildcard config/sources/*.toml)
 PROGRAMS   := rosterd rosterctl
 
-DOCUMENTED   := RosterModel RosterJSON RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
+DOCUMENTED   := RosterModel RosterJSON RosterInference RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
                 RosterStatus RosterStatusClient RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
@@ -116,8 +116,8 @@ test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 
 # What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills
-# between, three hundred histories with tools that follow them, ten thousand syncs of one cache, two thousand random APIs
-# with random definitions, followers that are killed over 500 publishes.
+# between, three hundred histories with tools that follow them, ten thousand syncs of one cache, two thousand random
+# APIs with random definitions, followers that are killed over 500 publishes.
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \

@@ -62,6 +62,7 @@ let package = Package(
   targets: [
     library("RosterModel", []),
     library("RosterJSON", ["RosterModel"]),
+    library("RosterInference", ["RosterModel", "RosterJSON"]),
     library("RosterFiles", ["RosterModel"]),
     library(
       "RosterConfiguration",
@@ -103,8 +104,8 @@ let package = Package(
     program(
       "rosterd",
       [
-        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterDaemon", "RosterSimulator",
-        "RosterStatusClient", "RosterSystemd", "RosterTerminal", log,
+        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterInference", "RosterDaemon",
+        "RosterSimulator", "RosterStatusClient", "RosterSystemd", "RosterTerminal", log,
       ]),
     // No HTTP client and no TLS: a test looks into it.
     program(
@@ -128,6 +129,7 @@ let package = Package(
     tests(of: "RosterModel"),
     tests(of: "RosterAuth", [log]),
     tests(of: "RosterJSON"),
+    tests(of: "RosterInference", ["RosterJSON", "RosterConfiguration", "RosterDecode", "RosterFetch"]),
     tests(of: "RosterFiles"),
     tests(of: "RosterConfiguration"),
     tests(of: "RosterDecode", ["RosterJSON"]),

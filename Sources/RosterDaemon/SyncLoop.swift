@@ -151,8 +151,8 @@ actor SyncLoop {
       let nap = Task { [clock] in try await clock.sleep(.seconds(left)) }
       self.nap = nap
       await withTaskCancellationHandler {
-        // A nap ends early where there is something to do; the loop looks itself. One that lasted is the time that had to pass, also
-        // where the clock was set back meanwhile.
+        // A nap ends early where there is something to do; the loop looks itself. One that lasted is the time that had
+        // to pass, also where the clock was set back meanwhile.
         if case .success = await nap.result { due = .distantPast }
       } onCancel: {
         nap.cancel()

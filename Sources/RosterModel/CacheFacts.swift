@@ -14,7 +14,8 @@ package struct CacheFacts: Sendable, Equatable {
   package var pages: Int
   /// In the order of their names.
   package var resources: [DaemonStatus.CachedResource]
-  /// Of the last sync that published or verified the snapshot: what the next one is likely to take; nil before the first.
+  /// Of the last sync that published or verified the snapshot: what the next one is likely to take; nil before the
+  /// first.
   package var requests: Int?
   /// The last sync that has ended.
   package var last: SyncRecord?

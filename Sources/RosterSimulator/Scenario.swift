@@ -31,8 +31,8 @@ package struct Scenario: Sendable {
     self.rules = rules
   }
 
-  /// What `rosterd demo` pulls, three lists: at a concurrency of 8, the first page of each and two full rounds pass, and
-  /// the eight requests of the third meet a dead token.
+  /// What `rosterd demo` pulls, three lists: at a concurrency of 8, the first page of each and two full rounds pass,
+  /// and the eight requests of the third meet a dead token.
   package static var demo: Scenario {
     var scenario = Scenario(tokens: Tokens(flow: .authenticateForm, uses: [19]))
     scenario.beside = SideLists(of: scenario.characters).answer

@@ -6,7 +6,8 @@ import Testing
 
 @testable import RosterCache
 
-/// Seeded definitions of the same records: a cache that goes from one to the next has what one has that was made by the last.
+/// Seeded definitions of the same records: a cache that goes from one to the next has what one has that was made by the
+/// last.
 struct RedefinitionWalkTests {
   private static let document = [
     #"{"id":ID,"node":"n-ID","a":"é\"ID","e":"\u00e9\/","n":ID,"r":ID.5,"b":true,"o":{"x":"xID","y":9,"z":{"deep":"dID","w":[1,{}]}},"#,

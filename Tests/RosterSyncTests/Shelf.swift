@@ -1,7 +1,8 @@
 import RosterModel
 import Synchronization
 
-/// An upstream in memory: lists by path, in pages of two, with whatever validators and faults a test wants; and what it was asked for.
+/// An upstream in memory: lists by path, in pages of two, with whatever validators and faults a test wants; and what it
+/// was asked for.
 final class Shelf: Sendable {
   struct State: Sendable {
     /// By path; each record's JSON by its key.

@@ -29,8 +29,8 @@ enum FixedTables {
       pulled TEXT, held_by TEXT, held_at REAL, held_until REAL)
     """,
     "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
-    // What the last whole pull of a resource had in all; snapshot: the sync that published it first. list: of which list
-    // its records are, as Resource.listed has it. repeats: keys that were met once more.
+    // What the last whole pull of a resource had in all; snapshot: the sync that published it first. list: of which
+    // list its records are, as Resource.listed has it. repeats: keys that were met once more.
     """
     CREATE TABLE cache_resources(
       id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, list TEXT, pages INTEGER NOT NULL,
