@@ -95,7 +95,8 @@ func listed(
     name: name, path: path ?? "/\(name)", records: JSONPointer(segments: ["results"]), table: "\(name)s",
     conditions: conditions, search: ["name"], byKey: removal == .ask ? "/\(name)/{keys}" : nil, removal: removal,
     pages: .init(
-      .number(last: JSONPointer(segments: ["info", "pages"])), count: JSONPointer(segments: ["info", "count"])),
+      .number(last: .body(JSONPointer(segments: ["info", "pages"]))),
+      count: .body(JSONPointer(segments: ["info", "count"]))),
     columns: [
       .init("id", at: JSONPointer(segments: ["id"]), .integer), .init("name", at: JSONPointer(segments: ["name"])),
     ])
