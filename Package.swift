@@ -62,6 +62,7 @@ let package = Package(
   targets: [
     library("RosterModel", []),
     library("RosterJSON", ["RosterModel"]),
+    library("RosterInference", ["RosterModel", "RosterJSON"]),
     library("RosterFiles", ["RosterModel"]),
     library(
       "RosterConfiguration",
@@ -78,7 +79,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
-    library("RosterCache", ["RosterModel", "RosterJSON", "RosterDecode", "CSQLite", log]),
+    library("RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
     library("RosterSync", ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
       "RosterStatus",
@@ -103,8 +104,8 @@ let package = Package(
     program(
       "rosterd",
       [
-        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterDaemon", "RosterSimulator",
-        "RosterStatusClient", "RosterSystemd", "RosterTerminal", log,
+        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterInference", "RosterDaemon",
+        "RosterSimulator", "RosterStatusClient", "RosterSystemd", "RosterTerminal", log,
       ]),
     // No HTTP client and no TLS: a test looks into it.
     program(
@@ -128,12 +129,13 @@ let package = Package(
     tests(of: "RosterModel"),
     tests(of: "RosterAuth", [log]),
     tests(of: "RosterJSON"),
+    tests(of: "RosterInference", ["RosterJSON", "RosterConfiguration", "RosterDecode", "RosterFetch"]),
     tests(of: "RosterFiles"),
     tests(of: "RosterConfiguration"),
     tests(of: "RosterDecode", ["RosterJSON"]),
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
-    tests(of: "RosterCache", ["RosterDecode"], exclude: ["Fixtures"]),
-    tests(of: "RosterSync", ["RosterDecode", "RosterFetch", "RosterCache"]),
+    tests(of: "RosterCache", ["RosterDecode", "RosterFiles", "RosterJSON"], exclude: ["Fixtures"]),
+    tests(of: "RosterSync", ["RosterAuth", "RosterDecode", "RosterFetch", "RosterCache", log]),
     tests(of: "RosterStatus", ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterStatusClient"),
     tests(of: "RosterSystemd", [log]),

@@ -24,10 +24,11 @@ extension Grant {
   /// nil: the flow sends no token request.
   package init?(_ flow: Flow) {
     switch flow {
-    case .none, .static: return nil
+    case .none, .static, .basic: return nil
     case .oauth2Refresh, .oauth2ClientCredentials: self = .oauth2
     case .authenticateForm: self = .authenticateForm
     case .bearerRefresh: self = .bearerRefresh
+    case .bearerRenew: self = .bearerRenew
     }
   }
 
@@ -52,9 +53,16 @@ extension Grant {
   }
 
   private static let bearerRefresh = Grant(
-    accessField: "accessToken", refreshField: "refreshToken", refreshRequired: true
-  ) { request, _, _, refreshToken in
-    request.headers.append(Request.Header("Authorization", "Bearer \(refreshToken?.reveal() ?? "")"))
+    accessField: "accessToken", refreshField: "refreshToken", refreshRequired: true, fill: fillBearer)
+
+  /// The token that is sent is the access token to be replaced: the answer's is the next one to be sent, too.
+  private static let bearerRenew = Grant(
+    accessField: "accessToken", refreshField: "accessToken", refreshRequired: true, fill: fillBearer)
+
+  @Sendable private static func fillBearer(
+    _ request: inout Request, _: TokenSettings, _: Credentials, _ token: Secret?
+  ) {
+    request.headers.append(Request.Header("Authorization", "Bearer \(token?.reveal() ?? "")"))
   }
 }
 

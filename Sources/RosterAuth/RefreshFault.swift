@@ -55,15 +55,17 @@ struct RefreshAttempt: Sendable {
   private func fault(_ fault: RequestFault) -> RefreshFault {
     switch fault.reason {
     case .connection, .dns, .tls, .timeout, .truncated:
-      passing(fault.reason ?? .connection, nil, answered: fault.isUnsent)
+      passing(fault.reason ?? .connection, nil, answered: fault.isUnsent, fault.isOfProxy ? fault : nil)
     case .malformed, .tooLarge: other(.malformedAnswer(settings), "malformed")
-    case .status, nil: other(.unsent(fault, settings), "other")
+    case .status, .rateLimit, nil: other(.unsent(fault, settings), "other")
     }
   }
 
-  private func passing(_ reason: Failure.Reason, _ retryAfter: Duration?, answered: Bool) -> RefreshFault {
+  private func passing(
+    _ reason: Failure.Reason, _ retryAfter: Duration?, answered: Bool, _ proxy: RequestFault? = nil
+  ) -> RefreshFault {
     let failure = Failure.exhausted(
-      reason, attempts: number, retryAfter: retryAfter,
+      reason, proxy, attempts: number, retryAfter: retryAfter,
       unanswered: usedRefreshToken && (followsUnanswered || !answered), settings)
     let delay = settings.retry.delay(afterAttempt: number, retryAfter: retryAfter, random: random)
     return RefreshFault(
@@ -73,10 +75,10 @@ struct RefreshAttempt: Sendable {
   private func refused(_ status: Int, _ error: String?) -> RefreshFault {
     let blamesClient = error == "invalid_client" || error == "unauthorized_client" || !usedRefreshToken
     let isClient = settings.flow.identifiesClient && blamesClient
-    let what = isClient ? "the client" : "the refresh token"
-    let rotated = followsUnanswered && usedRefreshToken ? "; \(Failure.mayHaveRotated)" : ""
+    let what = isClient ? "the client" : settings.renewal
+    let rotated = followsUnanswered && usedRefreshToken ? "; \(settings.mayHaveRotated)" : ""
     let answer = error.map { "\(status), \($0)" } ?? "\(status)"
-    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)", isClient ? .clientSecret : .refreshToken)
+    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)", isClient ? .clientSecret : settings.renewed)
     return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings))
   }
 

@@ -96,28 +96,30 @@ extension Session {
 
   init(_ settings: TokenSettings, _ credentials: Credentials) {
     binding = Binding(settings, credentials)
-    began = credentials.sessionDigests
-    let access = credentials.accessToken.map { token in
-      let times = JWTTimes(token)
-      return IssuedToken(access: token, obtainedAt: times?.issued, expiresAt: times?.expiry)
-    }
-    standing = access.map { .token($0) } ?? .absent
-    // The client's own grant needs none from a file: only one that upstream sends is used (CONTRACT 3).
-    refreshToken = settings.flow == .oauth2ClientCredentials ? nil : credentials.refreshToken
+    began = credentials.sessionDigests(settings.flow)
+    standing = credentials.firstToken(settings.flow).map { .token($0) } ?? .absent
+    refreshToken =
+      switch settings.flow {
+      // The client's own grant needs none from a file: only one that upstream sends is used (CONTRACT 3).
+      case .oauth2ClientCredentials: nil
+      // It is sent to be replaced.
+      case .bearerRenew: credentials.accessToken
+      case .none, .static, .basic, .oauth2Refresh, .authenticateForm, .bearerRefresh: credentials.refreshToken
+      }
   }
 
   /// Whether it goes on with these.
   func fits(_ settings: TokenSettings, _ credentials: Credentials) -> Bool {
-    belongs(to: settings, credentials) && !isOutdated(by: credentials)
+    belongs(to: settings, credentials) && !isOutdated(by: credentials.sessionDigests(settings.flow), settings.flow)
   }
 
   private func belongs(to settings: TokenSettings, _ credentials: Credentials) -> Bool {
     binding == Binding(settings, credentials)
   }
 
-  /// A file that went away changes nothing: the store stands in for it.
-  private func isOutdated(by credentials: Credentials) -> Bool {
-    credentials.sessionDigests.contains { began[$0.key] != $0.value }
+  /// A file that went away changes nothing: the store stands in for it, where there is one.
+  private func isOutdated(by digests: [String: String], _ flow: Flow) -> Bool {
+    flow == .basic ? digests != began : digests.contains { began[$0.key] != $0.value }
   }
 
   /// Whether something has changed since it ended. A file that went away since is no change: it cannot mend anything.
@@ -150,27 +152,60 @@ extension Credentials {
   fileprivate var digests: [String: String] {
     [
       CredentialFile.refreshToken: refreshToken, .accessToken: accessToken, .clientID: clientID,
-      .clientSecret: clientSecret,
+      .clientSecret: clientSecret, .username: username, .password: password,
     ].reduce(into: [:]) { $0[$1.key.rawValue] = $1.value.map(Session.digest) }
   }
 
   /// Those that start a session; the client's id is part of the binding, and a new secret alone keeps the tokens (T10).
-  fileprivate var sessionDigests: [String: String] {
-    digests.filter { $0.key == CredentialFile.refreshToken.rawValue || $0.key == CredentialFile.accessToken.rawValue }
+  fileprivate func sessionDigests(_ flow: Flow) -> [String: String] {
+    let files: [CredentialFile] =
+      switch flow {
+      case .basic: [.username, .password]
+      case .bearerRenew: [.accessToken]
+      case .none, .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh:
+        [.refreshToken, .accessToken]
+      }
+    return digests.filter { digest in files.contains { $0.rawValue == digest.key } }
+  }
+
+  /// What the files give to be sent before any token request.
+  fileprivate func firstToken(_ flow: Flow) -> IssuedToken? {
+    guard flow != .basic else {
+      // RFC 7617 §2.
+      let pair = username.map { "\($0.reveal()):\(password?.reveal() ?? "")" }
+      return pair.map { IssuedToken(access: Secret(Data($0.utf8).base64EncodedString())) }
+    }
+    return accessToken.map { token in
+      let times = JWTTimes(token)
+      return IssuedToken(access: token, obtainedAt: times?.issued, expiresAt: times?.expiry)
+    }
   }
 
   fileprivate func check(_ settings: TokenSettings, stored: Session?) throws(Failure) {
     switch settings.flow {
     case .none: return
+    case .basic: return try checkBasic(settings)
     case .static: try require(accessToken, .accessToken, settings)
     case .oauth2Refresh, .authenticateForm, .bearerRefresh:
       try require(refreshToken ?? stored?.refreshToken, .refreshToken, settings)
     case .oauth2ClientCredentials:
       try require(clientID, .clientID, settings)
       try require(clientSecret, .clientSecret, settings)
+    case .bearerRenew: try require(accessToken ?? stored?.refreshToken, .accessToken, settings)
     }
     if settings.flow == .bearerRefresh { try requireSendable(refreshToken, .refreshToken, settings) }
     try requireSendable(accessToken, .accessToken, settings)
+  }
+
+  /// RFC 7617 §2: the colon ends the user's name, and neither may hold a control character.
+  private func checkBasic(_ settings: TokenSettings) throws(Failure) {
+    try require(username, .username, settings)
+    for (secret, file) in [(username, CredentialFile.username), (password, .password)] {
+      let text = secret?.reveal() ?? ""
+      if text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) || (file == .username && text.contains(":")) {
+        throw .unfitForBasic(file, settings)
+      }
+    }
   }
 
   private func require(_ secret: Secret?, _ file: CredentialFile, _ settings: TokenSettings) throws(Failure) {
@@ -188,4 +223,5 @@ enum CredentialFile: String {
   case accessToken = "access_token"
   case clientID = "client_id"
   case clientSecret = "client_secret"
+  case username, password
 }

@@ -6,16 +6,13 @@ package struct Token: Sendable, Equatable {
   /// Grows with every token of this process: tells a late 401 from one for the current token.
   package let generation: Int
   let issued: IssuedToken
+  /// Where a request carries it.
+  package var place = TokenPlace.bearer
 
   /// The token itself.
   package var access: Secret { issued.access }
   /// nil: unknown.
   package var expiresAt: Date? { issued.expiresAt }
-
-  /// As RFC 6750 §2.1 has it.
-  package var authorization: Request.Header {
-    Request.Header("Authorization", "Bearer \(access.reveal())")
-  }
 
   func isExpired(_ now: Moment) -> Bool {
     issued.remaining(now).map { $0 <= 0 } ?? false
@@ -72,14 +69,21 @@ package struct Credentials: Sendable, Equatable {
   package var clientID: Secret?
   /// Goes with `clientID`.
   package var clientSecret: Secret?
+  /// With `basic`.
+  package var username: Secret?
+  /// With `basic`; nil: empty.
+  package var password: Secret?
 
   /// No files, unless given.
   package init(
-    refreshToken: Secret? = nil, accessToken: Secret? = nil, clientID: Secret? = nil, clientSecret: Secret? = nil
+    refreshToken: Secret? = nil, accessToken: Secret? = nil, clientID: Secret? = nil, clientSecret: Secret? = nil,
+    username: Secret? = nil, password: Secret? = nil
   ) {
     self.refreshToken = refreshToken
     self.accessToken = accessToken
     self.clientID = clientID
     self.clientSecret = clientSecret
+    self.username = username
+    self.password = password
   }
 }

@@ -19,6 +19,13 @@ extension Failure {
       hint: settings.mend(file.rawValue))
   }
 
+  static func unfitForBasic(_ file: CredentialFile, _ settings: TokenSettings) -> Failure {
+    Failure(
+      .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
+      cause: "it holds a control character\(file == .username ? " or a colon" : ""), which HTTP Basic cannot carry",
+      hint: settings.mend(file.rawValue))
+  }
+
   static func ended(_ ending: Session.Ending, _ settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked, cause: ending.cause,
@@ -28,7 +35,7 @@ extension Failure {
   static func malformedAnswer(_ settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
-      cause: "upstream granted it with an answer that is no JSON; the refresh token may be used up",
+      cause: "upstream granted it with an answer that is no JSON; \(settings.renewal) may be used up",
       hint: "see what answers at auth.token_url")
   }
 
@@ -39,28 +46,31 @@ extension Failure {
   }
 
   /// Retries are used up, or Retry-After asks for more patience than `max_retry_after`.
+  /// - Parameter proxy: what is wrong with it, where it is not token_url that is to be looked at.
   static func exhausted(
-    _ reason: Failure.Reason, attempts: Int, retryAfter: Duration?, unanswered: Bool, _ settings: TokenSettings
+    _ reason: Failure.Reason, _ proxy: RequestFault?, attempts: Int, retryAfter: Duration?, unanswered: Bool,
+    _ settings: TokenSettings
   ) -> Failure {
-    let what = if case .status(let code) = reason { "upstream answered \(code)" } else { "no answer (\(reason.label))" }
+    let noAnswer = proxy?.cause ?? "no answer (\(reason.label))"
+    let what = if case .status(let code) = reason { "upstream answered \(code)" } else { noAnswer }
     let times = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
     return Failure(
       .unreachable, step: refreshing, subject: settings.tokenURL.queryMasked,
-      cause: "\(what) after \(times)\(unanswered ? "; \(mayHaveRotated)" : "")",
-      hint: "see whether auth.token_url is up", reason: reason, retryAfter: retryAfter)
+      cause: "\(what) after \(times)\(unanswered ? "; \(settings.mayHaveRotated)" : "")",
+      hint: proxy?.hint ?? "see whether auth.token_url is up", reason: reason, retryAfter: retryAfter)
   }
 
-  static let mayHaveRotated =
-    "upstream may have rotated the refresh token in an attempt whose answer never came"
-
-  /// 401 with `none` or `static`, which have nothing to refresh (T3).
+  /// 401 with `none`, `static` or `basic`, which have nothing to refresh (T3).
   static func notRenewable(_ settings: TokenSettings) -> Failure {
-    let sendsToken = settings.flow == .static
+    let cause =
+      switch settings.flow {
+      case .none: "upstream asks for a token (401), and auth.flow is \"none\""
+      case .basic: "upstream refuses the username and password (401)"
+      default: "upstream refuses the access token (401)"
+      }
     return Failure(
-      .refused, step: "read from upstream", subject: settings.baseOrigin,
-      cause: sendsToken
-        ? "upstream refuses the access token (401)" : "upstream asks for a token (401), and auth.flow is \"none\"",
-      hint: sendsToken ? settings.mend(CredentialFile.accessToken.rawValue) : "set auth.flow")
+      .refused, step: "read from upstream", subject: settings.baseOrigin, cause: cause,
+      hint: settings.flow == .none ? "set auth.flow" : settings.mendCredential)
   }
 
   /// A static token whose own `exp` has passed (T2).
@@ -96,7 +106,7 @@ extension Failure {
       cause: "a page request was answered \(status), which auth.logout_status names",
       hint: settings.flow == .none
         ? "set auth.flow"
-        : settings.mend(settings.credential.rawValue)
+        : settings.mendCredential
           + (settings.flow.refreshes ? "; if the fault was upstream's: rosterctl sync --retry-session" : ""))
   }
 
@@ -132,15 +142,26 @@ extension TokenSettings {
   /// The file that starts a new session, or is the token.
   var credential: CredentialFile {
     switch flow {
-    case .static: .accessToken
+    case .static, .bearerRenew: .accessToken
+    case .basic: .password
     case .oauth2ClientCredentials: .clientSecret
     case .none, .oauth2Refresh, .authenticateForm, .bearerRefresh: .refreshToken
     }
   }
 
+  /// The file of what a token request sends to be replaced.
+  var renewed: CredentialFile { flow == .bearerRenew ? .accessToken : .refreshToken }
+
+  /// What a token request sends to be replaced, in words.
+  var renewal: String { flow == .bearerRenew ? "the access token" : "the refresh token" }
+
+  var mayHaveRotated: String { "upstream may have rotated \(renewal) in an attempt whose answer never came" }
+
   func path(_ file: String) -> String {
     credentialsDirectory.isEmpty ? file : "\(credentialsDirectory)/\(file)"
   }
+
+  var mendCredential: String { mend(flow == .basic ? "username and password" : credential.rawValue) }
 
   /// An imperative: which file, and how rosterd comes to see it (T6).
   func mend(_ file: String) -> String {

@@ -211,7 +211,7 @@ package actor TokenKeeper {
       }
       return true
     } catch {
-      logger.warning("stopped before the token request was answered and stored; \(Failure.mayHaveRotated)")
+      logger.warning("stopped before the token request was answered and stored; \(machine.settings.mayHaveRotated)")
       if let session = machine.abandoned() { await keep(session) }
       return false
     }

@@ -49,11 +49,6 @@ struct TokenMachine: Sendable, Equatable {
     return join(waiter)
   }
 
-  /// With `none` a token is one from before a reload.
-  func isLate(_ generation: Int?) -> Bool {
-    settings.flow == .none ? generation != nil : (generation ?? 0) < self.generation
-  }
-
   mutating func accepted(_ generation: Int) {
     if sync.unproven == generation { sync.unproven = nil }
   }
@@ -182,7 +177,10 @@ struct TokenMachine: Sendable, Equatable {
   /// From now on requests are served with `session`: the same as before, the one that something is under way for, or
   /// another.
   mutating func reconfigured(_ setup: Setup, _ session: Session, now: Moment) -> Action {
+    let hasMoved = setup.settings.place != self.setup.settings.place
     self.setup = setup
+    // A 401 to a token in its old place is late.
+    if hasMoved { generation += 1 }
     if session == self.session { return .ignore }
     switch phase {
     case .idle:

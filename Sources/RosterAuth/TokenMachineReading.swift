@@ -5,13 +5,19 @@ extension TokenMachine {
   var settings: TokenSettings { setup.settings }
 
   /// nil: none, or refused.
-  var token: Token? { session.access.map { Token(generation: generation, issued: $0) } }
+  var token: Token? { session.access.map { Token(generation: generation, issued: $0, place: settings.place) } }
 
   /// What every request fails with now.
   var failure: Failure? {
     if let ending = session.ending { return .ended(ending, settings) }
     if case .unstored(_, let failure, _) = phase { return failure }
     return sync.failure
+  }
+
+  /// Whether a 401 to the token of that generation (nil: to none) says nothing of the current one. With `none` a token
+  /// is one from before a reload.
+  func isLate(_ generation: Int?) -> Bool {
+    settings.flow == .none ? generation != nil : (generation ?? 0) < self.generation
   }
 
   var isWaiting: Bool {

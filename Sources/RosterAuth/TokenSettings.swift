@@ -4,6 +4,8 @@ package import RosterModel
 package struct TokenSettings: Sendable, Equatable {
   /// How tokens are got: `auth.flow`.
   package var flow: Flow
+  /// `auth.send`: where a request carries the token.
+  package var send: TokenPlace
   /// Absolute.
   package var tokenURL: String
   /// Sent with OAuth token requests; empty: none is.
@@ -25,11 +27,13 @@ package struct TokenSettings: Sendable, Equatable {
 
   /// Defaults as the contract has them; `tokenURL` and `tokenOrigin` are for flows that ask for tokens.
   package init(
-    flow: Flow, tokenURL: String = "", scope: String = "", earlyRefresh: Duration = .seconds(60),
+    flow: Flow, send: TokenPlace = .bearer, tokenURL: String = "", scope: String = "",
+    earlyRefresh: Duration = .seconds(60),
     baseOrigin: String, tokenOrigin: String = "", storePath: String, credentialsDirectory: String = "",
     credentialsNeedRestart: Bool = false, retry: RetryDelays = RetryDelays()
   ) {
     self.flow = flow
+    self.send = send
     self.tokenURL = tokenURL
     self.scope = scope
     self.earlyRefresh = earlyRefresh
@@ -40,4 +44,6 @@ package struct TokenSettings: Sendable, Equatable {
     self.credentialsNeedRestart = credentialsNeedRestart
     self.retry = retry
   }
+
+  var place: TokenPlace { flow == .basic ? .basic : send }
 }

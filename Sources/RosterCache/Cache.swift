@@ -1,6 +1,7 @@
 package import FoundationEssentials
 package import Logging
 internal import RosterDecode
+internal import RosterFiles
 package import RosterModel
 
 /// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a
@@ -14,13 +15,16 @@ package actor Cache {
     package var wasUnclean = false
   }
 
+  /// Of the database itself.
   package nonisolated let path: String
+  /// The thread that SQLite blocks.
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
   }
 
   let upstream: String
   let logger: Logger
+  let tick: @Sendable () -> Void
   let interruption = Interruption()
   var database: Database?
   /// A reader's transaction was in the way when the log was last to be written back.
@@ -45,8 +49,8 @@ package actor Cache {
   /// there.
   var generation = 0
   private var opening = Opening()
+  private var publishedFile: PublishedFile
   private let executor: SerialQueue
-  private let tick: @Sendable () -> Void
 
   private init(
     path: String, upstream: String, resources: [Resource], logger: Logger, tick: @escaping @Sendable () -> Void
@@ -55,6 +59,7 @@ package actor Cache {
     self.upstream = upstream
     self.logger = logger
     self.tick = tick
+    publishedFile = PublishedFile(path)
     schema = try Schema(resources)
     plans = try resources.map { try RecordPlan($0) }
     executor = SerialQueue(label: "rosterd.cache")
@@ -74,24 +79,28 @@ package actor Cache {
     return cache
   }
 
+  /// What was met when it was opened.
   package var opened: Opening { opening }
 
   /// In bytes, without asking the database.
   package nonisolated func sizes() -> (database: Int64, wal: Int64) {
-    (CacheFile.size(path), CacheFile.size(path + "-wal"))
+    (fileSize(path), fileSize(path + "-wal"))
   }
 
+  /// What is to be told of the snapshot that readers see.
   package func facts() throws -> CacheFacts {
     try perform("read the cache") { database in
       let last = try database.first(
         "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
       let resources = try resourceFacts(database)
+      let requests = try database.first("SELECT requests FROM syncs WHERE id = \(FixedTables.verified)") { $0.int(0) }
       let facts = try database.first(
         "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
       ) {
         CacheFacts(
           feed: $0.text(0), snapshot: $0.optionalInteger(1), publishedAt: $0.optionalText(2),
-          verifiedAt: $0.optionalText(3), records: $0.int(4), pages: $0.int(5), resources: resources, last: last,
+          verifiedAt: $0.optionalText(3), records: $0.int(4), pages: $0.int(5), resources: resources,
+          requests: requests, last: last,
           isWALPinned: isWALPinned)
       }
       // The row is made with the file.
@@ -191,7 +200,7 @@ package actor Cache {
         try connect()
       case .ours:
         // A stop leaves an empty log. One that is gone was removed by somebody, with all that it held.
-        opening.wasUnclean = sizes().wal > 0 || CacheFile.status(path + "-wal") == nil
+        opening.wasUnclean = sizes().wal > 0 || fileStatus(path + "-wal") == nil
         try connect()
       case .damaged: opening.movedAside = try replace(at: date)
       }
@@ -244,9 +253,9 @@ package actor Cache {
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(Self.logLimit);
       PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.pageCache);
       """)
-    let staging = version == 1 ? try FirstVersion.staging(path, upstream: upstream, database) : nil
+    let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, database) : nil
     try schema.migrate(database)
-    try schema.look(database)
+    try Schema.look(database)
     // The first transaction makes -wal and -shm, which a reader without write permission needs.
     try database.transaction {
       if try database.first("PRAGMA application_id", read: { $0.integer(0) }) != Int64(Schema.applicationID) {
@@ -260,7 +269,11 @@ package actor Cache {
     try database.execute("PRAGMA secure_delete = FAST")
     database.checkpoint(every: 0)
     try openPulled(database, migrated: staging)
+    tellSnapshot(database)
   }
+
+  /// Tells whoever waits for a snapshot of the one that readers see.
+  func tellSnapshot(_ database: Database) { publishedFile.tell(database, logger) }
 }
 
 extension SQLiteError {

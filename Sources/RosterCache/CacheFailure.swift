@@ -1,3 +1,4 @@
+internal import RosterFiles
 internal import RosterModel
 
 extension SQLiteError {
@@ -10,7 +11,7 @@ extension SQLiteError {
     case .damaged:
       cannot("the file is damaged (\(message))", "look at the disk; rosterd moves it aside and pulls all anew")
     case .full:
-      cannot("the disk is full", "make room on the file system that holds it, \(FileName.mountPoint(of: path))")
+      cannot("the disk is full", "make room on the file system that holds it, \(mountPoint(of: path))")
     case .locked:
       cannot("another program keeps it locked", "end that program's transaction (fuser names it)")
     case .readOnly:

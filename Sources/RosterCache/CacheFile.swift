@@ -1,9 +1,11 @@
 internal import FoundationEssentials
 import Glibc
+internal import RosterFiles
 internal import RosterModel
 
 /// The cache as a file: whose it is, its mode, and its way out when it is damaged.
 package enum CacheFile {
+  /// Whose the file in the cache's place is.
   package enum Standing: Sendable, Equatable {
     /// There is none yet, or an empty one.
     case absent
@@ -15,7 +17,7 @@ package enum CacheFile {
 
   /// A lock file beside it proves that an unreadable cache was rosterd's. To be asked before this rosterd makes its
   /// own.
-  package static func hasLock(_ path: String) -> Bool { status(path + ".lock") != nil }
+  package static func hasLock(_ path: String) -> Bool { fileStatus(path + ".lock") != nil }
 
   /// Tells whose file it is and changes nothing, not even times or modes. Throws a `Failure` (73) for any file that is
   /// not rosterd's, or of a newer version.
@@ -23,7 +25,7 @@ package enum CacheFile {
   ///   - hadLock: What `hasLock` said; nil: as it is now.
   package static func inspect(_ path: String, hadLock: Bool? = nil) throws -> Standing {
     let hadLock = hadLock ?? hasLock(path)
-    guard let found = status(path) else {
+    guard let found = fileStatus(path) else {
       if errno == EACCES { throw refusal(path, reason(), "let this user search the folders above it") }
       return .absent
     }
@@ -93,15 +95,15 @@ package enum CacheFile {
   static func replace(_ path: String, _ schema: Schema, at date: Date) throws -> String {
     let aside = "\(path).damaged-\(date.rfc3339)"
     try put(path, schema) {
-      for part in logParts where status(path + part) != nil {
+      for part in logParts where fileStatus(path + part) != nil {
         guard rename(path + part, aside + part) == 0 else { throw refusal(path, reason()) }
       }
       // A second name, so that the new file's can take the first one over; some file systems know no second names.
-      guard status(path) == nil || link(path, aside) == 0 || rename(path, aside) == 0 else {
+      guard fileStatus(path) == nil || link(path, aside) == 0 || rename(path, aside) == 0 else {
         throw refusal(path, reason())
       }
     }
-    DamagedCopies.prune(path)
+    DamagedCopies.prune(path, parts: parts)
     return aside
   }
 
@@ -120,12 +122,12 @@ package enum CacheFile {
       try? remove(making)
       throw error
     }
-    try flush(FileName.folder(of: path), path)
+    try flush(parentFolder(of: path), path)
   }
 
   /// Removes what a kill left of a cache that was being made. Any other file of that name is left as it is.
   private static func removeUnfinished(_ making: String) throws {
-    if let found = status(making), found.st_size > 0 {
+    if let found = fileStatus(making), found.st_size > 0 {
       guard try number(header(of: making), at: applicationIDOffset) == unfinishedID else {
         throw refusal(making, "rosterd did not make this file, and needs its name", "move it away")
       }
@@ -147,7 +149,7 @@ package enum CacheFile {
 
   /// The database first: SQLite gives new parts the mode of the database, left-over ones keep theirs.
   static func setModes(_ path: String) throws {
-    for part in parts where status(path + part).map({ $0.st_mode & 0o7777 != mode }) == true {
+    for part in parts where fileStatus(path + part).map({ $0.st_mode & 0o7777 != mode }) == true {
       guard chmod(path + part, mode) == 0 else {
         throw refusal(path + part, "its mode cannot be set: \(reason())", "let rosterd's user own it")
       }
@@ -169,15 +171,6 @@ package enum CacheFile {
     defer { close(file) }
     guard fchmod(file, mode) == 0 else { throw refusal(path, reason()) }
   }
-
-  /// nil: there is none.
-  static func status(_ path: String) -> stat? {
-    var found = stat()
-    return stat(path, &found) == 0 ? found : nil
-  }
-
-  /// In bytes; 0: there is none.
-  static func size(_ path: String) -> Int64 { status(path).map { Int64($0.st_size) } ?? 0 }
 
   /// A name is only as durable as its folder.
   private static func flush(_ part: String, _ path: String) throws {
@@ -209,7 +202,7 @@ package enum CacheFile {
     return header[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  private static func reason() -> String { String(cString: strerror(errno)) }
+  private static func reason() -> String { SystemError.last.text }
 
   private static func refusal(_ path: String, _ cause: String, _ hint: String? = nil) -> Failure {
     let usual = Failure.hint(for: errno, else: "see that the folder exists and rosterd's user may write to it")

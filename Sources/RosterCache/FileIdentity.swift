@@ -1,23 +1,21 @@
 import CSQLite
-import Glibc
+internal import RosterFiles
 
 /// A file by what it is, not by its name. The inode's number alone is given out again to the next file.
 struct FileIdentity: Equatable {
-  private let device: dev_t
-  private let inode: ino_t
+  private let inode: Inode
   /// Nanoseconds since 1970; 0 where the file system does not keep it.
   private let born: Int64
 
   /// nil: there is none.
   init?(_ path: String) {
-    guard let found = CacheFile.status(path) else { return nil }
-    device = found.st_dev
-    inode = found.st_ino
+    guard let inode = Inode(path) else { return nil }
+    self.inode = inode
     born = roster_birth(path)
   }
 
   /// To be held against that of another day. Without the device, whose number a mount may change.
-  var text: String { "\(inode) \(born)" }
+  var text: String { "\(inode.number) \(born)" }
 
   /// The files that a writer has open.
   struct Parts: Equatable {
@@ -28,11 +26,19 @@ struct FileIdentity: Equatable {
 
     init() {}
 
-    init(_ path: String, pulled: String) {
+    /// Those that readers open.
+    init(_ path: String) {
       database = FileIdentity(path)
       log = FileIdentity(path + "-wal")
       index = FileIdentity(path + "-shm")
+    }
+
+    init(_ path: String, pulled: String) {
+      self.init(path)
       self.pulled = FileIdentity(pulled)
     }
+
+    /// A reader finds all of them.
+    var isWhole: Bool { database != nil && log != nil && index != nil }
   }
 }

@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+internal import RosterFiles
 import Synchronization
 
 /// SQLite's temporary files lie beside the cache: what a large change needs there is needed on a file system that the
@@ -13,25 +13,7 @@ enum TemporaryFiles {
     isSet.withLock { isSet in
       if isSet { return }
       isSet = true
-      roster_prepare_sqlite(FileName.folder(of: path))
+      roster_prepare_sqlite(parentFolder(of: path))
     }
-  }
-}
-
-/// A path's parts.
-enum FileName {
-  static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
-
-  /// Where the file system that holds a file begins: what a person finds in `df`.
-  static func mountPoint(of path: String) -> String {
-    var folder = folder(of: path)
-    guard let device = CacheFile.status(folder)?.st_dev else { return folder }
-    while folder != "/", folder != ".", CacheFile.status(Self.folder(of: folder))?.st_dev == device {
-      folder = Self.folder(of: folder)
-    }
-    return folder
   }
 }

@@ -26,6 +26,9 @@ extension Cache {
     }
   }
 
+  /// A reader met what a sound cache would not show; the next sync looks at all of it first.
+  func suspectDamage() { metDamage = true }
+
   /// Sees to it that what is written will be found under its name: a file that was removed or replaced since is open
   /// here and nowhere else.
   func putRight(at date: Date) throws {
@@ -80,7 +83,7 @@ extension Cache {
     guard let database else { return error }
     do {
       if error.kind == .damaged { try database.readThrough() }
-      if error.kind == .other { try schema.look(database) }
+      if error.kind == .other { try Schema.look(database) }
     } catch let cause as SQLiteError where cause.kind == .damaged || cause.kind == .disk {
       return cause
     } catch {}
@@ -97,7 +100,7 @@ extension Cache {
   func verify(_ database: Database, _ depth: Depth = .contents) throws {
     let (check, rank) = depth == .pages ? ("quick_check", 0) : ("integrity_check", 1)
     do {
-      try schema.look(database)
+      try Schema.look(database)
       let found = try database.first("PRAGMA main.\(check)(1)") { $0.text(0) }
       guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
       for check in try indexChecks(rank, database) { try database.execute(check) }

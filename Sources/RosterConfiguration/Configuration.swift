@@ -12,6 +12,12 @@ package struct Configuration: Sendable, Equatable {
     package var headers: [Request.Header] = []
     /// Of one attempt, from connect to last byte.
     package var timeout: Duration = .seconds(30)
+    /// What becomes of a next page's address at another origin.
+    package var links = NextLinks.sameOrigin
+    /// By way of what its server and token_url's are asked; `proxies` is what comes of it.
+    package var proxy = ProxyChoice.environment
+    /// What the environment says of it.
+    package var environmentProxies = EnvironmentProxies()
     /// How its server is known.
     package var tls = TLS()
   }
@@ -52,10 +58,20 @@ package struct Configuration: Sendable, Equatable {
     package var maxRetryAfter: Duration = .seconds(2 * 60)
   }
 
+  /// `[limit]`: what upstream is spared.
+  package struct Limit: Sendable, Equatable {
+    /// Requests a second; 0: no limit.
+    package var rate = 0.0
+    /// nil: no limit.
+    package var budget: RequestBudget?
+  }
+
   /// `[auth]`: the access token.
   package struct Auth: Sendable, Equatable {
     /// How it is come by.
     package var flow = Flow.none
+    /// Where a request carries it.
+    package var send = TokenPlace.bearer
     /// As it was given; requests go to `resolvedTokenURL`.
     package var tokenURL = ""
     /// Of a token request of OAuth 2.
@@ -102,6 +118,8 @@ package struct Configuration: Sendable, Equatable {
   package var sync = Sync()
   /// `[retry]`
   package var retry = Retry()
+  /// `[limit]`
+  package var limit = Limit()
   /// `[auth]`
   package var auth = Auth()
   /// `[cache]`

@@ -1,6 +1,6 @@
 extension ConfigurationKey {
   /// Every key, in the order of the file. A default is what a fresh `Configuration` holds.
-  package static let all: [ConfigurationKey] = upstream + sync + retry + auth + rest
+  package static let all: [ConfigurationKey] = upstream + sync + retry + limit + auth + rest
 
   private static let upstream = [
     ConfigurationKey(
@@ -12,6 +12,12 @@ extension ConfigurationKey {
     ConfigurationKey(
       "upstream.timeout", \.upstream.timeout, .duration(atLeast: .milliseconds(100)),
       "One attempt, from connect to last byte."),
+    ConfigurationKey(
+      "upstream.links", \.upstream.links, .choice,
+      "A next page's address at another origin: refused, or asked of base_url's."),
+    ConfigurationKey(
+      "upstream.proxy", \.upstream.proxy, .proxy,
+      "By way of what upstream is asked; empty: what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say."),
     ConfigurationKey(
       "upstream.tls.ca_file", \.upstream.tls.caFile, .text("a PEM bundle, or nothing"),
       "PEM bundle used instead of the system's roots."),
@@ -52,8 +58,18 @@ extension ConfigurationKey {
       "A longer Retry-After ends the sync; the next one waits for it."),
   ]
 
+  private static let limit = [
+    ConfigurationKey(
+      "limit.rate", \.limit.rate, .rate, "Requests a second, token requests included; 0: no limit."),
+    ConfigurationKey(
+      "limit.budget", \.limit.budget, .budget, "At most so many requests in any such time, restarts included."),
+  ]
+
   private static let auth = [
     ConfigurationKey("auth.flow", \.auth.flow, .choice, "How rosterd gets its access token."),
+    ConfigurationKey(
+      "auth.send", \.auth.send, .tokenPlace,
+      "How a request carries the token: NAME: {access_token}, a header, or ?NAME={access_token}, a query parameter."),
     ConfigurationKey(
       "auth.token_url", \.auth.tokenURL, .tokenURL,
       "Where tokens come from: a URL, a path from the origin (/token), or one below base_url (token)."),

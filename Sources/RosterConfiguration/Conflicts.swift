@@ -25,9 +25,9 @@ extension Configuration {
   /// What the values alone tell. The paths are filled in.
   func conflicts() -> [Conflict] {
     let all = [
-      tokenURLMissing, tokenURLInClear, authorizationTwice, pinsInClear, delaysCrossed, socketTooLong, socketIsFolder,
+      tokenURLMissing, tokenURLInClear, credentialTwice, pinsInClear, delaysCrossed, socketTooLong, socketIsFolder,
     ]
-    return all.compactMap { $0 } + sharedPaths
+    return all.compactMap { $0 } + sharedPaths + unusableProxies
   }
 
   private var tokenURLMissing: Conflict? {
@@ -45,11 +45,13 @@ extension Configuration {
       allowed: "an https URL or a path in auth.token_url")
   }
 
-  private var authorizationTwice: Conflict? {
-    guard auth.flow != .none, let header = upstream.headers.first(where: { $0.name.lowercased() == "authorization" })
+  private var credentialTwice: Conflict? {
+    let place = auth.flow == .basic ? .basic : auth.send
+    guard auth.flow != .none, place.carrier == .header,
+      let header = upstream.headers.first(where: { $0.name.lowercased() == place.name.lowercased() })
     else { return nil }
     return Conflict(
-      keys: ["upstream.headers", "auth.flow"], entry: header.name,
+      keys: ["upstream.headers", "auth.flow", "auth.send"], entry: header.name,
       problem: "the flow \"\(auth.flow.rawValue)\" sends its own", allowed: "this header with the flow \"none\"")
   }
 

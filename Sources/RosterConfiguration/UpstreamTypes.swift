@@ -70,9 +70,9 @@ extension ValueType<[Request.Header]> {
 
   private static func mistake(_ name: String, _ item: TOMLItem, among names: [String]) -> Mistake? {
     guard name.isFieldName else {
-      return Mistake("is not a header name", allowed: "letters, digits and !#$%&'*+-.^_`|~", entry: name)
+      return Mistake("is not a header name", allowed: HeaderText.allowedInName, entry: name)
     }
-    guard !ownHeaders.contains(name.lowercased()) else {
+    guard !HeaderText.isOwn(name) else {
       return Mistake("is rosterd's own to send", allowed: "any other header", entry: name)
     }
     if let twin = names.first(where: { $0 < name && $0.lowercased() == name.lowercased() }) {
@@ -81,13 +81,7 @@ extension ValueType<[Request.Header]> {
     guard case .string(let value) = item else {
       return Mistake(withoutValue(item, "a string"), allowed: "a string", entry: name)
     }
-    if value.utf8.contains(where: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
-      return Mistake("its value holds CR or LF", allowed: "one line of text", entry: name)
-    }
-    if value.utf8.contains(where: isControlByte) {
-      return Mistake("its value holds a control character", allowed: "one line of text", entry: name)
-    }
-    return nil
+    return HeaderText.mistake(in: value).map { Mistake("its value \($0)", allowed: "one line of text", entry: name) }
   }
 
   /// A header's value may be a secret, so it is not shown, whatever its type (T9).
@@ -98,19 +92,6 @@ extension ValueType<[Request.Header]> {
     case .boolean: "a boolean is not \(wanted)"
     default: item.isNot(wanted)
     }
-  }
-
-  /// They say where the request goes, frame it, ask for what the transport does not speak, or decide whether a page is
-  /// transferred (P6).
-  private static let ownHeaders: Set<String> = [
-    "accept-encoding", "connection", "content-length", "expect", "host", "if-match", "if-modified-since",
-    "if-none-match",
-    "if-range", "if-unmodified-since", "range", "transfer-encoding", "upgrade",
-  ]
-
-  /// RFC 9110 §5.5; a tab is allowed within a value.
-  private static func isControlByte(_ byte: UInt8) -> Bool {
-    (byte < 0x20 && byte != UInt8(ascii: "\t")) || byte == 0x7F
   }
 }
 

@@ -13,12 +13,14 @@ extension Credentials {
     accessToken = try Self.secret("\(folder)/access_token")
     clientID = try Self.secret("\(folder)/client_id")
     clientSecret = try Self.secret("\(folder)/client_secret")
+    username = try Self.secret("\(folder)/username")
+    password = try Self.secret("\(folder)/password", mayBeEmpty: true)
   }
 
   /// systemd allows a megabyte for all credentials of a unit (systemd.exec(5)); a token is far from it.
   private static let mostBytes = 64 * 1024
 
-  private static func secret(_ path: String) throws(Failure) -> Secret? {
+  private static func secret(_ path: String, mayBeEmpty: Bool = false) throws(Failure) -> Secret? {
     let bytes: [UInt8]
     do {
       bytes = try contents(of: path, limit: mostBytes)
@@ -32,7 +34,9 @@ extension Credentials {
     }
     // CR LF is one character.
     if text.last?.isNewline == true { text.removeLast() }
-    guard !text.isEmpty else { throw unusable(path, "it is empty", "write the credential into it, or remove it") }
+    guard mayBeEmpty || !text.isEmpty else {
+      throw unusable(path, "it is empty", "write the credential into it, or remove it")
+    }
     return Secret(text)
   }
 

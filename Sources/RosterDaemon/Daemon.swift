@@ -65,10 +65,13 @@ package struct Daemon: Sendable {
     self.reread = reread
     let schedule = LiveSchedule(Schedule(.init(runtime.live.configuration)))
     self.schedule = schedule
-    loop = SyncLoop(clock: runtime.clock, pulse: runtime.pulse, retrySession: runtime.retrySession) {
-      request, loop in
+    loop = SyncLoop(
+      clock: runtime.clock, pulse: runtime.pulse, retrySession: runtime.retrySession,
+      postponement: runtime.postponement, postponed: runtime.reporter.postponed
+    ) { request, loop in
       runtime.sync(request, begun: { await loop.begun($0) }) { report in
-        let next = schedule.next(after: report.outcome, at: runtime.clock.now(), hold: runtime.heldUntil)
+        let due = schedule.next(after: report.outcome, at: runtime.clock.now(), hold: runtime.heldUntil)
+        let next = await runtime.start(ofSyncDue: due)
         await loop.ended(report, next: next)
         return next
       }
@@ -80,7 +83,8 @@ package struct Daemon: Sendable {
       sync: { request in
         let asked = try await loop.ask(request)
         return .init(sync: asked.id, joined: asked.joined)
-      })
+      },
+      feed: { try await runtime.reader.changes($0) }, cancel: { try await loop.cancel() })
     server = StatusServer(
       at: try Self.place(runtime.live.configuration), routes: routes, limits: .ofThisProcess,
       logger: runtime.logger)

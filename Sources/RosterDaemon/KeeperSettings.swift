@@ -8,8 +8,8 @@ import RosterStatus
 extension TokenSettings {
   init(_ configuration: Configuration) {
     self.init(
-      flow: configuration.auth.flow, tokenURL: configuration.resolvedTokenURL ?? "", scope: configuration.auth.scope,
-      earlyRefresh: configuration.auth.earlyRefresh,
+      flow: configuration.auth.flow, send: configuration.auth.send, tokenURL: configuration.resolvedTokenURL ?? "",
+      scope: configuration.auth.scope, earlyRefresh: configuration.auth.earlyRefresh,
       baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
       tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
       storePath: configuration.auth.tokenStore,

@@ -18,7 +18,8 @@ extension HTTPTransport.Settings {
     let upstream = configuration.upstream
     self.init(
       timeout: upstream.timeout, connections: configuration.sync.concurrency,
-      roots: upstream.tls.caFile.isEmpty ? nil : try CABundle(path: upstream.tls.caFile), pins: upstream.tls.pins)
+      roots: upstream.tls.caFile.isEmpty ? nil : try CABundle(path: upstream.tls.caFile), pins: upstream.tls.pins,
+      proxies: configuration.proxies)
   }
 }
 

@@ -18,10 +18,14 @@ actor SyncLoop {
     var sync: any JoinableSync
     /// nil until its row is written.
     var id: Int64?
+    /// Ends it early.
+    var cancel: AsyncStream<Void>.Continuation
   }
 
   private let make: @Sendable (SyncRequest, SyncLoop) -> any JoinableSync
   private let retrySession: @Sendable () async -> Void
+  private let postponement: @Sendable () async -> Postponement?
+  private let postponed: @Sendable (Postponement, Date) -> Void
   private let clock: WallClock
   private let pulse: Pulse
   /// The first starts at once.
@@ -33,13 +37,20 @@ actor SyncLoop {
   private var nap: Task<Void, any Error>?
   private var isStopping = false
 
-  /// - Parameter retrySession: gives the session one more try in the sync that runs (T6).
+  /// - Parameters:
+  ///   - retrySession: gives the session one more try in the sync that runs (T6).
+  ///   - postponement: looked at before each sync.
+  ///   - postponed: told why one was not started, and when it will be.
   init(
     clock: WallClock, pulse: Pulse = Pulse(), retrySession: @escaping @Sendable () async -> Void = {},
+    postponement: @escaping @Sendable () async -> Postponement? = { nil },
+    postponed: @escaping @Sendable (Postponement, Date) -> Void = { _, _ in },
     make: @escaping @Sendable (SyncRequest, SyncLoop) -> any JoinableSync
   ) {
     self.make = make
     self.retrySession = retrySession
+    self.postponement = postponement
+    self.postponed = postponed
     self.clock = clock
     self.pulse = pulse
     due = clock.now()
@@ -53,9 +64,14 @@ actor SyncLoop {
       let request = waiting ?? SyncRequest()
       waiting = nil
       let sync = make(request, self)
-      current = Current(sync: sync)
+      let (cancels, cancel) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+      current = Current(sync: sync, cancel: cancel)
+      if let postponement = await postponement() {
+        postpone(postponement)
+        continue
+      }
       pulse.syncBegan()
-      _ = await sync.run()
+      await Self.run(sync, until: cancels)
       pulse.syncEnded()
     }
     isStopping = true
@@ -79,6 +95,24 @@ actor SyncLoop {
     return (try await begunID(), joined)
   }
 
+  /// Cancels the sync that runs (P3, P4) and returns its id; nil: none runs. One whose COMMIT has begun ends as it
+  /// would.
+  func cancel() async throws -> Int64? {
+    guard let current else { return nil }
+    current.cancel.yield()
+    if let id = current.id { return id }
+    return try await begunID()
+  }
+
+  private static func run(_ sync: any JoinableSync, until cancels: AsyncStream<Void>) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { _ = await sync.run() }
+      group.addTask { for await _ in cancels { break } }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
   func begun(_ id: Int64) {
     current?.id = id
     for asker in askers { asker.resume(returning: id) }
@@ -91,6 +125,14 @@ actor SyncLoop {
     due = next
     let exit = report.exit.flatMap(Failure.Kind.init(exitCode:)) ?? .cannotWrite
     refuse(with: Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once"))
+  }
+
+  /// Nothing has begun: there is no row, and whoever asked learns why.
+  private func postpone(_ postponement: Postponement) {
+    current = nil
+    due = max(due, postponement.until)
+    refuse(with: postponement.failure)
+    postponed(postponement, due)
   }
 
   /// A new schedule holds from the next sync on; this moves it.

@@ -17,7 +17,8 @@ struct SyncProcess: SyncHost {
     let configuration = runtime.live.configuration
     return SyncSettings(
       concurrency: configuration.sync.concurrency, maxRemoval: configuration.sync.maxRemoval,
-      history: configuration.cache.history, maxRetryAfter: configuration.retry.maxRetryAfter)
+      history: configuration.cache.history, maxRetryAfter: configuration.retry.maxRetryAfter,
+      links: configuration.upstream.links)
   }
 
   func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
@@ -41,6 +42,7 @@ struct SyncProcess: SyncHost {
   func tell(_ event: Event) { runtime.reporter.report(event) }
 
   func ended(_ record: SyncRecord) async {
+    if [.published, .unchanged].contains(record.outcome) { runtime.limits.ledger.syncWentWell() }
     await runtime.finish(record, next: await ended(record))
   }
 }

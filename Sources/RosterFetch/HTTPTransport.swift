@@ -18,15 +18,19 @@ package final class HTTPTransport: Sendable {
     package var roots: CABundle?
     /// "sha256/BASE64" of the server's SubjectPublicKeyInfo; none: any key that the chain vouches for.
     package var pins: [String]
+    /// By way of what a server is asked.
+    package var proxies: ProxyRules
 
     /// The contract's defaults.
     package init(
-      timeout: Duration = .seconds(30), connections: Int = 8, roots: CABundle? = nil, pins: [String] = []
+      timeout: Duration = .seconds(30), connections: Int = 8, roots: CABundle? = nil, pins: [String] = [],
+      proxies: ProxyRules = ProxyRules()
     ) {
       self.timeout = timeout
       self.connections = connections
       self.roots = roots
       self.pins = pins
+      self.proxies = proxies
     }
   }
 
@@ -36,11 +40,10 @@ package final class HTTPTransport: Sendable {
   /// How long `shutdown` waits: P13 leaves 5 s for all that ends.
   package static let longestShutdown = Duration.milliseconds(400)
 
-  private let client: HTTPClient
+  private let routes: Routes
   private let group: MultiThreadedEventLoopGroup
   private let timeout: TimeAmount
   private let executor: LoopExecutor
-  private let tls: TLSConfiguration
 
   /// Opens nothing yet. Needs a `shutdown`.
   package init(_ settings: Settings) {
@@ -48,29 +51,14 @@ package final class HTTPTransport: Sendable {
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     executor = LoopExecutor(group.next())
     timeout = .nanoseconds(Int64(settings.timeout.seconds * 1e9))
-    var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-    configuration.httpVersion = .http1Only
-    configuration.timeout = .init(connect: timeout)
-    // A token request must not wait for a page's connection.
-    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.connections + 1
-    // Errors of a connection arrive at once and as they are; P11 decides what follows.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    // Nobody reads spans here; those of the no-op tracer take 5% of a request's time.
-    configuration.tracing.tracer = nil
-    let pins = Pins(settings.pins)
-    configuration.http1_1ConnectionDebugInitializer = { channel in
-      pins.check(channel).flatMapThrowing { try Self.watchEnd(of: channel) }
-    }
-    tls = TLSConfiguration(trusting: settings.roots)
-    configuration.tlsConfiguration = tls
-    client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+    routes = Routes(settings, connect: timeout, on: group)
   }
 
   /// Closes all connections. What cannot be broken off is left behind after `longestShutdown`: a connection that is
   /// still being made, or a name that nobody resolves (getaddrinfo(3) blocks its thread).
   package func shutdown() async {
     let (closed, close) = AsyncStream.makeStream(of: Void.self)
-    client.shutdown { [group] _ in group.shutdownGracefully { _ in close.finish() } }
+    routes.shutdown { [group] in group.shutdownGracefully { _ in close.finish() } }
     await withTaskGroup(of: Void.self) { race in
       race.addTask { for await _ in closed {} }
       race.addTask { try? await Task.sleep(for: Self.longestShutdown) }
@@ -89,27 +77,43 @@ package final class HTTPTransport: Sendable {
   /// empty if it cannot be read.
   package func send(_ request: Request) async throws -> Response {
     let deadline = NIODeadline.now() + timeout
+    let route = routes.route(to: request)
     do {
-      do { return try await exchange(request, deadline) } catch
+      do { return try await exchange(request, route, deadline) } catch
         where error.endedKeptConnection && request.method == .get
       {
-        return try await exchange(request, deadline, onNewConnection: true)
+        return try await exchange(request, route, deadline, onNewConnection: true)
       }
-    } catch let error as NIOSSLError where error.isUntrustedCertificate {
-      throw fault(await refusedCertificate(request, deadline))
-    } catch NIOSSLError.handshakeFailed {
-      throw fault(TLSBrokenOff())
     } catch let broken as AnswerBroken {
-      throw fault(broken.cause, received: broken.received)
+      throw fault(broken.cause, by: route.proxy, received: broken.received)
     } catch {
-      throw fault(error)
+      throw fault(await explained(error, request, route, deadline), by: route.proxy)
+    }
+  }
+
+  /// What the library's error leaves open is looked at on another connection.
+  private func explained(
+    _ error: any Error, _ request: Request, _ route: Route, _ deadline: NIODeadline
+  ) async -> any Error {
+    switch error {
+    case let error as NIOSSLError where error.isUntrustedCertificate:
+      return await refusedCertificate(request, route, deadline)
+    case NIOSSLError.handshakeFailed: return TLSBrokenOff()
+    default:
+      guard let proxy = route.proxy, let origin = Origin(url: request.url),
+        let fault = ProxyFault(error, of: proxy, to: origin)
+      else { return error }
+      guard case .closed = fault.kind else { return fault }
+      return await ProxyTunnel.refusal(to: origin, by: proxy, deadline: deadline, on: group.next()) ?? fault
     }
   }
 
   /// Why the chain that the handshake refused is not trusted.
-  private func refusedCertificate(_ request: Request, _ deadline: NIODeadline) async -> CertificateFault {
+  private func refusedCertificate(
+    _ request: Request, _ route: Route, _ deadline: NIODeadline
+  ) async -> CertificateFault {
     guard let origin = Origin(url: request.url),
-      let chain = try? await SecondHandshake.chain(of: origin, deadline: deadline, on: group.next())
+      let chain = try? await SecondHandshake.chain(of: origin, by: route.proxy, deadline: deadline, on: group.next())
     else { return .unseen }
     return CertificateFault(chain, now: Date())
   }
@@ -117,18 +121,18 @@ package final class HTTPTransport: Sendable {
   /// - Parameter onNewConnection: AsyncHTTPClient keeps the connections of each TLS configuration apart, also where it
   ///   is that of all and for plain HTTP. Whoever names one and closes its connections meets none that was kept.
   private func exchange(
-    _ request: Request, _ deadline: NIODeadline, onNewConnection: Bool = false
+    _ request: Request, _ route: Route, _ deadline: NIODeadline, onNewConnection: Bool = false
   ) async throws -> Response {
     let loop = group.next()
     let collector = AnswerCollector(request.method, mostBytes: Self.mostBytes, on: loop)
-    var message = try HTTPClient.Request(request)
+    var message = try HTTPClient.Request(request, by: route)
     if onNewConnection {
-      message.tlsConfiguration = tls
+      message.tlsConfiguration = route.tls
       message.headers.add(name: "Connection", value: "close")
     }
-    let exchange = client.execute(
+    let exchange = route.client.execute(
       request: message, delegate: collector, eventLoop: .delegate(on: loop), deadline: deadline)
-    return try await withTaskCancellationHandler {
+    let response = try await withTaskCancellationHandler {
       // Instead of `get`, which makes a future more.
       try await withUnsafeThrowingContinuation { continuation in
         exchange.futureResult.whenComplete { ended in
@@ -138,15 +142,12 @@ package final class HTTPTransport: Sendable {
     } onCancel: {
       exchange.cancel()
     }
-  }
-
-  private static func watchEnd(of channel: any Channel) throws {
-    let pipeline = channel.pipeline.syncOperations
-    if let tls = try? pipeline.handler(type: NIOSSLClientHandler.self) {
-      try pipeline.addHandler(KeptConnection(), position: .after(tls))
-    } else {
-      try pipeline.addHandler(KeptConnection(), position: .first)
+    if case .relayed(let proxy) = route.way, response.status == ProxyFault.wantsCredentials,
+      let origin = Origin(url: request.url)
+    {
+      throw ProxyFault(proxy: proxy, kind: .refused(response.status, origin))
     }
+    return response
   }
 }
 
@@ -181,11 +182,14 @@ extension Error {
 }
 
 extension HTTPClient.Request {
-  fileprivate init(_ request: Request) throws {
+  fileprivate init(_ request: Request, by route: Route) throws {
     var headers = HTTPHeaders(request.headers.map { ($0.name, $0.value) })
     headers.add(name: "Accept-Encoding", value: "gzip")
+    var url = request.url
+    if let secret = request.secret { url = QueryText.setting(secret, in: url) }
+    if case .relayed(let proxy) = route.way { (url, headers) = AbsoluteForm.addressed(url, headers, to: proxy) }
     try self.init(
-      url: request.url, method: request.method == .get ? .GET : .POST, headers: headers,
+      url: url, method: request.method == .get ? .GET : .POST, headers: headers,
       body: request.method == .post ? .bytes(request.body) : nil)
   }
 }

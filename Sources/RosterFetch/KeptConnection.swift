@@ -1,4 +1,5 @@
 import NIOCore
+import NIOSSL
 
 /// A connection that had served a request before ended without a byte of the next answer: the server closed it while it
 /// was idle, and the request may be sent once more (RFC 9112 §9.3.1).
@@ -13,6 +14,15 @@ final class KeptConnection: ChannelDuplexHandler {
 
   private var answeredBefore = false
   private var awaitsFirstByte = false
+
+  static func add(to channel: any Channel) throws {
+    let pipeline = channel.pipeline.syncOperations
+    if let tls = try? pipeline.handler(type: NIOSSLClientHandler.self) {
+      try pipeline.addHandler(KeptConnection(), position: .after(tls))
+    } else {
+      try pipeline.addHandler(KeptConnection(), position: .first)
+    }
+  }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     awaitsFirstByte = true

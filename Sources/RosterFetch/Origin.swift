@@ -20,7 +20,18 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// `scheme://host:port`.
-  package var description: String { "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  package var description: String { "\(scheme)://\(authority)" }
+
+  /// Host and port, as a request names them.
+  var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
+  /// Of an absolute URL, as it is written, without user and password.
+  static func authority(of url: String) -> Substring? {
+    guard let start = url.firstRange(of: "://")?.upperBound else { return nil }
+    let written = url[start...].prefix { !"/?#".contains($0) }
+    guard let user = written.lastIndex(of: "@") else { return written }
+    return written[written.index(after: user)...]
+  }
 
   private static let ports = ["http": 80, "https": 443]
 }

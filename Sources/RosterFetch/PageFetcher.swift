@@ -178,13 +178,22 @@ extension PageFetcher {
 
   private func expect(_ status: Int, _ response: Response) throws {
     if response.status == status { return }
-    let passing = RetryTable.passing.contains(response.status)
-    let retryAfter = passing ? response.retryAfter(now: clock.now()) : nil
-    let wish = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s (Retry-After)" } ?? ""
+    let isRateLimit = response.isRateLimit
+    let passing = isRateLimit || RetryTable.passing.contains(response.status)
+    let pause = response.pause(now: clock.now())
+    let wish =
+      pause.map { ", and wants no request for \(Int($0.duration.seconds.rounded(.up))) s (\($0.header))" } ?? ""
     throw RequestFault(
       passing ? .unreachable : .badAnswer, cause: "upstream answered \(response.status)\(wish)",
-      hint: passing ? "see whether upstream is healthy" : "check upstream.base_url",
-      reason: .status(response.status), retryAfter: retryAfter)
+      hint: Self.hint(isRateLimit, passing),
+      reason: isRateLimit ? .rateLimit : .status(response.status), retryAfter: pause?.duration)
+  }
+
+  private static func hint(_ isRateLimit: Bool, _ isPassing: Bool) -> String {
+    if isRateLimit {
+      return "ask less often (sync.interval), or set limit.rate or limit.budget to what upstream permits"
+    }
+    return isPassing ? "see whether upstream is healthy" : "check upstream.base_url"
   }
 
   private func scanned<Value>(_ scan: () throws -> Value) throws -> Value {

@@ -13,17 +13,8 @@ struct Pins: Sendable {
     digests = Set(pins.map { Data(base64Encoded: String($0.dropFirst(Self.prefix.count))) ?? Data() })
   }
 
-  /// Before the first request byte: the connection is not handed out until the future succeeds. Where the key is
-  /// another one it fails, but not before the channel is closed: AsyncHTTPClient does not expect a connection that
-  /// fails and lives.
-  func check(_ channel: any Channel) -> EventLoopFuture<Void> {
-    channel.eventLoop.submit { try verify(channel) }.flatMapError { error in
-      channel.close(promise: nil)
-      return channel.closeFuture.flatMapThrowing { throw error }
-    }
-  }
-
-  private func verify(_ channel: any Channel) throws {
+  /// The handshake is over. Throws a `PinMismatch`.
+  func verify(_ channel: any Channel) throws {
     guard !digests.isEmpty, let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
     else {
       return

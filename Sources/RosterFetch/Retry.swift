@@ -33,12 +33,12 @@ package struct Retry: Sendable {
       do {
         return try await attempt()
       } catch let failure as Failure {
-        await noteHold(failure.retryAfter, isTooMany: false, table())
+        await noteHold(nil, failure.retryAfter, attempts)
         throw failure
       } catch let fault as RequestFault {
         if fault.reason == .malformed || fault.reason == .tooLarge { malformed += 1 }
         let table = table()
-        await noteHold(fault.retryAfter, isTooMany: fault.reason == .status(429), table)
+        await noteHold(fault.reason, fault.retryAfter, attempts)
         guard case .again(let delay) = table.decide(fault, attempt: attempts, malformed: malformed, random: random())
         else { throw fault.after(attempts) }
         retried(fault, attempts, delay)
@@ -47,8 +47,8 @@ package struct Retry: Sendable {
     }
   }
 
-  private func noteHold(_ retryAfter: Duration?, isTooMany: Bool, _ table: RetryTable) async {
-    guard let wait = retryAfter, isTooMany || wait > table.maxRetryAfter else { return }
+  private func noteHold(_ reason: Failure.Reason?, _ retryAfter: Duration?, _ attempt: Int) async {
+    guard let wait = table().hold(after: reason, retryAfter, attempt: attempt) else { return }
     await hold.extend(by: wait, clock)
   }
 }

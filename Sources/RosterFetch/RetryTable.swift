@@ -23,7 +23,7 @@ package struct RetryTable: Sendable, Equatable {
     guard let reason = fault.reason, attempt <= delays.maxRetries else { return .giveUp }
     let backoff = delays.delay(afterAttempt: attempt, retryAfter: fault.retryAfter, random: random)
     switch reason {
-    case .connection, .dns, .tls, .timeout, .truncated:
+    case .connection, .dns, .tls, .timeout, .truncated, .rateLimit:
       return .after(backoff)
     case .malformed, .tooLarge:
       return malformed > 1 ? .giveUp : .after(backoff)
@@ -32,11 +32,19 @@ package struct RetryTable: Sendable, Equatable {
     }
   }
 
-  /// Statuses that say "later".
-  package static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
+  /// For how long no page request may start after it; nil: it concerns its own request only. Those that are under way
+  /// beside one that met a rate limit would meet it too.
+  package func hold(after reason: Failure.Reason?, _ retryAfter: Duration?, attempt: Int) -> Duration? {
+    let isRateLimit = reason == .rateLimit
+    let asked = retryAfter.flatMap { isRateLimit || $0 > delays.maxRetryAfter ? $0 : nil }
+    let backoff = isRateLimit ? delays.delay(afterAttempt: attempt, retryAfter: asked, random: 0) : nil
+    let hold = max(asked ?? .zero, backoff ?? .zero)
+    return hold > .zero ? hold : nil
+  }
 
-  /// The longest Retry-After that a sync waits for.
-  package var maxRetryAfter: Duration { delays.maxRetryAfter }
+  /// Statuses that say "later", besides those of a rate limit.
+  package static let passing: Set<Int> = [408, 500, 502, 503, 504]
+
   /// Up to this much is added to a delay, so that many requests do not start at once.
   package var jitter: Duration { delays.jitter }
 }

@@ -2,6 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
+import RosterModel
 
 /// Shakes hands once more without verification, sends nothing, and hangs up: what the first handshake refused can be
 /// looked at.
@@ -9,7 +10,7 @@ enum SecondHandshake {
   /// The chain as the server sent it, its own certificate first. Throws where the handshake fails this time too: then
   /// it was not the certificate that was refused.
   static func chain(
-    of origin: Origin, deadline: NIODeadline, on loop: any EventLoop
+    of origin: Origin, by proxy: ProxyServer?, deadline: NIODeadline, on loop: any EventLoop
   ) async throws -> [NIOSSLCertificate] {
     var configuration = TLSConfiguration(trusting: nil)
     configuration.trustRoots = .certificates([])
@@ -17,10 +18,10 @@ enum SecondHandshake {
     let context = try NIOSSLContext(configuration: configuration)
     let answer = loop.makePromise(of: [NIOSSLCertificate].self)
     let alarm = loop.scheduleTask(deadline: deadline) { answer.fail(ChannelError.eof) }
-    let connect = ClientBootstrap(group: loop).connectTimeout(max(deadline - .now(), .milliseconds(1)))
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture { try add(to: channel, context, name: origin.serverName, answer) }
-      }.connect(host: origin.host, port: origin.port)
+    let connect = connection(to: origin, by: proxy, deadline: deadline, on: loop).flatMapThrowing { channel in
+      try add(to: channel, context, name: origin.serverName, answer)
+      return channel
+    }
     connect.whenFailure(answer.fail)
     answer.futureResult.whenComplete { _ in
       alarm.cancel()
@@ -32,6 +33,14 @@ enum SecondHandshake {
       // At once: a connection that is still being made cannot be broken off.
       answer.fail(CancellationError())
     }
+  }
+
+  private static func connection(
+    to origin: Origin, by proxy: ProxyServer?, deadline: NIODeadline, on loop: any EventLoop
+  ) -> EventLoopFuture<any Channel> {
+    if let proxy { return ProxyTunnel.open(to: origin, by: proxy, deadline: deadline, on: loop) }
+    return ClientBootstrap(group: loop).connectTimeout(max(deadline - .now(), .milliseconds(1)))
+      .connect(host: origin.host, port: origin.port)
   }
 
   private static func add(

@@ -8,12 +8,15 @@ import RosterFiles
 import RosterModel
 
 /// What the libraries throw, as P11 tells it apart.
-/// - Parameter received: body bytes that came before.
-func fault(_ error: any Error, received: Int = 0) -> any Error {
+/// - Parameters:
+///   - proxy: by way of which the request was sent.
+///   - received: body bytes that came before.
+func fault(_ error: any Error, by proxy: ProxyServer?, received: Int = 0) -> any Error {
   if Task.isCancelled || error is CancellationError || error as? HTTPClientError == .cancelled {
     return CancellationError()
   }
-  var fault = TransportCause(error).fault
+  var fault = (error as? ProxyFault)?.fault ?? TransportCause(error).fault
+  if let proxy, !fault.isOfProxy { fault.cause += " (by way of the proxy \(proxy))" }
   fault.received = received
   fault.isUnsent = isBeforeSending(error)
   return fault
@@ -22,7 +25,7 @@ func fault(_ error: any Error, received: Int = 0) -> any Error {
 /// Whether it ended the making of a connection: a TLS handshake comes before the request (T5).
 private func isBeforeSending(_ error: any Error) -> Bool {
   switch error {
-  case is NIOConnectionError, is TLSBrokenOff: true
+  case is NIOConnectionError, is TLSBrokenOff, is ProxyFault: true
   case let error as HTTPClientError: error == .connectTimeout || error == .tlsHandshakeTimeout
   case let error as IOError: error.errnoCode == ECONNREFUSED
   default: false

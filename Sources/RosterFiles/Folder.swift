@@ -22,3 +22,13 @@ package func parentFolder(of path: String) -> String {
   guard let slash = path.lastIndex(of: "/") else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])
 }
+
+/// Where the file system that holds a file begins: what a person finds in df(1).
+package func mountPoint(of path: String) -> String {
+  var folder = parentFolder(of: path)
+  guard let device = Inode(folder)?.device else { return folder }
+  while folder != "/", folder != ".", Inode(parentFolder(of: folder))?.device == device {
+    folder = parentFolder(of: folder)
+  }
+  return folder
+}

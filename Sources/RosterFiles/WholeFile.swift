@@ -29,19 +29,19 @@ package struct WholeFile: Sendable {
   /// In the same folder, since rename(2) is atomic only within a file system.
   package var temporaryPath: String { path + ".new" }
 
-  /// Returns when the new file would survive a power cut.
-  package func replace(with bytes: [UInt8]) throws(FileError) {
+  /// Returns when the new file would survive a power cut, unless it need not.
+  package func replace(with bytes: [UInt8], durably: Bool = true) throws(FileError) {
     do throws(FileError) {
-      try writeTemporary(bytes)
+      try writeTemporary(bytes, durably)
       guard rename(temporaryPath, path) == 0 else { throw .last("replace", path) }
     } catch {
       unlink(temporaryPath)
       throw error
     }
-    try flushFolder()
+    if durably { try flushFolder() }
   }
 
-  private func writeTemporary(_ bytes: [UInt8]) throws(FileError) {
+  private func writeTemporary(_ bytes: [UInt8], _ durably: Bool) throws(FileError) {
     // A crash may have left one.
     unlink(temporaryPath)
     let file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
@@ -56,7 +56,7 @@ package struct WholeFile: Sendable {
       guard count >= 0 else { throw .last("write", temporaryPath) }
       rest = rest.dropFirst(count)
     }
-    guard fsync(file) == 0 else { throw .last("flush", temporaryPath) }
+    guard !durably || fsync(file) == 0 else { throw .last("flush", temporaryPath) }
   }
 
   /// The rename itself is durable only with its directory (fsync(2)).

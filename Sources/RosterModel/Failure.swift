@@ -13,6 +13,8 @@ package struct Failure: Error, Sendable, Equatable {
   package enum Reason: Sendable, Equatable {
     case connection, dns, tls, timeout, truncated, malformed
     case tooLarge
+    /// 429, or 403 where no permitted request remains.
+    case rateLimit
     case status(Int)
 
     /// As events and metrics have it: `timeout`, `status_503`.
@@ -25,6 +27,7 @@ package struct Failure: Error, Sendable, Equatable {
       case .truncated: "truncated"
       case .malformed: "malformed"
       case .tooLarge: "too_large"
+      case .rateLimit: "rate_limit"
       case .status(let code): "status_\(code)"
       }
     }
@@ -42,7 +45,7 @@ package struct Failure: Error, Sendable, Equatable {
   package var hint: String?
   /// Set where a request failed.
   package var reason: Reason?
-  /// Retry-After: no request starts earlier, from the answer on.
+  /// Retry-After, or the reset of a rate limit: no request starts earlier, from the answer on.
   package var retryAfter: Duration?
 
   /// `reason` and `retryAfter` are for what a request came to.

@@ -2,13 +2,20 @@
 package enum Flow: String, Sendable, CaseIterable {
   case none
   case `static`
+  case basic
   case oauth2Refresh = "oauth2_refresh"
   case oauth2ClientCredentials = "oauth2_client_credentials"
   case authenticateForm = "authenticate_form"
   case bearerRefresh = "bearer_refresh"
+  case bearerRenew = "bearer_renew"
 
   /// Whether it gets new tokens from `token_url`; the others open no store.
-  package var refreshes: Bool { self != .none && self != .static }
+  package var refreshes: Bool {
+    switch self {
+    case .none, .static, .basic: false
+    case .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew: true
+    }
+  }
 
   /// Whether a client is part of the token request, and so of what a stored token belongs to (T8).
   package var identifiesClient: Bool { self == .oauth2Refresh || self == .oauth2ClientCredentials }

@@ -20,14 +20,31 @@ package struct Request: Sendable, Hashable {
     }
   }
 
+  /// A parameter of the query, not encoded.
+  package struct Parameter: Sendable, Hashable {
+    /// As upstream knows it.
+    package var name: String
+    /// Any text.
+    package var value: String
+
+    /// Both as they are before they are percent-encoded.
+    package init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
   /// GET for pages, POST for tokens.
   package var method: Method
-  /// Absolute.
+  /// Absolute. Without `secret`, so that it may be shown.
   package var url: String
   /// In the order in which they are sent.
   package var headers: [Header]
   /// Empty: none is sent.
   package var body: [UInt8]
+  /// An access token that is sent in the query (`auth.send`): only the transport adds it to the address, where it takes
+  /// the place of parameters of its name (T8).
+  package var secret: Parameter?
 
   /// Without headers and body unless given.
   package init(_ method: Method, _ url: String, headers: [Header] = [], body: [UInt8] = []) {
@@ -48,6 +65,8 @@ package struct Response: Sendable {
   package var body: [UInt8]
   /// Body bytes as received, before decompression.
   package var received: Int
+  /// The name of the request's `secret`: addresses in the answer may repeat it.
+  package var secretParameter: String?
 
   /// `received` is the body's size where it is left out, as for an answer that came uncompressed.
   package init(status: Int, headers: [Request.Header] = [], body: [UInt8] = [], received: Int? = nil) {

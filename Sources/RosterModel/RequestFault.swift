@@ -8,10 +8,12 @@ package struct RequestFault: Error, Sendable, Equatable {
   package var hint: String?
   /// The row of the retry table (P11); nil: no attempt that follows would fare better.
   package var reason: Failure.Reason?
-  /// Retry-After: no request starts earlier, from the answer on.
+  /// Retry-After, or the reset of a rate limit: no request starts earlier, from the answer on.
   package var retryAfter: Duration?
   /// No byte of the request can have reached the server: there was no connection to send it on.
   package var isUnsent = false
+  /// The way to upstream ended at the proxy, which the cause names.
+  package var isOfProxy = false
   /// Body bytes of an answer that came before it failed.
   package var received = 0
 

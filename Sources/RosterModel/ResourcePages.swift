@@ -86,6 +86,7 @@ extension Resource.RequestPlace: CustomStringConvertible {
     }
   }
 
+  /// As it is written in the configuration.
   package var description: String {
     switch self {
     case .query(let name): name
@@ -109,6 +110,7 @@ extension Resource.AnswerPlace: CustomStringConvertible {
 
   private static let headerMark = "header:"
 
+  /// As it is written in the configuration.
   package var description: String {
     switch self {
     case .body(let pointer): pointer.description

@@ -1,6 +1,23 @@
 package import FoundationEssentials
 
+/// When upstream takes requests again, as an answer tells it (P11).
 extension Response {
+  /// Upstream permits no further request for now: 429, or 403 with `…ratelimit-remaining: 0`.
+  package var isRateLimit: Bool { status == 429 || isSpent }
+
+  /// 403 because none of the permitted requests remain: neither a lack of rights nor the end of a session.
+  package var isSpent: Bool { status == 403 && rateLimits("remaining").contains(0) }
+
+  /// How long upstream wants no request, and the header that says so: Retry-After, else, of a rate limit, its reset;
+  /// nil where neither is there or readable. At most a day.
+  package func pause(now: Date) -> (duration: Duration, header: String)? {
+    if let asked = retryAfter(now: now) { return (asked, "Retry-After") }
+    guard isRateLimit else { return nil }
+    // Of several limits the last to end counts.
+    let waits = rateLimits("reset").map { $0 < Self.leastMoment ? $0 : $0 - sentAt(now).timeIntervalSince1970 }
+    return waits.max().map { (Self.atMostADay($0), "ratelimit-reset") }
+  }
+
   /// Retry-After in seconds or as a date (RFC 9110 §10.2.3), counted from the answer's Date where there is one; nil
   /// where absent or unreadable. At most a day: a server that sends seconds since 1970 must not silence rosterd for
   /// years (P11).
@@ -10,10 +27,26 @@ extension Response {
       // More digits than an Int takes are a number too.
       return .seconds(min(Int(text) ?? Self.longest, Self.longest))
     }
-    guard let date = Date(httpDate: text) else { return nil }
-    let sent = self["Date"].flatMap(Date.init(httpDate:)) ?? now
-    return .seconds(min(max(0, date.timeIntervalSince(sent)), Double(Self.longest)))
+    return Date(httpDate: text).map { Self.atMostADay($0.timeIntervalSince(sentAt(now))) }
   }
 
+  private func sentAt(_ now: Date) -> Date { self["Date"].flatMap(Date.init(httpDate:)) ?? now }
+
+  /// The numbers of the headers `ratelimit-NAME`, `x-ratelimit-NAME` and their like.
+  private func rateLimits(_ name: String) -> [Double] {
+    headers.compactMap { header in
+      let full = header.name.lowercased()
+      guard full == "ratelimit-\(name)" || full.hasSuffix("-ratelimit-\(name)"),
+        header.value.utf8.first.map({ $0 &- 0x30 < 10 }) == true,
+        header.value.utf8.allSatisfy({ $0 &- 0x30 < 10 || $0 == UInt8(ascii: ".") })
+      else { return nil }
+      return Double(header.value)
+    }
+  }
+
+  private static func atMostADay(_ seconds: Double) -> Duration { .seconds(min(max(0, seconds), Double(longest))) }
+
   private static let longest = Int(RetryAfterHold.longest.seconds)
+  /// A reset from here on is a moment, in seconds since 1970 (2001-09-09); below, seconds from now.
+  private static let leastMoment = 1e9
 }

@@ -31,8 +31,8 @@ package struct Scenario: Sendable {
     self.rules = rules
   }
 
-  /// What `rosterd demo` pulls, three lists: at a concurrency of 8, the first page of each and two full rounds pass, and
-  /// the eight requests of the third meet a dead token.
+  /// What `rosterd demo` pulls, three lists: at a concurrency of 8, the first page of each and two full rounds pass,
+  /// and the eight requests of the third meet a dead token.
   package static var demo: Scenario {
     var scenario = Scenario(tokens: Tokens(flow: .authenticateForm, uses: [19]))
     scenario.beside = SideLists(of: scenario.characters).answer
@@ -48,14 +48,18 @@ extension Scenario {
     package enum Flow: String, Sendable, CaseIterable {
       case none
       case fixed = "static"
+      case basic
       case oauth2Refresh = "oauth2_refresh"
       case oauth2ClientCredentials = "oauth2_client_credentials"
       case authenticateForm = "authenticate_form"
       case bearerRefresh = "bearer_refresh"
+      case bearerRenew = "bearer_renew"
     }
 
     /// What the token URL answers.
     package var flow: Flow
+    /// Where a request must carry its access token, as `auth.send` has it.
+    package var place = TokenPlace.bearer
     /// How many page answers the tokens of generation 0, 1, … are good for; later generations have no such end.
     package var uses: [Int]
     /// After so long an access token is refused; nil: never.

@@ -30,7 +30,7 @@ struct SimulatedUpstream {
     counts.began(target)
     var seen = Seen(target: target, request: request)
     seen.ordinal = ordinal(of: target)
-    if target != .token { seen.generation = tokens.generation(of: seen["Authorization"]) }
+    if target != .token { seen.generation = tokens.generation(of: request) }
     let faults = Faults(of: seen, from: &scenario.rules)
     for edit in faults.edits { edit(&scenario.characters) }
     if !faults.edits.isEmpty { changedAt = now }
@@ -70,7 +70,7 @@ struct SimulatedUpstream {
   private mutating func answer(
     _ seen: Seen, _ request: Request, _ distortion: PageEndpoint.Distortion, now: Date
   ) -> Response {
-    guard tokens.admit(seen["Authorization"], now: now) else {
+    guard tokens.admit(request, now: now) else {
       let challenge = Request.Header("WWW-Authenticate", #"Bearer error="invalid_token""#)
       return Response(status: 401, headers: [challenge], body: Array(#"{"error":"invalid_token"}"#.utf8))
     }

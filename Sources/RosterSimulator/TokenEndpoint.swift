@@ -11,11 +11,17 @@ package struct SimulatedCredentials: Sendable, Equatable {
   package var clientID: String?
   /// The file `client_secret`.
   package var clientSecret: String?
+  /// The file `username`.
+  package var username: String?
+  /// The file `password`.
+  package var password: String?
 
   /// By their names in `credentials_dir`.
   package var files: [String: String] {
-    ["access_token": accessToken, "refresh_token": refreshToken, "client_id": clientID, "client_secret": clientSecret]
-      .compactMapValues { $0 }
+    [
+      "access_token": accessToken, "refresh_token": refreshToken, "client_id": clientID, "client_secret": clientSecret,
+      "username": username, "password": password,
+    ].compactMapValues { $0 }
   }
 }
 
@@ -51,8 +57,11 @@ struct TokenEndpoint {
     credentials = SimulatedCredentials()
     let flow = settings.flow
     guard flow != .none else { return }
+    if flow == .basic { return grantPassword() }
     if flow != .oauth2ClientCredentials { credentials.accessToken = grantAccess(now: now) }
-    if flow != .fixed && flow != .oauth2ClientCredentials { credentials.refreshToken = grantRefresh() }
+    if flow != .fixed && flow != .oauth2ClientCredentials && flow != .bearerRenew {
+      credentials.refreshToken = grantRefresh()
+    }
     if flow == .oauth2Refresh || flow == .oauth2ClientCredentials {
       credentials.clientID = "roster:client"  // the colon must travel encoded (RFC 6749 §2.3.1)
       credentials.clientSecret = secret("client+secret%")
@@ -69,15 +78,15 @@ struct TokenEndpoint {
   /// Access tokens granted so far are refused from now on; the refresh token stays good.
   mutating func killAccess() { access = [:] }
 
-  /// Of an `Authorization` header, whether its token is good or not.
-  func generation(of authorization: String?) -> Int? {
-    bearer(authorization).flatMap { generations[$0] }
+  /// Of the request's token, be it good or not.
+  func generation(of request: Request) -> Int? {
+    token(of: request).flatMap { generations[$0] }
   }
 
-  /// Whether a request with that header is answered, which uses its token once.
-  mutating func admit(_ authorization: String?, now: Date) -> Bool {
+  /// Whether the request is answered, which uses its token once.
+  mutating func admit(_ request: Request, now: Date) -> Bool {
     if settings.flow == .none { return true }
-    guard let token = bearer(authorization), let found = access[token] else { return false }
+    guard let token = token(of: request), let found = access[token] else { return false }
     if let dies = found.dies, dies <= now { return false }
     if found.usesLeft == 0 { return false }
     access[token]?.usesLeft = found.usesLeft.map { $0 - 1 }
@@ -89,8 +98,8 @@ struct TokenEndpoint {
     let authorization = Response(status: 0, headers: request.headers)["Authorization"]
     let form = Form(request.body)
     switch settings.flow {
-    case .none, .fixed: return refuse("unsupported_grant_type")
-    case .bearerRefresh:
+    case .none, .fixed, .basic: return refuse("unsupported_grant_type")
+    case .bearerRefresh, .bearerRenew:
       guard request.body.isEmpty, let token = bearer(authorization) else { return refuse("invalid_request") }
       return refresh(token, now: now)
     case .authenticateForm:
@@ -112,10 +121,10 @@ struct TokenEndpoint {
       return (refuse("invalid_grant").response, .reused)
     }
     guard token == refreshToken else { return refuse("invalid_grant") }
-    let isOAuth = settings.flow != .authenticateForm && settings.flow != .bearerRefresh
+    let isOAuth = settings.flow == .oauth2Refresh || settings.flow == .oauth2ClientCredentials
     if isOAuth && !settings.rotate { return grant(refresh: nil, now: now) }
     spent.insert(token)
-    return grant(refresh: grantRefresh(), now: now)
+    return grant(refresh: settings.flow == .bearerRenew ? nil : grantRefresh(), now: now)
   }
 
   private mutating func grant(refresh: String?, now: Date) -> (Response, Outcome) {
@@ -125,6 +134,7 @@ struct TokenEndpoint {
       switch settings.flow {
       case .authenticateForm: [("token", access), ("refreshToken", refresh)]
       case .bearerRefresh: [("accessToken", access), ("refreshToken", refresh)]
+      case .bearerRenew: [("accessToken", access)]
       default: [("access_token", access), ("refresh_token", refresh), ("token_type", "Bearer")]
       }
     var members = fields.compactMap { name, value in value.map { #""\#(name)":"\#($0)""# } }
@@ -143,7 +153,18 @@ struct TokenEndpoint {
     if settings.areJWTs { secrets.append(token) }
     access[token] = Access(generation: generation, dies: dies, usesLeft: uses)
     generations[token] = generation
+    // The next one is asked for with this one.
+    if settings.flow == .bearerRenew { refreshToken = token }
     return token
+  }
+
+  private mutating func grantPassword() {
+    let (user, password) = ("roster user", secret("pass:word"))
+    credentials.username = user
+    credentials.password = password
+    let token = Data("\(user):\(password)".utf8).base64EncodedString()
+    access[token] = Access(generation: generation)
+    generations[token] = generation
   }
 
   private mutating func grantRefresh() -> String {
@@ -167,6 +188,19 @@ struct TokenEndpoint {
   /// Unpadded (RFC 7515 §2).
   private func base64URL(_ text: String) -> String {
     Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+
+  /// nil: there is none in its place.
+  private func token(of request: Request) -> String? {
+    let place = settings.flow == .basic ? TokenPlace.basic : settings.place
+    let value =
+      switch place.carrier {
+      case .header: Response(status: 0, headers: request.headers)[place.name]
+      case .parameter:
+        request.url.firstIndex(of: "?").flatMap { Form(Array(request.url[$0...].utf8.dropFirst()))[place.name] }
+      }
+    guard let value, value.hasPrefix(place.before), value.hasSuffix(place.after) else { return nil }
+    return String(value.dropFirst(place.before.count).dropLast(place.after.count))
   }
 
   private func bearer(_ authorization: String?) -> String? {

@@ -130,11 +130,13 @@ extension Pull {
     }
   }
 
+  private func links() -> NextLinks { progress.host.settings.links }
+
   private func receive(
     _ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList, _ work: inout PullWork
   ) throws {
-    guard try work.plan.came(asking, page.facts, waiting: page.body.count * list.plans.count, isTransferred: true)
-    else { return }
+    let waiting = page.body.count * list.plans.count
+    guard try work.plan.came(asking, page.facts, waiting: waiting, isTransferred: true, links: links) else { return }
     let pages = zip(list.resources, page.scans).map { resource, scan in
       ReceivedPage(
         resource: resource, number: asking.page.number, address: asking.page.address, next: page.facts.continuation,
@@ -149,7 +151,7 @@ extension Pull {
     _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage], _ validator: Validator,
     _ work: inout PullWork
   ) throws {
-    guard try work.plan.came(asking, ListFacts(known[0]), isTransferred: false) else { return }
+    guard try work.plan.came(asking, ListFacts(known[0]), isTransferred: false, links: links) else { return }
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(resource, ConfirmedPage(number: asking.page.number, page: page, validator: validator))
     }

@@ -84,8 +84,10 @@ package struct PullPlan: Sendable {
   /// - Parameters:
   ///   - bytes: that wait for the stage from now on, if it is wanted.
   ///   - isTransferred: it must tell of as many records and pages as the first one.
+  ///   - links: looked at where it leads to another origin.
   package mutating func came(
-    _ asking: Asking, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool
+    _ asking: Asking, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
+    links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
     inFlight -= 1
     let list = asking.list
@@ -94,7 +96,7 @@ package struct PullPlan: Sendable {
     }
     guard lists[list].drift == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
-    if !asking.isAnnounced { try lists[list].go(on: asking.page, facts, isTransferred: isTransferred) }
+    if !asking.isAnnounced { try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, links) }
     lists[list].pages += 1
     waitingBytes += bytes
     return true
@@ -178,9 +180,11 @@ extension PullPlan.List {
   }
 
   /// What the page leads to. Throws where upstream turns in a circle, or leads elsewhere (65).
-  mutating func go(on page: PageRequest, _ facts: ListFacts, isTransferred: Bool) throws(Failure) {
+  mutating func go(
+    on page: PageRequest, _ facts: ListFacts, isTransferred: Bool, _ links: () -> NextLinks
+  ) throws(Failure) {
     let next: Paging.Next
-    do throws(PagingFault) { next = try paging.next(after: page, facts) } catch {
+    do throws(PagingFault) { next = try paging.next(after: page, facts, links: links) } catch {
       throw refused(page, error.reason, error.hint)
     }
     switch next {
@@ -213,7 +217,8 @@ extension PagingFault {
   fileprivate var hint: String {
     switch self {
     case .noAddress: "see that the definition's `at` is the place of an address"
-    case .elsewhere: "set upstream.base_url to where the API is now"
+    case .elsewhere:
+      "set upstream.base_url to where the API is; behind a mirror or proxy: upstream.links = \"rebase\""
     }
   }
 }

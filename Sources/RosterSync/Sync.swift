@@ -95,9 +95,7 @@ package actor Sync {
   private func publish(_ record: SyncRecord) async throws -> SyncRecord {
     try host.renewTokenStoreLock()
     try await tokens.syncBegins(retrySession: takeRetry())
-    try gate.refuse(
-      longerThan: host.settings.maxRetryAfter, baseURL, clock,
-      lifting: "stop rosterd and run: sqlite3 \(cache.path) 'UPDATE cache_identity SET held_until = NULL'")
+    try expectOpenGate()
     let fetcher = PageFetcher(
       send: send, retry: retry, digest: try await cache.digest, clock: clock, report: host.tell)
     var wanted = Array(lists.indices)
@@ -112,6 +110,12 @@ package actor Sync {
   }
 
   // MARK: The steps
+
+  private func expectOpenGate() throws {
+    try gate.refuse(
+      longerThan: host.settings.maxRetryAfter, baseURL, clock,
+      lifting: "stop rosterd and run: sqlite3 \(cache.path) 'UPDATE cache_identity SET held_until = NULL'")
+  }
 
   private func takeRetry() -> Bool {
     request.withLock { request in
@@ -166,6 +170,8 @@ package actor Sync {
         plan: plan, requests: requests, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency,
         clock: clock, errand: .init(sync: record.id, tally: tally))
       do {
+        // Those of another resource may have been told to wait for longer than a sync does.
+        try expectOpenGate()
         try machine.asked(plan.resource.name, .success(try await missing.ask()))
       } catch let failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
         try machine.asked(plan.resource.name, .failure(failure))

@@ -37,12 +37,17 @@ package struct SyncSettings: Sendable, Equatable {
   package var history: Duration
   /// A sync does not wait longer for a time that upstream has named (P11).
   package var maxRetryAfter: Duration
+  /// What becomes of a next page's address elsewhere.
+  package var links: NextLinks
 
   /// All of them.
-  package init(concurrency: Int, maxRemoval: Int, history: Duration, maxRetryAfter: Duration) {
+  package init(
+    concurrency: Int, maxRemoval: Int, history: Duration, maxRetryAfter: Duration, links: NextLinks = .sameOrigin
+  ) {
     self.concurrency = concurrency
     self.maxRemoval = maxRemoval
     self.history = history
     self.maxRetryAfter = maxRetryAfter
+    self.links = links
   }
 }

@@ -129,7 +129,9 @@ extension SyncMachine {
       // P9: a record that does not say whose it is may be any of the missing ones.
       let isAnyoneKnown = found.rejectedUnknown == 0
       ends[resource.name] = ResourceEnd(isAnyoneKnown ? .missing : .nobody, proof: .init(of: resource))
-      if isAnyoneKnown, found.missing > 0, resource.removal == .ask { asking.insert(resource.name) }
+      if isAnyoneKnown, found.missing > 0, !found.isOfAnotherList, resource.removal == .ask {
+        asking.insert(resource.name)
+      }
     }
     state = asking.isEmpty ? .publishing : .asking
     return asking.isEmpty ? .publish : .ask
@@ -160,7 +162,9 @@ extension SyncMachine {
   private mutating func guarded(
     _ found: ResourceComparison, _ maxRemoval: Int, _ allowRemoval: Bool
   ) -> Failure? {
-    guard !allowRemoval, let resource = resource(found), resource.removal != .never else { return nil }
+    guard !allowRemoval, !found.isOfAnotherList, let resource = resource(found), resource.removal != .never else {
+      return nil
+    }
     let leaving = resource.removal == .twice ? found.missingTwice : found.missing
     let limit = resource.maxRemoval ?? maxRemoval
     guard leaving * 100 > limit * found.snapshot else { return nil }

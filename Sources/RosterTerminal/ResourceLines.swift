@@ -1,7 +1,7 @@
 internal import RosterModel
 
-/// A line a resource: what the cache has of it, or how far the sync is with it. Nothing where there is only one: of that,
-/// all is told already.
+/// A line a resource: what the cache has of it, or how far the sync is with it. Nothing where there is only one: of
+/// that, all is told already.
 struct ResourceLines {
   private let table: Table
   private let hidden: Int

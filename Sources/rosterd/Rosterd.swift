@@ -8,7 +8,9 @@ struct Rosterd: AsyncParsableCommand {
     commandName: "rosterd",
     abstract: "Keeps a SQLite cache of a paginated REST API up to date.",
     version: rosterdVersion,
-    subcommands: [RunCommand.self, SyncCommand.self, CheckCommand.self, DemoCommand.self],
+    subcommands: [
+      RunCommand.self, SyncCommand.self, CheckCommand.self, InferCommand.self, DemoCommand.self,
+    ],
     defaultSubcommand: RunCommand.self)
 
   static func main() async {

@@ -2,10 +2,12 @@
 //
 // ROSTER_FAULTS names a folder. A file `write`, `read`, `sync` or `open` in it makes calls of that kind fail with the
 // errno (a number) that the file holds; further words, where there are any, are the ends of the paths that it holds
-// for. A file `stop` in it holds an offset instead: the process stops before it writes there or beyond. With a file
-// `hang` (any number, then ends of paths) the thread that writes to such a file hangs: it opens the FIFO `hung` in the
-// folder for writing, which tells the test, and then `go` for reading, which waits for it. A socket `names` makes every
-// look-up of a name say so there, and hang.
+// for. A file `stop` in it holds an offset instead: the process stops before it writes there or beyond. A file `once`
+// holds a number n, an errno and ends of paths: of all writes, truncations, flushes, openings for writing, renamings
+// and mappings of such files the n-th one fails, which makes a file `failed`; how many there were, the process says at
+// its end in a file `calls`. With a file `hang` (any number, then ends of paths) the thread that writes to such a file
+// hangs: it opens the FIFO `hung` in the folder for writing, which tells the test, and then `go` for reading, which
+// waits for it. A socket `names` makes every look-up of a name say so there, and hang.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,9 +15,11 @@
 #include <netdb.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -43,25 +47,63 @@ static int ends_with(const char *path, const char *end) {
   return whole >= part && !strcmp(path + whole - part, end);
 }
 
+// Whether one of these words, or none, is the path's end.
+static int is_meant(const char *path, char *words) {
+  char *rest, *end = strtok_r(words, " \n", &rest);
+  if (!end) return 1;
+  for (; end; end = strtok_r(NULL, " \n", &rest))
+    if (ends_with(path, end)) return 1;
+  return 0;
+}
+
+static void say(const char *name, const char *text) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", getenv("ROSTER_FAULTS"), name);
+  int file = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  syscall(SYS_write, file, text, strlen(text));
+  syscall(SYS_close, file);
+}
+
+static atomic_long calls;
+
+static int fault_once(const char *kind, const char *path) {
+  static const char *const kinds[] = {"write", "sync", "open", "rename", "mmap", NULL};
+  char text[1024], *rest;
+  int at = 0;
+  while (kinds[at] && strcmp(kinds[at], kind)) at++;
+  if (!kinds[at] || !orders("once", text, sizeof text)) return 0;
+  long wanted = strtol(text, &rest, 10);
+  int code = (int)strtol(rest, &rest, 10);
+  if (!is_meant(path, rest) || atomic_fetch_add(&calls, 1) + 1 != wanted) return 0;
+  say("failed", path);
+  return code;
+}
+
+__attribute__((destructor)) static void tell_calls(void) {
+  char text[32];
+  if (!getenv("ROSTER_FAULTS") || !orders("once", text, sizeof text)) return;
+  snprintf(text, sizeof text, "%ld", atomic_load(&calls));
+  say("calls", text);
+}
+
 // The errno that a call of this kind on this path is to fail with; 0: none.
 static int fault(const char *kind, const char *path) {
-  char text[1024], *rest = text;
-  int before = errno;
-  int wanted = orders(kind, text, sizeof text);
+  char text[1024], *rest;
+  int before = errno, code = 0;
+  if (orders(kind, text, sizeof text)) {
+    code = (int)strtol(text, &rest, 10);
+    if (!is_meant(path, rest)) code = 0;
+  }
+  if (!code) code = fault_once(kind, path);
   errno = before;
-  if (!wanted) return 0;
-  int code = (int)strtol(text, &rest, 10);
-  char *end = strtok_r(rest, " \n", &rest);
-  if (!end) return code;
-  for (; end; end = strtok_r(NULL, " \n", &rest))
-    if (ends_with(path, end)) return code;
-  return 0;
+  return code;
 }
 
 static int fault_of(const char *kind, int file) {
   char link[64], path[4096];
   struct stat about;
-  if (!getenv("ROSTER_FAULTS") || fstat(file, &about) || !S_ISREG(about.st_mode)) return 0;
+  if (!getenv("ROSTER_FAULTS") || fstat(file, &about) || !(S_ISREG(about.st_mode) || S_ISDIR(about.st_mode))) return 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   ssize_t count = readlink(link, path, sizeof path - 1);
   if (count <= 0) return 0;
@@ -140,6 +182,22 @@ int fdatasync(int file) {
   FAIL_IF("sync", file);
   return REAL(fdatasync)(file);
 }
+
+int rename(const char *from, const char *to) {
+  int code = fault("rename", to);
+  if (code) { errno = code; return -1; }
+  return REAL(rename)(from, to);
+}
+
+#define MMAP(name, offset_t) \
+  void *name(void *at, size_t length, int access, int flags, int file, offset_t offset) { \
+    int code = file >= 0 ? fault_of("mmap", file) : 0; \
+    if (code) { errno = code; return MAP_FAILED; } \
+    return REAL(name)(at, length, access, flags, file, offset); \
+  }
+
+MMAP(mmap, off_t)
+MMAP(mmap64, off64_t)
 
 // Only opening for writing fails: a read-only file system, or one without room for another file.
 static int open_fault(const char *path, int flags) {

@@ -28,6 +28,22 @@ struct DiskFaults {
     try order(call.rawValue, ([String(code)] + ends).joined(separator: " "))
   }
 
+  /// Once: the n-th of all calls that write, shorten, flush, open for writing, rename or map such a file.
+  func failOnce(_ number: Int, with code: Int32, on ends: [String]) throws {
+    unlink("\(folder)/failed")
+    try order("once", (["\(number)", "\(code)"] + ends).joined(separator: " "))
+  }
+
+  /// The file on which that call failed; nil: there were fewer.
+  var failed: String? { text("failed") }
+
+  /// How many there were in the program that ended last.
+  var calls: Int { text("calls").flatMap { Int($0) } ?? 0 }
+
+  private func text(_ name: String) -> String? {
+    FileManager.default.contents(atPath: "\(folder)/\(name)").map { String(decoding: $0, as: UTF8.self) }
+  }
+
   /// SIGSTOP, before the program writes at this offset of a file or beyond.
   func stop(at offset: Int32, of end: String) throws {
     try order("stop", "\(offset) \(end)")
@@ -63,7 +79,7 @@ struct DiskFaults {
   }
 
   func end() {
-    for name in Call.allCases.map(\.rawValue) + ["stop"] { unlink("\(folder)/\(name)") }
+    for name in Call.allCases.map(\.rawValue) + ["stop", "once"] { unlink("\(folder)/\(name)") }
   }
 
   /// Renamed into its place: the program reads it at any time.

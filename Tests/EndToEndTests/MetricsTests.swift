@@ -35,7 +35,7 @@ import Testing
         #expect(metrics[#"rosterd_requests_total{code="error"}"#] == 2)
         #expect(metrics["rosterd_request_duration_seconds_count"] == counts.pageRequests.count)
         for (reason, count) in [
-          ("status_500", 1), ("status_503", 2), ("status_429", 1), ("truncated", 1), ("timeout", 1), ("malformed", 1),
+          ("status_500", 1), ("status_503", 2), ("rate_limit", 1), ("truncated", 1), ("timeout", 1), ("malformed", 1),
         ] {
           #expect(metrics[#"rosterd_retries_total{reason="\#(reason)"}"#] == count, "\(reason)")
         }

@@ -21,7 +21,9 @@ import Testing
     let folder = "/tmp/rosterctl-\(UInt32.random(in: 0 ... .max))"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let socket = folder + "/status.sock"
-    let routes = StatusRoutes(board: board, history: { _ in syncs }, sync: sync)
+    let routes = StatusRoutes(
+      board: board, history: { _ in syncs }, sync: sync, feed: { _ in .page(json: [], isEmpty: true) },
+      cancel: { nil })
     let server = StatusServer(at: .path(socket, mode: 0o666), routes: routes)
     try await server.start()
     do {
@@ -172,7 +174,8 @@ import Testing
     arguments: [
       ("rosterctl", ""), ("rosterctl", "status"), ("rosterctl", "watch"), ("rosterctl", "wait"), ("rosterctl", "sync"),
       ("rosterctl", "events"), ("rosterctl", "rejects"), ("rosterctl", "history"), ("rosterctl", "characters"),
-      ("rosterctl", "character"), ("rosterctl", "list"), ("rosterctl", "show"), ("rosterd", ""), ("rosterd", "run"),
+      ("rosterctl", "character"), ("rosterctl", "list"), ("rosterctl", "show"), ("rosterctl", "changes"),
+      ("rosterctl", "cancel"), ("rosterd", ""), ("rosterd", "run"),
       ("rosterd", "sync"), ("rosterd", "check"),
       ("rosterd", "demo"),
     ])
@@ -183,7 +186,7 @@ import Testing
     let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(help.exit == 0 && lines.count <= 24, "\(help.output)")
     #expect(lines.allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE:") }, "\(help.output)")
-    let readsCache = ["rejects", "list", "show", "characters", "character"].contains(command)
+    let readsCache = ["rejects", "list", "show", "changes", "characters", "character"].contains(command)
     if program == "rosterctl", !command.isEmpty {
       #expect(help.output.contains("--cache") == readsCache && help.output.contains("--socket") != readsCache)
     }

@@ -9,15 +9,17 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SecretEchoTests {
   @Test(
     "T9: no token, secret or Authorization value shows in any output or file, whatever fails and whoever repeats them",
-    arguments: ["text", "json"])
-  func nothingShows(format: String) async throws {
+    arguments: [("text", TokenPlace.bearer), ("json", TokenPlace(.parameter, "api_key"))])
+  func nothingShows(format: String, place: TokenPlace) async throws {
     let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"
     let settings = [
       "ROSTERD_LOG_LEVEL": "trace", "ROSTERD_LOG_FORMAT": format, "ROSTERD_UPSTREAM_TIMEOUT": "300ms",
       "ROSTERD_RETRY_MAX_RETRIES": "1", "ROSTERD_SYNC_CONCURRENCY": "2", "ROSTERD_RETRY_MAX_RETRY_AFTER": "0s",
       "ROSTERD_UPSTREAM_HEADERS": "{\"X-Api-Key\" = \"\(key)\"}",
     ]
-    try await withSite(.pages(3, tokens: .init(flow: .oauth2Refresh)), settings) { site in
+    var tokens = Scenario.Tokens(flow: .oauth2Refresh)
+    tokens.place = place
+    try await withSite(.pages(3, tokens: tokens), settings) { site in
       var shown = Shown()
       shown.add("check", try await site.rosterd("check"))
       try await site.withDaemon { daemon, _ in
@@ -89,6 +91,8 @@ import Testing
         "headers = {\"X-Api-Key\" = \(key)}", "headers = {\"X-Api-Key\" = \"\(key)}", "password = \"\(key)\"",
         "headers = {\"Authorization\" = \"Bearer \(key)\"}\n[auth]\nflow = \"static\"",
         "[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"https://user:\(key)@example/token\"",
+        "[auth]\nsend = \"X-Key: \(key)\"", "[auth]\nsend = \"?api_key=\(key)\"", "[auth]\nsend = \"\(key)\"",
+        "proxy = \"http://user:\(key)@proxy\"", "proxy = \"https://user:\(key)@proxy:1\"", "proxy = \"\(key)\"",
         "[auth]\nrefresh_token = \"\(key)\"", "\(key)", "[\(key)",
       ].map { $0.hasPrefix("[") ? $0 : "[upstream]\n\($0)" }
       let file = "\(site.folder)/rosterd.toml"
@@ -109,7 +113,9 @@ import Testing
       }
       for (name, value) in [
         ("ROSTERD_UPSTREAM_HEADERS", "{\"X-Api-Key\" = \"\(key)\""), ("ROSTERD_UPSTREAM_HEADERS", key),
-        ("ROSTERD_UPSTREAM_BASE_URL", "https://user:\(key)@example"), ("ROSTERD_AUTH_REFRESH_TOKEN", key),
+        ("ROSTERD_UPSTREAM_BASE_URL", "https://user:\(key)@example"), ("HTTP_PROXY", "ftp://user:\(key)@example"),
+        ("ROSTERD_UPSTREAM_PROXY", "http://user:\(key)@example"), ("ROSTERD_AUTH_SEND", key),
+        ("ROSTERD_AUTH_REFRESH_TOKEN", key),
       ] {
         shown.add(name, try await site.rosterd("check", with: [name: value]))
       }

@@ -70,17 +70,19 @@ import Testing
     }
   }
 
-  @Test("T4: the rotated token is on disk, mode 0600, before any request uses the new access token")
-  func storedFirst() async throws {
+  @Test(
+    "T4: the rotated token is on disk, mode 0600, before any request uses the new access token",
+    arguments: [(Scenario.Tokens.Flow.authenticateForm, "refresh-"), (.bearerRenew, "access-")])
+  func storedFirst(flow: Scenario.Tokens.Flow, name: String) async throws {
     let disk = Disk()
     // Looks at the file when a request has arrived, before the simulator goes on.
     let look = Rule.on(.anyPage, .drift { _ in disk.look() })
-    let scenario = Scenario.pages(20, tokens: .init(flow: .authenticateForm, uses: [3, 8]), rules: [look])
+    let scenario = Scenario.pages(20, tokens: .init(flow: flow, uses: [3, 8]), rules: [look])
     try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "2"]) { site in
       disk.path.withLock { $0 = site.tokenStore }
       let report = try await site.sync()
-      #expect(report.refreshes == 2)
-      let granted = site.upstream.secrets.filter { $0.hasPrefix("refresh-") }
+      #expect(report.refreshes == 2 && site.upstream.counts.reuses == 0)
+      let granted = site.upstream.secrets.filter { $0.hasPrefix(name) }
       for (seen, look) in zip(site.upstream.counts.pageRequests, disk.looks.withLock { $0 }) {
         guard let generation = seen.generation, generation > 0 else { continue }
         #expect(look.content.contains(granted[generation]) && look.mode == 0o600)
@@ -88,9 +90,11 @@ import Testing
     }
   }
 
-  @Test("T4, T10: killed after each of four refreshes, it goes on with the stored token and reuses none")
-  func killed() async throws {
-    try await withSite(.pages(4, tokens: .init(flow: .authenticateForm, uses: [0, 0, 0, 0]))) { site in
+  @Test(
+    "T4, T10: killed after each of four refreshes, it goes on with the stored token and reuses none",
+    arguments: [Scenario.Tokens.Flow.authenticateForm, .bearerRenew])
+  func killed(flow: Scenario.Tokens.Flow) async throws {
+    try await withSite(.pages(4, tokens: .init(flow: flow, uses: [0, 0, 0, 0]))) { site in
       for generation in 1...4 {
         site.upstream.hold(.anyPage)
         // The refused request passes the gate, the one with the new token does not.
@@ -109,12 +113,14 @@ import Testing
     }
   }
 
-  @Test("T6: a refused refresh token is 77 at once, and no later sync asks upstream until the file changes")
-  func ended() async throws {
-    try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
+  @Test(
+    "T6: a refused refresh token is 77 at once, and no later sync asks upstream until the file changes",
+    arguments: [(Scenario.Tokens.Flow.authenticateForm, "refresh_token"), (.bearerRenew, "access_token")])
+  func ended(flow: Scenario.Tokens.Flow, file: String) async throws {
+    try await withSite(.pages(2, tokens: .init(flow: flow, uses: [1]))) { site in
       site.upstream.endSession()
       let report = try await site.sync(exit: 77)
-      #expect(report.error?.contains("refresh_token") == true)
+      #expect(report.error?.contains(file) == true)
       let requests = site.upstream.counts.pageRequests.count
       _ = try await site.sync(exit: 77)
       #expect(site.upstream.counts.pageRequests.count == requests && site.upstream.counts.tokenRequests.count == 1)

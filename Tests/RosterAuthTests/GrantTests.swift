@@ -55,10 +55,17 @@ struct GrantTests {
     #expect(bearer.body.isEmpty && header("Authorization", bearer) == "Bearer r")
   }
 
-  @Test("none and static send no token request")
+  @Test("bearer_renew sends the access token that is to be replaced, with an empty body")
+  func bearerRenew() throws {
+    let bearer = try request(.bearerRenew, refresh: "a0")
+    #expect(bearer.method == .post && bearer.body.isEmpty && header("Authorization", bearer) == "Bearer a0")
+  }
+
+  @Test("none, static and basic send no token request")
   func noGrant() {
     #expect(Grant(.none) == nil)
     #expect(Grant(.static) == nil)
+    #expect(Grant(.basic) == nil)
   }
 }
 
@@ -86,6 +93,12 @@ struct GrantAnswerTests {
     #expect(try read(.oauth2Refresh, #"{"access_token":"a"}"#).refreshToken == nil)
   }
 
+  @Test("bearer_renew: the token that came is the one that is sent to be replaced the next time")
+  func renewed() throws {
+    let answer = try read(.bearerRenew, #"{"accessToken":"a1","refreshToken":"r"}"#)
+    #expect(answer.issued.access == Secret("a1") && answer.refreshToken == Secret("a1"))
+  }
+
   @Test(
     "T6: a 2xx without a required field is incomplete",
     arguments: [
@@ -95,6 +108,7 @@ struct GrantAnswerTests {
       (.oauth2Refresh, #"{"access_token":"a\r\nX: y"}"#, "access_token"),
       (.authenticateForm, #"{"token":"a"}"#, "refreshToken"), (.bearerRefresh, #"{"refreshToken":"a"}"#, "accessToken"),
       (.bearerRefresh, #"{"accessToken":"a","refreshToken":null}"#, "refreshToken"),
+      (.bearerRenew, #"{"refreshToken":"a"}"#, "accessToken"), (.bearerRenew, #"{"accessToken":""}"#, "accessToken"),
     ])
   func incomplete(flow: Flow, body: String, field: String) throws {
     #expect(try refusal(flow, body) == .incomplete(field: field))

@@ -92,7 +92,8 @@ struct SessionTests {
     "A credential that neither file nor store has is 78, and the message names the file",
     arguments: [
       (Flow.static, "access_token"), (.oauth2Refresh, "refresh_token"), (.authenticateForm, "refresh_token"),
-      (.bearerRefresh, "refresh_token"), (.oauth2ClientCredentials, "client_id"),
+      (.bearerRefresh, "refresh_token"), (.oauth2ClientCredentials, "client_id"), (.basic, "username"),
+      (.bearerRenew, "access_token"),
     ])
   func missing(flow: Flow, file: String) {
     let failure = #expect(throws: Failure.self) {
@@ -108,6 +109,67 @@ struct SessionTests {
       try Session.change(from: nil, .sample(.static), Credentials(accessToken: Secret("a\nb")))
     }
     #expect(failure?.kind == .configuration)
+  }
+
+  @Test("basic: user and password are RFC 7617's; without a password it is empty")
+  func basic() {
+    let settings = TokenSettings.sample(.basic)
+    func token(_ user: String, _ password: String?) -> String? {
+      let files = Credentials(accessToken: Secret("a"), username: Secret(user), password: password.map { Secret($0) })
+      return Session(settings, files).access?.access.reveal()
+    }
+    // RFC 7617 §2 and §2.1.
+    #expect(token("Aladdin", "open sesame") == "QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+    #expect(token("test", "123£") == "dGVzdDoxMjPCow==")
+    #expect(token("sk_key", nil) == Data("sk_key:".utf8).base64EncodedString())
+    #expect(settings.place == TokenPlace(.header, "Authorization", before: "Basic "))
+  }
+
+  @Test(
+    "basic: what HTTP Basic cannot carry is 78",
+    arguments: [
+      ("a:b", "p", "username"), ("a\nb", "p", "username"), ("a", "p\u{7F}", "password"), ("a", "p\tq", "password"),
+    ])
+  func unfitForBasic(user: String, password: String, file: String) {
+    let failure = #expect(throws: Failure.self) {
+      try Session.change(
+        from: nil, .sample(.basic), Credentials(username: Secret(user), password: Secret(password)))
+    }
+    #expect(failure?.kind == .configuration && failure?.subject == "/etc/rosterd/credentials/\(file)")
+  }
+
+  @Test("basic: any change of its files is another session, and of no others; a password that went away too")
+  func changedBasic() throws {
+    let settings = TokenSettings.sample(.basic)
+    let files = Credentials(username: Secret("u"), password: Secret("p"))
+    func begins(_ edit: (inout Credentials) -> Void) throws -> Bool {
+      var now = files
+      edit(&now)
+      if case .begin = try Session.change(from: Session(settings, files), settings, now) { return true }
+      return false
+    }
+    #expect(try begins { $0.password = Secret("q") })
+    #expect(try begins { $0.username = Secret("v") })
+    #expect(try begins { $0.password = nil })
+    #expect(try !begins { $0.refreshToken = Secret("r") })
+    #expect(try !begins { _ in })
+  }
+
+  @Test("T10: bearer_renew begins with the file access_token, and lives on without it")
+  func renew() throws {
+    let settings = TokenSettings.sample(.bearerRenew)
+    let files = Credentials(refreshToken: Secret("r"), accessToken: Secret("a0"))
+    var session = Session(settings, files)
+    #expect(session.access?.access == Secret("a0") && session.refreshToken == Secret("a0"))
+    session.standing = .token(IssuedToken(access: Secret("a1")))
+    session.refreshToken = Secret("a1")
+    #expect(try Session.change(from: session, settings, Credentials()) == .none)
+    #expect(try Session.change(from: session, settings, Credentials(refreshToken: Secret("new"))) == .none)
+    guard case .begin(let next) = try Session.change(from: session, settings, .init(accessToken: Secret("b0"))) else {
+      Issue.record("kept")
+      return
+    }
+    #expect(next.access?.access == Secret("b0") && next.refreshToken == Secret("b0"))
   }
 
   @Test("T9: the digests do not hold the credentials")

@@ -58,7 +58,7 @@ struct TokenKeeperDrainTests {
     let drained = Task { await keeper.drain() }
     drained.cancel()
     #expect(await drained.value == false)
-    #expect(lines.all.contains { $0.contains(Failure.mayHaveRotated) })
+    #expect(lines.all.contains { $0.contains(bench.settings.mayHaveRotated) })
     #expect(bench.stored?.unanswered == true)
     #expect(!bench.endpoint.sawCancellation)
     bench.endpoint.answer(503)

@@ -162,18 +162,35 @@ struct TokenKeeperTests {
     #expect(String(decoding: request.body, as: UTF8.self).hasSuffix("refresh_token=r1"))
   }
 
-  @Test("T3: with none and static a 401 is 77 at once, and no session ends", arguments: [Flow.none, .static])
-  func notRenewable(flow: Flow) async throws {
-    let bench = try Bench(flow, Credentials(accessToken: Secret("a0")))
+  @Test(
+    "T3, T10: with none, static and basic a 401 is 77 at once, no session ends, and no store is opened",
+    arguments: [(Flow.none, nil), (.static, "a0"), (.basic, "dTpw")] as [(Flow, String?)])
+  func notRenewable(flow: Flow, sent: String?) async throws {
+    let files = Credentials(accessToken: Secret("a0"), username: Secret("u"), password: Secret("p"))
+    let bench = try Bench(flow, files) { $0.storePath = "/nonexistent/token.json" }
     try await bench.keeper.syncBegins()
     let token = try await bench.keeper.current()
-    #expect(token?.access == (flow == .static ? Secret("a0") : nil))
+    #expect(token?.access == sent.map { Secret($0) })
     let refused = await failure { try await bench.keeper.rejected(token?.generation) }
     #expect(refused?.kind == .refused)
     #expect(bench.status?.state != .unauthorized)
     #expect(bench.endpoint.requests.all.isEmpty)
     try await bench.keeper.syncBegins()
     #expect(try await bench.keeper.current() == token)
+  }
+
+  @Test("A reload that changes auth.send: a 401 to the token in its old place is sent again in the new one")
+  func moved() async throws {
+    let bench = try Bench(.static, Credentials(accessToken: Secret("a0")))
+    try await bench.keeper.syncBegins()
+    let old = try #require(try await bench.keeper.current())
+    var settings = bench.settings
+    settings.send = TokenPlace(.parameter, "api_key")
+    try await bench.keeper.reload(settings)
+    let again = try await bench.keeper.rejected(old.generation)
+    #expect(!again.isFresh && again.token?.access == Secret("a0") && again.token?.place == settings.send)
+    let refused = await failure { try await bench.keeper.rejected(again.token?.generation) }
+    #expect(refused?.kind == .refused)
   }
 
   @Test("T2: a static token whose own exp has passed is not sent")

@@ -50,9 +50,4 @@ struct TokenTests {
     issued.start(at(0))
     #expect(Token(generation: 1, issued: issued).isExpired(at(100)))
   }
-
-  @Test("The header is RFC 6750's")
-  func header() {
-    #expect(token(life: nil).authorization == Request.Header("Authorization", "Bearer a"))
-  }
 }

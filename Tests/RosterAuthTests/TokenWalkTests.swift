@@ -24,10 +24,10 @@ struct TokenWalkTests {
     private let flow: Flow
 
     init(_ generator: inout SeededDice) {
-      let flows = [Flow.oauth2Refresh, .oauth2ClientCredentials, .bearerRefresh]
+      let flows = [Flow.oauth2Refresh, .oauth2ClientCredentials, .bearerRefresh, .bearerRenew]
       flow = flows.randomElement(using: &generator) ?? .oauth2Refresh
       world = TokenWorld(
-        flow, access: Bool.random(using: &generator) ? "a0" : nil,
+        flow, access: Bool.random(using: &generator) || flow == .bearerRenew ? "a0" : nil,
         life: Bool.random(using: &generator) ? 90 : nil)
     }
 

@@ -75,10 +75,12 @@ struct TokenWorld: Equatable {
     guard let attempt = sending else { return }
     sending = nil
     minted += 1
-    if rotates, let name = attempt.tokenName { spent.insert(name) }
+    let renews = attempt.setup.settings.flow == .bearerRenew
+    if rotates || renews, let name = attempt.tokenName { spent.insert(name) }
     let issued = IssuedToken(
       access: Secret("a\(minted)"), obtainedAt: now.date, expiresAt: life.map { now.date + $0 })
-    let answer = GrantAnswer(issued: issued, refreshToken: rotates ? Secret("r\(minted)") : nil)
+    let answer = GrantAnswer(
+      issued: issued, refreshToken: renews ? issued.access : rotates ? Secret("r\(minted)") : nil)
     act { machine, _ in machine.refreshed(answer) }
     #expect(writing?.refreshToken == answer.refreshToken ?? attempt.session.refreshToken, "T7: every answer is stored")
   }

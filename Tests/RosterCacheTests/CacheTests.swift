@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RosterFiles
 import RosterModel
 import Testing
 
@@ -50,7 +51,7 @@ struct CacheTests {
     #expect(await again.opened.movedAside == nil)
     #expect(try await again.check() == false)
     let aside = try #require(try await again.recover(at: noon))
-    #expect(CacheFile.status(aside) != nil)
+    #expect(fileStatus(aside) != nil)
     #expect(try await again.facts().feed != feed)
     _ = try await again.begin(at: noon)
     #expect(try await again.known("character", addresses: (1...200).map(address)).isEmpty)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RosterFiles
 import RosterModel
 import Testing
 
@@ -17,7 +18,7 @@ struct FirstVersionTests {
       try folder.write(bytes, to: name)
     }
     // A copy is another file than the one that the staging knows: as if it had been made here.
-    if ownStaging, CacheFile.status(folder.staging) != nil {
+    if ownStaging, fileStatus(folder.staging) != nil {
       let staging = try Database(path: folder.staging, access: .writer)
       try staging.run("UPDATE info SET file = ?", Value(FileIdentity(folder.cache)?.text))
       staging.close()

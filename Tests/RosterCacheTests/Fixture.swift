@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Logging
+import RosterFiles
 import Testing
 
 @testable import RosterCache
@@ -32,7 +33,7 @@ final class Folder: Sendable {
   }
 
   func mode(_ name: String) throws -> mode_t {
-    try #require(CacheFile.status(path + "/" + name)).st_mode & 0o7777
+    try #require(fileStatus(path + "/" + name)).st_mode & 0o7777
   }
 
   /// Every value of a query's first column, as text, read by a connection of its own.

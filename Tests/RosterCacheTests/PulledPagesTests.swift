@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import RosterDecode
+import RosterFiles
 import RosterModel
 import Testing
 
@@ -43,7 +44,7 @@ struct PulledPagesTests {
       "character", (1...3).map { ConfirmedPage(number: $0, page: try #require(known[address($0)])) })
     #expect(try await next.compare().first?.distinct == 6)
     #expect(try await next.publish(record, [:], at: noon, history: ninetyDays).added == 6)
-    #expect(try #require(CacheFile.status(folder.pulled)).st_size == PulledFile.headerLength)
+    #expect(try #require(fileStatus(folder.pulled)).st_size == PulledFile.headerLength)
     await next.close()
     try folder.expectSound()
   }
@@ -98,7 +99,7 @@ struct PulledPagesTests {
     let next = try await folder.define([other], upstream: what == "upstream" ? "http://other" : upstream)
     _ = try await next.begin(at: noon)
     #expect(try await next.known("character", addresses: [address(1)]).isEmpty)
-    #expect(try #require(CacheFile.status(folder.pulled)).st_size == PulledFile.headerLength)
+    #expect(try #require(fileStatus(folder.pulled)).st_size == PulledFile.headerLength)
     await next.close()
   }
 
@@ -135,7 +136,7 @@ struct PulledPagesTests {
       _ = try await cache.begin(at: noon)
       let pull = Pull(cache: cache)
       try await cache.append([pull.received(.character, 1, people(1...2))])
-      let size = CacheFile.size(folder.pulled)
+      let size = fileSize(folder.pulled)
       var limit = rlimit()
       try #require(getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
       let usual = limit
@@ -146,7 +147,7 @@ struct PulledPagesTests {
         try await cache.append([pull.received(.character, 2, people(3...4))])
       }
       #expect(failure?.kind == .cannotWrite && failure?.subject == folder.pulled)
-      #expect(CacheFile.size(folder.pulled) == size)
+      #expect(fileSize(folder.pulled) == size)
       limit = usual
       try #require(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
       try await cache.append([pull.received(.character, 2, people(3...4))])
@@ -178,7 +179,7 @@ struct PulledPagesTests {
     #expect(try await cache.compare().first?.repeats == 1)
     try await cache.discard("character")
     #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
-    #expect(try #require(CacheFile.status(folder.pulled)).st_size == PulledFile.headerLength)
+    #expect(try #require(fileStatus(folder.pulled)).st_size == PulledFile.headerLength)
     try await Pull(cache: cache).pages(.character, paired(people(1...4)))
     let found = try #require(try await cache.compare().first)
     #expect(found.distinct == 4 && found.repeats == 0 && found.missing == 0)

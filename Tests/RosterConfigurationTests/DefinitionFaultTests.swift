@@ -3,63 +3,352 @@ import Testing
 
 @testable import RosterConfiguration
 
+/// One line of a fault names file, line, key, what is wrong and what is allowed.
 @Suite("Section 2, Resources: faults")
 struct DefinitionFaultTests {
   let workspace: Workspace
 
   init() throws { workspace = try Workspace() }
 
-  /// Six lines that are good, the last of them in `columns`.
-  static let good = """
-    [resource.thing]
-    path = "/things"
-    [resource.thing.columns]
-    id = { at = "/id", type = "integer" }
-    name = "/name"
-    size = { at = "/size", type = "integer" }
-
-    """
+  @Test("78: the definition is as it can be without the faults of this suite")
+  func good() throws {
+    #expect(try workspace.faults(FaultyDefinition.start + FaultyDefinition.columns).isEmpty)
+  }
 
   @Test(
-    "78: one line names file, line, key, what is wrong and what is allowed",
+    "78: keys of a resource, from line 3 on",
     arguments: [
-      // Keys and their values.
       (
-        "[resource.thing]\nid = 1\npath = \"/t\"\ncolumns.id = \"/id\"",
-        "2: resource.thing.id: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, pages, columns, lists"
-      ),
-      ("resource = 1", "1: resource: 1 is an integer, not a table; allowed: [resource]"),
-      ("[resource]\nthing = 1", "2: resource.thing: 1 is an integer, not a table; allowed: [resource.thing]"),
-      (
-        "[resource.Thing]\npath = \"/t\"\ncolumns.id = \"/id\"",
-        "1: resource.Thing: is no resource's name; allowed: a to z first, then a to z, digits and _, 40 at most"
+        "id = 1",
+        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, pages, columns, lists"
       ),
       (
-        "[resource.thing]\npath = \"t\"\ncolumns.id = \"/id\"",
-        "2: resource.thing.path: \"t\" does not begin with /; allowed: a path below base_url that begins with /, without query and fragment"
+        "colums = {}",
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, pages, columns, lists"
       ),
       (
-        "[resource.thing]\n\ncolumns.id = \"/id\"",
+        "query = 1",
+        "3: resource.thing.query: a number is not a table of scalars; allowed: names with strings, integers, floats or booleans"
+      ),
+      (
+        "query = \"state=all\"",
+        "3: resource.thing.query: a string is not a table of scalars; allowed: names with strings, integers, floats or booleans"
+      ),
+      (
+        "query = { state = [\"geheim\"] }",
+        "3: resource.thing.query.state: a list is not a scalar; allowed: names with strings, integers, floats or booleans"
+      ),
+      (
+        "query = { \"\" = 1 }",
+        "3: resource.thing.query.\"\": is no parameter's name; allowed: names with strings, integers, floats or booleans"
+      ),
+      (
+        "method = \"PUT\"",
+        "3: resource.thing.method: \"PUT\" is unknown; allowed: GET POST"
+      ),
+      (
+        "method = \"POST\"\nbody = [1]",
+        "4: resource.thing.body: a list is not a table; allowed: a table of what JSON can hold"
+      ),
+      (
+        "method = \"POST\"\nbody = { a = [ { b = 2020-01-01 } ] }",
+        "4: resource.thing.body: a date, a time, inf or nan in it is not JSON; allowed: a table of what JSON can hold"
+      ),
+      (
+        "method = \"POST\"\nbody = { a = inf }",
+        "4: resource.thing.body: a date, a time, inf or nan in it is not JSON; allowed: a table of what JSON can hold"
+      ),
+      (
+        "records = \"data\"",
+        "3: resource.thing.records: \"data\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+      ),
+      (
+        "records = \"/a~2\"",
+        "3: resource.thing.records: \"/a~2\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+      ),
+      (
+        "key = \"id\"",
+        "3: resource.thing.key: \"id\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+      ),
+      (
+        "key = \"/~\"",
+        "3: resource.thing.key: \"/~\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+      ),
+      (
+        "key = 1",
+        "3: resource.thing.key: 1 is an integer, not a string; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+      ),
+      (
+        "table = \"my things\"",
+        "3: resource.thing.table: \"my things\" is no plain identifier; allowed: a plain identifier: letters, digits and _, no digit first"
+      ),
+      (
+        "table = \"1st\"",
+        "3: resource.thing.table: \"1st\" is no plain identifier; allowed: a plain identifier: letters, digits and _, no digit first"
+      ),
+      (
+        "table = \"Syncs\"",
+        "3: resource.thing.table: \"Syncs\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "table = \"sqlite_x\"",
+        "3: resource.thing.table: \"sqlite_x\" is a name that SQLite keeps for itself; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "table = \"cache_pages\"",
+        "3: resource.thing.table: \"cache_pages\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "table = \"syncs_by_outcome\"",
+        "3: resource.thing.table: \"syncs_by_outcome\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "table = [\"a\"]",
+        "3: resource.thing.table: a list is not a string; allowed: a plain identifier: letters, digits and _, no digit first"
+      ),
+      (
+        "where = { state = \"open\" }",
+        "3: resource.thing.where.state: is no JSON Pointer to a place in a record; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to"
+      ),
+      (
+        "where = { \"\" = \"present\" }",
+        "3: resource.thing.where.\"\": is no JSON Pointer to a place in a record; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to"
+      ),
+      (
+        "where = { \"/state\" = [\"geheim\"] }",
+        "3: resource.thing.where.\"/state\": a list is not a scalar; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to"
+      ),
+      (
+        "where = [\"/state\"]",
+        "3: resource.thing.where: a list is not a table of conditions; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to"
+      ),
+      (
+        "search = \"name\"",
+        "3: resource.thing.search: \"name\" is a string, not a list of strings; allowed: names of text columns"
+      ),
+      (
+        "search = [\"nam\"]",
+        "3: resource.thing.search: \"nam\" is no column; allowed: names of text columns"
+      ),
+      (
+        "search = [\"id\"]",
+        "3: resource.thing.search: \"id\" is integer; allowed: names of text columns"
+      ),
+      (
+        "search = [\"name\", \"name\"]",
+        "3: resource.thing.search: \"name\" is given twice; allowed: names of text columns"
+      ),
+      (
+        "search = [1]",
+        "3: resource.thing.search: 1 is an integer, not a string; allowed: names of text columns"
+      ),
+      (
+        "by_key = \"/things/{id}\"",
+        "3: resource.thing.by_key: \"/things/{id}\" has neither {key} nor {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it"
+      ),
+      (
+        "by_key = \"things/{key}\"",
+        "3: resource.thing.by_key: \"things/{key}\" does not begin with /; allowed: a path below base_url that begins with /, with {key} or {keys} in it"
+      ),
+      (
+        "by_key = \"/things/{key}/{keys}\"",
+        "3: resource.thing.by_key: \"/things/{key}/{keys}\" has both {key} and {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it"
+      ),
+      (
+        "removal = \"ask\"",
+        "3: resource.thing.removal: \"ask\" needs by_key; allowed: twice, never, or a by_key"
+      ),
+      (
+        "removal = \"always\"",
+        "3: resource.thing.removal: \"always\" is unknown; allowed: ask twice never"
+      ),
+      (
+        "max_removal = 101",
+        "3: resource.thing.max_removal: 101 is out of range; allowed: 0 to 100"
+      ),
+      (
+        "max_removal = 2.5",
+        "3: resource.thing.max_removal: 2.5 is a float, not an integer; allowed: 0 to 100"
+      ),
+      (
+        "pages = \"link\"",
+        "3: resource.thing.pages: \"link\" is a string, not a table; allowed: [resource.thing.pages]"
+      ),
+      (
+        "key = \"/number\"",
+        "3: resource.thing.key: no column is at \"/number\"; allowed: the place of a column of the type integer or text"
+      ),
+    ])
+  func keys(text: String, sentence: String) throws {
+    try workspace.expect(sentence, FaultyDefinition.start + text + "\n" + FaultyDefinition.columns)
+  }
+
+  @Test("78: all faults of all definitions come at once, by line; of what is refused already nothing more is said")
+  func allAtOnce() throws {
+    let text = """
+      [resource.one]
+      query = { a = [], b = 1979-05-27 }
+      records = "data"
+      search = ["name", "nobody"]
+      removal = "ask"
+      [resource.one.pages]
+      style = "cursor"
+      last = "/n"
+      [resource.one.columns]
+      extra = "/e"
+      Name = "/x"
+      name = { at = "/y", type = "json" }
+      [resource.one.lists.syncs]
+      columns = { position = "" }
+      [resource.two]
+      path = "/two"
+      table = "ONE"
+      columns = { id = { at = "/id", type = "int" } }
+      """
+    let faults = try workspace.faults(text).map { $0.split(separator: ": ").prefix(2).joined(separator: " ") }
+    #expect(
+      faults.sorted() == [
+        "rosterd.toml:1 resource.one.key", "rosterd.toml:1 resource.one.path",
+        "rosterd.toml:10 resource.one.columns.extra", "rosterd.toml:12 resource.one.columns.name",
+        "rosterd.toml:13 resource.one.lists.syncs", "rosterd.toml:13 resource.one.lists.syncs.at",
+        "rosterd.toml:14 resource.one.lists.syncs.columns.position", "rosterd.toml:17 resource.two.table",
+        "rosterd.toml:18 resource.two.columns.id.type", "rosterd.toml:2 resource.one.query.a",
+        "rosterd.toml:2 resource.one.query.b", "rosterd.toml:3 resource.one.records",
+        "rosterd.toml:4 resource.one.search", "rosterd.toml:4 resource.one.search",
+        "rosterd.toml:5 resource.one.removal", "rosterd.toml:6 resource.one.pages.at",
+        "rosterd.toml:6 resource.one.pages.param", "rosterd.toml:8 resource.one.pages.last",
+      ])
+  }
+
+  @Test(
+    "78: what has no good definition in it",
+    arguments: [
+      (
+        "resource = 1",
+        "1: resource: 1 is an integer, not a table; allowed: [resource]"
+      ),
+      (
+        "[resource]\nthing = 1",
+        "2: resource.thing: 1 is an integer, not a table; allowed: [resource.thing]"
+      ),
+      (
+        "[resource.abbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb]\npath = \"/t\"\ncolumns.id = \"/id\"",
+        "1: resource.abbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb: is no resource's name; allowed: a to z first, then a to z, digits and _, 40 at most"
+      ),
+      (
+        "[[resource.thing]]\npath = \"/t\"",
+        "1: resource.thing: a list is not a table; allowed: [resource.thing]"
+      ),
+      (
+        "[resource.thing]\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
         "1: resource.thing.path: is missing; allowed: a path below base_url that begins with /"
       ),
       (
-        "[resource.thing]\npath = \"\"\ncolumns.id = \"/id\"",
+        "[resource.thing]\npath = \"\"\n\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
         "2: resource.thing.path: is missing; allowed: a path below base_url that begins with /"
       ),
       (
-        "[resource.thing]\npath = \"/t?a=1\"\ncolumns.id = \"/id\"",
+        "[resource.thing]\npath = \"things\"\n\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
+        "2: resource.thing.path: \"things\" does not begin with /; allowed: a path below base_url that begins with /, without query and fragment"
+      ),
+      (
+        "[resource.thing]\npath = \"/t?a=1\"\n\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
         "2: resource.thing.path: \"/t?a=1\" holds a query; allowed: a path below base_url that begins with /, without query and fragment"
       ),
       (
-        "[resource.thing]\npath = \"/t\"\ncolumns.id = \"/id\"\nkey = \"id\"",
-        "4: resource.thing.key: \"id\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+        "[resource.thing]\npath = \"/t#a\"\n\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
+        "2: resource.thing.path: \"/t#a\" holds a fragment; allowed: a path below base_url that begins with /, without query and fragment"
       ),
       (
-        "[resource.thing]\npath = \"/t\"\ncolumns.id = \"/id\"\nrecords = \"/a~2\"",
-        "4: resource.thing.records: \"/a~2\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+        "[resource.thing]\npath = \"/t t\"\n\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
+        "2: resource.thing.path: \"/t t\" is not a URL; allowed: a path below base_url that begins with /, without query and fragment"
+      ),
+      (
+        "[resource.thing]\npath = 5\n\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
+        "2: resource.thing.path: 5 is an integer, not a string; allowed: a path below base_url that begins with /, without query and fragment"
+      ),
+      (
+        "[resource.changes]\npath = \"/c\"\n[resource.changes.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
+        "1: resource.changes: \"changes\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\nsearch = [\"rank\"]\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\nrank = \"/rank\"\n",
+        "3: resource.thing.search: \"rank\" is SQLite's own in an index of words; allowed: columns of other names"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\nsearch = [\"Rowid\"]\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\nRowid = \"/r\"\n",
+        "3: resource.thing.search: \"rowid\" is SQLite's own in an index of words; allowed: columns of other names"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\nsearch = [\"thing_fts\"]\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\nthing_fts = \"/r\"\n",
+        "3: resource.thing.search: \"thing_fts\" is SQLite's own in an index of words; allowed: columns of other names"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\nbody = { a = 1 }\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n[resource.thing.pages]\nparam = \"/a/b\"",
+        "9: resource.thing.pages.param: \"/a/b\" leads through what is no table in body; allowed: a place in a table"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\nbody = { a = [{}] }\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n[resource.thing.pages]\nparam = \"/a/0/b\"",
+        "9: resource.thing.pages.param: \"/a/0/b\" leads through what is no table in body; allowed: a place in a table"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n",
+        "1: resource.thing.columns: there are no columns; allowed: one column at least"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\ncolumns = {}\n",
+        "3: resource.thing.columns: there are no columns; allowed: one column at least"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\ncolumns = \"/id\"\n",
+        "3: resource.thing.columns: \"/id\" is a string, not a table; allowed: [resource.thing.columns]"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = 1\n",
+        "5: resource.thing.columns.name: 1 is an integer, not a column; allowed: a JSON Pointer such as \"/name\", or { at = …, type = …, null = … }"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"name\"\n",
+        "5: resource.thing.columns.name: \"name\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"\"\n",
+        "5: resource.thing.columns.name: has no place in the record; allowed: a JSON Pointer such as \"/name\""
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = { type = \"text\" }\n",
+        "5: resource.thing.columns.name: has no place in the record; allowed: a JSON Pointer such as \"/name\""
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = { at = \"/n\", type = \"date\" }\n",
+        "5: resource.thing.columns.name.type: \"date\" is unknown; allowed: text integer real boolean json"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = { at = \"/n\", nul = true }\n",
+        "5: resource.thing.columns.name.nul: is unknown; allowed: at, type, null"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = { at = \"/n\", null = 1 }\n",
+        "5: resource.thing.columns.name.null: 1 is an integer, not a boolean; allowed: true or false"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nname = \"/name\"\n",
+        "1: resource.thing.key: no column is at \"/id\"; allowed: the place of a column of the type integer or text"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"real\" }\n",
+        "1: resource.thing.key: the column id, which is at \"/id\", is real; allowed: the place of a column of the type integer or text"
+      ),
+      (
+        "[resource.thing]\npath = ",
+        "2: resource.thing.path: is not TOML: error while parsing key-value pair: encountered end-of-file; allowed: a path below base_url that begins with /, without query and fragment, in TOML 1.0, once"
+      ),
+      (
+        "[resource.thing]\npath = \"/a\"\npath = \"/b\"",
+        "3: resource.thing.path: is not TOML: error while parsing key-value pair: cannot redefine existing string 'path'; allowed: a path below base_url that begins with /, without query and fragment, in TOML 1.0, once"
       ),
     ])
-  func refused(text: String, sentence: String) throws {
-    #expect(try workspace.faults(text) == ["rosterd.toml:\(sentence)"])
+  func files(text: String, sentence: String) throws {
+    try workspace.expect(sentence, text)
   }
 }

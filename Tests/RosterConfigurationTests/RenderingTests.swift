@@ -33,6 +33,8 @@ struct RenderingTests {
       base_url = "https://localhost:1/a%20b"
       headers = { Accept = "text/plain", Cache-Control = "a\\"b\\\\c\\td é" }
       timeout = "1.5s"
+      links = "rebase"
+      proxy = "http://[::1]:3128"
       tls = { ca_file = '\(certificate)', pins = ["\(pin)"] }
       [sync]
       interval = "90s"
@@ -46,8 +48,12 @@ struct RenderingTests {
       max_delay = "2ms"
       jitter = "3ms"
       max_retry_after = "4d"
+      [limit]
+      rate = 0.5
+      budget = "10000/1d"
       [auth]
       flow = "static"
+      send = "?api_key={access_token}"
       token_url = "token"
       scope = "a b"
       early_refresh = "0s"
@@ -86,7 +92,7 @@ struct RenderingTests {
     let text = try workspace.load("").rendered()
     #expect(
       text.hasPrefix(
-        "[upstream]\nbase_url = \"https://rickandmortyapi.com/api\"\nheaders = {}\ntimeout = \"30s\"\n\n[upstream.tls]\n"
+        "[upstream]\nbase_url = \"https://rickandmortyapi.com/api\"\nheaders = {}\ntimeout = \"30s\"\nlinks = \"same_origin\"\nproxy = \"\"\n\n[upstream.tls]\n"
       ))
     #expect(text.contains("[cache]\npath = \"/var/lib/rosterd/roster.db\"\nhistory = \"90d\"\n"))
     #expect(text.contains("token_store = \"/var/lib/rosterd/token.json\""))
@@ -110,6 +116,14 @@ struct RenderingTests {
     #expect(!"\(configuration)".contains("geheim"))
     #expect(try workspace.faults(configuration.rendered()).isEmpty)
     #expect(configuration.resolvedTokenURL?.hasSuffix("/token?key=geheim&x=1") == true)
+  }
+
+  @Test("T9: check masks user and password of a proxy, and takes that again")
+  func proxy() throws {
+    let configuration = try workspace.load("upstream.proxy = 'http://roster:geheim@proxy:3128/'")
+    #expect(configuration.rendered().contains("\nproxy = \"http://***@proxy:3128\"\n"))
+    #expect(!"\(configuration)".contains("geheim"))
+    #expect(try workspace.faults(configuration.rendered()).isEmpty)
   }
 
   @Test("A reload tells what it applies from what needs a restart, and sees through the mask")

@@ -71,6 +71,7 @@ let sevenPages = Characters.made(140)
 
 func withBench(
   _ scenario: Scenario = Scenario(characters: sevenPages), concurrency: Int = 1, environment: [String: String] = [:],
+  file text: String = "",
   upstreamTime: @escaping @Sendable () -> Date = { Date() }, _ body: (Bench) async throws -> Void
 ) async throws {
   let upstream = try await Simulator.start(scenario, now: upstreamTime)
@@ -84,11 +85,11 @@ func withBench(
       "ROSTERD_RETRY_BASE_DELAY": "0s", "ROSTERD_RETRY_MAX_DELAY": "0s", "ROSTERD_RETRY_JITTER": "0s",
       "ROSTERD_CACHE_PATH": workspace.path("state/roster.db"),
       "ROSTERD_STATUS_SOCKET": workspace.path("run/status.sock"), "ROSTERD_AUTH_FLOW": flow.rawValue,
-      "ROSTERD_AUTH_TOKEN_URL": flow == .none || flow == .fixed ? "" : "/token",
+      "ROSTERD_AUTH_TOKEN_URL": [.none, .fixed, .basic].contains(flow) ? "" : "/token",
       "ROSTERD_AUTH_CREDENTIALS_DIR": workspace.path("credentials"),
       "ROSTERD_AUTH_TOKEN_STORE": workspace.path("state/token.json"),
     ].merging(environment) { $1 }
-    let file = try workspace.write("")
+    let file = try workspace.write(text)
     let configuration = try Configuration.load(file: file, environment: settings, isRoot: true).configuration
     let bench = Bench(upstream: upstream, workspace: workspace, configuration: configuration)
     try bench.write(upstream.credentials)

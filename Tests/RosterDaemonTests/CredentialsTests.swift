@@ -21,6 +21,10 @@ struct CredentialsTests {
     #expect(try Credentials(folder: workspace.folder) == expected)
     try workspace.write("s\r\n", to: "client_secret")
     #expect(try Credentials(folder: workspace.folder).clientSecret == Secret("s"))
+    try workspace.write("user", to: "username")
+    try workspace.write("\n", to: "password")
+    let basic = try Credentials(folder: workspace.folder)
+    #expect(basic.username == Secret("user") && basic.password == Secret(""))
     #expect(try Credentials(folder: workspace.path("nowhere")) == Credentials())
     #expect(try Credentials(folder: "") == Credentials())
   }

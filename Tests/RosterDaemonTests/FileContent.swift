@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterFiles
 import Testing
 
 @testable import RosterCache
@@ -15,7 +16,7 @@ struct FileContent {
     let reader = try Database(path: path, access: .readOnly)
     let size = try #require(try reader.first("PRAGMA page_size") { $0.int(0) })
     // What the log holds is not in the file yet.
-    #expect(CacheFile.size(path + "-wal") == 0)
+    #expect(fileSize(path + "-wal") == 0)
     let bytes = try Data(contentsOf: URL(filePath: path))
     pages = stride(from: 0, to: bytes.count, by: size).map { bytes[$0..<min($0 + size, bytes.count)] }
     owners = Dictionary(

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Logging
+import RosterFiles
 import RosterModel
 import RosterSimulator
 import RosterSync
@@ -112,9 +113,9 @@ private struct Extent {
     ) { (syncs: $0.int(0), changes: $0.int(1), isPruned: $0.int(2) != 0, pages: $0.int(3)) }
     guard let found else { return }
     (syncs, changes, isPruned, pages) = found
-    wal = CacheFile.size(path + "-wal")
+    wal = fileSize(path + "-wal")
     let beside = path.replacing("roster.db", with: "roster.staging.db")
-    staging = CacheFile.size(beside) + CacheFile.size(beside + "-wal")
+    staging = fileSize(beside) + fileSize(beside + "-wal")
   }
 
   mutating func grow(to other: Extent) {

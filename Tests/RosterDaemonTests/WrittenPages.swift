@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterFiles
 import Testing
 
 @testable import RosterCache
@@ -12,7 +13,7 @@ struct WrittenPages {
 
   init(of path: String) throws {
     self.path = path
-    before = CacheFile.size(path + "-wal")
+    before = fileSize(path + "-wal")
     reader = try Database(path: path, access: .readOnly)
     try reader.execute("BEGIN")
     _ = try reader.first("SELECT count(*) FROM syncs") { $0.int(0) }

@@ -189,6 +189,46 @@ private let short = Duration.milliseconds(100)
     }
   }
 
+  @Test(
+    "P11: a 403 that says that no request remains is a rate limit; upstream's reset is waited for; any other 403 is final"
+  )
+  func spent() async throws {
+    func refusal(_ remaining: String) -> Fault {
+      .answer(status: 403, headers: [.init("X-RateLimit-Remaining", remaining), .init("X-RateLimit-Reset", "30")])
+    }
+    try await withBench([.on(.page(1), times: 1, refusal("0"))]) { upstream, bench in
+      _ = try await bench.page()
+      #expect(bench.naps.delays == [30] && upstream.counts.pageRequests.count == 2)
+    }
+    try await withBench(
+      [.on(.page(1), refusal("0"))],
+      { _, bench in
+        let failure = await bench.failure()
+        #expect(failure?.kind == .unreachable && failure?.reason == .rateLimit)
+        #expect(failure?.cause.contains("403, and wants no request for 30 s (ratelimit-reset)") == true)
+      })
+    try await withBench([.on(.page(1), refusal("1"))]) { upstream, bench in
+      #expect(await bench.failure()?.kind == .badAnswer)
+      #expect(upstream.counts.pageRequests.count == 1 && bench.hold.remaining(bench.naps.clock) == nil)
+    }
+  }
+
+  @Test("P11: a rate limit holds back all pages, also where upstream does not say for how long")
+  func backoffForAll() async throws {
+    let clock = ManualClock()
+    let rules = [Rule.on(.page(1), times: 1, .status(429))]
+    try await withTransport(Scenario(rules: rules)) { upstream, transport in
+      let bench = try Bench(upstream.baseURL, transport, clock: clock.wallClock, hold: RetryAfterGate())
+      async let first = bench.fetch(1)
+      await clock.sleepers(1)
+      async let second = bench.fetch(2)
+      await clock.sleepers(2)
+      #expect(clock.pending == [.seconds(1), .seconds(1)] && upstream.counts.pageRequests.count == 1)
+      clock.advance(by: .seconds(1))
+      _ = try await (first, second)
+    }
+  }
+
   @Test("P11: a 429 without Retry-After is retried with backoff")
   func bareTooManyRequests() async throws {
     try await withBench([.on(.page(1), .status(429))]) { _, bench in

@@ -116,6 +116,55 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     }
   }
 
+  @Test(
+    "upstream.links = rebase: path and query of an address elsewhere are asked of base_url's origin, without a path of base_url's own",
+    arguments: [
+      ("https://public.example/v1/things?page=2", "https://api.example/v1/things?page=2"),
+      ("http://api.example/v1/things?a=b%20c&d=%2F#part", "https://api.example/v1/things?a=b%20c&d=%2F"),
+      ("https://user:geheim@public.example:8443/things", "https://api.example/things"),
+      ("//public.example?page=2", "https://api.example?page=2"), ("?page=2", "https://api.example/v1/things?page=2"),
+      ("https://api.example:443/v1/x", "https://api.example:443/v1/x"),
+    ])
+  func rebased(address: String, asked: String) throws {
+    let style = paging(.next(at: at))
+    let facts = ListFacts(records: 1, next: .text(address))
+    guard case .page(let next) = try style.next(after: style.first(), facts, links: { .rebase }) else {
+      Issue.record("no next page")
+      return
+    }
+    #expect(next.request.url == asked)
+  }
+
+  @Test("upstream.links = rebase makes no address of what is none", arguments: ["ftp://x/y", "mailto:a@b", "http://"])
+  func notRebased(address: String) throws {
+    let style = paging(.next(at: at))
+    let facts = ListFacts(records: 1, next: .text(address))
+    #expect(throws: PagingFault.self) { try style.next(after: style.first(), facts, links: { .rebase }) }
+  }
+
+  @Test(
+    "T8: the token that upstream repeats in an address is left out of it, in headers and in the body",
+    arguments: [
+      ("/v1/things?page=2&api_key=geheim", "/v1/things?page=2"), ("?api_key=geheim", ""),
+      ("?api%5Fkey=geheim&page=2&api_key=geheim", "?page=2"), ("?page=2&my_api_key=x", "?page=2&my_api_key=x"),
+    ])
+  func withoutToken(address: String, kept: String) throws {
+    let left: ListFacts.Value? = kept.isEmpty ? nil : .text(kept)
+    for (style, headers) in [
+      (Resource.Style.link, [Request.Header("Link", "<\(address)>; rel=next")]),
+      (.next(at: .header("X-Next")), [Request.Header("X-Next", address)]), (.next(at: at), []),
+    ] {
+      var response = Response(status: 200, headers: headers)
+      response.secretParameter = "api_key"
+      var scan = PageScan()
+      scan.at = PointedValue(.text(address))
+      let facts = try paging(style).facts(scan, response)
+      #expect(facts.next == left)
+      #expect(facts.continuation?.contains("geheim") != true)
+      #expect(paging(style).agrees(response, with: ListFacts(records: 0, next: left)))
+    }
+  }
+
   @Test("A POST has its place in the body, and objects on the way are made")
   func bodies() throws {
     let style = Resource.Style.cursor(param: .body(JSONPointer(segments: ["page", "cursor"])), at: at)

@@ -38,13 +38,30 @@ private func decide(
   }
 
   @Test(
-    "P11: a 429 waits for Retry-After, and never shorter than the backoff; one beyond max_retry_after ends the sync")
-  func tooManyRequests() {
-    #expect(decide(.status(429), retryAfter: .seconds(90)) == .again(after: .seconds(90)))
-    #expect(decide(.status(429), retryAfter: .zero) == .again(after: .seconds(1)))
-    #expect(decide(.status(429), attempt: 3, retryAfter: .seconds(2)) == .again(after: .seconds(4)))
-    #expect(decide(.status(429)) == .again(after: .seconds(1)))
-    #expect(decide(.status(429), retryAfter: .seconds(121)) == .giveUp)
+    "P11: a rate limit waits as long as upstream says, and never shorter than the backoff; beyond max_retry_after the sync ends"
+  )
+  func rateLimit() {
+    #expect(decide(.rateLimit, retryAfter: .seconds(90)) == .again(after: .seconds(90)))
+    #expect(decide(.rateLimit, retryAfter: .zero) == .again(after: .seconds(1)))
+    #expect(decide(.rateLimit, attempt: 3, retryAfter: .seconds(2)) == .again(after: .seconds(4)))
+    #expect(decide(.rateLimit) == .again(after: .seconds(1)))
+    #expect(decide(.rateLimit, retryAfter: .seconds(121)) == .giveUp)
+  }
+
+  @Test("P11: no page request starts before a rate limit is over, or before a Retry-After beyond max_retry_after")
+  func holds() {
+    func hold(_ reason: Failure.Reason, attempt: Int = 1, _ retryAfter: Duration?) -> Duration? {
+      table.hold(after: reason, retryAfter, attempt: attempt)
+    }
+    #expect(hold(.rateLimit, .seconds(90)) == .seconds(90))
+    #expect(hold(.rateLimit, .zero) == .seconds(1) && hold(.rateLimit, attempt: 2, nil) == .seconds(2))
+    #expect(hold(.rateLimit, attempt: 4, nil) == nil && hold(.rateLimit, attempt: 4, .seconds(7)) == .seconds(7))
+    #expect(hold(.rateLimit, .seconds(3600)) == .seconds(3600))
+    for status in [403, 404, 503] {
+      #expect(hold(.status(status), .seconds(120)) == nil && hold(.status(status), nil) == nil)
+      #expect(hold(.status(status), .seconds(121)) == .seconds(121))
+    }
+    #expect(hold(.connection, nil) == nil)
   }
 
   @Test("P11: Retry-After of a 503 is the least delay")

@@ -50,4 +50,58 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
   func unreadable(text: String) {
     #expect(retryAfter(text) == nil)
   }
+
+  private func answer(_ status: Int, _ headers: [String: String]) -> Response {
+    Response(status: status, headers: headers.map { Request.Header($0.key, $0.value) })
+  }
+
+  @Test("P11: a rate limit is 429, and 403 with a header that says that none remain")
+  func rateLimits() {
+    #expect(answer(429, [:]).isRateLimit && answer(403, ["X-RateLimit-Remaining": "0"]).isRateLimit)
+    for name in ["ratelimit-remaining", "RateLimit-Remaining", "x-ratelimit-remaining", "X-App-RateLimit-Remaining"] {
+      #expect(answer(403, [name: "0"]).isSpent, "\(name)")
+    }
+    for (name, value) in [
+      ("x-ratelimit-remaining", "1"), ("x-ratelimit-remaining", ""), ("x-ratelimit-remaining", "none"),
+      ("x-ratelimit-remaining", "-0"), ("x-ratelimit-limit", "0"), ("Retry-After", "7"),
+      ("notratelimit-remaining", "0"),
+    ] { #expect(!answer(403, [name: value]).isRateLimit, "\(name): \(value)") }
+    #expect(!answer(503, ["x-ratelimit-remaining": "0"]).isRateLimit && !answer(429, [:]).isSpent)
+  }
+
+  @Test(
+    "P11: the reset of a rate limit is seconds since 1970, or from now where below 10^9; a day at most",
+    arguments: [
+      ("1784111777", Duration.seconds(86400)), ("60", .seconds(60)), ("0", .zero), ("1.5", .milliseconds(1500)),
+      ("999999999", .seconds(86400)), ("1000000000", .seconds(86400)), ("99999999999999999999999999", .seconds(86400)),
+    ])
+  func reset(value: String, wait: Duration) {
+    let pause = answer(429, ["x-ratelimit-reset": value]).pause(now: now)
+    #expect(pause?.duration == wait && pause?.header == "ratelimit-reset")
+  }
+
+  @Test("P11: a moment is counted from the answer's own Date; one that has passed is no wait")
+  func resetMoment() {
+    let today = Date(timeIntervalSince1970: 1_700_000_000)
+    let reset = ["ratelimit-reset": "1700000090"]
+    #expect(answer(429, reset).pause(now: today)?.duration == .seconds(90))
+    let ahead = reset.merging(["Date": (today + 60).httpDate]) { $1 }
+    #expect(answer(429, ahead).pause(now: today)?.duration == .seconds(30))
+    #expect(answer(429, reset).pause(now: today + 3600)?.duration == .zero)
+  }
+
+  @Test("P11: Retry-After comes first; the reset counts for a rate limit only; of several the last")
+  func whichHeader() {
+    let both = ["Retry-After": "7", "x-ratelimit-reset": "60", "x-ratelimit-remaining": "0"]
+    #expect(answer(429, both).pause(now: now)?.duration == .seconds(7))
+    #expect(answer(403, both.filter { $0.key != "Retry-After" }).pause(now: now)?.duration == .seconds(60))
+    #expect(answer(503, ["x-ratelimit-reset": "60"]).pause(now: now) == nil)
+    #expect(answer(403, ["x-ratelimit-reset": "60", "x-ratelimit-remaining": "1"]).pause(now: now) == nil)
+    #expect(answer(429, ["Retry-After": "soon", "x-ratelimit-reset": "60"]).pause(now: now)?.duration == .seconds(60))
+    #expect(
+      answer(429, ["ratelimit-reset": "30", "x-ratelimit-reset": "60"]).pause(now: now)?.duration == .seconds(60))
+    for unreadable in ["", "soon", "-1", "inf", "nan", "1e3", "1.2.3"] {
+      #expect(answer(429, ["x-ratelimit-reset": unreadable]).pause(now: now) == nil, "\(unreadable)")
+    }
+  }
 }

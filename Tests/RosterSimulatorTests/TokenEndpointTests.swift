@@ -25,29 +25,29 @@ import Testing
     String, [Request.Header]
   ) {
     switch flow {
-    case .none, .fixed: ("", [])
+    case .none, .fixed, .basic: ("", [])
     case .oauth2Refresh, .oauth2ClientCredentials:
       ("grant_type=refresh_token&refresh_token=\(token)", [credentials.basic])
     case .authenticateForm: ("refreshToken=\(token)", [])
-    case .bearerRefresh: ("", [Request.Header("Authorization", "Bearer \(token)")])
+    case .bearerRefresh, .bearerRenew: ("", [Request.Header("Authorization", "Bearer \(token)")])
     }
   }
 
   @Test(
     "Each refreshing flow rotates, and a second use of a spent token revokes everything",
     arguments: [
-      Tokens.Flow.oauth2Refresh, .authenticateForm, .bearerRefresh,
+      Tokens.Flow.oauth2Refresh, .authenticateForm, .bearerRefresh, .bearerRenew,
     ])
   func strictRotation(flow: Tokens.Flow) async throws {
     try await withSimulator(Scenario(tokens: Tokens(flow: flow, expiresIn: 300))) {
       (simulator: Simulator) async throws in
       let start = simulator.credentials
-      let first = try #require(start.refreshToken)
+      let first = try #require(flow == .bearerRenew ? start.accessToken : start.refreshToken)
       #expect(try await simulator.page(1, token: start.accessToken).status == 200)
 
       let (body, headers) = Self.refresh(flow, first, start)
       let answer = try await simulator.post(body, headers: headers).json(Answer.self)
-      let second = try #require(answer.refresh)
+      let second = try #require(flow == .bearerRenew ? answer.access : answer.refresh)
       #expect(second != first && answer.expiresIn == 300)
       #expect(try await simulator.page(1, token: answer.access).status == 200)
       #expect(simulator.counts.pageRequests.map(\.generation) == [0, 1])

@@ -11,12 +11,12 @@ import RosterTestSupport
 /// A board as a daemon has it after its start.
 func makeBoard(
   clock: ManualClock = ManualClock(), flow: String = "oauth2_refresh", cache: CacheFacts = CacheFacts(),
-  last: SyncRecord? = nil
+  last: SyncRecord? = nil, limits: @escaping @Sendable () -> StatusBoard.Limits = { .init() }
 ) -> StatusBoard {
   StatusBoard(
     version: "0.1.0", pid: 4711, startedAt: clock.now, baseURL: "http://localhost/api", cachePath: "/cache/roster.db",
     config: DaemonStatus.Config(path: nil, loadedAt: clock.now.rfc3339), flow: flow, clock: clock.wallClock,
-    cache: cache, last: last, sizes: { FileSizes(database: 4096, wal: 32) })
+    cache: cache, last: last, sizes: { FileSizes(database: 4096, wal: 32) }, limits: limits)
 }
 
 func makeRoutes(
@@ -25,9 +25,13 @@ func makeRoutes(
   history: @escaping @Sendable (Int) async throws -> [SyncRecord] = { _ in [] },
   sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted = { _ in
     SyncRequest.Accepted(sync: 1, joined: false)
-  }
+  },
+  feed: @escaping @Sendable (FeedRequest) async throws -> FeedAnswer = { _ in
+    .page(json: Array("{}".utf8), isEmpty: true)
+  },
+  cancel: @escaping @Sendable () async throws -> Int64? = { nil }
 ) -> StatusRoutes {
-  StatusRoutes(board: board, owner: owner, alive: alive, history: history, sync: sync)
+  StatusRoutes(board: board, owner: owner, alive: alive, history: history, sync: sync, feed: feed, cancel: cancel)
 }
 
 func makeReport(_ id: Int64 = 17, _ outcome: SyncRecord.Outcome = .published) -> SyncRecord {

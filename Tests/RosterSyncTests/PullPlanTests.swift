@@ -25,9 +25,10 @@ private final class Planned {
   func asked() throws -> PullPlan.Asking { try #require(ask()) }
 
   func came(
-    _ asking: PullPlan.Asking, _ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true
+    _ asking: PullPlan.Asking, _ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true,
+    links: NextLinks = .sameOrigin
   ) throws -> Bool {
-    try plan.came(asking, facts, waiting: waiting, isTransferred: isTransferred)
+    try plan.came(asking, facts, waiting: waiting, isTransferred: isTransferred, links: { links })
   }
 
   /// To the page that is asked for next.
@@ -119,6 +120,24 @@ private final class Planned {
     let first = try back.asked()
     #expect(throws: Failure.self) {
       try back.came(first, ListFacts(records: 2, next: .text("/character")))
+    }
+  }
+
+  @Test("T8: a next page elsewhere fails the sync with 65 and says what to do; with links = rebase the list goes on")
+  func elsewhere() throws {
+    let facts = ListFacts(records: 2, next: .text("https://public.example/character?c=a"))
+    let plan = Planned([paging(.link)])
+    let asking = try plan.asked()
+    let failure = #expect(throws: Failure.self) { try plan.came(asking, facts) }
+    #expect(failure?.kind == .badAnswer && failure?.hint?.contains("upstream.links = \"rebase\"") == true)
+    let rebased = Planned([paging(.link)])
+    let first = try rebased.asked()
+    #expect(try rebased.came(first, facts, links: .rebase))
+    #expect(try rebased.asked().page.request.url == "http://up/character?c=a")
+    let circle = Planned([paging(.link)])
+    let page = try circle.asked()
+    #expect(throws: Failure.self) {
+      try circle.came(page, ListFacts(records: 2, next: .text("https://public.example/character")), links: .rebase)
     }
   }
 

@@ -67,7 +67,7 @@ def agree(daemon, upstream):
     assert refreshes == expected, (refreshes, tokens)
     retries = {labels: value for (name, labels), value in now.items() if name == "rosterd_retries_total"}
     assert sum(retries.values()) == sum(sync["retries"] for sync in syncs), retries
-    assert set(retries) == {'reason="status_500"', 'reason="status_503"', 'reason="status_429"'}, retries
+    assert set(retries) == {'reason="status_500"', 'reason="status_503"', 'reason="rate_limit"'}, retries
     for outcome in ["published", "unchanged", "failed", "cancelled"]:
         ended = sum(sync["outcome"] == outcome for sync in syncs)
         assert now["rosterd_syncs_total", f'outcome="{outcome}"'] == ended, outcome

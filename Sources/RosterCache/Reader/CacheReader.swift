@@ -28,15 +28,30 @@ package struct CacheReader {
     }
   }
 
+  /// With a connection that is open.
+  init(_ path: String, _ database: Database) {
+    self.path = path
+    self.database = database
+  }
+
   /// Whether anything was published yet.
   package func hasSnapshot() throws -> Bool { try read { try snapshot() } }
 
+  /// Of the last sync that published or verified the snapshot; nil before the first.
+  package func pages() throws -> Int? {
+    try read {
+      try database.first("SELECT pages FROM cache_info WHERE verified_at IS NOT NULL") { $0.int(0) }
+    }
+  }
+
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncRecord] {
-    try read {
-      try database.rows(
-        "\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
-    }
+    try read { try latest(limit) }
+  }
+
+  /// The same within a transaction.
+  func latest(_ limit: Int) throws -> [SyncRecord] {
+    try database.rows("\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
   }
 
   // MARK: What every reading is made of
@@ -73,7 +88,7 @@ package struct CacheReader {
 
   private static func findTables(_ database: Database) throws {
     do {
-      try database.transaction("BEGIN") { try Schema(of: database).look(database) }
+      try database.transaction("BEGIN") { try Schema.look(database) }
     } catch let error as SQLiteError where error.kind == .other {
       throw SQLiteError.damaged(error.message)
     }

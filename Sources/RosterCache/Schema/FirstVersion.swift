@@ -54,59 +54,11 @@ enum FirstVersion {
         proof = CASE WHEN (SELECT snapshot FROM cache_info) IS NOT NULL THEN 'count' END WHERE name = '\(resource)'
       """)
     try database.run(
-      "UPDATE cache_resources SET snapshot = (SELECT snapshot FROM cache_info) WHERE name = '\(resource)'")
+      "UPDATE cache_resources SET snapshot = (SELECT snapshot FROM cache_info), list = ?1 WHERE name = '\(resource)'",
+      .text(Resource.character.listed))
     try database.run(
       """
       INSERT INTO cache_unlisted SELECT r.id, c.id, 0 FROM cache_resources r, characters c WHERE r.name = '\(resource)'
       """)
-  }
-
-  // MARK: The staging file
-
-  /// `roster.db` → `roster.staging.db`
-  private static func stagingPath(_ path: String) -> String {
-    (path.hasSuffix(".db") ? String(path.dropLast(3)) : path) + ".staging.db"
-  }
-
-  /// What 0.1 kept beside the cache: whether it knows this file as the one that was written last, and until when
-  /// upstream wants no request.
-  struct Staging {
-    var isCacheKnown = false
-    var heldUntil: Double?
-  }
-
-  /// Reads it before the cache is migrated. Of another program's file of that name: nothing.
-  static func staging(_ path: String, upstream: String, _ database: Database) throws -> Staging {
-    guard isOurs(stagingPath(path)), let file = try? Database(path: stagingPath(path), access: .writer) else {
-      return Staging()
-    }
-    defer { file.close() }
-    let own = try database.first("SELECT i.feed, c.snapshot, c.published_at FROM cache_identity i, cache_info c") {
-      (feed: $0.text(0), snapshot: $0.optionalInteger(1), at: $0.optionalText(2))
-    }
-    let found = try? file.first(
-      """
-      SELECT feed = ?1 AND file = ?2 AND (snapshot IS NULL OR snapshot < ?3 OR (snapshot = ?3 AND published_at IS ?4)),
-        CASE WHEN upstream = ?5 THEN held_until END FROM info
-      """, Value(own?.feed), Value(FileIdentity(path)?.text), Value(own?.snapshot ?? nil), Value(own?.at ?? nil),
-      .text(upstream)
-    ) { Staging(isCacheKnown: $0.int(0) != 0, heldUntil: $0.isNull(1) ? nil : $0.real(1)) }
-    return found ?? Staging()
-  }
-
-  /// What was pulled and not published is pulled again.
-  static func dropStaging(_ path: String) {
-    if isOurs(stagingPath(path)) { try? CacheFile.remove(stagingPath(path)) }
-  }
-
-  /// A staging file's own table: another rosterd's cache of that name has it not.
-  private static func isOurs(_ path: String) -> Bool {
-    guard CacheFile.status(path) != nil, let file = try? Database(path: path, access: .readOnly) else { return false }
-    defer { file.close() }
-    let known = try? file.rows("SELECT name FROM sqlite_schema WHERE name IN ('info', 'pages', 'records', 'rejected')")
-    {
-      $0.text(0)
-    }
-    return known?.count == 4
   }
 }

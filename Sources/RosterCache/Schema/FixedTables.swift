@@ -6,6 +6,7 @@ enum FixedTables {
   static let names = [
     "resources", "syncs", "syncs_by_outcome", "sync_resources", "changes", "changes_by_record", "rejects", "removed",
     "cache_info", "cache_identity", "cache_resources", "cache_pages", "cache_pages_rejecting", "cache_unlisted",
+    "cache_record_ids",
   ]
 
   static let create = [
@@ -28,11 +29,11 @@ enum FixedTables {
       pulled TEXT, held_by TEXT, held_at REAL, held_until REAL)
     """,
     "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
-    // What the last whole pull of a resource had in all; snapshot: the sync that published it first. repeats: keys that
-    // were met once more.
+    // What the last whole pull of a resource had in all; snapshot: the sync that published it first. list: of which
+    // list its records are, as Resource.listed has it. repeats: keys that were met once more.
     """
     CREATE TABLE cache_resources(
-      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, pages INTEGER NOT NULL,
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, list TEXT, pages INTEGER NOT NULL,
       storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
       repeats INTEGER NOT NULL)
     """,
@@ -51,7 +52,9 @@ enum FixedTables {
     CREATE TABLE cache_unlisted(
       resource_id INTEGER NOT NULL, record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
       PRIMARY KEY (resource_id, record_id)) WITHOUT ROWID
-    """, info,
+    """,
+    // Of tables that went: the highest record id that a resource has had. The next one's begin behind it.
+    "CREATE TABLE cache_record_ids(resource TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID", info,
   ]
 
   static let syncs = """
@@ -78,7 +81,7 @@ enum FixedTables {
   private static let info = """
     CREATE VIEW cache_info AS
       SELECT 2 AS schema_version, i.upstream AS upstream, p.id AS snapshot, p.finished_at AS published_at,
-        v.finished_at AS verified_at, coalesce(v.records, 0) AS records, coalesce(v.pages, 0) AS pages,
+        v.finished_at AS verified_at, (SELECT coalesce(sum(r.records), 0) FROM resources r) AS records, coalesce(v.pages, 0) AS pages,
         -- The first snapshot writes no changes: whoever read before it must be told to read anew.
         i.feed || CASE WHEN p.id IS NULL THEN '-empty' ELSE '' END AS feed
       FROM cache_identity i

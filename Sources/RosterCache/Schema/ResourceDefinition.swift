@@ -32,6 +32,17 @@ extension Resource {
     }
     return json.text
   }
+
+  /// Of which list it is (P8): where that is another one, who is missing is not missed.
+  var listed: String {
+    let parts: [JSONValue] = [
+      .text(path), .text(key.description), .text(records.description),
+      .object(conditions.map { .init($0.at.description, $0.test.json) }),
+    ]
+    var json = JSONWriter()
+    json.value(.list(parts))
+    return json.text
+  }
 }
 
 extension ResourceTables {
@@ -154,15 +165,5 @@ extension Resource.Style {
       [("style", .text("after")), ("param", .text(param.description)), ("at", .text(at.description))]
     case .one: [("style", .text("one"))]
     }
-  }
-}
-
-/// The tables of a definition that is not in the configuration any more.
-enum DefinedTables {
-  /// Quoted, the index of words first.
-  static func of(_ definition: String, _ database: Database) throws -> [String] {
-    let tables = try database.rows("SELECT json_extract(?1, '$.table')", .text(definition)) { $0.text(0) }
-    let lists = try database.rows("SELECT key FROM json_each(?1, '$.lists')", .text(definition)) { $0.text(0) }
-    return (tables.map { "\($0)_fts" } + lists + tables).map(quoted)
   }
 }

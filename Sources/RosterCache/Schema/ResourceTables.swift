@@ -48,29 +48,34 @@ struct ResourceTables {
         + (index == key ? (hasTextKey ? " TEXT NOT NULL UNIQUE" : " INTEGER PRIMARY KEY") : type(column))
     }
     let last = ["extra TEXT", "first_sync INTEGER NOT NULL", "changed_sync INTEGER NOT NULL"]
-    return ["CREATE TABLE \(table)(\((first + columns + last).joined(separator: ", ")))"] + resource.lists.map(create)
+    return ["CREATE TABLE main.\(table)(\((first + columns + last).joined(separator: ", ")))"]
+      + resource.lists.map(create)
       + createIndex
   }
 
   private func create(_ list: Resource.List) -> String {
     let columns = list.columns.map { quoted($0.name) + type($0) } + (list.hasExtra ? ["extra TEXT"] : [])
     return """
-      CREATE TABLE \(quoted(list.table))(\(owner) INTEGER NOT NULL, position INTEGER NOT NULL,
+      CREATE TABLE main.\(quoted(list.table))(\(owner) INTEGER NOT NULL, position INTEGER NOT NULL,
         \(columns.joined(separator: ", ")), PRIMARY KEY (\(owner), position)) WITHOUT ROWID
       """
   }
 
-  private var createIndex: [String] {
+  /// The index of words, empty.
+  var createIndex: [String] {
     guard let index else { return [] }
     let content = "content=\(literal(resource.table)), content_rowid=\(literal(id.unquoted))"
     return [
-      "CREATE VIRTUAL TABLE \(index) USING fts5(\(searched), \(content), tokenize='unicode61 remove_diacritics 2')"
+      "CREATE VIRTUAL TABLE main.\(index) USING fts5(\(searched), \(content), tokenize='unicode61 remove_diacritics 2')"
     ]
   }
 
+  /// The index of words goes first.
   var drop: [String] {
-    ([index].compactMap { $0 } + resource.lists.map { quoted($0.table) } + [table]).map { "DROP TABLE IF EXISTS \($0)" }
+    dropIndex + (resource.lists.map { quoted($0.table) } + [table]).map { "DROP TABLE IF EXISTS main.\($0)" }
   }
+
+  var dropIndex: [String] { index.map { ["DROP TABLE IF EXISTS main.\($0)"] } ?? [] }
 
   private func type(_ column: Resource.Column) -> String {
     switch column.type {
@@ -83,14 +88,29 @@ struct ResourceTables {
 
   // MARK: Records
 
+  /// Every record by its id: that, what `written` names, `first_sync`, `changed_sync`.
+  var selectAll: String {
+    "SELECT \(([id] + written + ["first_sync", "changed_sync"]).joined(separator: ", ")) FROM main.\(table) ORDER BY \(id)"
+  }
+
+  /// What `written` names, `first_sync`, `changed_sync`, and with a text key the record id; NULL: a new one. A key that
+  /// is there already stays whose it is.
+  var restore: String {
+    let columns = written + ["first_sync", "changed_sync"] + (hasTextKey ? [id] : [])
+    let marks = columns.indices.map { "?\($0 + 1)" }
+    return """
+      INSERT OR IGNORE INTO main.\(table)(\(columns.joined(separator: ", "))) VALUES (\(marks.joined(separator: ", ")))
+      """
+  }
+
   /// By key; the record id, then what `written` names.
-  var select: String { "SELECT \(id), \(written.joined(separator: ", ")) FROM \(table) WHERE \(keyColumn) = ?1" }
+  var select: String { "SELECT \(id), \(written.joined(separator: ", ")) FROM main.\(table) WHERE \(keyColumn) = ?1" }
 
   /// The sync stands behind what `written` names.
   var insert: String {
     let marks = written.indices.map { "?\($0 + 1)" } + ["?\(written.count + 1)", "?\(written.count + 1)"]
     return """
-      INSERT INTO \(table)(\((written + ["first_sync", "changed_sync"]).joined(separator: ", ")))
+      INSERT INTO main.\(table)(\((written + ["first_sync", "changed_sync"]).joined(separator: ", ")))
       VALUES (\(marks.joined(separator: ", ")))
       """
   }
@@ -99,29 +119,31 @@ struct ResourceTables {
   var update: String {
     let columns = written.enumerated().filter { $0.offset != key }.map { "\($0.element) = ?\($0.offset + 1)" }
     return """
-      UPDATE \(table) SET \(columns.joined(separator: ", ")), changed_sync = ?\(written.count + 1)
+      UPDATE main.\(table) SET \(columns.joined(separator: ", ")), changed_sync = ?\(written.count + 1)
       WHERE \(id) = ?\(written.count + 2)
       """
   }
 
-  var delete: String { "DELETE FROM \(table) WHERE \(id) = ?1" }
+  var delete: String { "DELETE FROM main.\(table) WHERE \(id) = ?1" }
 
   /// An external-content index must be told the old values before they go (sqlite.org/fts5.html#the_delete_command).
   var unindex: String? {
     index.map {
-      "INSERT INTO \($0)(\($0), rowid, \(searched)) SELECT 'delete', \(id), \(searched) FROM \(table) WHERE \(id) = ?1"
+      "INSERT INTO main.\($0)(\($0), rowid, \(searched)) SELECT 'delete', \(id), \(searched) FROM main.\(table) WHERE \(id) = ?1"
     }
   }
 
   var indexRecord: String? {
-    index.map { "INSERT INTO \($0)(rowid, \(searched)) SELECT \(id), \(searched) FROM \(table) WHERE \(id) = ?1" }
+    index.map {
+      "INSERT INTO main.\($0)(rowid, \(searched)) SELECT \(id), \(searched) FROM main.\(table) WHERE \(id) = ?1"
+    }
   }
 
-  var rebuildIndex: String? { index.map { "INSERT INTO \($0)(\($0)) VALUES ('rebuild')" } }
+  var rebuildIndex: String? { index.map { "INSERT INTO main.\($0)(\($0)) VALUES ('rebuild')" } }
 
   /// Throws where the index does not fit itself (0) or the table (1).
   func checkIndex(rank: Int) -> String? {
-    index.map { "INSERT INTO \($0)(\($0), rank) VALUES ('integrity-check', \(rank))" }
+    index.map { "INSERT INTO main.\($0)(\($0), rank) VALUES ('integrity-check', \(rank))" }
   }
 
   // MARK: Lists
@@ -136,7 +158,7 @@ struct ResourceTables {
 
   func select(_ list: Resource.List) -> String {
     let columns = written(list).joined(separator: ", ")
-    return "SELECT \(columns) FROM \(quoted(list.table)) WHERE \(owner) = ?1 ORDER BY position"
+    return "SELECT \(columns) FROM main.\(quoted(list.table)) WHERE \(owner) = ?1 ORDER BY position"
   }
 
   /// Record id, position, then what `written` names. A row that stays as it is is not written.
@@ -146,7 +168,7 @@ struct ResourceTables {
     let updates = columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     let differ = columns.map { "\($0) IS NOT excluded.\($0)" }.joined(separator: " OR ")
     return """
-      INSERT INTO \(quoted(list.table)) VALUES (\(marks))
+      INSERT INTO main.\(quoted(list.table)) VALUES (\(marks))
       ON CONFLICT (\(owner), position) DO UPDATE SET \(updates) WHERE \(differ)
       """
   }
@@ -154,19 +176,19 @@ struct ResourceTables {
   /// Of a record that is new: nothing is in the way.
   func insertNew(_ list: Resource.List) -> String {
     let marks = (1...written(list).count + 2).map { "?\($0)" }.joined(separator: ", ")
-    return "INSERT INTO \(quoted(list.table)) VALUES (\(marks))"
+    return "INSERT INTO main.\(quoted(list.table)) VALUES (\(marks))"
   }
 
   /// A record's elements from a position on.
   func deleteFrom(_ list: Resource.List) -> String {
-    "DELETE FROM \(quoted(list.table)) WHERE \(owner) = ?1 AND position >= ?2"
+    "DELETE FROM main.\(quoted(list.table)) WHERE \(owner) = ?1 AND position >= ?2"
   }
 
   // MARK: JSON, as `changes` has it
 
   /// The JSON of record ?1: its columns, `extra` as an object or null, its lists. By `||`: a function takes 127
   /// arguments at most.
-  var json: String { "SELECT \(jsonText()) FROM \(table) r WHERE r.\(id) = ?1" }
+  var json: String { "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = ?1" }
 
   /// The same of the row `r`.
   /// - Parameter isShown: to people and programs that read the table: with `first_sync` and `changed_sync`.
@@ -180,7 +202,7 @@ struct ResourceTables {
   private func elements(_ list: Resource.List) -> String {
     """
     SELECT json_group_array(\(element(list))) FROM
-      (SELECT * FROM \(quoted(list.table)) WHERE \(owner) = r.\(id) ORDER BY position) e
+      (SELECT * FROM main.\(quoted(list.table)) WHERE \(owner) = r.\(id) ORDER BY position) e
     """
   }
 

@@ -33,13 +33,13 @@ struct Schema {
   }
 
   /// Throws what a cache without one of its tables is: damaged, by another's hand.
-  func look(_ database: Database) throws {
+  static func look(_ database: Database) throws {
     let found = Set(try database.rows("SELECT name FROM main.sqlite_schema") { $0.text(0) })
-    let published = Set(try database.rows("SELECT name FROM main.resources") { $0.text(0) })
-    let defined = tables.filter { published.contains($0.resource.name) }.flatMap(\.names)
-    for name in FixedTables.names + defined where !found.contains(name) {
-      throw SQLiteError.damaged("\(name) is missing")
+    func expect(_ names: [String]) throws {
+      for name in names where !found.contains(name) { throw SQLiteError.damaged("\(name) is missing") }
     }
+    try expect(FixedTables.names)
+    try expect(Schema(of: database).tables.flatMap(\.names))
   }
 
   private func create(_ database: Database) throws {
@@ -51,7 +51,28 @@ struct Schema {
   /// A resource that comes: its tables, empty, and its row.
   func add(_ table: ResourceTables, _ database: Database) throws {
     for statement in table.create { try database.execute(statement) }
+    try RecordIDs.goOn(table, database)
     try introduce(table, database)
+  }
+
+  /// A resource that goes: its tables and its rows. What `changes` tells of it stays.
+  func drop(_ name: String, _ database: Database) throws {
+    let definition = try database.first("SELECT definition FROM main.resources WHERE name = ?", .text(name)) {
+      $0.text(0)
+    }
+    if let definition {
+      let table = try ResourceTables(name: name, definition: definition)
+      try RecordIDs.note(table, database)
+      for statement in table.drop { try database.execute(statement) }
+    }
+    for table in ["cache_pages", "cache_unlisted"] {
+      try database.run(
+        "DELETE FROM main.\(table) WHERE resource_id = (SELECT id FROM main.cache_resources WHERE name = ?)",
+        .text(name))
+    }
+    try database.run("DELETE FROM main.cache_resources WHERE name = ?", .text(name))
+    try database.run("DELETE FROM main.rejects WHERE resource = ?", .text(name))
+    try database.run("DELETE FROM main.resources WHERE name = ?", .text(name))
   }
 
   func introduce(_ table: ResourceTables, _ database: Database) throws {
@@ -60,7 +81,7 @@ struct Schema {
       "INSERT INTO main.resources VALUES (?1, ?2, ?3, 0, 0, NULL, ?4)", .text(resource.name), .text(resource.table),
       .text(resource.columns[table.key].name), .text(resource.definition))
     try database.run(
-      "INSERT INTO main.cache_resources VALUES (NULL, ?1, NULL, 0, 0, 0, 0, 0, 0)", .text(resource.name))
+      "INSERT INTO main.cache_resources VALUES (NULL, ?1, NULL, NULL, 0, 0, 0, 0, 0, 0)", .text(resource.name))
   }
 
   func defineRemoved(_ database: Database) throws {

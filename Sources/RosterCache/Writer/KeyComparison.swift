@@ -91,7 +91,11 @@ struct KeyComparison {
   }
 
   private func countRecords(_ found: inout ResourceComparison) throws {
-    guard id != nil else { return }
+    guard let id else { return }
+    let listed = try database.first("SELECT list FROM main.cache_resources WHERE id = ?", .integer(id)) {
+      $0.optionalText(0)
+    }
+    found.isOfAnotherList = (listed ?? nil).map { $0 != tables.resource.listed } ?? false
     found.snapshot =
       try database.first("SELECT records FROM main.resources WHERE name = ?", .text(tables.resource.name)) { $0.int(0) }
       ?? 0

@@ -133,3 +133,13 @@ extension PointedValue {
     if case .integer(let number) = kind { Int(number) } else { nil }
   }
 }
+
+extension [UInt8] {
+  /// Of a `KeyList`.
+  func forEachKey(isText: Bool, _ body: (RecordKey) throws -> Void) rethrows {
+    try withUnsafeBufferPointer { bytes in
+      var cursor = KeyCursor(bytes, isText: isText)
+      while let key = cursor.next() { try body(key) }
+    }
+  }
+}

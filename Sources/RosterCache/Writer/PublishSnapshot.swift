@@ -38,6 +38,7 @@ extension Cache {
       }
     }
     try expectInPlace(withLog: false)
+    if written.outcome == .published, let database { tellSnapshot(database) }
     emptyPulled()
     shortenLog(above: written.outcome == .published ? 0 : Self.longLog)
     database?.releaseMemory()

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 import Glibc
+internal import RosterFiles
 internal import RosterModel
 
 /// The file of pulled pages: appended to while a sync pulls, read once by the publication, emptied by it. It survives a
@@ -37,7 +38,7 @@ final class PulledFile {
     self.digest = digest
     handle = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, CacheFile.privateMode)
     guard handle >= 0, fchmod(handle, CacheFile.privateMode) == 0 else {
-      throw SystemFailure.last.failure("open", path)
+      throw SystemError.last.failure("open", path)
     }
   }
 
@@ -62,11 +63,11 @@ final class PulledFile {
 
   private static func start(of path: String) throws -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else { throw SystemFailure.last.failure("open", path) }
+    guard file >= 0 else { throw SystemError.last.failure("open", path) }
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: magic.utf8.count)
     let count = Glibc.read(file, &bytes, bytes.count)
-    guard count >= 0 else { throw SystemFailure.last.failure("read", path) }
+    guard count >= 0 else { throw SystemError.last.failure("read", path) }
     return Array(bytes.prefix(count))
   }
 
@@ -102,7 +103,7 @@ final class PulledFile {
   func empty() throws { try cut(to: Self.headerLength) }
 
   private func cut(to length: Int64) throws {
-    guard ftruncate(handle, off_t(length)) == 0 else { throw SystemFailure.last.failure("shorten", path) }
+    guard ftruncate(handle, off_t(length)) == 0 else { throw SystemError.last.failure("shorten", path) }
     end = length
   }
 
@@ -197,7 +198,7 @@ final class PulledFile {
     while done < bytes.count {
       let count = pread(handle, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(place) + done)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw SystemFailure.last.failure("read", path) }
+      guard count >= 0 else { throw SystemError.last.failure("read", path) }
       if count == 0 { break }
       done += count
     }
@@ -209,7 +210,7 @@ final class PulledFile {
     while done < bytes.count {
       let count = pwrite(handle, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(place) + done)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw SystemFailure.last.failure("write", path) }
+      guard count >= 0 else { throw SystemError.last.failure("write", path) }
       done += count
     }
   }
@@ -256,14 +257,10 @@ private struct Head {
   }
 }
 
-/// What the system said.
-struct SystemFailure {
-  let code: CInt
-
-  static var last: SystemFailure { SystemFailure(code: errno) }
-
-  func failure(_ step: String, _ path: String) -> Failure {
-    SQLiteError(code: 10, message: "cannot \(step) it: \(String(cString: strerror(code)))", system: code)
-      .failure("keep pulled pages", path)
+extension SystemError {
+  /// As the user sees it (73).
+  fileprivate func failure(_ step: String, _ path: String) -> Failure {
+    // SQLITE_IOERR, so that a full disk is told in the same words whichever file met it.
+    SQLiteError(code: 10, message: "cannot \(step) it: \(text)", system: code).failure("keep pulled pages", path)
   }
 }

@@ -126,28 +126,43 @@ extension Cache {
   // MARK: The file and the cache
 
   /// - Parameter migrated: What 0.1 kept beside a cache that it made; nil: another made it.
-  func openPulled(_ database: Database, migrated: FirstVersion.Staging?) throws {
+  func openPulled(_ database: Database, migrated: StagingFile?) throws {
     try database.execute(Self.temporary)
     let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
     try PulledFile.inspect(pulledPath, identity: remembered)
     let file = try PulledFile(pulledPath, digest: Self.digest(database))
     let found = try file.owner()
     let isOurs = try found.map { try isOfSnapshot($0, database) } ?? false
-    if try !(migrated?.isCacheKnown ?? isCacheKnown(found, database)) { try renewFeed(database) }
+    let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, database)
+    if try !redefine(database), !isKnown { try renewFeed(database) }
     if let until = migrated?.heldUntil {
       // 0.1 did not say since when.
       try database.run(
         "UPDATE main.cache_identity SET held_by = ?1, held_at = unixepoch(), held_until = ?2", .text(upstream),
         .real(until))
     }
-    if migrated != nil { FirstVersion.dropStaging(path) }
+    if migrated != nil { StagingFile.drop(path) }
     pull = PullState()
     generation += 1
     pulled = file
+    try remember(file, remembered, database)
     if isOurs { try index(file, guardedBelow: found?.guardedBelow ?? 0, database) } else { try file.empty() }
     try writeOwner(database, file)
-    let identity = FileIdentity(pulledPath)?.text
+  }
+
+  /// Before anything is written to it: a header that the disk did not take, or a crash tore, is rosterd's all the same.
+  private func remember(_ file: PulledFile, _ remembered: String?, _ database: Database) throws {
+    let identity = FileIdentity(file.path)?.text
     if identity != remembered { try database.run("UPDATE main.cache_identity SET pulled = ?", Value(identity)) }
+  }
+
+  /// Brings the tables to what the definitions say; false: they are so.
+  private func redefine(_ database: Database) throws -> Bool {
+    guard let redefinition = try Redefinition(schema, database, tick: tick) else { return false }
+    let names = redefinition.names.joined(separator: ", ")
+    logger.notice("the definition of \(names) is another one: the next sync transfers all of it")
+    try database.transaction { try redefinition.run() }
+    return true
   }
 
   /// Makes the file anew where it was lost, damaged or removed.
@@ -159,8 +174,8 @@ extension Cache {
     let file = try PulledFile(pulledPath, digest: Self.digest(database))
     pulled = file
     generation += 1
+    try remember(file, remembered, database)
     try dropPulled(database, file)
-    try database.run("UPDATE main.cache_identity SET pulled = ?", Value(FileIdentity(pulledPath)?.text))
   }
 
   /// Empties the file: its pages are published, or of no use.
@@ -296,20 +311,6 @@ extension Cache {
     CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
       reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID;
     """
-}
-
-/// What a sync has pulled so far, beside what lies in tables.
-struct PullState {
-  /// Of the cache, when the sync began.
-  var generation = 0
-  /// Pages before this offset of the file were held back by the removal guard.
-  var guardedBelow: Int64 = 0
-  /// Resources whose published pages are not to be asked for conditionally.
-  var distrusted: Set<String> = []
-  /// Published pages that this pull is made of; never too few.
-  var confirmed = 0
-  /// What `compare` found; nil as soon as something is pulled.
-  var compared: [ResourceComparison]?
 }
 
 extension KnownPage {

@@ -12,13 +12,18 @@ package struct ReceivedPage: Sendable {
   package var address: String
   /// Where the list goes on, in the words of whoever pulls; nil: this page tells none.
   package var next: String?
+  /// What to ask for it conditionally with; empty: upstream gave none.
   package var validator: Validator
+  /// When its answer was there.
   package var receivedAt: Date
+  /// As it came, decompressed.
   package var body: [UInt8]
   /// Of `body`, by `Cache.digest`.
   package var digest: Int64
+  /// Of `body`, by the resource's plan.
   package var scan: PageScan
 
+  /// A page without a validator that leads nowhere, unless said.
   package init(
     resource: String, number: Int, address: String, next: String? = nil, validator: Validator = Validator(),
     receivedAt: Date, body: [UInt8], digest: Int64, scan: PageScan
@@ -37,6 +42,7 @@ package struct ReceivedPage: Sendable {
 
 /// What the cache has of a page already.
 package struct KnownPage: Sendable, Equatable {
+  /// Where it is from.
   package enum State: Sendable, Equatable {
     /// Its rows are what readers see.
     case published
@@ -47,15 +53,19 @@ package struct KnownPage: Sendable, Equatable {
     case guarded
   }
 
+  /// Where it is from.
   package var state: State
+  /// As `ReceivedPage.address`.
   package var address: String
+  /// Empty: upstream gave none.
   package var validator: Validator
   /// Of the body: one that has the same is, byte for byte, the same.
   package var digest: Int64
   /// Where the list goes on, as `ReceivedPage.next` said.
   package var next: String?
-  /// What the page said at the definition's `count` and `last`; nil: nothing.
+  /// What the page said at the definition's `count`; nil: nothing.
   package var count: Int?
+  /// The same at `last`.
   package var last: Int?
   /// Elements of its list, rejected and skipped ones included.
   package var records: Int
@@ -72,10 +82,12 @@ package struct KnownPage: Sendable, Equatable {
 package struct ConfirmedPage: Sendable {
   /// As `ReceivedPage.number`.
   package var number: Int
+  /// What was known of it.
   package var page: KnownPage
   /// What upstream gave in place of the validator that the page was asked for with; empty: the old one holds.
   package var validator: Validator
 
+  /// With the validator that it had, unless said.
   package init(number: Int, page: KnownPage, validator: Validator = Validator()) {
     self.number = number
     self.page = page

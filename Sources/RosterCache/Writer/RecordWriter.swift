@@ -79,6 +79,22 @@ struct RecordWriter {
     removed += 1
   }
 
+  /// A record that was stored by another definition, into new tables. Where its key is another's already, it is left
+  /// out.
+  /// - Parameter id: nil: a new one, or what the key says.
+  func restore(_ decoder: inout RecordDecoder, id: Int64?, firstSync: Int64, changedSync: Int64) throws {
+    let insert = try database.statement(tables.restore)
+    let before = database.totalChanges
+    bind(insert, decoder)
+    insert.bind(Int32(columns + 2), firstSync)
+    insert.bind(Int32(columns + 3), changedSync)
+    if tables.hasTextKey { insert.bind(Int32(columns + 4), Value(id)) }
+    try insert.run()
+    if database.totalChanges == before { return }
+    let id = insert.lastID
+    for list in lists { try list.add(id, &decoder) }
+  }
+
   /// The index of words, after the first snapshot.
   func finish() throws {
     if isFirst, let rebuild = tables.rebuildIndex { try database.execute(rebuild) }

@@ -158,7 +158,7 @@ struct ResourcePublication {
 
   private mutating func removeMissing() throws {
     guard end.removal == .missing, plan.resource.removal != .never, found.missing > 0 else { return }
-    let twice = plan.resource.removal == .twice ? "AND absent > 0" : ""
+    let twice = plan.resource.removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""
     let gone = try database.statement(
       "SELECT record_id FROM temp.missing WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id")
     gone.bind(1, Int64(index))
@@ -237,10 +237,13 @@ struct ResourcePublication {
     let differ = columns.enumerated().map { "\($1) <> ?\($0 + 2)" }.joined(separator: " OR ")
     let statement = try database.statement(
       """
-      UPDATE main.cache_resources SET \(updates), snapshot = coalesce(snapshot, ?8)
-      WHERE id = ?1 AND (snapshot IS NULL OR \(differ))
+      UPDATE main.cache_resources SET \(updates), snapshot = coalesce(snapshot, ?8), list = coalesce(?9, list)
+      WHERE id = ?1 AND (snapshot IS NULL OR list <> ?9 OR \(differ))
       """)
-    try statement.run([.integer(id)] + values.map { Value($0) } + [.integer(whole.sync)])
+    // Where nobody could be removed, the next sync's missing records are not its own either.
+    let isOfThisList = isFirst || end.removal == .missing || !found.isOfAnotherList
+    let list = isOfThisList ? plan.resource.listed : nil
+    try statement.run([.integer(id)] + values.map { Value($0) } + [.integer(whole.sync), Value(list)])
   }
 }
 

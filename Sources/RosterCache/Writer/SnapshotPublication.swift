@@ -46,30 +46,16 @@ struct SnapshotPublication {
     let gone = found.filter { name in !schema.tables.contains { $0.resource.name == name } }
     let new = schema.tables.filter { !found.contains($0.resource.name) }
     guard !gone.isEmpty || !new.isEmpty else { return false }
-    for name in gone { try drop(name) }
+    for name in gone { try schema.drop(name, database) }
     for tables in new { try schema.add(tables, database) }
     try schema.defineRemoved(database)
     return true
-  }
-
-  private func drop(_ name: String) throws {
-    let found = try database.first("SELECT definition FROM main.resources WHERE name = ?", .text(name)) { $0.text(0) }
-    for table in try DefinedTables.of(found ?? "", database) {
-      try database.execute("DROP TABLE IF EXISTS main.\(table)")
-    }
-    for table in ["cache_pages", "cache_unlisted"] {
-      try database.run(
-        "DELETE FROM main.\(table) WHERE resource_id = (SELECT id FROM main.cache_resources WHERE name = ?)",
-        .text(name))
-    }
-    try database.run("DELETE FROM main.cache_resources WHERE name = ?", .text(name))
-    try database.run("DELETE FROM main.rejects WHERE resource = ?", .text(name))
-    try database.run("DELETE FROM main.resources WHERE name = ?", .text(name))
   }
 }
 
 /// What is to be done about one resource beyond its pages.
 package struct ResourceEnd: Sendable, Equatable {
+  /// What becomes of records that the pull has missed.
   package enum Removal: Sendable, Equatable {
     /// Missing records stay: one of them could not be asked for, or a record of unknown key was rejected.
     case nobody
@@ -80,9 +66,12 @@ package struct ResourceEnd: Sendable, Equatable {
   /// What proves that its pull is whole (P7).
   package enum Proof: String, Sendable, Equatable { case count, end, weak }
 
+  /// What becomes of records that the pull has missed.
   package var removal: Removal
+  /// As `resources.proof` tells it.
   package var proof: Proof
 
+  /// As after a pull without faults that nothing proves to be whole, unless said.
   package init(_ removal: Removal = .missing, proof: Proof = .weak) {
     self.removal = removal
     self.proof = proof

@@ -66,12 +66,12 @@ extension ValueType<String> {
     .text(
       "a string", allowed: "a path below base_url that begins with /, with {key} or {keys} in it",
       parse: { (text) throws(Mistakes) in
-        let filled = text.replacing("{keys}", with: "1").replacing("{key}", with: "1")
-        if let mistake = mistake(inPath: filled, queryAllowed: true) { throw Mistakes("\(quoted(text)) \(mistake)") }
         guard text.contains("{key}") != text.contains("{keys}") else {
           let isNone = !text.contains("{key}")
           throw Mistakes("\(quoted(text)) has \(isNone ? "neither {key} nor {keys}" : "both {key} and {keys}")")
         }
+        let filled = text.replacing("{keys}", with: "1").replacing("{key}", with: "1")
+        if let mistake = mistake(inPath: filled, queryAllowed: true) { throw Mistakes("\(quoted(text)) \(mistake)") }
         return text
       },
       write: { $0 })

@@ -91,10 +91,13 @@ extension Paging {
 
   private func leads(_ response: Response, to known: ListFacts.Value?) -> Bool {
     switch resource.pages.style {
-    case .cursor(_, _, .header(let name)), .next(.header(let name)):
+    case .cursor(_, _, .header(let name)):
       text(response[name]) == known || (response[name] == nil && response.status == 304)
+    case .next(.header(let name)):
+      address(response[name], response) == known || (response[name] == nil && response.status == 304)
     case .link:
-      text(LinkHeader.next(in: response.headers)) == known || (response["Link"] == nil && response.status == 304)
+      address(LinkHeader.next(in: response.headers), response) == known
+        || (response["Link"] == nil && response.status == 304)
     case .cursor, .next, .number, .offset, .after, .one: true
     }
   }
@@ -105,16 +108,22 @@ extension Paging {
 
   private func next(_ scan: PageScan, _ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
     switch resource.pages.style {
-    case .cursor(_, _, .header(let name)), .next(.header(let name)): text(response[name])
+    case .cursor(_, _, .header(let name)): text(response[name])
     case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place)
-    case .next(.body(let place)): try address(scan.at, place)
-    case .link: text(LinkHeader.next(in: response.headers))
+    case .next(.header(let name)): address(response[name], response)
+    case .next(.body(let place)): try address(scan.at, place, response)
+    case .link: address(LinkHeader.next(in: response.headers), response)
     case .number, .offset, .one: nil
     }
   }
 
   private func text(_ text: String?) -> ListFacts.Value? {
     text.flatMap { $0.isEmpty ? nil : .text($0) }
+  }
+
+  /// Without the token, which upstream may repeat: an address is kept, and shown (T8).
+  private func address(_ text: String?, _ response: Response) -> ListFacts.Value? {
+    self.text(text.map { text in response.secretParameter.map { QueryText.removing($0, from: text) } ?? text })
   }
 
   private func value(_ found: PointedValue, _ place: JSONPointer) throws(UndefinedAnswer) -> ListFacts.Value? {
@@ -127,10 +136,12 @@ extension Paging {
     }
   }
 
-  private func address(_ found: PointedValue, _ place: JSONPointer) throws(UndefinedAnswer) -> ListFacts.Value? {
+  private func address(
+    _ found: PointedValue, _ place: JSONPointer, _ response: Response
+  ) throws(UndefinedAnswer) -> ListFacts.Value? {
     switch found.kind {
     case .absent, .null: return nil
-    case .text(let text): return self.text(text)
+    case .text(let text): return address(text, response)
     case .integer, .number, .boolean, .compound: throw UndefinedAnswer(reason: "\(place) is no address")
     }
   }

@@ -51,7 +51,10 @@ package struct Paging: Sendable {
   }
 
   /// Throws `PagingFault` where an answer leads to what cannot be asked for.
-  package func next(after page: PageRequest, _ facts: ListFacts) throws(PagingFault) -> Next {
+  /// - Parameter links: looked at where an answer leads to another origin.
+  package func next(
+    after page: PageRequest, _ facts: ListFacts, links: () -> NextLinks = { .sameOrigin }
+  ) throws(PagingFault) -> Next {
     if page.number == 1, let announced = announced(by: facts) { return .announced(pages: announced) }
     if isLast(page, facts) { return .end }
     let (number, before) = (page.number + 1, page.recordsBefore + facts.records)
@@ -65,7 +68,7 @@ package struct Paging: Sendable {
       return .page(request(number, after: before, setting: (param, value)))
     case .next, .link:
       guard case .text(let address)? = facts.next else { return .end }
-      return .page(try request(number, after: before, at: address, from: page))
+      return .page(try request(number, after: before, at: address, from: page, links))
     case .one: return .end
     }
   }
@@ -138,13 +141,20 @@ extension Paging {
 
   /// The address is resolved against its page's (RFC 3986 §5), and asked for as it is.
   private func request(
-    _ number: Int, after before: Int, at address: String, from page: PageRequest
+    _ number: Int, after before: Int, at address: String, from page: PageRequest, _ links: () -> NextLinks
   ) throws(PagingFault) -> PageRequest {
     guard let base = URL(string: page.request.url), let url = URL(string: address, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
     else { throw .noAddress }
-    guard origin == Origin(url: baseURL) else { throw .elsewhere }
-    return request(number, after: before, url: url.absoluteString, resource.body)
+    if origin == Origin(url: baseURL) { return request(number, after: before, url: url.absoluteString, resource.body) }
+    guard links() == .rebase, let rebased = rebased(url.absoluteString) else { throw .elsewhere }
+    return request(number, after: before, url: rebased, resource.body)
+  }
+
+  /// Path and query as they are written, at base_url's origin.
+  private func rebased(_ url: String) -> String? {
+    guard let home = Origin.authority(of: baseURL), let other = Origin.authority(of: url) else { return nil }
+    return String(baseURL[..<home.endIndex] + url[other.endIndex...].prefix { $0 != "#" })
   }
 }
 

@@ -7,6 +7,39 @@ enum QueryText {
     return url + "?" + parameters.map { "\(encoded($0))=\(encoded($1))" }.joined(separator: "&")
   }
 
+  /// The address with that parameter, in the place of any of its name; nothing else of it changes.
+  static func setting(_ parameter: Request.Parameter, in url: String) -> String {
+    let url = removing(parameter.name, from: url)
+    let end = url.firstIndex(of: "#") ?? url.endIndex
+    let mark = url[..<end].contains("?") ? "&" : "?"
+    return "\(url[..<end])\(mark)\(encoded(parameter.name))=\(encoded(parameter.value))\(url[end...])"
+  }
+
+  /// The address without parameters of that name, in whatever way they are encoded.
+  static func removing(_ name: String, from url: String) -> String {
+    let end = url.firstIndex(of: "#") ?? url.endIndex
+    guard let mark = url[..<end].firstIndex(of: "?") else { return url }
+    let parameters = url[url.index(after: mark)..<end].split(separator: "&", omittingEmptySubsequences: false)
+    let kept = parameters.filter { !decoded($0.prefix { $0 != "=" }).elementsEqual(name.utf8) }
+    if kept.count == parameters.count { return url }
+    return "\(url[..<mark])\(kept.isEmpty ? "" : "?")\(kept.joined(separator: "&"))\(url[end...])"
+  }
+
+  /// The bytes that a name stands for (url.spec.whatwg.org, application/x-www-form-urlencoded parsing).
+  private static func decoded(_ text: Substring) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var rest = text.utf8
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let value = UInt8(Substring(rest.prefix(2)), radix: 16), rest.count >= 2 {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+      }
+    }
+    return bytes
+  }
+
   /// As one segment of a path, too.
   static func encoded(_ text: String) -> String {
     if text.utf8.allSatisfy(isUnreserved) { return text }

@@ -1,10 +1,8 @@
-import RosterModel
-
 /// Link headers (RFC 8288 §3): `<https://…?page=2>; rel="next", <…>; rel="last"`, in one header or in several.
-enum LinkHeader {
+package enum LinkHeader {
   /// The target of the first link whose relation types hold `next`; nil: there is none.
-  static func next(in headers: [Request.Header]) -> String? {
-    for header in headers where header.isNamed("Link") {
+  package static func next(in headers: [Request.Header]) -> String? {
+    for header in headers where header.name.lowercased() == "link" {
       var reader = LinkReader(header.value)
       while let link = reader.next() {
         if link.relations.contains("next") { return link.target }

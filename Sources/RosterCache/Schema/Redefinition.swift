@@ -1,0 +1,153 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// Other definitions of resources that the cache has (section 5): their tables are made as these say, from what is
+/// stored. How a record's document is made again, `StoredDocument` knows.
+struct Redefinition {
+  /// Of the resources that are defined otherwise now.
+  var names: [String] { changed.map(\.new.resource.name) }
+
+  private let database: Database
+  private let schema: Schema
+  private let tick: () -> Void
+  private let changed: [(old: ResourceTables, new: ResourceTables)]
+
+  /// nil: each is defined as it was.
+  /// - Parameter tick: called again and again while it runs.
+  init?(_ schema: Schema, _ database: Database, tick: @escaping () -> Void) throws {
+    self.database = database
+    self.tick = tick
+    self.schema = schema
+    let stored = try database.rows("SELECT name, definition FROM main.resources ORDER BY rowid") {
+      (name: $0.text(0), definition: $0.text(1))
+    }
+    changed = try stored.compactMap { name, definition in
+      guard let new = schema.tables.first(where: { $0.resource.name == name }),
+        new.resource.definition != definition
+      else { return nil }
+      return (try ResourceTables(name: name, definition: definition), new)
+    }
+    if changed.isEmpty { return nil }
+  }
+
+  /// Within a transaction. With another feed, whose first snapshot is the one that is there: what the next sync changes
+  /// is told in `changes`.
+  func run() throws {
+    try database.execute("DROP VIEW IF EXISTS main.removed")
+    try makeRoom()
+    // All before the first is made: one may have a name that another one had.
+    let aside = try changed.enumerated().map { index, pair in
+      pair.old.isLike(pair.new) ? pair.old : try setAside(pair.old, index)
+    }
+    for (old, new) in zip(aside, changed.map(\.new)) {
+      if old.resource.table == new.resource.table { try redefineIndex(old, new) } else { try move(old, to: new) }
+      try forgetPages(of: new, old: old)
+    }
+    try Schema(of: database).defineRemoved(database)
+    try database.run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))")
+  }
+
+  /// A resource that is not named any more stays until a sync has published that; where one of its tables' names is
+  /// taken now, it goes at once.
+  private func makeRoom() throws {
+    let taken = Set(changed.flatMap(\.new.names).map { $0.lowercased() })
+    for old in try Schema(of: database).tables
+    where !schema.tables.contains(where: { $0.resource.name == old.resource.name })
+      && old.names.contains(where: { taken.contains($0.lowercased()) })
+    {
+      try schema.drop(old.resource.name, database)
+    }
+  }
+
+  /// Under names that no definition has.
+  private func setAside(_ tables: ResourceTables, _ index: Int) throws -> ResourceTables {
+    for statement in tables.dropIndex { try database.execute(statement) }
+    var resource = tables.resource
+    resource.search = []
+    resource.table = "cache_old_\(index)"
+    for list in resource.lists.indices { resource.lists[list].table = "cache_old_\(index)_\(list)" }
+    let names = zip(
+      [tables.resource.table] + tables.resource.lists.map(\.table), [resource.table] + resource.lists.map(\.table))
+    for (from, to) in names { try database.execute("ALTER TABLE main.\(quoted(from)) RENAME TO \(quoted(to))") }
+    return try ResourceTables(resource)
+  }
+
+  /// The tables stay as they are.
+  private func redefineIndex(_ old: ResourceTables, _ new: ResourceTables) throws {
+    guard old.resource.search != new.resource.search else { return }
+    for statement in old.dropIndex + new.createIndex { try database.execute(statement) }
+    if let rebuild = new.rebuildIndex { try database.execute(rebuild) }
+  }
+
+  private func move(_ old: ResourceTables, to new: ResourceTables) throws {
+    try RecordIDs.note(old, database)
+    for statement in new.create { try database.execute(statement) }
+    try RecordIDs.goOn(new, database)
+    try moveRecords(old, to: new)
+    for statement in old.drop { try database.execute(statement) }
+  }
+
+  private func moveRecords(_ old: ResourceTables, to new: ResourceTables) throws {
+    var resource = new.resource
+    // Who is skipped now goes with the next sync, which tells so.
+    resource.conditions = []
+    let document = try StoredDocument(database, from: old, to: resource)
+    let writer = try RecordWriter(database, new, sync: 0, at: "", isFirst: true)
+    var decoder = RecordDecoder(try RecordPlan(resource))
+    let all = try database.once(old.selectAll)
+    let syncs = Int32(old.resource.columns.count + 2)
+    let keepsIDs = old.keepsIDs(in: new)
+    var count = 0
+    while try all.step() {
+      let row = all.row
+      count += 1
+      if count.isMultiple(of: Self.recordsATick) { tick() }
+      try document.bytes(row).withUnsafeBufferPointer { bytes in
+        try decoder.begin(bytes, at: 0)
+        // One that has no key any more cannot stay.
+        guard case .record? = try decoder.next() else { return }
+        try writer.restore(
+          &decoder, id: keepsIDs ? row.integer(0) : nil, firstSync: row.integer(syncs),
+          changedSync: row.integer(syncs + 1))
+      }
+    }
+    try writer.finish()
+  }
+
+  /// Some milliseconds: statements as short as these have no tick of their own.
+  private static let recordsATick = 256
+
+  /// So that the next sync transfers the resource whole: each record counts as listed by no page.
+  private func forgetPages(of new: ResourceTables, old: ResourceTables) throws {
+    let name = Value(new.resource.name)
+    let id = try database.first("SELECT id FROM main.cache_resources WHERE name = ?", name) { $0.integer(0) }
+    let ids = "SELECT \(new.id) FROM main.\(new.table)"
+    let absent = old.keepsIDs(in: new) ? "AND record_id NOT IN (\(ids))" : ""
+    try database.run("DELETE FROM main.cache_pages WHERE resource_id = ?", Value(id))
+    try database.run("DELETE FROM main.cache_unlisted WHERE resource_id = ? \(absent)", Value(id))
+    try database.run("INSERT OR IGNORE INTO main.cache_unlisted SELECT ?, *, 0 FROM (\(ids))", Value(id))
+    try database.run(
+      """
+      UPDATE main.cache_resources SET (pages, storable, rejects, unknown, skipped, repeats) = (0, 0, 0, 0, 0, 0)
+      WHERE id = ?
+      """, Value(id))
+    try database.run(
+      """
+      UPDATE main.resources SET "table" = ?2, key = ?3, definition = ?4, records = (SELECT count(*) FROM (\(ids)))
+      WHERE name = ?1
+      """, name, .text(new.resource.table), .text(new.resource.columns[new.key].name), .text(new.resource.definition))
+  }
+}
+
+extension ResourceTables {
+  /// Whether the tables are the same but for the index of words.
+  fileprivate func isLike(_ other: ResourceTables) -> Bool {
+    resource.table == other.resource.table && resource.columns == other.resource.columns
+      && resource.lists == other.resource.lists && resource.key == other.resource.key
+  }
+
+  /// Whether a record of both has one key.
+  fileprivate func keepsIDs(in other: ResourceTables) -> Bool {
+    resource.key == other.resource.key && hasTextKey == other.hasTextKey
+  }
+}

@@ -1,0 +1,50 @@
+internal import RosterFiles
+
+/// What rosterd 0.1 kept beside the cache: whether it knows this file as the one that was written last, and until when
+/// upstream wants no request.
+struct StagingFile {
+  var isCacheKnown = false
+  /// Seconds since 1970.
+  var heldUntil: Double?
+
+  /// `roster.db` → `roster.staging.db`
+  private static func path(beside path: String) -> String {
+    (path.hasSuffix(".db") ? String(path.dropLast(3)) : path) + ".staging.db"
+  }
+
+  /// Reads it before the cache is migrated. Of another program's file of that name: nothing.
+  static func read(_ path: String, upstream: String, _ database: Database) throws -> StagingFile {
+    guard isOurs(Self.path(beside: path)), let file = try? Database(path: Self.path(beside: path), access: .writer)
+    else {
+      return StagingFile()
+    }
+    defer { file.close() }
+    let own = try database.first("SELECT i.feed, c.snapshot, c.published_at FROM cache_identity i, cache_info c") {
+      (feed: $0.text(0), snapshot: $0.optionalInteger(1), at: $0.optionalText(2))
+    }
+    let found = try? file.first(
+      """
+      SELECT feed = ?1 AND file = ?2 AND (snapshot IS NULL OR snapshot < ?3 OR (snapshot = ?3 AND published_at IS ?4)),
+        CASE WHEN upstream = ?5 THEN held_until END FROM info
+      """, Value(own?.feed), Value(FileIdentity(path)?.text), Value(own?.snapshot ?? nil), Value(own?.at ?? nil),
+      .text(upstream)
+    ) { StagingFile(isCacheKnown: $0.int(0) != 0, heldUntil: $0.isNull(1) ? nil : $0.real(1)) }
+    return found ?? StagingFile()
+  }
+
+  /// What was pulled and not published is pulled again.
+  static func drop(_ path: String) {
+    if isOurs(Self.path(beside: path)) { try? CacheFile.remove(Self.path(beside: path)) }
+  }
+
+  /// A staging file's own table: another rosterd's cache of that name has it not.
+  private static func isOurs(_ path: String) -> Bool {
+    guard fileStatus(path) != nil, let file = try? Database(path: path, access: .readOnly) else { return false }
+    defer { file.close() }
+    let known = try? file.rows("SELECT name FROM sqlite_schema WHERE name IN ('info', 'pages', 'records', 'rejected')")
+    {
+      $0.text(0)
+    }
+    return known?.count == 4
+  }
+}

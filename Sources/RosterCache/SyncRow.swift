@@ -1,0 +1,80 @@
+internal import FoundationEssentials
+internal import RosterModel
+
+/// A row of `syncs` as a value, and back.
+enum SyncRow {
+  static let columns = [
+    "id", "started_at", "finished_at", "outcome", "pages", "records", "added", "changed", "removed", "rejected",
+    "skipped", "requests", "not_modified", "resumed", "retries", "refreshes", "bytes", "exit", "error",
+  ]
+  static let select = "SELECT \(columns.joined(separator: ", ")) FROM syncs"
+
+  static func read(_ row: Row) -> SyncRecord {
+    var report = SyncRecord(
+      id: row.integer(0), startedAt: row.text(1),
+      outcome: SyncRecord.Outcome(rawValue: row.text(3)) ?? .failed)
+    report.finishedAt = row.optionalText(2)
+    report.pages = row.int(4)
+    report.records = row.int(5)
+    report.added = row.int(6)
+    report.changed = row.int(7)
+    report.removed = row.int(8)
+    report.rejected = row.int(9)
+    report.skipped = row.int(10)
+    report.requests = row.int(11)
+    report.notModified = row.int(12)
+    report.resumed = row.int(13)
+    report.retries = row.int(14)
+    report.refreshes = row.int(15)
+    report.bytes = row.int(16)
+    report.exit = row.optionalInteger(17).map(Int32.init)
+    report.error = row.optionalText(18)
+    return report
+  }
+
+  /// The row may be gone: a cache that was damaged is made anew under a running sync. A row of that id may also be
+  /// another sync's, in a file that was put in the cache's place: that one stays as it is.
+  static func write(_ report: SyncRecord, _ database: Database) throws {
+    let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+    let updates = columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    try database.statement(
+      """
+      INSERT INTO syncs(\(columns.joined(separator: ", "))) VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)
+      WHERE started_at = excluded.started_at
+      """
+    ).run([
+      Value(report.id), Value(report.startedAt), Value(report.finishedAt), Value(report.outcome.rawValue),
+      Value(report.pages), Value(report.records), Value(report.added), Value(report.changed), Value(report.removed),
+      Value(report.rejected), Value(report.skipped), Value(report.requests), Value(report.notModified),
+      Value(report.resumed), Value(report.retries), Value(report.refreshes), Value(report.bytes),
+      Value(report.exit.map(Int64.init)), Value(report.error),
+    ])
+  }
+
+  /// Deletes what `history` has ended. The snapshot's sync and the last that verified it stay, and so does the newest
+  /// change: readers of the feed tell by it that they have seen all.
+  static func prune(_ database: Database, history: Duration, at now: Date) throws {
+    let (limit, now) = (Value(now.addingTimeInterval(-history.seconds).rfc3339), Value(now.rfc3339))
+    try database.run(
+      """
+      DELETE FROM syncs WHERE id <= \(lastEnded("syncs", "started_at"))
+        AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0)
+        AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0)
+      """, limit, now)
+    try database.run(
+      """
+      DELETE FROM changes WHERE id <= \(lastEnded("changes", "at")) AND id < (SELECT max(id) FROM changes)
+      """, limit, now)
+    try database.run("DELETE FROM sync_resources WHERE sync_id NOT IN (SELECT id FROM syncs)")
+  }
+
+  /// The id of the last row that is older than ?1 and before all rows since then. Ids are in the order of time, so that
+  /// a look at the oldest is enough. A row from after ?2, when a clock was wrong, does not count: neither does it keep
+  /// what is older, nor does it go before that. No row does, where the clock is wrong now.
+  private static func lastEnded(_ table: String, _ time: String) -> String {
+    let first = "(SELECT id FROM \(table) WHERE \(time) BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1)"
+    return """
+      (SELECT id FROM \(table) WHERE id < coalesce(\(first), \(Int64.max)) AND \(time) < ?1 ORDER BY id DESC LIMIT 1)
+      """
+  }
+}

@@ -1,0 +1,41 @@
+import RosterModel
+
+extension ValueType<TokenPlace> {
+  /// The sentences do not repeat the text: somebody may have written the token itself there (T9).
+  static var tokenPlace: Self {
+    .text(
+      "a string", allowed: "\"NAME: {access_token}\", a header, or \"?NAME={access_token}\", a query parameter",
+      parse: { (text) throws(Mistakes) in
+        if let mistake = HeaderText.mistake(in: text) { throw Mistakes(mistake) }
+        guard text.hasPrefix("?") || text.contains(":") else {
+          throw Mistakes("is neither a header nor a query parameter")
+        }
+        guard let place = TokenPlace(text) else {
+          throw Mistakes("does not hold \(TokenPlace.placeholder) once, as its value")
+        }
+        switch place.carrier {
+        case .header: try checkHeader(place.name)
+        case .parameter: try checkParameter(text, place.name)
+        }
+        return place
+      },
+      write: \.text)
+  }
+
+  private static func checkHeader(_ name: String) throws(Mistakes) {
+    guard name.isFieldName else {
+      throw Mistakes("what stands before the colon is not a header name", allowed: HeaderText.allowedInName)
+    }
+    guard !HeaderText.isOwn(name) else {
+      throw Mistakes("names a header that is rosterd's own to send", allowed: "any other header")
+    }
+  }
+
+  /// It is encoded when it is sent: what looks encoded already would be so twice.
+  private static func checkParameter(_ text: String, _ name: String) throws(Mistakes) {
+    guard !name.isEmpty, !name.contains(TokenPlace.placeholder) else { throw Mistakes("names no query parameter") }
+    guard !text.contains(where: { "&#%".contains($0) }) else {
+      throw Mistakes("holds &, # or %", allowed: "one parameter, as it is before it is percent-encoded")
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import RosterFetch
+package import RosterModel
+
+/// `rosterd infer`: one page asked for once, without a daemon, a session or a retry.
+package enum OneRequest {
+  /// Redirects within the origin are followed; headers are sent beside User-Agent and Accept, which they may replace.
+  /// - Throws: a Failure that does not repeat the query of the address (T9): 77 for 401 and 403, 69 where nothing
+  ///   answers or upstream wants no request now, 65 for any other status but 200.
+  package static func answer(from url: String, headers: [Request.Header]) async throws -> Response {
+    let transport = HTTPTransport(HTTPTransport.Settings(connections: 1))
+    let send = Interceptor.chain([.headers(headers), .redirects], to: transport.send)
+    do {
+      let response = try await send(Request(.get, url))
+      if let refusal = refusal(response.status) { throw refusal }
+      await transport.shutdown()
+      return response
+    } catch {
+      await transport.shutdown()
+      guard let fault = error as? RequestFault else { throw error }
+      var failure = fault.failure(step: "ask", subject: url.queryMasked)
+      failure.hint = hint(fault) ?? fault.hint
+      throw failure
+    }
+  }
+
+  /// nil: it is the answer.
+  private static func refusal(_ status: Int) -> RequestFault? {
+    if status == 200 { return nil }
+    let kind: Failure.Kind =
+      switch status {
+      case 401, 403: .refused
+      case 408, 429, 500...599: .unreachable
+      default: .badAnswer
+      }
+    return RequestFault(kind, cause: "upstream answered \(status)", reason: .status(status))
+  }
+
+  /// Those of a sync speak of its configuration, which there is not yet. nil: the fault's own holds.
+  private static func hint(_ fault: RequestFault) -> String? {
+    switch (fault.kind, fault.reason) {
+    case (.refused, _): "give the credential that it wants, as in --header \"Authorization: Bearer …\""
+    case (_, .status(405)): "if it wants a POST, give an answer to one to rosterd infer - on standard input"
+    case (.unreachable, .status): "try again later"
+    case (_, .status): "give the address of a list, as the API's documentation has it"
+    case (_, .tooLarge): "ask for fewer records a page"
+    case (.badAnswer, nil): "give the address that it leads to"
+    case (.unreachable, nil): nil
+    default: "see whether the address is right and its server up"
+    }
+  }
+}

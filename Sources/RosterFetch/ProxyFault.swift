@@ -1,0 +1,98 @@
+import AsyncHTTPClient
+import Glibc
+import NIOCore
+import NIOPosix
+import RosterModel
+
+/// The way to upstream ended at the proxy: no byte of the request has reached upstream.
+struct ProxyFault: Error {
+  enum Kind {
+    /// It could not be reached.
+    case unreachable(TransportCause)
+    /// It opens no tunnel to that origin, or wants credentials.
+    case refused(Int, Origin)
+    /// It opens no tunnel, and this error does not tell why.
+    case closed
+    case silent
+  }
+
+  var proxy: ProxyServer
+  var kind: Kind
+
+  init(proxy: ProxyServer, kind: Kind) {
+    self.proxy = proxy
+    self.kind = kind
+  }
+
+  /// nil: the error may as well be of upstream.
+  init?(_ error: any Error, of proxy: ProxyServer, to origin: Origin) {
+    switch error {
+    case let fault as ProxyFault: self = fault
+    // The proxy is the one host that a connection is made to.
+    case is NIOConnectionError: self.init(proxy: proxy, kind: .unreachable(TransportCause(error)))
+    case let error as IOError:
+      guard Self.whileConnecting.contains(error.errnoCode) else { return nil }
+      self.init(proxy: proxy, kind: .unreachable(TransportCause(error)))
+    case let error as HTTPClientError:
+      guard let kind = Kind(error, to: origin) else { return nil }
+      self.init(proxy: proxy, kind: kind)
+    default: return nil
+    }
+  }
+
+  /// What connect(2) alone says.
+  private static let whileConnecting: Set<CInt> = [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, ENETDOWN]
+
+  /// RFC 9110 §15.5.8: from proxies only.
+  static let wantsCredentials = 407
+
+  /// P11: as a connection that failed.
+  var fault: RequestFault {
+    var fault = RequestFault(.unreachable, cause: "the proxy \(proxy) \(cause)", hint: hint, reason: reason)
+    fault.isOfProxy = true
+    return fault
+  }
+
+  private var reason: Failure.Reason? {
+    switch kind {
+    case .unreachable(.passing(let reason, _)): reason
+    case .unreachable: nil
+    case .silent: .timeout
+    case .refused, .closed: .connection
+    }
+  }
+
+  private var cause: String {
+    switch kind {
+    case .unreachable(.passing(_, let text)), .unreachable(.noNetwork(let text)), .unreachable(.untrusted(let text, _)):
+      "is out of reach: \(text)"
+    case .refused(Self.wantsCredentials, _):
+      proxy.authorization == nil ? "wants a user and a password (407)" : "refuses the user and the password (407)"
+    case .refused(let status, let origin): "opens no tunnel to \(origin.authority) (\(status))"
+    case .closed: "opens no tunnel"
+    case .silent: "did not answer in time"
+    }
+  }
+
+  private var hint: String {
+    switch kind {
+    case .unreachable: "see whether it is up, and whether \(proxy.setting) is right"
+    case .refused(Self.wantsCredentials, _):
+      "put them into \(proxy.setting): http://USER:PASSWORD@\(proxy.url.dropFirst("http://".count))"
+    case .refused, .silent, .closed:
+      "see in its log why; where upstream can be reached without it: upstream.proxy = \"none\", or its host in NO_PROXY"
+    }
+  }
+}
+
+extension ProxyFault.Kind {
+  fileprivate init?(_ error: HTTPClientError, to origin: Origin) {
+    switch error {
+    case .connectTimeout: self = .unreachable(TransportCause(error))
+    case .proxyAuthenticationRequired: self = .refused(ProxyFault.wantsCredentials, origin)
+    case .invalidProxyResponse: self = .closed
+    case .httpProxyHandshakeTimeout: self = .silent
+    default: return nil
+    }
+  }
+}

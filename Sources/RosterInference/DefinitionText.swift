@@ -1,0 +1,204 @@
+import RosterModel
+
+extension Finding {
+  /// TOML for a person to read and correct; what could not be seen is marked so. No secret is in it.
+  package var toml: String {
+    var text = DefinitionText()
+    let found = "\(records) record\(records == 1 ? "" : "s")"
+    text.comment("Inferred by rosterd from \(found) \(source.map { "of \($0)" } ?? "on standard input").")
+    text.comment("Read it, look for \"not seen\", correct it; then: rosterd check --config FILE")
+    text.upstream(self)
+    text.resource(self)
+    text.pages(self)
+    text.columns(self)
+    for list in resource.lists { text.list(list, self) }
+    return text.lines.joined(separator: "\n") + "\n"
+  }
+
+  fileprivate func notes(_ place: Note.Place) -> [Note] { notes.filter { $0.place == place } }
+}
+
+/// Lines of TOML with their comments, which stand behind a line where they fit, else above it.
+private struct DefinitionText {
+  private(set) var lines: [String] = []
+
+  /// Of a line: what a terminal or a page of a diff shows without wrapping.
+  private static let width = 110
+
+  mutating func comment(_ text: String) {
+    var line = "#"
+    for word in text.split(separator: " ") {
+      if line.count + word.count + 1 > Self.width, line.count > 1 {
+        lines.append(line)
+        line = "#"
+      }
+      line += " \(word)"
+    }
+    lines.append(line)
+  }
+
+  mutating func table(_ name: String) { lines += ["", "[\(name)]"] }
+
+  /// - Parameter line: nil: there is only something to be said.
+  mutating func line(_ line: String?, _ notes: [Note] = []) {
+    let plain = notes.filter(\.lines.isEmpty)
+    if let line, plain.count == 1, let behind = plain.first.map({ "\(line)  # \($0.comment)" }),
+      behind.count <= Self.width
+    {
+      lines.append(behind)
+    } else {
+      for note in plain { comment(note.comment) }
+      if let line { lines.append(line) }
+    }
+    for note in notes where !note.lines.isEmpty { suggest(note) }
+  }
+
+  /// TOML that could stand there, as comments.
+  private mutating func suggest(_ note: Note) {
+    let only = note.lines.map { "# \($0)" }
+    if only.count == 1, let behind = only.first.map({ "\($0)  # \(note.comment)" }), behind.count <= Self.width {
+      lines.append(behind)
+    } else {
+      comment(note.comment)
+      lines += only
+    }
+  }
+
+  mutating func upstream(_ finding: Finding) {
+    table("upstream")
+    line("base_url = \(finding.baseURL.quotedText)", finding.notes(.baseURL))
+    line(nil, finding.notes(.links))
+    let headers = finding.headers.map { "\($0.name.tomlKey) = \($0.value.quotedText)" }.joined(separator: ", ")
+    line(headers.isEmpty ? nil : "headers = { \(headers) }", finding.notes(.headers))
+    let auth = finding.notes(.auth)
+    if !auth.isEmpty { lines.append("") }
+    line(nil, auth)
+  }
+
+  mutating func resource(_ finding: Finding) {
+    let resource = finding.resource
+    table("resource.\(resource.name)")
+    line("path = \(resource.path.quotedText)", finding.notes(.path))
+    let query = resource.query.map { "\($0.name.tomlKey) = \($0.value.toml)" }.joined(separator: ", ")
+    line(query.isEmpty ? nil : "query = { \(query) }", finding.notes(.query))
+    line(nil, finding.notes(.method))
+    line(
+      "records = \(resource.records.toml)", finding.notes(.records) + (resource.records.isWhole ? [.wholeAnswer] : []))
+    line("key = \(resource.key.toml)", finding.notes(.key))
+    line(resource.table == resource.name ? nil : "table = \(resource.table.quotedText)", finding.notes(.table))
+    for place in [Note.Place.condition, .search, .byKey] { line(nil, finding.notes(place)) }
+  }
+
+  mutating func pages(_ finding: Finding) {
+    let pages = finding.resource.pages
+    table("resource.\(finding.resource.name).pages")
+    line("style = \(pages.style.name.quotedText)", finding.notes(.style))
+    for (place, key, value) in pages.style.keys(besides: finding.resource.key) {
+      line("\(key) = \(value)", finding.notes(place))
+    }
+    if let size = pages.size {
+      line("size = \(size.records)", finding.notes(.size))
+      if let param = size.param { line("size_param = \(param.description.quotedText)") }
+    } else {
+      line(nil, finding.notes(.size))
+    }
+    line(pages.more.map { "more = \($0.description.quotedText)" }, finding.notes(.more))
+    line(pages.count.map { "count = \($0.description.quotedText)" }, finding.notes(.count))
+    line(nil, finding.notes(.beyond))
+  }
+
+  mutating func columns(_ finding: Finding) {
+    table("resource.\(finding.resource.name).columns")
+    line(nil, finding.notes(.columns))
+    for column in finding.resource.columns {
+      line("\(column.name) = \(column.toml)", finding.notes(.column(column.name)))
+    }
+  }
+
+  mutating func list(_ list: Resource.List, _ finding: Finding) {
+    let name = "resource.\(finding.resource.name).lists.\(list.table)"
+    table(name)
+    line("at = \(list.at.toml)", finding.notes(.list(list.table)))
+    let columns = list.columns.map { "\($0.name) = \($0.toml)" }
+    let inline = "columns = { \(columns.joined(separator: ", ")) }"
+    if inline.count <= Self.width {
+      line(inline)
+    } else {
+      table("\(name).columns")
+      for column in columns { line(column) }
+    }
+  }
+}
+
+extension Note {
+  /// On one line: the names of upstream's fields in it may hold anything.
+  fileprivate var comment: String {
+    let plain = text.unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : String($0) }.joined()
+    return isUnseen ? "not seen: \(plain)" : plain
+  }
+
+  fileprivate static var wholeAnswer: Note { .remark(.records, "the answer itself is the list") }
+}
+
+extension Resource.Style {
+  fileprivate var name: String {
+    switch self {
+    case .number: "number"
+    case .offset: "offset"
+    case .cursor: "cursor"
+    case .next: "next"
+    case .link: "link"
+    case .after: "after"
+    case .one: "one"
+    }
+  }
+
+  /// Those without a default, or with another value than that.
+  fileprivate func keys(besides key: JSONPointer) -> [(Note.Place, String, String)] {
+    switch self {
+    case .number(let param, let first, let last):
+      [(.param, "param", param.description.quotedText)] + (first == 1 ? [] : [(.first, "first", "\(first)")])
+        + (last.map { [(.last, "last", $0.description.quotedText)] } ?? [])
+    case .offset(let param, let first):
+      [(.param, "param", param.description.quotedText)] + (first == 0 ? [] : [(.first, "first", "\(first)")])
+    case .cursor(let param, _, let at):
+      [(.param, "param", param.description.quotedText), (.at, "at", at.description.quotedText)]
+    case .next(let at): [(.at, "at", at.description.quotedText)]
+    case .after(let param, let at):
+      [(.param, "param", param.description.quotedText)] + (at == key ? [] : [(.at, "at", at.toml)])
+    case .link, .one: []
+    }
+  }
+}
+
+extension Resource.Column {
+  fileprivate var toml: String {
+    if type == .text, !isNullable { return at.toml }
+    let null = isNullable ? ", null = true" : ""
+    return "{ at = \(at.toml), type = \(type.rawValue.quotedText)\(null) }"
+  }
+}
+
+extension Resource.Scalar {
+  fileprivate var toml: String {
+    switch self {
+    case .text(let text): text.quotedText
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .boolean(let flag): "\(flag)"
+    }
+  }
+}
+
+extension String {
+  /// Bare where that is allowed (toml.io/en/v1.0.0#keys).
+  fileprivate var tomlKey: String {
+    let isBare =
+      !isEmpty && utf8.count == word.utf8.count + utf8.count { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+    return isBare ? self : quotedText
+  }
+}
+
+extension JSONPointer {
+  fileprivate var toml: String { description.quotedText }
+}

@@ -1,0 +1,87 @@
+package import RosterModel
+
+/// From one answer of a list to a definition that fits it. Pure.
+package enum Inference {
+  /// Throws `Failure` (65) where the answer has no list of objects, or nothing in them can be a key.
+  package static func finding(_ answer: ListAnswer) throws(Failure) -> Finding {
+    let address = answer.asked?.address
+    let noun = address.flatMap { ResourceName.noun(ofPath: $0.path) }
+    let list = try RecordList(in: answer, noun: noun)
+    let name = ResourceName(noun: noun, list)
+    let fields = Fields(of: list.records, resource: name.resource, tables: name.otherTables)
+    guard let key = KeyChoice(fields.columns, of: list.records, resource: name.resource) else {
+      throw answer.failure(
+        "its records have no field that could be a key, an integer above 0 or a text",
+        hint: "give the address of another list")
+    }
+    var columns = fields.columns
+    columns[key.column].isNullable = false
+    let evidence = PageEvidence(answer, records: list.records.count + list.strangers)
+    let paging = PageChoice(evidence)
+    let query = Query(address?.parameters ?? [], besides: paging.taken)
+    var pages = paging.pages
+    if case .after(let param, _) = pages.style { pages.style = .after(param: param, at: columns[key.column].at) }
+    let resource = Resource(
+      name: name.resource, path: address?.path ?? Placeholder.path, query: query.stays, records: list.at,
+      key: columns[key.column].at, table: name.table, pages: pages, columns: columns, lists: fields.lists)
+    let request = RequestNotes(answer.asked, query, pages.style, evidence)
+    return Finding(
+      source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
+      headers: request.headers, resource: resource,
+      notes: request.notes + query.notes + list.notes + key.notes + suggestions(resource, fields, of: list.records)
+        + paging.notes + fields.notes)
+  }
+
+  /// What a definition may have besides.
+  private static func suggestions(_ resource: Resource, _ fields: Fields, of records: [JSONValue]) -> [Note] {
+    var notes: [Note] = []
+    if let (at, count) = fields.sometimes.first {
+      notes.append(
+        .remark(
+          .condition, "\(count) of \(records.count) records have \(at): if those are of another kind, this skips them",
+          lines: "where = { \(at.description.quotedText) = \"absent\" }"))
+    }
+    let texts = resource.columns.filter { $0.type == .text && Vocabulary.searched.contains($0.name.word) }.map(\.name)
+    if !texts.isEmpty {
+      let names = texts.prefix(8).map(\.quotedText).joined(separator: ", ")
+      notes.append(.remark(.search, "full-text search", lines: "search = [\(names)]"))
+    }
+    return notes + [byKey(resource)]
+  }
+
+  /// As most APIs have it: below the list's own address, `/tickets/35436.json` for `/tickets.json`.
+  private static func byKey(_ resource: Resource) -> Note {
+    let segments = resource.path.split(separator: "/")
+    let isAddress = Vocabulary.addresses.contains(resource.key.segments.last?.word ?? "")
+    guard resource.path != Placeholder.path, !isAddress, let last = segments.last,
+      ResourceName.noun(ofPath: resource.path) == String(last.prefix { $0 != "." })
+    else { return .unseen(.byKey, "where one record can be asked for (by_key): removals would be confirmed at once") }
+    let slash = resource.path.hasSuffix("/") ? "/" : ""
+    let parts = segments.dropLast() + [last.prefix { $0 != "." }, "{key}\(last.drop { $0 != "." })\(slash)"]
+    return .unseen(
+      .byKey, "whether that is one record: then removals are confirmed at once",
+      lines: "by_key = \(parts.map { "/\($0)" }.joined().quotedText)")
+  }
+
+  /// Where nobody says where an answer came from.
+  enum Placeholder {
+    static let baseURL = "https://api.example.com"
+    static let path = "/records"
+  }
+}
+
+extension RecordList {
+  var notes: [Note] {
+    var notes: [Note] = []
+    if strangers > 0 {
+      notes.append(
+        .remark(
+          .records, "\(strangers) of \(strangers + records.count) elements are no objects: they would be rejected"))
+    }
+    if !others.isEmpty {
+      let places = others.prefix(4).map(\.description).joined(separator: ", ")
+      notes.append(.remark(.records, "other lists in the answer: \(places)"))
+    }
+    return notes
+  }
+}

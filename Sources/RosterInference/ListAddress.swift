@@ -1,0 +1,101 @@
+import FoundationEssentials
+package import RosterModel
+
+/// The address of a list, in the parts that a definition has.
+package struct ListAddress: Sendable, Equatable {
+  /// A query parameter, decoded.
+  struct Parameter: Sendable, Equatable {
+    var name: String
+    var value: String
+  }
+
+  /// As it is asked for, secrets included.
+  package let url: String
+  /// What all lists of the API share: origin, and segments such as `api` and `v1`.
+  let baseURL: String
+  /// Below it, with a leading `/`.
+  let path: String
+  let parameters: [Parameter]
+
+  /// Without the query, which may hold a secret (T9).
+  package var shown: String { baseURL + path }
+
+  /// Throws `Failure` (64) for what is no http or https URL, or holds a user or password.
+  package init(_ text: String) throws(Failure) {
+    guard var parts = URLComponents(string: text) else { throw Self.failure("it is not a URL") }
+    guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+      throw Self.failure("it begins with neither http:// nor https://")
+    }
+    guard let host = parts.percentEncodedHost, !host.isEmpty else { throw Self.failure("it names no host") }
+    guard parts.user == nil, parts.password == nil else { throw Self.failure("it holds a user or a password") }
+    parts.fragment = nil
+    guard let url = parts.string else { throw Self.failure("it is not a URL") }
+    self.url = url
+    let (common, own) = Self.split(parts.percentEncodedPath)
+    baseURL = "\(scheme)://\(host)\(parts.port.map { ":\($0)" } ?? "")\(common)"
+    path = own
+    parameters = Self.parameters(ofQuery: parts.percentEncodedQuery)
+  }
+
+  private static func failure(_ cause: String) -> Failure {
+    // The address is not repeated: it may hold a secret (T9).
+    Failure(
+      .usage, step: "ask", subject: "the address", cause: cause,
+      hint: "give the address of a list, as in rosterd infer https://rickandmortyapi.com/api/character")
+  }
+
+  /// The query of an address of any form, absolute or not.
+  static func parameters(of address: String) -> [Parameter] {
+    let query = address.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst().first
+    return parameters(ofQuery: query.map { String($0.prefix { $0 != "#" }) })
+  }
+
+  /// As forms are written: `+` is a space there.
+  private static func parameters(ofQuery query: String?) -> [Parameter] {
+    let spaced = (query ?? "").replacing("+", with: "%20")
+    let items = URLComponents(string: "?\(spaced)")?.queryItems ?? []
+    return items.filter { !$0.name.isEmpty }.map { Parameter(name: $0.name, value: $0.value ?? "") }
+  }
+
+  // MARK: What lists share
+
+  /// One segment at least is the list's own.
+  private static func split(_ path: String) -> (common: String, own: String) {
+    let segments = path.split(separator: "/", omittingEmptySubsequences: true)
+    var count = 0
+    while count < segments.count - 1, isCommon(segments[count], after: count == 0 ? nil : segments[count - 1]) {
+      count += 1
+    }
+    let common = segments.prefix(count).map { "/\($0)" }.joined()
+    let own = path.dropFirst(common.utf8.count)
+    return (common, own.isEmpty ? "/" : String(own))
+  }
+
+  private static func isCommon(_ segment: Substring, after before: Substring?) -> Bool {
+    if ["api", "rest", "wp-json", "wp"].contains(segment.lowercased()) { return true }
+    // v1, v2.1; and, as in /rest/api/3, a bare number behind such a word.
+    let digits = segment.hasPrefix("v") || segment.hasPrefix("V") ? segment.dropFirst() : segment
+    guard digits.first?.isASCIIDigit == true, digits.allSatisfy({ $0.isASCIIDigit || $0 == "." || $0 == "-" }) else {
+      return false
+    }
+    return digits.count < segment.count || before?.lowercased() == "api" || before?.lowercased() == "rest"
+  }
+
+  /// Whether an address that the answer has leads to another origin than this one; one without a host does not.
+  func isElsewhere(_ address: String) -> Bool {
+    guard let other = URLComponents(string: address), other.host != nil, let own = URLComponents(string: url) else {
+      return false
+    }
+    return Self.origin(of: other) != Self.origin(of: own)
+  }
+
+  private static func origin(of parts: URLComponents) -> [String] {
+    let scheme = parts.scheme?.lowercased() ?? ""
+    let port = parts.port ?? (scheme == "https" ? 443 : 80)
+    return [scheme, parts.host?.lowercased() ?? "", "\(port)"]
+  }
+}
+
+extension Character {
+  var isASCIIDigit: Bool { ("0"..."9").contains(self) }
+}

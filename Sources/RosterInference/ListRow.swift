@@ -1,0 +1,47 @@
+import RosterModel
+
+/// The columns of a list's table.
+struct ListRow {
+  private(set) var columns: [Resource.Column] = []
+  /// Something of the elements is in no column.
+  private(set) var isCut = false
+  private var names: UniqueNames
+
+  /// More do not read well.
+  private static let mostColumns = 40
+
+  init(resource: String) { names = UniqueNames(reserved: Reserved.listColumns(of: resource)) }
+
+  /// No columns where elements are of several kinds, or hold nothing that a column could take.
+  mutating func add(_ element: Shape, field: String) {
+    if element.scalarType != nil {
+      let name = element.isAddress ? "url" : Noun.singular(field) == field ? "value" : Noun.singular(field)
+      add(element, at: JSONPointer(), name: name, of: element.present + element.nulls)
+    } else if element.kinds == [.object] {
+      addObject(element, at: JSONPointer(), prefix: nil, of: element.present + element.nulls)
+    }
+  }
+
+  private mutating func addObject(_ shape: Shape, at: JSONPointer, prefix: String?, of count: Int) {
+    let taken = shape.telling.map(\.name)
+    for field in shape.members {
+      let place = at.appending(field.name)
+      let name = [prefix, field.name.identifier].compactMap(\.self).joined(separator: "_")
+      if taken.contains(field.name) {
+        add(field.shape, at: place, name: name, of: count)
+      } else if prefix == nil, field.shape.kinds == [.object], !field.shape.isMap(named: field.name.word) {
+        addObject(field.shape, at: place, prefix: name, of: count)
+      } else {
+        isCut = true
+      }
+    }
+  }
+
+  private mutating func add(_ shape: Shape, at: JSONPointer, name: String, of count: Int) {
+    guard columns.count < Self.mostColumns else {
+      isCut = true
+      return
+    }
+    columns.append(Resource.Column(names.take(name), at: at, shape, of: count))
+  }
+}

@@ -1,0 +1,115 @@
+import RosterModel
+
+extension String {
+  /// Its letters and digits in lower case: `next_page`, `nextPage` and `page[next]` are what APIs call the same.
+  var word: String {
+    String(String.UnicodeScalarView(unicodeScalars.filter { $0.isPlain && $0 != "_" })).lowercased()
+  }
+
+  /// A plain identifier, `[a-z][a-z0-9_]*`: `createdAt` is `created_at`, `+1` is `field_1`.
+  var identifier: String {
+    var parts: [String] = []
+    for piece in unicodeScalars.split(whereSeparator: { !$0.isPlain || $0 == "_" }) {
+      parts += Self.humps(of: Array(piece)).map { $0.lowercased() }
+    }
+    let name = parts.joined(separator: "_")
+    guard let first = name.unicodeScalars.first else { return "field" }
+    let plain = first.isDigit ? "field_\(name)" : name
+    return String(plain.prefix(Self.longestIdentifier))
+  }
+
+  /// Names that people can still read; SQLite has no limit.
+  private static let longestIdentifier = 60
+
+  /// `htmlURL` is html and URL, `HTMLText` HTML and Text.
+  private static func humps(of piece: [Unicode.Scalar]) -> [String] {
+    var humps: [String] = []
+    for (index, scalar) in piece.enumerated() {
+      let follows = index > 0 && !piece[index - 1].isUpper
+      let leads = index > 0 && index + 1 < piece.count && piece[index + 1].isLower
+      if index == 0 || scalar.isUpper && (follows || leads) { humps.append("") }
+      humps[humps.count - 1].unicodeScalars.append(scalar)
+    }
+    return humps
+  }
+
+  /// In TOML's quotes. JSON's escapes are all TOML's too (toml.io/en/v1.0.0#string); what would steer a terminal is
+  /// escaped as well.
+  var quotedText: String {
+    var result = "\""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\"", "\\": result += "\\\(scalar)"
+      default: result += scalar.steersTerminal ? Self.escape(scalar) : String(scalar)
+      }
+    }
+    return result + "\""
+  }
+
+  /// Of those below U+10000, as all that steer a terminal are.
+  private static func escape(_ scalar: Unicode.Scalar) -> String {
+    let hex = String(scalar.value, radix: 16)
+    return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isDigit: Bool { ("0"..."9").contains(self) }
+  fileprivate var isLower: Bool { ("a"..."z").contains(self) }
+  fileprivate var isUpper: Bool { ("A"..."Z").contains(self) }
+  fileprivate var isPlain: Bool { isDigit || isLower || isUpper || self == "_" }
+}
+
+/// Gives each name once, and none that is rosterd's own. Identifiers are in lower case, so that none differs from
+/// another but for case.
+struct UniqueNames {
+  private var taken: Set<String>
+
+  init(reserved: Set<String>) { taken = reserved }
+
+  mutating func take(_ wanted: String) -> String {
+    var name = wanted
+    var number = 2
+    while !taken.insert(name).inserted {
+      name = "\(wanted)_\(number)"
+      number += 1
+    }
+    return name
+  }
+}
+
+/// English nouns, as far as APIs use them for lists.
+enum Noun {
+  /// Of an identifier: its last word counts.
+  static func singular(_ name: String) -> String { changing(name, singularWord) }
+
+  static func plural(_ name: String) -> String { changing(name, pluralWord) }
+
+  private static func changing(_ name: String, _ change: (String) -> String) -> String {
+    guard let mark = name.lastIndex(of: "_") else { return change(name) }
+    return name[...mark] + change(String(name[name.index(after: mark)...]))
+  }
+
+  private static func singularWord(_ word: String) -> String {
+    if let known = irregular[word] { return known }
+    let isOwnSingular = ["ss", "us", "is"].contains { word.hasSuffix($0) } || word.count < 4
+    if isOwnSingular { return word }
+    if word.hasSuffix("ies") { return word.dropLast(3) + "y" }
+    if ["sses", "xes", "ches", "shes"].contains(where: { word.hasSuffix($0) }) { return String(word.dropLast(2)) }
+    return word.hasSuffix("s") ? String(word.dropLast()) : word
+  }
+
+  private static func pluralWord(_ word: String) -> String {
+    if let known = irregular.first(where: { $0.value == word }) { return known.key }
+    if singularWord(word) != word { return word }
+    let isVowelY = word.count > 1 && "aeiou".contains(word.dropLast().last ?? " ")
+    if word.hasSuffix("y"), !isVowelY { return word.dropLast() + "ies" }
+    return word + (["s", "x", "ch", "sh"].contains { word.hasSuffix($0) } ? "es" : "s")
+  }
+
+  private static let irregular = [
+    "people": "person", "children": "child", "movies": "movie", "cookies": "cookie", "statuses": "status",
+    "series": "series", "species": "species", "news": "news", "data": "data", "metadata": "metadata",
+    "media": "media",
+  ]
+}

@@ -1,0 +1,105 @@
+import RosterModel
+
+/// The parameters of the list's address that stay in `query`.
+struct Query {
+  private(set) var stays: [Resource.Parameter] = []
+  private(set) var notes: [Note] = []
+  /// Names of those that look like secrets.
+  private(set) var secrets: [String] = []
+
+  /// - Parameter taken: those that the page style sends itself.
+  init(_ parameters: [ListAddress.Parameter], besides taken: Set<String>) {
+    let others = parameters.filter { !taken.contains($0.name) }
+    for parameter in others {
+      if Secrets.isSecret(parameter) {
+        secrets.append(parameter.name)
+      } else if stays.contains(where: { $0.name == parameter.name }) {
+        notes.append(.remark(.query, "\(parameter.name.quotedText) was given twice; a definition can hold it once"))
+      } else {
+        stays.append(Resource.Parameter(parameter.name, Resource.Scalar(parameter.value)))
+      }
+    }
+    stays.sort { $0.name < $1.name }
+  }
+}
+
+extension Resource.Scalar {
+  /// Sent as the same text.
+  fileprivate init(_ text: String) {
+    if let number = Int64(text), "\(number)" == text {
+      self = .integer(number)
+    } else if text == "true" || text == "false" {
+      self = .boolean(text == "true")
+    } else {
+      self = .text(text)
+    }
+  }
+}
+
+/// What is to be said of how the answer was asked for. No secret is repeated (T9).
+struct RequestNotes {
+  private(set) var notes: [Note] = []
+  /// Of those that the user gave, the harmless ones.
+  private(set) var headers: [Request.Header] = []
+
+  init(_ asked: ListAnswer.Asked?, _ query: Query, _ style: Resource.Style, _ evidence: PageEvidence) {
+    guard let asked else {
+      notes = [
+        .unseen(.baseURL, "where the answer came from: this is a placeholder"),
+        .unseen(.path, "where the list is below base_url: this is a placeholder"),
+        .unseen(
+          .method, "how it was asked for; a search endpoint may want",
+          lines: "method = \"POST\"", "body = {}"),
+      ]
+      return
+    }
+    headers = asked.headers.filter(Secrets.isHarmless).sorted { $0.name < $1.name }
+    credentials(asked.headers.filter { !Secrets.isHarmless($0) }, query.secrets)
+    if style.followsAddresses, let next = evidence.link ?? evidence.next?.text, asked.address.isElsewhere(next) {
+      notes.append(
+        .remark(
+          .links, "the next page's address is on another origin than base_url: its path is asked of base_url",
+          lines: "links = \"rebase\""))
+    }
+  }
+
+  private mutating func credentials(_ secret: [Request.Header], _ parameters: [String]) {
+    let sends =
+      secret.map(Self.send) + parameters.map { ["flow = \"static\"", "send = \("?\($0)={access_token}".quotedText)"] }
+    guard let first = sends.first else { return }
+    let names = secret.map { "the header \($0.name)" } + parameters.map { "the parameter \($0.quotedText)" }
+    notes.append(
+      Note(
+        place: .auth, isUnseen: false, lines: ["[auth]"] + first,
+        text: "\(names[0]) is not repeated here. \(Self.advice(first))"))
+    for name in names.dropFirst() {
+      notes.append(
+        .remark(.headers, "\(name) is not repeated here: if it is needed, set it in upstream.headers or query"))
+    }
+  }
+
+  private static func advice(_ send: [String]) -> String {
+    send.contains("flow = \"basic\"")
+      ? "Put the files username and password into auth.credentials_dir, and:"
+      : "Put its secret into the file access_token of auth.credentials_dir, and:"
+  }
+
+  private static func send(_ header: Request.Header) -> [String] {
+    let isAuthorization = header.name.lowercased() == "authorization"
+    let scheme = header.value.split(separator: " ").first.map(String.init) ?? ""
+    let isKnown = ["bearer", "token", "apikey", "bot"].contains(scheme.lowercased())
+    if isAuthorization, scheme.lowercased() == "basic" { return ["flow = \"basic\""] }
+    if isAuthorization, scheme == "Bearer" { return ["flow = \"static\""] }
+    let prefix = isAuthorization && isKnown ? "\(scheme) " : ""
+    return ["flow = \"static\"", "send = \("\(header.name): \(prefix){access_token}".quotedText)"]
+  }
+}
+
+extension Resource.Style {
+  fileprivate var followsAddresses: Bool {
+    switch self {
+    case .next, .link: true
+    case .number, .offset, .cursor, .after, .one: false
+    }
+  }
+}

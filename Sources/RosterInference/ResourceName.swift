@@ -1,0 +1,37 @@
+import RosterModel
+
+/// What a resource is called, and its table.
+struct ResourceName {
+  let resource: String
+  let table: String
+
+  /// The contract's `[a-z][a-z0-9_]{0,39}`.
+  private static let longest = 40
+
+  init(noun: String?, _ list: RecordList) {
+    let listed = list.at.segments.last { !Vocabulary.vagueNouns.contains($0.word) }
+    let kinds = Set(list.records.map { $0["object"]?.text ?? "" })
+    let word = noun ?? listed ?? (kinds.count == 1 ? kinds.first : nil) ?? ""
+    let plain = word.isEmpty ? "record" : Noun.singular(word.identifier)
+    resource = String(plain.prefix(Self.longest))
+    let plural = Noun.plural(resource)
+    table = Reserved.tables.contains(plural) || plural.hasPrefix("sqlite_") ? "\(plural)_list" : plural
+  }
+
+  /// What no list of its may be called: its own table, and those of the index of words (sqlite.org/fts5.html).
+  var otherTables: UniqueNames {
+    let index = ["", "_data", "_idx", "_content", "_docsize", "_config"].map { "\(table)_fts\($0)" }
+    // In `changes` a list is called by its table's name without the resource's.
+    let shown = ["first_sync", "changed_sync"].map { "\(resource)_\($0)" }
+    return UniqueNames(reserved: Reserved.tables.union(index).union(shown).union([table]))
+  }
+
+  /// The last segment that says what is listed: `issues` of `/repos/octocat/hello/issues`. nil: none does.
+  static func noun(ofPath path: String) -> String? {
+    let segments = path.split(separator: "/").map { String($0.prefix { $0 != "." }) }
+    return segments.last { segment in
+      let isNumbered = segment.contains(where: \.isASCIIDigit) || segment.contains("%") || segment.count > 40
+      return !segment.isEmpty && !isNumbered && !Vocabulary.vagueNouns.contains(segment.word)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import RosterModel
+
+/// What of a request must not be repeated (T9). It errs towards silence: a user can put back what was harmless.
+enum Secrets {
+  /// A query parameter whose name or value looks like a credential.
+  static func isSecret(_ parameter: ListAddress.Parameter) -> Bool {
+    let word = parameter.name.word
+    let isNamedSo = word.hasSuffix("key") || ["sig", "pwd", "jwt", "sid", "appid", "pass"].contains(word)
+    return isNamedSo || secretWords.contains { word.contains($0) } || looksRandom(parameter.value)
+  }
+
+  /// A header whose value may be written into a definition.
+  static func isHarmless(_ header: Request.Header) -> Bool {
+    let name = header.name.lowercased()
+    let isNamedSo = ["accept", "accept-language", "user-agent"].contains(name) || name.hasSuffix("-version")
+    return isNamedSo && (name != "user-agent" || !looksRandom(header.value)) && !header.value.contains("@")
+  }
+
+  private static let secretWords = [
+    "token", "secret", "password", "passwd", "auth", "signature", "credential", "session", "apikey", "bearer",
+  ]
+
+  /// Long, and either letters and digits mixed, or letters without a pause.
+  private static func looksRandom(_ value: String) -> Bool {
+    let isMadeOfWords = value.contains { " ,;:/".contains($0) }
+    guard value.count >= 16, !isMadeOfWords, !isDate(value) else { return false }
+    let hasDigit = value.contains(where: \.isASCIIDigit)
+    let longest = value.split { "-_.".contains($0) }.map(\.count).max() ?? 0
+    return hasDigit && value.contains(where: \.isLetter) || longest >= 24
+  }
+
+  private static func isDate(_ value: String) -> Bool {
+    value.allSatisfy { $0.isASCIIDigit || "-+:.TZ".contains($0) }
+  }
+}

@@ -1,0 +1,131 @@
+import RosterJSON
+import RosterModel
+
+/// What a field was in all records that were seen, taken together.
+struct Shape {
+  enum Kind: String, Hashable {
+    case text, integer, real, boolean, object, list
+    /// A whole number beyond 64 bits, or a number that no Double holds.
+    case wide
+  }
+
+  struct Member {
+    var name: String
+    var shape: Shape
+  }
+
+  /// Of its values other than null.
+  var kinds: Set<Kind> = []
+  /// How many values it had, null aside.
+  var present = 0
+  /// How many were null.
+  var nulls = 0
+  /// Of its objects, in the order in which they were met.
+  var members: [Member] = []
+  /// Of its lists, all their elements together; one, or none.
+  private var inner: [Shape] = []
+  /// Each text that is not empty is an http address, and there is one.
+  var isAddress = false
+  /// Each text is a word of lower case, such as `mr-mime`.
+  var isSlug = false
+
+  /// nil: there were no elements.
+  var element: Shape? { inner.first }
+
+  init(of values: [JSONValue]) {
+    var elements: [JSONValue] = []
+    var fields = GroupedMembers()
+    var texts: [String] = []
+    for value in values {
+      switch value {
+      case .null: nulls += 1
+      case .text(let text): texts.append(text)
+      case .object(let object): fields.add(object)
+      case .list(let list): elements += list
+      case .boolean, .number: break
+      }
+      if let kind = Kind(value) { kinds.insert(kind) }
+    }
+    present = values.count - nulls
+    members = fields.all.map { Member(name: $0.name, shape: Shape(of: $0.values)) }
+    inner = elements.isEmpty ? [] : [Shape(of: elements)]
+    let written = texts.filter { !$0.isEmpty }
+    isAddress = !written.isEmpty && written.allSatisfy { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
+    isSlug = !texts.isEmpty && texts.allSatisfy(\.isSlug)
+  }
+
+  /// The type of a column that takes all of its values; nil where it cannot be seen, or it is a list or an object.
+  var scalarType: Resource.ColumnType? {
+    switch kinds {
+    case [.text]: .text
+    case [.integer]: .integer
+    case [.real], [.integer, .real]: .real
+    case [.boolean]: .boolean
+    default: nil
+    }
+  }
+
+  var isScalar: Bool { !kinds.isEmpty && kinds.isDisjoint(with: [.object, .list]) }
+
+  /// Values of several kinds, or numbers that no other column holds.
+  var isMixed: Bool { scalarType == nil && !kinds.isEmpty && kinds != [.list] && kinds != [.object] }
+
+  /// For people: "text and integer".
+  var kindNames: String { kinds.map(\.rawValue).sorted().joined(separator: " and ") }
+}
+
+extension Shape.Kind {
+  fileprivate init?(_ value: JSONValue) {
+    switch value {
+    case .null: return nil
+    case .text: self = .text
+    case .boolean: self = .boolean
+    case .object: self = .object
+    case .list: self = .list
+    case .number(let digits): self = Self.number(digits)
+    }
+  }
+
+  private static func number(_ digits: String) -> Self {
+    if digits.contains(where: { ".eE".contains($0) }) { return Double(digits)?.isFinite == true ? .real : .wide }
+    return Int64(digits) == nil ? .wide : .integer
+  }
+}
+
+/// Members of several objects by name, which is compared byte by byte.
+private struct GroupedMembers {
+  private(set) var all: [(name: String, values: [JSONValue])] = []
+  private var places: [[UInt8]: Int] = [:]
+
+  mutating func add(_ object: [JSONValue.Member]) {
+    for member in object {
+      let place = places[Array(member.name.utf8)] ?? all.count
+      if place == all.count {
+        places[Array(member.name.utf8)] = place
+        all.append((member.name, []))
+      }
+      all[place].values.append(member.value)
+    }
+  }
+}
+
+extension String {
+  fileprivate var isSlug: Bool {
+    !isEmpty
+      && unicodeScalars.allSatisfy {
+        ("a"..."z").contains($0) || ("0"..."9").contains($0) || "-_.".unicodeScalars.contains($0)
+      }
+  }
+}
+
+extension JSONValue {
+  /// What stands at a place, the way to which goes through objects; nil: nothing.
+  subscript(at: JSONPointer) -> JSONValue? {
+    at.segments.reduce(self) { value, segment in value?[segment] }
+  }
+}
+
+extension JSONPointer {
+  /// One level deeper.
+  func appending(_ segment: String) -> JSONPointer { JSONPointer(segments: segments + [segment]) }
+}

@@ -1,0 +1,106 @@
+/// What APIs call things, as `String.word` writes them. From the documentation of those that were looked at, and of the
+/// frameworks that many are made with (Django, Laravel, Spring, OData, HAL, JSON:API, Kaminari, Algolia).
+enum Vocabulary {
+  // MARK: Lists
+
+  static let listNames: Set<String> = [
+    "results", "result", "data", "items", "records", "values", "value", "entries", "rows", "content", "elements",
+    "objects", "nodes", "edges", "docs", "documents", "hits", "member", "hydramember", "list",
+  ]
+  /// Lists of objects that stand beside the records.
+  static let sideListNames: Set<String> = [
+    "links", "included", "includes", "errors", "warnings", "facets", "aggregations", "filters", "messages", "schema",
+    "columns", "fields",
+  ]
+  /// Segments of a path, and names of lists, that do not say what is listed.
+  static let vagueNouns: Set<String> = listNames.union([
+    "search", "query", "all", "find", "filter", "jql", "export", "record", "item", "embedded", "index", "json",
+    "response", "payload", "api", "rest", "database",
+  ])
+
+  // MARK: Fields
+
+  /// Objects that only wrap a record's fields, as they are written.
+  static let wrappers: Set<String> = ["attributes", "fields", "node", "_source"]
+  /// Objects that hold addresses of other things.
+  static let hypermedia: Set<String> = ["links", "embedded", "relationships"]
+  /// Objects whose names are data.
+  static let maps: Set<String> = [
+    "meta", "metadata", "settings", "options", "extra", "customfields", "translations", "reactions",
+  ]
+  /// What tells of an object inside a record which one it is.
+  static let naming: Set<String> = [
+    "id", "uuid", "key", "code", "name", "title", "login", "username", "slug", "email", "displayname", "fullname",
+    "accountid", "number",
+  ]
+  /// A record's own address.
+  static let addresses: Set<String> = ["url", "href", "self", "uri"]
+  /// Texts that people search.
+  static let searched: Set<String> = [
+    "name", "title", "summary", "subject", "description", "body", "content", "text", "headline", "label", "fullname",
+    "displayname", "excerpt", "comment", "message", "caption",
+  ]
+
+  // MARK: Pages, in answers
+
+  static let next: Set<String> = [
+    "next", "nextpage", "nextpageurl", "nexturl", "nextlink", "odatanextlink", "nexthref", "nextpageuri", "nexturi",
+    "nextrecordsurl", "hydranext", "nextpagelink",
+  ]
+  /// Their names say that they lead on, whatever their value.
+  static let nextCursors: Set<String> = [
+    "nextcursor", "endcursor", "aftercursor", "nextpagetoken", "nexttoken", "nextcontinuationtoken", "nextpagecursor",
+    "nextmarker", "nextpagekey", "nextstartkey", "cursornext",
+  ]
+  /// They may lead on where they hold a text.
+  static let cursors: Set<String> = [
+    "cursor", "after", "pagetoken", "continuationtoken", "continuation", "bookmark", "scrollid", "next", "nextpage",
+    "offset",
+  ]
+  static let more: Set<String> = [
+    "hasmore", "hasnextpage", "hasnext", "more", "moreresults", "hasmoreitems", "morerecords", "hasmorepages",
+  ]
+  /// True on the last page: the opposite of what `more` is.
+  static let isLast: Set<String> = ["islast", "last", "islastpage", "done", "complete", "exhausted"]
+  static let last: Set<String> = [
+    "pages", "totalpages", "pagecount", "pagestotal", "lastpage", "numpages", "nbpages", "totalpage", "maxpage",
+    "pagetotal", "numberofpages",
+  ]
+  static let page: Set<String> = [
+    "page", "currentpage", "pagenumber", "number", "pageindex", "curpage", "pageno", "current",
+  ]
+  static let offset: Set<String> = ["offset", "startat", "start", "startindex", "skip", "from"]
+  static let size: Set<String> = [
+    "limit", "perpage", "pagesize", "maxresults", "size", "itemsperpage", "resultsperpage", "take", "rows",
+  ]
+  /// Those that can be nothing but a total.
+  static let total: Set<String> = [
+    "total", "totalcount", "totalresults", "totalelements", "totalitems", "totalrecords", "recordstotal", "totalsize",
+    "odatacount", "hydratotalitems", "numfound", "nbhits", "totalhits", "totalrows", "totalentries", "totalobjects",
+  ]
+  /// A total, or how many are on the page.
+  static let count: Set<String> = ["count", "resultcount", "itemcount", "recordcount", "resultscount", "found"]
+
+  // MARK: Pages, in addresses
+
+  static let pageParams: Set<String> = ["page", "p", "pagenumber", "pageno", "pageindex", "pg", "currentpage"]
+  static let offsetParams: Set<String> = ["offset", "skip", "start", "startat", "startindex", "from", "pageoffset"]
+  static let sizeParams: Set<String> = [
+    "limit", "perpage", "pagesize", "size", "maxresults", "count", "take", "top", "rows", "pagelimit", "first",
+    "resultsperpage", "itemsperpage", "hitsperpage",
+  ]
+  static let cursorParams: Set<String> = [
+    "cursor", "after", "startingafter", "startcursor", "pagetoken", "nextpagetoken", "continuation",
+    "continuationtoken", "nexttoken", "pageafter", "pagecursor", "nextcursor", "marker", "scrollid", "bookmark",
+    "idafter", "sinceid",
+  ]
+
+  // MARK: Pages, in headers
+
+  static let totalHeaders: Set<String> = ["xtotalcount", "xwptotal", "totalcount", "xpaginationtotalcount"]
+  static let lastHeaders: Set<String> = ["xwptotalpages", "xpaginationpagecount", "xpaginationtotalpages"]
+  /// GitLab leaves them out above 10,000 records (docs.gitlab.com/api/rest): a definition must not count on them.
+  static let passingHeaders: Set<String> = ["xtotal", "xtotalpages"]
+  /// Of APIs that page by Link headers, which are absent where one page holds all.
+  static let linkingPrefixes = ["x-github-", "x-gitlab-"]
+}

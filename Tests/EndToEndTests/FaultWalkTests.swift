@@ -1,0 +1,144 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterTestSupport
+import Testing
+
+extension CacheTrials {
+  /// A disk that fails once, at any one call on any file of the cache. `ROSTER_FAULTS_ALL` names a stage in which
+  /// each of them fails in turn.
+  @Suite(.timeLimit(.minutes(10))) struct FaultWalkTests {
+    enum Stage: String, CaseIterable {
+      /// The cache is made, and filled.
+      case first
+      /// Everybody changes.
+      case changing
+      /// The cache was made by another definition.
+      case redefined
+    }
+
+    private static let files =
+      [
+        "", ".lock", ".pulled", ".published", ".published.new", "-wal", "-shm", ".new", ".new-wal", ".new-shm",
+      ].map { "state/roster.db\($0)" } + ["/state"]
+
+    @Test(
+      "73: each write, flush, opening, renaming, truncation or mapping may fail once: readers see the old snapshot or the new one, whole, and the next sync is good",
+      arguments: Stage.allCases)
+    func once(stage: Stage) async throws {
+      try await withFaults { site, faults in
+        _ = try await site.sync()
+        var walk = Walk(site: site, faults: faults, stage: stage)
+        // Of the file of pulled pages there are few.
+        let pulled = try await walk.calls(on: ["state/roster.db.pulled"])
+        try await walk.fail(Array(1...pulled))
+        let calls = try await walk.calls(on: Self.files)
+        #expect(pulled > 3 && calls > pulled + 40, "\(pulled) and \(calls)")
+        try await walk.fail(numbers(calls, stage))
+        #expect(walk.failed.count > 2, "\(walk.failed)")
+      }
+    }
+
+    private func numbers(_ calls: Int, _ stage: Stage) -> [Int] {
+      if ProcessInfo.processInfo.environment["ROSTER_FAULTS_ALL"] == stage.rawValue { return Array(1...calls) }
+      var dice = SeededDice(seed: UInt64(stage.rawValue.utf8.count))
+      let step = max(1, calls / 10)
+      return stride(from: 1, through: calls, by: step).map { min(calls, $0 + Int.random(in: 0..<step, using: &dice)) }
+    }
+  }
+}
+
+/// Syncs of one stage, one after the other, each with another call that fails.
+private struct Walk {
+  let site: Site
+  let faults: DiskFaults
+  let stage: CacheTrials.FaultWalkTests.Stage
+  private(set) var failed: Set<String> = []
+  private var version = 0
+  private var files: [String] = []
+
+  init(site: Site, faults: DiskFaults, stage: CacheTrials.FaultWalkTests.Stage) {
+    self.site = site
+    self.faults = faults
+    self.stage = stage
+  }
+
+  /// How many a sync makes of which none fails.
+  mutating func calls(on files: [String]) async throws -> Int {
+    self.files = files
+    try await begin()
+    try faults.failOnce(.max, with: EIO, on: files)
+    _ = try await site.sync()
+    return faults.calls
+  }
+
+  mutating func fail(_ numbers: [Int]) async throws {
+    for number in numbers {
+      try await begin()
+      let code = number.isMultiple(of: 2) ? ENOSPC : EIO
+      try faults.failOnce(number, with: code, on: files)
+      let outcome = try await site.rosterd("sync")
+      faults.end()
+      guard let file = faults.failed else { continue }
+      failed.insert(String(file.dropFirst(site.folder.utf8.count)))
+      let what: Comment = "call \(number), errno \(code), on \(file): \(outcome.error)"
+      #expect(outcome.exit == 0 || outcome.exit == 73 && outcome.error.contains("roster.db"), what)
+      try await expectWhole(what)
+      let next = try await site.rosterd("sync")
+      #expect(next.exit == 0, "\(what), then \(next.error)")
+      try await expectWell(what)
+    }
+  }
+
+  private mutating func begin() async throws {
+    version += 1
+    site.next(version)
+    try await prepare()
+  }
+
+  private func expectWell(_ what: Comment) async throws {
+    try await site.expectWell()
+    let names = try site.names()
+    #expect(!names.contains { $0.contains("damaged") || $0.contains(".new") }, "\(names) \(what)")
+    let told = FileManager.default.contents(atPath: "\(site.cache).published") ?? Data()
+    let found = try await site.rows(
+      "SELECT snapshot || ' ' || (SELECT coalesce(max(id), 0) FROM changes) || char(10) FROM cache_info")
+    #expect(found == [[String(decoding: told, as: UTF8.self)]], what)
+  }
+
+  private func prepare() async throws {
+    switch stage {
+    case .first: for name in try site.names() { unlink("\(site.folder)/state/\(name)") }
+    case .changing: break
+    case .redefined:
+      // As a rosterd leaves it whose definition has no column for the gender.
+      let outcome = try await Program.run(
+        try Program.tool("sqlite3"),
+        [
+          site.cache,
+          """
+          BEGIN; UPDATE characters SET extra = json_patch(coalesce(extra, '{}'), json_object('gender', gender));
+          ALTER TABLE characters DROP COLUMN gender;
+          UPDATE resources SET definition = json_remove(definition, '$.columns.gender'); COMMIT;
+          """,
+        ])
+      try #require(outcome.exit == 0, "\(outcome.error)")
+    }
+  }
+
+  /// Everybody is of one version, the last or the one before, and by one definition.
+  private func expectWhole(_ what: Comment) async throws {
+    guard FileManager.default.fileExists(atPath: site.cache) else { return }
+    #expect(try await site.rows("PRAGMA integrity_check") == [["ok"]], what)
+    let versions = try await site.rows("SELECT DISTINCT substr(name, instr(name, '·v') + 2) FROM characters")
+    #expect(
+      versions == [["\(version)"]] || versions == [["\(version - 1)"]] || stage == .first && versions.isEmpty, what)
+    guard stage == .redefined else { return }
+    let columns = try await site.rows("SELECT count(*) FROM pragma_table_info('characters') WHERE name = 'gender'")
+    let defined = try await site.rows("SELECT definition ->> '$.columns.gender' IS NOT NULL FROM resources")
+    #expect(columns == defined, what)
+    let genders = columns == [["1"]] ? "gender" : "extra ->> '$.gender'"
+    #expect(try await site.rows("SELECT count(*) FROM characters WHERE \(genders) <> ''") == [["60"]], what)
+  }
+}

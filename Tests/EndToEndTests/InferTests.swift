@@ -1,0 +1,164 @@
+import FoundationEssentials
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// `rosterd infer`: the real program against a server on loopback.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct InferTests {
+  private static let secret = "s3cret-token"
+
+  @Test("Section 1: what infer prints of an API is a configuration that check takes, and that sync mirrors the API by")
+  func wholeWay() async throws {
+    try await withThings { site in
+      let inferred = try await site.rosterd("infer", "\(site.upstream.baseURL)/things?per_page=2&state=all&page=2")
+      #expect(inferred.exit == 0 && inferred.error.isEmpty)
+      let file = "\(site.folder)/inferred.toml"
+      try Data(inferred.output.utf8).write(to: URL(filePath: file))
+      let check = try await site.rosterd("check", "--config", file)
+      #expect(check.exit == 0 && check.error.isEmpty, "\(inferred.output)\n\(check.error)")
+      let sync = try await site.rosterd("sync", "--json", "--config", file)
+      #expect(sync.exit == 0, "\(inferred.output)\n\(sync.error)")
+      let rows = try await site.rows("SELECT id, name, owner, extra FROM things ORDER BY id")
+      #expect(rows == (1...5).map { ["\($0)", "Thing \($0)", "Owner \($0)", "NULL"] })
+      let tags = try await site.rows("SELECT thing_id, position, tag FROM thing_tags ORDER BY 1, 2")
+      #expect(tags == (1...5).map { ["\($0)", "0", "t\($0)"] })
+      #expect(try await site.rows("SELECT proof, pages FROM resources") == [["count", "3"]])
+    }
+  }
+
+  @Test("infer writes nothing, asks once, follows redirects within the origin, and reads gzip")
+  func asksOnce() async throws {
+    try await withThings { site in
+      let before = try FileManager.default.subpathsOfDirectory(atPath: site.folder)
+      for path in ["/moved", "/packed"] {
+        let inferred = try await site.rosterd("infer", site.upstream.baseURL + path)
+        #expect(inferred.exit == 0, "\(inferred.error)")
+        #expect(inferred.output.contains("path = \"\(path)\"\n") && inferred.output.contains("name = \"/name\"\n"))
+      }
+      #expect(try FileManager.default.subpathsOfDirectory(atPath: site.folder) == before)
+    }
+  }
+
+  @Test("-: an answer on standard input, with and without its head; what it cannot tell are placeholders that say so")
+  func standardInput() async throws {
+    let body = #"{"results":[{"id":1,"name":"a"}],"next_cursor":null,"has_more":false}"#
+    for input in [body, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n\(body)"] {
+      let inferred = try await Program.run(try Program.built("rosterd"), ["infer", "-"], input: input)
+      #expect(inferred.exit == 0 && inferred.error.isEmpty)
+      let lines = inferred.output.split(separator: "\n")
+      for (line, what) in [
+        ("base_url = \"https://api.example.com\"", "placeholder"), ("path = \"/records\"", "placeholder"),
+      ] {
+        #expect(lines.contains { $0.hasPrefix(line) && $0.contains("# not seen: ") && $0.contains(what) })
+      }
+      #expect(lines.contains("style = \"cursor\"") && lines.contains("more = \"/has_more\""))
+    }
+  }
+
+  @Test(
+    "What may go wrong: exit code, one sentence, nothing on stdout, and no secret of the header or the query",
+    arguments: [
+      ("/refused", Int32(77), "401"), ("/forbidden", 77, "403"), ("/nowhere", 65, "404"), ("/broken", 69, "503"),
+      ("/busy", 69, "429"), ("/page", 65, "HTML"), ("/scalars", 65, "a list without objects"),
+      ("/empty", 65, "an empty list"),
+      ("/elsewhere", 65, "another host"), ("/post", 65, "405"), ("/nothing", 65, "204"),
+    ])
+  func failures(path: String, exit: Int32, clause: String) async throws {
+    try await withThings { site in
+      let outcome = try await site.rosterd(
+        "infer", "\(site.upstream.baseURL)\(path)?api_key=\(Self.secret)", "--header",
+        "Authorization: Bearer \(Self.secret)")
+      #expect(outcome.exit == exit && outcome.output.isEmpty, "\(outcome)")
+      #expect(outcome.error.contains(clause) && outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
+      #expect(!outcome.error.contains(Self.secret))
+    }
+  }
+
+  @Test("69: nobody answers; 65: 8 MiB of [ on standard input, and more than that")
+  func unreachable() async throws {
+    let closed = try await Program.run(
+      try Program.built("rosterd"), ["infer", "http://127.0.0.1:1/things?key=\(Self.secret)"])
+    #expect(closed.exit == 69 && !closed.error.contains(Self.secret), "\(closed.error)")
+    for size in [8 << 20, 8 << 20 + 1] {
+      let deep = try await Program.run(
+        try Program.built("rosterd"), ["infer", "-"], input: String(repeating: "[", count: size))
+      #expect(deep.exit == 65 && deep.error.split(separator: "\n").count == 1, "\(deep.error)")
+    }
+  }
+
+  @Test(
+    "64: a bad command line, in words that repeat neither header nor address",
+    arguments: [
+      [], ["http://127.0.0.1:1/a", "http://127.0.0.1:1/b"], ["127.0.0.1/s3cret-token"], ["ftp://a/s3cret-token"],
+      ["http://user:s3cret-token@127.0.0.1/"], ["http://127.0.0.1:1/", "--header", "s3cret-token"],
+      ["http://127.0.0.1:1/", "--header", "X-A: s3cret-token\r\nX-B: 1"],
+      ["http://127.0.0.1:1/", "--header", "X-A: s3cret-token\n"],
+      ["http://127.0.0.1:1/", "--header", "Bad Name: s3cret-token"],
+      ["http://127.0.0.1:1/", "--header", ": s3cret-token"],
+      ["http://127.0.0.1:1/", "--header", "Host: s3cret-token"], ["-", "--header", "X-A: s3cret-token"],
+      ["http://127.0.0.1:1/", "--header", "Authorization:", "Bearer", "s3cret-token"],
+      ["http://127.0.0.1:1/", "--header"],
+    ])
+  func usage(arguments: [String]) async throws {
+    let outcome = try await Program.run(try Program.built("rosterd"), ["infer"] + arguments)
+    #expect(outcome.exit == 64 && outcome.output.isEmpty && !outcome.error.isEmpty, "\(outcome)")
+    #expect(!outcome.error.contains(Self.secret), "\(outcome.error)")
+  }
+
+  @Test("T9: a token that asks is not in what is printed, and where it belongs is")
+  func token() async throws {
+    try await withThings { site in
+      let arguments = ["infer", "\(site.upstream.baseURL)/private", "--header", "PRIVATE-TOKEN: \(Self.secret)"]
+      let inferred = try await Program.run(try Program.built("rosterd"), arguments)
+      #expect(inferred.exit == 0, "\(inferred.error)")
+      #expect(inferred.output.contains("# send = \"PRIVATE-TOKEN: {access_token}\""))
+      #expect(!inferred.output.contains(Self.secret))
+    }
+  }
+
+  private func withThings(_ body: (Site) async throws -> Void) async throws {
+    var scenario = Scenario.pages(1)
+    scenario.beside = Self.served
+    try await withSite(scenario, [:], body)
+  }
+
+  @Sendable private static func served(_ request: Request) -> Response? {
+    let address = request.url.split(separator: "?", maxSplits: 1)
+    switch address.first {
+    case "/api/things": return things(String(address.last ?? ""))
+    case "/api/moved": return Response(status: 302, headers: [.init("Location", "/api/things?x=1")])
+    case "/api/packed": return Response(status: 200, headers: [.init("Content-Encoding", "gzip")], body: packed)
+    case "/api/elsewhere": return Response(status: 302, headers: [.init("Location", "http://other.example/things")])
+    case "/api/private":
+      let isAllowed = request.headers.contains { $0.name == "PRIVATE-TOKEN" && $0.value == secret }
+      return isAllowed ? things("") : Response(status: 401)
+    default: return address.first.flatMap { failing[String($0)] }
+    }
+  }
+
+  private static let failing: [String: Response] = [
+    "/api/refused": Response(status: 401), "/api/forbidden": Response(status: 403),
+    "/api/broken": Response(status: 503),
+    "/api/busy": Response(status: 429), "/api/post": Response(status: 405), "/api/nothing": Response(status: 204),
+    "/api/page": Response(status: 200, body: Array("<!doctype html><title>Log in</title>".utf8)),
+    "/api/scalars": Response(status: 200, body: Array("[1,2]".utf8)),
+    "/api/empty": Response(status: 200, body: Array("[]".utf8)),
+  ]
+
+  /// Two of five on a page.
+  private static func things(_ query: String) -> Response {
+    let page = query.firstMatch(of: /(?:^|&)page=(\d)/).flatMap { Int($0.1) } ?? 1
+    let things = (1...5).dropFirst((page - 1) * 2).prefix(2).map { id in
+      #"{"id":\#(id),"name":"Thing \#(id)","owner":{"name":"Owner \#(id)"},"tags":["t\#(id)"]}"#
+    }
+    let body = #"{"things":[\#(things.joined(separator: ","))],"page":\#(page),"total_pages":3,"total":5}"#
+    return Response(status: 200, headers: [.init("Content-Type", "application/json")], body: Array(body.utf8))
+  }
+
+  /// `[{"id":1,"name":"zip"}]`, as `gzip -n` packs it.
+  private static let packed: [UInt8] = [
+    0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x8B, 0xAE, 0x56, 0xCA, 0x4C, 0x51, 0xB2,
+    0x32, 0xD4, 0x51, 0xCA, 0x4B, 0xCC, 0x4D, 0x55, 0xB2, 0x52, 0xAA, 0xCA, 0x2C, 0x50, 0xAA, 0x8D, 0x05,
+    0x00, 0x78, 0x4B, 0x6D, 0x4A, 0x17, 0x00, 0x00, 0x00,
+  ]
+}

@@ -1,0 +1,116 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterAuth
+
+/// The flow whose token is replaced by itself: what it promises besides the others.
+@Suite(.timeLimit(.minutes(1))) struct BearerRenewTests {
+  private static let files = Credentials(accessToken: Secret("a0"))
+
+  private func bench(_ files: Credentials = files, folder: TemporaryFolder? = nil) async throws -> Bench {
+    let bench = try Bench(.bearerRenew, files, folder: folder)
+    try await bench.keeper.syncBegins()
+    return bench
+  }
+
+  private func renew(_ bench: Bench, to access: String, _ fields: String = "") async throws -> Token? {
+    let token = try #require(try await bench.keeper.current())
+    bench.endpoint.answer(200, #"{"accessToken":"\#(access)"\#(fields)}"#)
+    return try await bench.keeper.rejected(token.generation).token
+  }
+
+  private func authorizations(_ bench: Bench) -> [String?] {
+    bench.endpoint.requests.all.map { request in
+      request.headers.first { $0.name == "Authorization" }?.value
+    }
+  }
+
+  @Test("T4: the file's token is sent first, to be replaced by its successor, which is stored before it is used")
+  func renewals() async throws {
+    let bench = try await bench()
+    let first = try await bench.keeper.current()
+    #expect(first?.access == Secret("a0") && bench.endpoint.requests.all.isEmpty)
+    let second = try await renew(bench, to: "a1")
+    #expect(second?.access == Secret("a1") && bench.stored?.accessToken == "a1" && bench.stored?.refreshToken == "a1")
+    await bench.keeper.accepted(second?.generation ?? 0)
+    let third = try await renew(bench, to: "a2")
+    #expect(third?.access == Secret("a2"))
+    #expect(authorizations(bench) == ["Bearer a0", "Bearer a1"])
+    #expect(bench.endpoint.requests.all.allSatisfy { $0.body.isEmpty && $0.method == .post })
+  }
+
+  @Test("T1: eight requests that meet the dead token cause one request for another")
+  func once() async throws {
+    let bench = try await bench()
+    let first = try #require(try await bench.keeper.current())
+    let requests = bench.reject(first.generation, times: 8)
+    await bench.events.wait(for: .tokenJoined, 7)
+    bench.endpoint.answer(200, #"{"accessToken":"a1"}"#)
+    for request in requests { #expect(try await request.value?.access == Secret("a1")) }
+    #expect(bench.endpoint.requests.all.count == 1)
+  }
+
+  @Test("T10: after a restart the stored token is used, and the file may be gone; new bytes in it win")
+  func restart() async throws {
+    let before = try await bench()
+    _ = try await renew(before, to: "a1")
+    #expect(await before.keeper.drain())
+    for files in [Self.files, Credentials()] {
+      let next = try await bench(files, folder: before.folder)
+      #expect(try await next.keeper.current()?.access == Secret("a1") && next.endpoint.requests.all.isEmpty)
+    }
+    let changed = try await bench(Credentials(accessToken: Secret("b0")), folder: before.folder)
+    #expect(try await changed.keeper.current()?.access == Secret("b0"))
+  }
+
+  @Test(
+    "T6: refused or incomplete ends the session, restarts included, and names access_token",
+    arguments: [(401, ""), (200, #"{"token":"a1"}"#)])
+  func ends(status: Int, body: String) async throws {
+    let bench = try await bench()
+    let token = try #require(try await bench.keeper.current())
+    bench.endpoint.answer(status, body)
+    let ended = await failure { try await bench.keeper.rejected(token.generation) }
+    #expect(ended?.kind == .refused && ended?.hint?.contains("/access_token ") == true)
+    #expect(status == 200 || ended?.cause.contains("upstream refuses the access token (401)") == true)
+    #expect(await bench.keeper.drain())
+    let next = try Bench(.bearerRenew, Self.files, folder: bench.folder)
+    #expect(await failure { try await next.keeper.syncBegins() }?.kind == .refused)
+    try await next.keeper.syncBegins(retrySession: true)
+    next.endpoint.answer(200, #"{"accessToken":"a1"}"#)
+    #expect(try await next.keeper.current()?.access == Secret("a1"))
+    #expect(authorizations(next) == ["Bearer a0"])
+  }
+
+  @Test("T2: the exp of a JWT is met ahead of time; the request for another carries the token that still holds")
+  func early() async throws {
+    let bench = try Bench(.bearerRenew, Self.files)
+    try await bench.keeper.syncBegins()
+    let end = Int(bench.clock.now.timeIntervalSince1970) + 100
+    let long = jwt(#"{"exp":\#(end)}"#)
+    _ = try await renew(bench, to: long)
+    bench.clock.advance(by: .seconds(60))
+    bench.endpoint.answer(200, #"{"accessToken":"a2"}"#)
+    let used = try await bench.keeper.current()
+    #expect(used?.access == Secret(long))
+    await bench.events.wait(for: .tokenRefreshed, 2)
+    #expect(try await bench.keeper.current()?.access == Secret("a2"))
+    #expect(authorizations(bench).last == "Bearer \(long)")
+  }
+
+  @Test("T5: an attempt without an answer may have replaced the access token, and the message says so")
+  func unanswered() async throws {
+    let bench = try await bench()
+    let token = try #require(try await bench.keeper.current())
+    bench.endpoint.fail(.timeout)
+    bench.endpoint.answer(401)
+    let keeper = bench.keeper
+    let request = Task { try await keeper.rejected(token.generation).token }
+    await bench.clock.sleepers(1)
+    bench.clock.advance(by: .seconds(1))
+    let after = await failure { try await request.value }
+    #expect(after?.cause.contains("may have rotated the access token in an attempt whose answer never came") == true)
+  }
+}

@@ -1,0 +1,112 @@
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+/// 5: a record id is never given to another key.
+struct RecordIDsTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  private func thing(_ key: String, _ type: Resource.ColumnType, table: String = "things") -> Resource {
+    Resource(
+      name: "thing", path: "/t", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: [key]),
+      table: table, removal: .ask, columns: [.init(key, at: JSONPointer(segments: [key]), type)])
+  }
+
+  private func record(_ id: Int, _ node: String) -> String { #"{"id":\#(id),"node":"\#(node)"}"# }
+
+  /// `record_id` and key of all.
+  private func mirror(_ resource: Resource, _ records: [String]) async throws -> [String] {
+    let cache = try await folder.define([resource])
+    _ = try await cache.mirror(resource, [records])
+    await cache.close()
+    try folder.expectSound([resource])
+    return try rows(resource)
+  }
+
+  private func rows(_ resource: Resource) throws -> [String] {
+    let tables = try ResourceTables(resource)
+    return try folder.ask("SELECT \(tables.id) || \(tables.keyColumn) FROM \(tables.table) ORDER BY \(tables.id)")
+  }
+
+  @Test("5: a text key keeps its id in a table of another name; the highest one is not given again")
+  func renamed() async throws {
+    _ = try await mirror(thing("node", .text), [record(1, "a"), record(2, "b"), record(3, "c")])
+    #expect(try await mirror(thing("node", .text), [record(1, "a"), record(2, "b")]) == ["1a", "2b"])
+    let other = thing("node", .text, table: "others")
+    #expect(try await mirror(other, [record(1, "a"), record(2, "b"), record(4, "d")]) == ["1a", "2b", "4d"])
+  }
+
+  @Test("5: another text as key gets ids of its own, and so does a text after an integer")
+  func otherKey() async throws {
+    _ = try await mirror(thing("id", .integer), [record(7, "a"), record(9, "b")])
+    await (try folder.define([thing("node", .text)])).close()
+    #expect(try rows(thing("node", .text)) == ["10a", "11b"])
+    var slug = thing("slug", .text)
+    slug.columns.append(.init("node", at: JSONPointer(segments: ["node"])))
+    let records = [#"{"slug":"x","node":"a"}"#, #"{"slug":"y","node":"b"}"#]
+    #expect(try await mirror(slug, records) == ["12x", "13y"])
+  }
+
+  @Test("5: a key that is of no use by another definition goes; one that two records have stays whose it was first")
+  func lost() async throws {
+    var named = thing("node", .text)
+    named.columns.append(.init("name", at: JSONPointer(segments: ["name"])))
+    let records = ["a", "b", "c"].map { #"{"node":"\#($0)","name":"\#($0 == "c" ? "z" : "y")"}"# }
+    _ = try await mirror(named, records)
+    await (try folder.define([thing("node", .integer)])).close()
+    #expect(try rows(thing("node", .integer)).isEmpty)
+    #expect(try folder.ask("SELECT records FROM cache_info") == ["0"])
+    try folder.expectSound([thing("node", .integer)])
+    // What is lost here comes back with the next sync, and is told.
+    let next = try await folder.define([thing("id", .integer)])
+    let report = try await next.mirror(thing("id", .integer), [[record(1, "a")]])
+    #expect(report.added == 1)
+    #expect(try folder.ask("SELECT kind FROM changes") == ["added"])
+    await next.close()
+  }
+
+  @Test("5: of two records that have one key by another definition, the first stays")
+  func shared() async throws {
+    var named = thing("node", .text)
+    named.columns.append(.init("name", at: JSONPointer(segments: ["name"])))
+    named.lists = [.init(table: "tags", at: JSONPointer(segments: ["tags"]), columns: [.init("t", at: JSONPointer())])]
+    let records = ["a", "b", "c"].map { #"{"node":"\#($0)","name":"\#($0 == "c" ? "z" : "y")","tags":["\#($0)"]}"# }
+    _ = try await mirror(named, records)
+    named.key = JSONPointer(segments: ["name"])
+    await (try folder.define([named])).close()
+    #expect(try folder.ask("SELECT name || node FROM things WHERE record_id > 3 ORDER BY 1") == ["ya", "zc"])
+    #expect(
+      try folder.ask("SELECT name || t FROM things JOIN tags ON thing_id = record_id ORDER BY 1") == ["ya", "zc"])
+    try folder.expectSound([named])
+  }
+
+  @Test("5: a resource that went and comes again goes on behind the ids that it had, also when history has ended them")
+  func again() async throws {
+    let other = Resource(
+      name: "other", path: "/o", records: JSONPointer(segments: ["results"]),
+      columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)])
+    _ = try await mirror(thing("node", .text), [record(1, "a"), record(2, "b")])
+    _ = try await mirror(other, [])
+    #expect(try folder.ask("SELECT count(*) FROM sqlite_schema WHERE name = 'things'") == ["0"])
+    #expect(try await mirror(thing("node", .text), [record(1, "a")]) == ["3a"])
+  }
+
+  @Test("5: keys at the end of all integers leave ids for texts")
+  func highest() async throws {
+    _ = try await mirror(thing("id", .integer), [record(.max, "a")])
+    let found = try await mirror(thing("node", .text), [record(.max, "a"), record(1, "b")])
+    #expect(found == ["4611686018427387904a", "4611686018427387905b"])
+  }
+
+  @Test("5: a text key that was removed and comes back is another record, and its history is found by its key")
+  func comesBack() async throws {
+    let text = thing("node", .text)
+    _ = try await mirror(text, [record(1, "a"), record(2, "b")])
+    #expect(try await mirror(text, [record(1, "a")]) == ["1a"])
+    #expect(try await mirror(text, [record(1, "a"), record(2, "b")]) == ["1a", "3b"])
+    let history = try CacheReader(path: folder.cache).show("thing", key: "b")
+    #expect(history.changes.map(\.record) == [2, 3])
+  }
+}

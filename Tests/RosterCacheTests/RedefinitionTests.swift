@@ -1,0 +1,377 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+struct RedefinitionTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  private func feed() throws -> String { try #require(try folder.ask("SELECT feed FROM cache_info").first) }
+
+  /// Opens the cache as these definitions have it, and closes it again.
+  private func redefine(_ resources: Resource...) async throws {
+    await (try folder.define(resources)).close()
+    try folder.expectSound(resources)
+  }
+
+  private static let gender = JSONPointer(segments: ["gender"])
+
+  /// Without the column gender, with one for `rank`.
+  private static let ranked = changed {
+    $0.columns.removeAll { $0.name == "gender" }
+    $0.columns.append(.init("rank", at: JSONPointer(segments: ["rank"]), .integer))
+  }
+
+  private static func changed(_ change: (inout Resource) -> Void) -> Resource {
+    var resource = Resource.character
+    change(&resource)
+    return resource
+  }
+
+  private let people = [person(1, more: #","rank":7,"home":{"moons":1.50e2}"#), person(2), person(3)]
+
+  @Test(
+    "5: another definition: columns are filled from `extra`, and what a column had goes back to it; another feed; the next sync tells what it changes"
+  )
+  func columns() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people))
+    let before = try feed()
+    await cache.close()
+    try await redefine(Self.ranked)
+    #expect(
+      try folder.ask("SELECT rank || extra FROM characters WHERE id = 1") == [
+        #"7{"gender":"unknown","home":{"moons":1.50e2}}"#
+      ])
+    #expect(try folder.ask("SELECT extra FROM characters WHERE id = 2") == [#"{"gender":"unknown"}"#])
+    #expect(try folder.ask("SELECT name FROM pragma_table_info('characters') WHERE name = 'gender'").isEmpty)
+    #expect(try folder.ask("SELECT url FROM character_episodes WHERE character_id = 2") == ["e/1", "e/2"])
+    #expect(try folder.ask("SELECT rowid FROM characters_fts WHERE characters_fts MATCH 'name'").count == 3)
+    #expect(try folder.ask("SELECT DISTINCT first_sync || changed_sync FROM characters") == ["11"])
+    #expect(try folder.ask("SELECT definition ->> '$.columns.rank.type' FROM resources") == ["integer"])
+    #expect(try folder.ask("SELECT snapshot || ' ' || records FROM cache_info") == ["1 3"])
+    let after = try feed()
+    #expect(after != before)
+    // The same one once more is the same one.
+    let next = try await folder.define([Self.ranked])
+    #expect(try feed() == after)
+    _ = try await next.begin(at: noon)
+    #expect(try await next.known("character", addresses: [address(1), address(2)]).isEmpty)
+    let report = try await next.mirror(Self.ranked, paired([people[0], person(2, more: #","rank":9"#)]))
+    #expect([report.added, report.changed, report.removed] == [0, 1, 1])
+    #expect(try folder.ask("SELECT record_id || kind FROM changes ORDER BY id") == ["2changed", "3removed"])
+    #expect(
+      try folder.ask("SELECT json_type(before, '$.rank') || (after ->> '$.rank') FROM changes WHERE id = 1") == [
+        "null9"
+      ])
+    #expect(try feed() == after)
+    await next.close()
+    try folder.expectSound([Self.ranked])
+  }
+
+  @Test(
+    "5: a sync of the same records by another definition finds nothing new, whatever became columns, lists or `extra`",
+    arguments: [
+      changed {
+        $0.columns.removeAll { $0.name != "id" }
+        $0.search = []
+      },
+      changed { $0.lists = [] },
+      changed {
+        $0.columns.append(.init("origin", at: JSONPointer(segments: ["origin"]), .json))
+        $0.columns.append(.init("moons", at: JSONPointer(segments: ["home", "moons"]), .json))
+        $0.columns.append(.init("first", at: JSONPointer(segments: ["episode", "0"])))
+        $0.lists.append(
+          .init(
+            table: "roles", at: JSONPointer(segments: ["roles"]),
+            columns: [.init("as", at: JSONPointer(segments: ["as"]))]))
+      },
+      changed {
+        $0.columns[1].name = "called"
+        $0.search = ["called", "status"]
+      },
+      changed {
+        $0.table = "people"
+        $0.lists[0].table = "seen"
+      },
+      changed { $0.search = [] },
+      changed { $0.maxRemoval = 7 },
+    ])
+  func sameRecords(definition: Resource) async throws {
+    let people = [1, 2].map {
+      person($0, more: #","home":{"moons":1.50e2},"é\u0301":"\u00e9\/","roles":[{"as":"x"},{"as":"y"}]"#)
+    }
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people])
+    let before = try feed()
+    await cache.close()
+    try await redefine(definition)
+    #expect(try feed() != before)
+    let next = try await folder.define([definition])
+    let report = try await next.mirror(definition, [people])
+    #expect(report.outcome == .unchanged && report.changed + report.added + report.removed == 0)
+    await next.close()
+    try folder.expectSound([definition])
+    // And back again.
+    try await redefine(.character)
+    let last = try await folder.define()
+    #expect(try await last.mirror([people]).outcome == .unchanged)
+    await last.close()
+    try folder.expectSound()
+  }
+
+  @Test("5: what a new type does not take is '' or NULL until the next sync; a whole number stays one")
+  func types() async throws {
+    func retyped(_ types: [(String, Resource.ColumnType)], key: Bool = true) -> Resource {
+      Resource(
+        name: "thing", path: "/t", records: JSONPointer(segments: ["results"]),
+        columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)]
+          + types.map { .init($0.0, at: JSONPointer(segments: [$0.0]), $0.1) })
+    }
+    let first = retyped([("a", .text), ("b", .integer), ("c", .real), ("d", .boolean), ("e", .json), ("f", .real)])
+    let cache = try await folder.define([first])
+    _ = try await cache.mirror(
+      first, [[#"{"id":1,"a":"7","b":7,"c":7.0,"d":true,"e":{"x":1},"f":0.5,"g":"text","h":{"i":1}}"#]])
+    await cache.close()
+    let second = retyped([
+      ("a", .integer), ("b", .text), ("c", .integer), ("d", .integer), ("e", .text), ("f", .integer), ("g", .real),
+      ("h", .boolean),
+    ])
+    try await redefine(second)
+    #expect(
+      try folder.ask(
+        "SELECT json_array(id, a, b, c, d, e, f, g, h, extra) FROM thing") == [
+          #"[1,null,"",7,null,"",null,null,null,null]"#
+        ])
+    await (try folder.define([retyped([("c", .real), ("a", .json), ("h", .text)])])).close()
+    #expect(
+      try folder.ask("SELECT json_array(id, c, a, h, extra) FROM thing") == [
+        #"[1,7.0,null,"",\#("\"{\\\"b\\\":\\\"\\\",\\\"e\\\":\\\"\\\"}\"")]"#
+      ])
+  }
+
+  @Test("5: what is in the way of a new place is left out, so that no record is lost over it")
+  func ways() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([[person(1, more: #","rank":7,"list":["x"],"mixed":[{"as":"x"},7,{"as":8}]"#)]])
+    await cache.close()
+    let other = Self.changed {
+      $0.columns = [
+        $0.columns[0], .init("deep", at: JSONPointer(segments: ["name", "first"])),
+        .init("deeper", at: JSONPointer(segments: ["rank", "a", "b"]), .json),
+        .init("named", at: JSONPointer(segments: ["list", "name"])),
+      ]
+      $0.search = []
+      $0.lists = [
+        .init(table: "l", at: JSONPointer(segments: ["url"]), columns: [.init("u", at: JSONPointer())]),
+        .init(
+          table: "m", at: JSONPointer(segments: ["mixed"]), columns: [.init("as", at: JSONPointer(segments: ["as"]))]),
+      ]
+    }
+    try await redefine(other)
+    #expect(try folder.ask("SELECT id || deep || ifnull(deeper, '-') || named FROM characters") == ["1-"])
+    #expect(try folder.ask("SELECT count(*) FROM l") == ["0"])
+    #expect(try folder.ask("SELECT position || \"as\" FROM m ORDER BY 1") == ["0x", "1", "2"])
+    #expect(try folder.ask("SELECT extra ->> '$.species' FROM characters") == ["Human"])
+  }
+
+  @Test("5: two resources take each other's tables, and one the table of a resource that is not named any more")
+  func swapped() async throws {
+    func named(_ name: String, _ table: String) -> Resource {
+      Resource(
+        name: name, path: "/\(name)", records: JSONPointer(segments: ["results"]), table: table, search: ["name"],
+        columns: [
+          .init("id", at: JSONPointer(segments: ["id"]), .integer), .init("name", at: JSONPointer(segments: ["name"])),
+        ])
+    }
+    // Names of temporary tables are anybody's too.
+    let first = [named("a", "answers"), named("b", "missing"), named("c", "came")]
+    let cache = try await folder.define(first)
+    let record = try await cache.begin(at: noon)
+    for resource in first {
+      try await Pull(cache: cache).pages(resource, [[#"{"id":1,"name":"\#(resource.name)"}"#]])
+    }
+    _ = try await cache.compare()
+    _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    await cache.close()
+    try folder.expectSound(first)
+    let second = [named("a", "MISSING"), named("b", "came")]
+    await (try folder.define(second)).close()
+    try folder.expectSound(second)
+    #expect(try folder.ask(#"SELECT name || "table" FROM resources ORDER BY 1"#) == ["aMISSING", "bcame"])
+    #expect(try folder.ask("SELECT name FROM missing UNION ALL SELECT name FROM came") == ["a", "b"])
+    #expect(try folder.ask("SELECT rowid FROM missing_fts WHERE missing_fts MATCH 'a'") == ["1"])
+    #expect(
+      try folder.ask("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'answers%' OR name LIKE 'cache_old%'") == ["0"]
+    )
+    #expect(try folder.ask("SELECT count(*) FROM removed") == ["0"])
+  }
+
+  @Test(
+    "5: a resource that comes, one that goes: both stay as they were until a sync publishes, also beside a changed one")
+  func comesAndGoes() async throws {
+    let cache = try await folder.define([.character, issue])
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [people])
+    try await Pull(cache: cache).pages(issue, [[#"{"node":"a","title":"Bug"}"#]])
+    _ = try await cache.compare()
+    _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    await cache.close()
+    let next = try await folder.define([Self.ranked, .location])
+    #expect(try folder.ask("SELECT name FROM resources ORDER BY 1") == ["character", "issue"])
+    #expect(try folder.ask("SELECT records || (SELECT count(*) FROM removed) FROM cache_info") == ["40"])
+    let before = try feed()
+    let second = try await next.begin(at: noon)
+    try await Pull(cache: next).pages(Self.ranked, [people])
+    try await Pull(cache: next).pages(.location, [[]])
+    _ = try await next.compare()
+    #expect(try await next.publish(second, [:], at: noon, history: ninetyDays).outcome == .published)
+    #expect(try folder.ask("SELECT name FROM resources ORDER BY 1") == ["character", "location"])
+    #expect(try folder.ask("SELECT records FROM cache_info") == ["3"])
+    #expect(try feed() != before)
+    await next.close()
+    try folder.expectSound([Self.ranked, .location])
+  }
+
+  @Test("5: two other definitions in a row, without a sync between, and back: everything is where it was")
+  func twice() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people))
+    let rows = try folder.ask("SELECT json_array(id, name, gender, origin_url, extra) FROM characters")
+    await cache.close()
+    try await redefine(Self.ranked)
+    try await redefine(
+      Self.changed {
+        $0.columns.removeAll { $0.name.hasPrefix("origin") }
+        $0.search.removeAll { $0.hasPrefix("origin") }
+      })
+    try await redefine(.character)
+    #expect(try folder.ask("SELECT json_array(id, name, gender, origin_url, extra) FROM characters") == rows)
+    let next = try await folder.define()
+    #expect(try await next.mirror(paired(people)).outcome == .unchanged)
+    await next.close()
+  }
+
+  @Test("P8: how often a record was absent is known by another definition of the same list, and by one of another not")
+  func absent() async throws {
+    let first = Self.changed { $0.removal = .twice }
+    let cache = try await folder.define([first])
+    _ = try await cache.mirror(first, [people])
+    _ = try await cache.mirror(first, [Array(people[..<2])])
+    #expect(try await cache.absent() == ["character": 1])
+    await cache.close()
+    let second = Self.changed {
+      $0.removal = .twice
+      $0.columns.removeAll { $0.name == "gender" }
+    }
+    let next = try await folder.define([second])
+    #expect(try await next.absent() == ["character": 1])
+    #expect(try await next.mirror(second, [Array(people[..<2])]).removed == 1)
+    await next.close()
+    try folder.expectSound([second])
+  }
+
+  @Test(
+    "P8: who is missing in the first pull by another path, key, records or where goes at once; never, where that is the rule",
+    arguments: [Resource.Removal.ask, .twice, .never])
+  func anotherList(removal: Resource.Removal) async throws {
+    let first = Self.changed { $0.removal = removal }
+    let cache = try await folder.define([first])
+    _ = try await cache.mirror(first, paired(people))
+    await cache.close()
+    let second = Self.changed {
+      $0.removal = removal
+      $0.conditions = [.init(JSONPointer(segments: ["rank"]), .present)]
+    }
+    let next = try await folder.define([second])
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
+    let record = try await next.begin(at: noon)
+    try await Pull(cache: next).pages(second, paired(people))
+    let found = try #require(try await next.compare().first)
+    #expect(found.isOfAnotherList && found.missing == 2 && found.skipped == 2)
+    // One that could remove nobody leaves it to the next.
+    #expect(
+      try await next.publish(record, ["character": ResourceEnd(.nobody)], at: noon, history: ninetyDays).removed == 0)
+    await next.close()
+    let last = try await folder.define([second])
+    #expect(try await last.mirror(second, [nil, nil]).removed == (removal == .never ? 0 : 2))
+    _ = try await last.begin(at: noon)
+    try await Pull(cache: last).pages(second, [nil, nil])
+    #expect(try await last.compare().first?.isOfAnotherList == false)
+    await last.close()
+    try folder.expectSound([second])
+  }
+
+  @Test("P8: a definition that was changed and put back before a sync is of the same list")
+  func putBack() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people))
+    await cache.close()
+    try await redefine(Self.changed { $0.path = "/other" })
+    let next = try await folder.define()
+    _ = try await next.begin(at: noon)
+    try await Pull(cache: next).pages(.character, [people])
+    #expect(try await next.compare().first?.isOfAnotherList == false)
+    await next.close()
+  }
+
+  @Test("5: killed at any moment of it, the cache is as it was or as it is to be; readers see nothing between")
+  func killed() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })
+    await cache.close()
+    let folder = folder
+    let copies = Mutex<[Folder]>([])
+    let next = try await folder.define([Self.ranked]) {
+      let seen = try? folder.ask("SELECT count(*) FROM characters WHERE gender = 'unknown'")
+      #expect(seen == ["2000"])
+      if let copy = try? folder.copy() { copies.withLock { $0.append(copy) } }
+    }
+    await next.close()
+    let killed = copies.withLock { $0 }
+    #expect(killed.count > 2)
+    for copy in killed {
+      #expect(try copy.ask("SELECT count(*) FROM characters WHERE gender = 'unknown'") == ["2000"])
+      await (try copy.define([Self.ranked])).close()
+      #expect(try copy.ask("SELECT count(*) FROM characters WHERE extra ->> '$.gender' = 'unknown'") == ["2000"])
+      try copy.expectSound([Self.ranked])
+    }
+  }
+
+  @Test("5: SIGKILL in the midst of it: the next start begins it again")
+  func sigkill() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })
+    await cache.close()
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.cache as String] in
+      _ = try await Cache.open(
+        path: path, upstream: upstream, resources: [Self.ranked], now: noon, logger: quiet,
+        tick: { kill(getpid(), SIGKILL) })
+    }
+    #expect(try folder.ask("SELECT count(*) FROM characters WHERE gender = 'unknown'") == ["2000"])
+    try await redefine(Self.ranked)
+    #expect(try folder.ask("SELECT count(*) FROM characters WHERE extra ->> '$.gender' = 'unknown'") == ["2000"])
+  }
+
+  @Test("S4: a large cache tells that it gets on: a start may take longer than TimeoutStartSec=")
+  func large() async throws {
+    let thousands = Int(ProcessInfo.processInfo.environment["ROSTER_REDEFINED"] ?? "") ?? 3
+    let cache = try await folder.define()
+    _ = try await cache.mirror(
+      (0..<thousands * 5).map { page in (1...200).map { person(Int64(page * 200 + $0)) } })
+    await cache.close()
+    let ticks = Mutex(0)
+    let started = ContinuousClock.now
+    let next = try await folder.define([Self.ranked]) { ticks.withLock { $0 += 1 } }
+    let duration = ContinuousClock.now - started
+    await next.close()
+    let told = ticks.withLock { $0 }
+    #expect(told > thousands * 3, "\(told) ticks in \(duration)")
+    if thousands > 3 { print("redefined \(thousands),000 records in \(duration), \(told) ticks") }
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["\(thousands * 1000)"])
+  }
+}

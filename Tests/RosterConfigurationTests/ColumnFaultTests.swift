@@ -1,0 +1,111 @@
+import RosterTestSupport
+import Testing
+
+@testable import RosterConfiguration
+
+@Suite("Section 2, Resources: faults of columns and lists")
+struct ColumnFaultTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  @Test(
+    "78: columns and further resources, from line 6 on",
+    arguments: [
+      (
+        "[resource.other]\npath = \"/o\"\ntable = \"THING\"\ncolumns.id = \"/id\"",
+        "8: resource.other.table: \"thing\" is a table of resource.thing already; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "[resource.other]\npath = \"/o\"\ntable = \"thing_fts_data\"\ncolumns.id = \"/id\"",
+        "8: resource.other.table: \"thing_fts_data\" is of the index of words of resource.thing; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "NAME = \"/x\"\n",
+        "6: resource.thing.columns.NAME: is name but for case; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
+      ),
+      (
+        "\"na me\" = \"/x\"\n",
+        "6: resource.thing.columns.\"na me\": is no plain identifier; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
+      ),
+      (
+        "1st = \"/x\"\n",
+        "6: resource.thing.columns.1st: is no plain identifier; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
+      ),
+      (
+        "record_id = \"/x\"\n",
+        "6: resource.thing.columns.record_id: is a column of rosterd's own; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
+      ),
+      (
+        "Extra = \"/x\"\n",
+        "6: resource.thing.columns.Extra: is a column of rosterd's own; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
+      ),
+      (
+        "first_sync = \"/x\"\n",
+        "6: resource.thing.columns.first_sync: is a column of rosterd's own; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
+      ),
+      (
+        "changed_sync = \"/x\"\n",
+        "6: resource.thing.columns.changed_sync: is a column of rosterd's own; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
+      ),
+      (
+        "[resource.thing]\n",
+        "6: is not TOML: error while parsing table header: cannot redefine existing table '…'; allowed: TOML 1.0, each key and table once"
+      ),
+    ])
+  func columns(text: String, sentence: String) throws {
+    try workspace.expect(sentence, FaultyDefinition.start + FaultyDefinition.columns + text)
+  }
+
+  @Test(
+    "78: lists, from line 6 on",
+    arguments: [
+      (
+        "[resource.thing.lists.thing]\nat = \"/l\"\ncolumns.a = \"\"",
+        "6: resource.thing.lists.thing: \"thing\" is a table of resource.thing already; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "[resource.thing.lists.REJECTS]\nat = \"/l\"\ncolumns.a = \"\"",
+        "6: resource.thing.lists.REJECTS: \"REJECTS\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "[resource.thing.lists.\"a b\"]\nat = \"/l\"\ncolumns.a = \"\"",
+        "6: resource.thing.lists.\"a b\": \"a b\" is no plain identifier; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
+        "[resource.thing.lists]\nx = 1\n",
+        "7: resource.thing.lists.x: 1 is an integer, not a table; allowed: [resource.thing.lists.x]"
+      ),
+      (
+        "[resource.thing.lists.tags]\ncolumns.a = \"\"\n",
+        "6: resource.thing.lists.tags.at: is missing; allowed: a JSON Pointer to a list"
+      ),
+      (
+        "[resource.thing.lists.tags]\nat = \"/tags\"\n",
+        "6: resource.thing.lists.tags.columns: there are no columns; allowed: one column at least"
+      ),
+      (
+        "[resource.thing.lists.tags]\nat = \"tags\"\ncolumns.a = \"\"\n",
+        "7: resource.thing.lists.tags.at: \"tags\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+      ),
+      (
+        "[resource.thing.lists.tags]\nat = \"/tags\"\ncolumns.a = \"\"\nwhere = {}\n",
+        "9: resource.thing.lists.tags.where: is unknown; allowed: at, columns"
+      ),
+      (
+        "[resource.thing.lists.tags]\nat = \"/tags\"\ncolumns.a = \"\"\n[resource.thing.lists.other]\nat = \"/tags\"\ncolumns.a = \"\"\n",
+        "10: resource.thing.lists.other.at: tags is at \"/tags\" too; allowed: a list of its own"
+      ),
+      (
+        "[resource.thing.lists.name]\nat = \"/tags\"\ncolumns.a = \"\"\n",
+        "6: resource.thing.lists.name: a column or list is called name in changes already; allowed: a name of its own, without the leading thing_ too"
+      ),
+      (
+        "[resource.thing.lists.tags]\nat = \"/tags\"\ncolumns.a = \"\"\n[resource.thing.lists.thing_tags]\nat = \"/t\"\ncolumns.a = \"\"\n",
+        "9: resource.thing.lists.thing_tags: a column or list is called tags in changes already; allowed: a name of its own, without the leading thing_ too"
+      ),
+    ])
+  func lists(text: String, sentence: String) throws {
+    try workspace.expect(sentence, FaultyDefinition.start + FaultyDefinition.columns + text)
+  }
+}

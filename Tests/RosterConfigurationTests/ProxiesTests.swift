@@ -1,0 +1,65 @@
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterConfiguration
+
+@Suite("Section 2: upstream.proxy and the environment's")
+struct ProxiesTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  private func proxy(
+    _ text: String = "", _ environment: [String: String] = [:], _ scheme: String = "https", host: String = "h"
+  ) throws -> ProxyServer? {
+    try workspace.load(text, environment).proxies.proxy(scheme: scheme, host: host, port: 1)
+  }
+
+  private static let both = ["HTTPS_PROXY": "http://secure:1", "HTTP_PROXY": "http://plain:2", "NO_PROXY": "direct"]
+
+  @Test("Empty: what the environment says, by scheme; lower case wins; an empty one is as if not set")
+  func environment() throws {
+    #expect(try proxy() == nil)
+    #expect(try proxy("", Self.both)?.url == "http://secure:1")
+    #expect(try proxy("", Self.both, "http")?.url == "http://plain:2")
+    #expect(try proxy("", Self.both, "http")?.setting == "HTTP_PROXY")
+    #expect(try proxy("", Self.both, host: "direct") == nil)
+    let lower = Self.both.merging(["https_proxy": "http://lower:3", "no_proxy": "other", "http_proxy": ""]) { $1 }
+    #expect(try proxy("", lower)?.url == "http://lower:3")
+    #expect(try proxy("", lower)?.setting == "https_proxy")
+    #expect(try proxy("", lower, "http")?.url == "http://plain:2")
+    #expect(try proxy("", lower, host: "direct")?.url == "http://lower:3")
+    #expect(try proxy("", Self.both, host: "127.0.0.1")?.url == "http://secure:1")
+  }
+
+  @Test("A variable needs no scheme and no port, as with curl", arguments: ["proxy", "http://proxy", "http://proxy/"])
+  func short(value: String) throws {
+    #expect(try proxy("", ["https_proxy": value])?.url == "http://proxy:1080")
+  }
+
+  @Test("A URL or none is said of all servers, whatever the environment says")
+  func configured() throws {
+    #expect(try proxy("upstream.proxy = 'none'", Self.both) == nil)
+    let named = "upstream.proxy = 'http://roster:ge%20heim@[::1]:3128'"
+    for scheme in ["http", "https"] {
+      let proxy = try proxy(named, Self.both, scheme, host: "direct")
+      #expect(proxy?.host == "::1" && proxy?.port == 3128 && proxy?.setting == "upstream.proxy")
+      #expect(proxy?.authorization == ProxyAuthorization(user: "roster", password: "ge heim"))
+    }
+    #expect(try proxy("", ["ROSTERD_UPSTREAM_PROXY": "http://p:1"])?.url == "http://p:1")
+  }
+
+  @Test("78: a variable that names no usable proxy, where a server is to be asked by way of it, and only there")
+  func unusable() throws {
+    let socks = ["HTTPS_PROXY": "socks5://user:geheim@h:1"]
+    let fault =
+      "HTTPS_PROXY: names a proxy that is not spoken to in plain HTTP, the only kind that rosterd knows; allowed: http://[USER:PASSWORD@]HOST[:PORT]; or upstream.proxy = \"none\""
+    #expect(try workspace.faults("", socks) == [fault])
+    #expect(try workspace.faults("upstream.proxy = 'none'", socks).isEmpty)
+    #expect(try workspace.faults("upstream.base_url = 'http://h'", socks).isEmpty)
+    #expect(
+      try workspace.faults("upstream.base_url = 'http://h'\nauth.token_url = 'https://t/token'", socks) == [fault])
+    #expect(try workspace.faults("", socks.merging(["NO_PROXY": "rickandmortyapi.com"]) { $1 }).isEmpty)
+  }
+}

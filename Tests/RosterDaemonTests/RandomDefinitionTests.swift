@@ -1,0 +1,171 @@
+import FoundationEssentials
+import RosterModel
+import RosterSimulator
+import RosterSync
+import RosterTestSupport
+import Testing
+
+@testable import RosterCache
+@testable import RosterDaemon
+
+/// Any API, by configuration alone: random definitions and random upstreams, and the real engine between them.
+@Suite struct RandomDefinitionTests {
+  /// `make soak`: 2,000.
+  private static let histories = ProcessInfo.processInfo.environment["ROSTER_DEFINITIONS"].flatMap(Int.init) ?? 50
+  /// Of one history alone.
+  private static let seed = ProcessInfo.processInfo.environment["ROSTER_SEED"].flatMap(UInt64.init)
+
+  @Test("P7: whatever lists and definitions, what is published is a state that upstream had, or its proof is weak")
+  func histories() async throws {
+    let seeds = Self.seed.map { [$0] } ?? Array(0..<UInt64(Self.histories))
+    for seed in seeds {
+      var dice = SeededDice(seed: seed)
+      let definitions = (0..<Int.random(in: 1...3, using: &dice)).map { RandomDefinition($0, &dice) }
+      let upstream = RandomUpstream(definitions, dice)
+      var scenario = Scenario(characters: [])
+      scenario.beside = { upstream.answer($0) }
+      let concurrency = [1, 2, 8][Int.random(in: 0..<3, using: &dice)]
+      let settings = ["ROSTERD_SYNC_MAX_REMOVAL": "100", "ROSTERD_RETRY_MAX_RETRIES": "1"]
+      let toml = definitions.map(\.toml).joined()
+      do {
+        try await withBench(scenario, concurrency: concurrency, environment: settings, file: toml) { bench in
+          var history = History(seed: seed, definitions: definitions, upstream: upstream, bench: bench, dice: dice)
+          try await history.run()
+        }
+      } catch {
+        Issue.record("seed \(seed): \(error)\n\(toml)")
+      }
+    }
+  }
+}
+
+/// One cache from its first sync to its last.
+private struct History {
+  let seed: UInt64
+  let definitions: [RandomDefinition]
+  let upstream: RandomUpstream
+  let bench: Bench
+  var dice: SeededDice
+  /// Of each table, what upstream does not list any more and the cache still has.
+  private var lingering: [String: Set<[String]>] = [:]
+
+  init(seed: UInt64, definitions: [RandomDefinition], upstream: RandomUpstream, bench: Bench, dice: SeededDice) {
+    self.seed = seed
+    self.definitions = definitions
+    self.upstream = upstream
+    self.bench = bench
+    self.dice = dice
+  }
+
+  private static let syncs = 6
+
+  mutating func run() async throws {
+    var isFresh = true
+    for number in 0..<Self.syncs {
+      let isLast = number == Self.syncs - 1
+      if isFresh { upstream.change(times: Int.random(in: 0...3, using: &dice)) }
+      upstream.begin(changeAt: isLast ? nil : changeAt(), failing: isLast ? nil : failing())
+      let before = try rows()
+      let record = try await bench.sync()
+      isFresh = record.outcome == .published || record.outcome == .unchanged
+      if isFresh {
+        #expect(record.error == nil || upstream.hasFailed, "seed \(seed), sync \(number): \(record.error ?? "")")
+        try expectState(before, number, hasAsked: record.error == nil)
+      } else {
+        #expect(upstream.hasFailed, "seed \(seed), sync \(number): \(record.error ?? "")")
+        #expect(try rows() == before, "seed \(seed), sync \(number): a failed sync changed what readers see")
+      }
+    }
+    #expect(isFresh)
+  }
+
+  private mutating func changeAt() -> Int? { dice.happens(0.7) ? Int.random(in: 2...10, using: &dice) : nil }
+
+  private mutating func failing() -> (requests: ClosedRange<Int>, status: Int)? {
+    guard dice.happens(0.3) else { return nil }
+    let first = Int.random(in: 1...10, using: &dice)
+    let status = [400, 500, 503][Int.random(in: 0..<3, using: &dice)]
+    return (first...(dice.happens(0.4) ? first : 10_000), status)
+  }
+
+  // MARK: What readers see
+
+  /// By table, each row with its lists.
+  private func rows() throws -> [String: Set<[String]>] {
+    let tables = definitions.flatMap(\.tables)
+    guard FileManager.default.fileExists(atPath: bench.cachePath) else {
+      return Dictionary(uniqueKeysWithValues: tables.map { ($0.name, []) })
+    }
+    let database = try Database(path: bench.cachePath, access: .readOnly)
+    return try Dictionary(uniqueKeysWithValues: tables.map { ($0.name, try rows($0, database)) })
+  }
+
+  private func rows(_ table: RandomDefinition.Table, _ database: Database) throws -> Set<[String]> {
+    let isText = definitions.first { $0.tables.contains { $0.name == table.name } }?.hasTextKeys == true
+    let owner = "t.\(isText ? "record_id" : "id")"
+    func list(_ name: String, _ value: String) -> String {
+      """
+      (SELECT json_group_array(v) FROM (SELECT \(value) AS v FROM \(table.name)_\(name) l
+        WHERE l.\(table.name)_id = \(owner) ORDER BY position))
+      """
+    }
+    let columns =
+      table.columns.map { "quote(t.\($0.name))" } + ["quote(t.extra)"] + (table.hasTags ? [list("tags", "tag")] : [])
+      + (table.hasParts ? [list("parts", "a || ' ' || extra")] : [])
+    let found = try database.rows("SELECT \(columns.joined(separator: ", ")) FROM \(table.name) t") { row in
+      columns.indices.map { row.text(Int32($0)) }
+    }
+    #expect(Set(found).count == found.count)
+    return Set(found)
+  }
+
+  /// What upstream had at some time of the pull.
+  /// - Parameter hasAsked: whether upstream told of each missing record; else none of its resource is removed (P8).
+  private mutating func expectState(_ before: [String: Set<[String]>], _ number: Int, hasAsked: Bool) throws {
+    let hasChanged = upstream.hasChanged
+    let met = upstream.published()
+    let now = try rows()
+    let database = try Database(path: bench.cachePath, access: .readOnly)
+    for (definition, states) in zip(definitions, met) {
+      for table in definition.tables {
+        let note = Comment(rawValue: "seed \(seed), sync \(number), \(table.name)\n\(definition.toml)")
+        let proof = try database.first("SELECT proof FROM resources WHERE name = ?", .text(table.name)) { $0.text(0) }
+        #expect(proof == definition.proof, note)
+        if definition.proof == "weak", hasChanged {
+          lingering[table.name] = []
+          continue
+        }
+        let there = now[table.name] ?? []
+        let ends = states.map { lingers(table, $0, there, before: before[table.name] ?? [], definition, hasAsked) }
+        if !ends.contains(where: { $0 != nil }) {
+          let listed = rows(table, states[0], definition)
+          Issue.record("\(note) lacks \(listed.subtracting(there)), has \(there.subtracting(listed)) beside \(states)")
+        }
+        lingering[table.name] = ends.compactMap { $0 }.first ?? []
+      }
+    }
+  }
+
+  private func rows(
+    _ table: RandomDefinition.Table, _ state: [RandomRecord], _ definition: RandomDefinition
+  ) -> Set<[String]> {
+    let listed = state.filter { table.state == nil || $0.state == table.state }
+    return Set(listed.map { $0.row(of: table, isText: definition.hasTextKeys) })
+  }
+
+  /// What the cache has beside a state of upstream; nil: it does not have the state, or more beside it than `removal`
+  /// keeps.
+  private func lingers(
+    _ table: RandomDefinition.Table, _ state: [RandomRecord], _ there: Set<[String]>, before: Set<[String]>,
+    _ definition: RandomDefinition, _ hasAsked: Bool
+  ) -> Set<[String]>? {
+    let listed = rows(table, state, definition)
+    let beside = there.subtracting(listed)
+    guard listed.isSubset(of: there), beside.isSubset(of: before) else { return nil }
+    switch table.removal {
+    case .ask: return beside.isEmpty || !hasAsked ? beside : nil
+    case .twice: return beside.isDisjoint(with: lingering[table.name] ?? []) ? beside : nil
+    case .never: return beside
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import RosterConfiguration
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterInference
+
+@Suite struct DefinitionTextTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  private func load(_ toml: String) throws -> Configuration {
+    try Configuration.load(file: try workspace.write(toml), environment: [:], isRoot: true).configuration
+  }
+
+  @Test(
+    "Section 1: what infer prints of ten public APIs is taken by the configuration's reader, and is what it found",
+    arguments: Sample.all)
+  func isTaken(sample: Sample) throws {
+    let finding = try sample.finding()
+    let configuration = try load(finding.toml)
+    #expect(configuration.resources == [finding.resource])
+    #expect(configuration.upstream.baseURL == finding.baseURL)
+  }
+
+  @Test("What stands in comments as a line that could be there is taken by the reader too", arguments: Sample.all)
+  func suggestionsAreTaken(sample: Sample) throws {
+    var finding = try sample.finding()
+    let texts: [Note.Place] = [.condition, .search, .byKey, .count, .beyond, .headers]
+    let lines = finding.notes.filter { texts.contains($0.place) }.flatMap(\.lines)
+    finding.notes = []
+    var toml = finding.toml
+    for line in lines {
+      let isOfPages = ["count", "beyond"].contains { line.hasPrefix($0) }
+      let table = "[resource.\(finding.resource.name)\(isOfPages ? ".pages" : "")]\n"
+      toml = toml.replacing(table, with: "\(table)\(line)\n")
+    }
+    #expect(throws: Never.self) { try load(toml) }
+    #expect(lines.isEmpty == (sample.url == nil))
+  }
+
+  @Test("Stripe's customers read so")
+  func stripe() throws {
+    let given = [Request.Header("Authorization", "Bearer sk_test_1"), .init("Stripe-Version", "2025-10-29.clover")]
+    #expect(
+      try Sample.stripe.finding(given).toml == """
+        # Inferred by rosterd from 2 records of https://api.stripe.com/v1/customers.
+        # Read it, look for "not seen", correct it; then: rosterd check --config FILE
+
+        [upstream]
+        base_url = "https://api.stripe.com/v1"
+        headers = { Stripe-Version = "2025-10-29.clover" }
+
+        # the header Authorization is not repeated here. Put its secret into the file access_token of
+        # auth.credentials_dir, and:
+        # [auth]
+        # flow = "static"
+
+        [resource.customer]
+        path = "/customers"
+        records = "/data"
+        key = "/id"  # not seen: whether it differs beyond these 2 records
+        table = "customers"
+        # search = ["name"]  # full-text search
+        # by_key = "/customers/{key}"  # not seen: whether that is one record: then removals are confirmed at once
+
+        [resource.customer.pages]
+        style = "after"
+        param = "starting_after"  # not seen: its name; Stripe calls it so
+        size = 2
+        size_param = "limit"
+        more = "/has_more"
+        # not seen: a total; the list's end is the proof that a pull is whole
+
+        [resource.customer.columns]
+        # not seen: the types of /default_source, /description, /phone, /shipping, null in all records; until
+        # something takes them they stay in `extra`
+        # `extra` keeps what no column takes: 1 more field of /address
+        id = "/id"
+        object = "/object"
+        address_city = { at = "/address/city", type = "text", null = true }
+        address_country = { at = "/address/country", type = "text", null = true }
+        address_line1 = { at = "/address/line1", type = "text", null = true }
+        address_postal_code = { at = "/address/postal_code", type = "text", null = true }
+        address_state = { at = "/address/state", type = "text", null = true }
+        balance = { at = "/balance", type = "integer" }
+        created = { at = "/created", type = "integer" }
+        currency = { at = "/currency", type = "text", null = true }
+        delinquent = { at = "/delinquent", type = "boolean" }
+        email = { at = "/email", type = "text", null = true }
+        invoice_prefix = "/invoice_prefix"
+        livemode = { at = "/livemode", type = "boolean" }
+        metadata = { at = "/metadata", type = "json" }
+        name = "/name"
+        tax_exempt = "/tax_exempt"
+
+        [resource.customer.lists.customer_preferred_locales]
+        at = "/preferred_locales"
+        columns = { preferred_locale = "" }
+
+        """)
+  }
+}

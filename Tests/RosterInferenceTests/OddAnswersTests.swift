@@ -1,0 +1,218 @@
+import RosterDecode
+import RosterFetch
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterConfiguration
+@testable import RosterInference
+
+@Suite struct OddAnswersTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  private func finding(_ body: String, url: String = "https://api.example/v1/things") throws -> Finding {
+    try Sample(name: "", url: url, body: body).finding()
+  }
+
+  /// The definition as the configuration's reader gives it back.
+  private func read(_ finding: Finding) throws -> [Resource] {
+    try Configuration.load(file: try workspace.write(finding.toml), environment: [:], isRoot: true).configuration
+      .resources
+  }
+
+  private func refusal(_ body: [UInt8]) -> Failure? {
+    do throws(Failure) {
+      _ = try Inference.finding(ListAnswer(body))
+      return nil
+    } catch { return error }
+  }
+
+  @Test(
+    "65: an answer without records is refused in one sentence that says what was found",
+    arguments: [
+      ("", "empty"), ("<!doctype html><title>Log in</title>", "HTML"), ("not json", "not JSON"), ("[]", "empty list"),
+      ("{}", "empty object"), ("[1,2,3]", "a list without objects"), (#""text""#, "neither a list nor an object"),
+      ("null", "neither a list nor an object"), (#"{"results":[],"count":0}"#, "the list at /results is empty"),
+      (#"{"message":"Bad credentials","status":"401"}"#, #"it has "message", "status""#),
+      (#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":[1]}"#, "and 2 more"), (#"[{"id":1}"#, "not JSON"),
+      (#"[{"flag":true},{"flag":null}]"#, "no field that could be a key"), ("[{}]", "no field that could be a key"),
+      (#"{"1":{"id":1},"2":{"id":2}}"#, "an object without a list of objects"),
+    ])
+  func noRecords(body: String, clause: String) throws {
+    let failure = try #require(refusal(Array(body.utf8)))
+    #expect(failure.kind == .badAnswer)
+    #expect(failure.description.contains(clause), "\(failure)")
+    #expect(failure.hint != nil && !failure.description.contains("\n"))
+  }
+
+  @Test("65: 8 MiB of [ are refused, without an end of the stack")
+  func deep() throws {
+    let failure = try #require(refusal([UInt8](repeating: UInt8(ascii: "["), count: 8 << 20)))
+    #expect(failure.kind == .badAnswer && failure.description.contains("136 levels"))
+  }
+
+  @Test("Names of columns are plain identifiers, each once but for case, and none of rosterd's own")
+  func oddNames() throws {
+    let names = [
+      "id", "ID", "Id", "+1", "-1", "1st", "größe", "名前", "", " ", "a b", "a-b", "a_b", "createdAt", "HTMLUrl",
+      "extra", "first_sync", "Changed-Sync", "record_id", "rowid", "_id", "@type", "a/b", "a~b", "quote\"d", "tab\t",
+      "line\nend", "\u{202E}turned", "select", "rank", String(repeating: "x", count: 300),
+    ]
+    let fields = names.map { "\"\(JSONText.escaped($0))\":\"v\"" }.joined(separator: ",")
+    let found = try finding("[{\"key\":7,\(fields),\"position\":[{\"thing_id\":1,\"Position\":2,\"extra\":\"\"}]}]")
+    let columns = found.resource.columns.map(\.name)
+    #expect(columns.count == names.count + 1)
+    for name in columns + found.resource.lists.flatMap({ $0.columns.map(\.name) }) {
+      #expect(name.wholeMatch(of: /[a-z][a-z0-9_]*/) != nil && name.utf8.count <= 63, "\(name)")
+    }
+    #expect(Set(columns.map { $0.lowercased() }).count == columns.count)
+    #expect(Set(columns).isDisjoint(with: ["extra", "first_sync", "changed_sync", "record_id", "rowid"]))
+    #expect(found.resource.columns.map(\.at.segments) == [["key"]] + names.map { [$0] })
+    #expect(found.resource.lists.map { $0.columns.map(\.name) } == [["thing_id_2", "position_2", "extra_2"]])
+    #expect(try read(found) == [found.resource])
+    #expect(!found.toml.unicodeScalars.contains { $0 != "\n" && $0.steersTerminal })
+  }
+
+  @Test(
+    "Names of resources and tables collide with none of rosterd's own",
+    arguments: [
+      ("/changes", "change", "changes_list"), ("/syncs", "sync", "syncs_list"),
+      ("/resources", "resource", "resources_list"),
+      ("/Sqlite_Things", "sqlite_thing", "sqlite_things_list"), ("/42", "record", "records"),
+      ("/", "record", "records"),
+      ("/v1/categories/", "category", "categories"), ("/api/series.json", "series", "series"),
+      ("/2nd-hand%20Boxes", "record", "records"), ("/orders/search", "order", "orders"),
+    ])
+  func tables(path: String, name: String, table: String) throws {
+    let found = try finding(#"[{"id":1,"list":[1],"fts":["a"]}]"#, url: "https://api.example\(path)")
+    #expect(found.resource.name == name && found.resource.table == table)
+    if !table.hasPrefix("sqlite_") { #expect(try read(found) == [found.resource]) }
+  }
+
+  @Test("Tables that infer leaves alone are those that the reader refuses")
+  func reservedTables() { #expect(Reserved.tables == TakenTables.own) }
+
+  @Test("Types: null everywhere, mixed, beyond 64 bits and empty ones lose nothing and are told")
+  func types() throws {
+    let found = try finding(
+      """
+      [{"id":1,"none":null,"mixed":1,"wide":12345678901234567890,"huge":1e400,"real":1,"flag":true,"text":"a","late":null,
+        "object":{},"list":[],"lists":[[1],[2]],"both":[1,"a"],"maybe":[1],"either":{"a":1},"numbers":[1,2.5]},
+       {"id":2,"none":null,"mixed":"a","wide":1,"huge":1,"real":1.5,"flag":null,"text":"","late":"x",
+        "object":{},"list":[],"lists":null,"both":[],"either":"b"}]
+      """)
+    let types = Dictionary(uniqueKeysWithValues: found.resource.columns.map { ($0.name, $0) })
+    #expect(
+      types.mapValues(\.type) == [
+        "id": .integer, "mixed": .json, "wide": .json, "huge": .json, "real": .real, "flag": .boolean, "text": .text,
+        "late": .text, "object": .json, "lists": .json, "both": .json, "either": .json,
+      ])
+    #expect(types["late"]?.isNullable == true && types["text"]?.isNullable == false)
+    #expect(found.resource.lists.map(\.table) == ["thing_maybes", "thing_numbers"])
+    #expect(found.resource.lists.map { $0.columns.map(\.name) } == [["value"], ["number"]])
+    #expect(found.unseen(.columns).contains { $0.contains("/none") })
+    #expect(found.unseen(.columns).contains { $0.contains("what is in /list, empty") })
+    #expect(try read(found) == [found.resource])
+  }
+
+  @Test(
+    "The key: text ids, ids of several types, ids that repeat, none at all",
+    arguments: [
+      (#"[{"id":"a"},{"id":"b"}]"#, "/id", "beyond these 2"), (#"[{"id":1}]"#, "/id", "only one"),
+      (#"[{"id":1,"code":"x"},{"id":"a","code":"y"}]"#, "/code", "beyond these 2"),
+      (#"[{"id":0,"sku":"x"},{"id":-1,"sku":"y"}]"#, "/sku", "beyond these 2"),
+      (#"[{"id":1,"uuid":"x"},{"id":1,"uuid":"y"}]"#, "/uuid", "beyond these 2"),
+      (#"[{"name":"A","n":1},{"name":"A","n":1}]"#, "/name", "several have the same"),
+      (#"[{"id":1,"n":1},{"n":1}]"#, "/id", "1 of 2 lack"),
+      (
+        #"[{"thing_id":"x","user_id":1,"name":"A"},{"thing_id":"y","user_id":2,"name":"B"}]"#, "/thing_id",
+        "beyond these 2"
+      ),
+      (
+        #"[{"attributes":{"id":3,"name":"x"},"type":"t"},{"attributes":{"id":4,"name":"x"},"type":"t"}]"#,
+        "/attributes/id", "beyond these 2"
+      ),
+    ])
+  func keys(body: String, key: String, told: String) throws {
+    let found = try finding(body)
+    #expect(found.resource.key.description == key)
+    #expect(
+      found.unseen(.key).count == 1 && found.unseen(.key).allSatisfy { $0.contains(told) }, "\(found.unseen(.key))")
+    #expect(try read(found) == [found.resource])
+  }
+
+  @Test("The list: by its name, by what the address says, not one that only stands beside the records")
+  func lists() throws {
+    let beside = try finding(
+      #"{"links":[{"rel":"self"},{"rel":"next"}],"included":[{"id":1},{"id":2},{"id":3}],"data":[{"id":"1","type":"thing"}]}"#
+    )
+    #expect(beside.resource.records.description == "/data")
+    #expect(beside.notes.contains { $0.place == .records && $0.text.contains("/included") })
+    let named = try finding(#"{"people":[{"id":1},{"id":2}],"things":[{"id":3}]}"#)
+    #expect(named.resource.records.description == "/things")
+    let deep = try finding(
+      #"{"data":{"viewer":{"things":{"edges":[{"cursor":"a","node":{"id":1,"title":"x"}}],"pageInfo":{"endCursor":"a","hasNextPage":true}}}}}"#
+    )
+    #expect(deep.resource.records.description == "/data/viewer/things/edges")
+    #expect(
+      deep.resource.key.description == "/node/id" && deep.resource.columns.map(\.name) == ["cursor", "id", "title"])
+    let strange = try finding(#"[{"id":1},5,{"id":2}]"#)
+    #expect(strange.notes.contains { $0.place == .records && $0.text.contains("1 of 3 elements") })
+  }
+
+  /// Seeded answers of any shape.
+  @Test(
+    "Whatever the records are, the definition is taken by the reader and rejects none of them but for their keys",
+    arguments: 0..<200 as Range<UInt64>)
+  func random(seed: UInt64) throws {
+    var dice = SeededDice(seed: seed)
+    let records = (1...Int.random(in: 1...6, using: &dice)).map { index in
+      "{\"id\":\(index)\(RandomJSON.members(&dice, depth: 3).map { ",\($0)" } ?? "")}"
+    }
+    let body = "{\"n\":{\"things\":[\(records.joined(separator: ","))]},\"total\":\(records.count + 5)}"
+    let found = try finding(body)
+    #expect(try read(found) == [found.resource], "\(body)")
+    var decoder = RecordDecoder(try RecordPlan(found.resource))
+    let scan = try decoder.scan(page: Array(body.utf8))
+    #expect(scan.records == records.count && scan.rejects == 0, "\(body)\n\(found.toml)")
+  }
+}
+
+private enum JSONText {
+  static func escaped(_ text: String) -> String {
+    text.unicodeScalars.map { scalar in
+      scalar == "\"" || scalar == "\\" || scalar.value < 0x20
+        ? "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16) : String(scalar)
+    }.joined()
+  }
+}
+
+private enum RandomJSON {
+  static func members(_ dice: inout SeededDice, depth: Int) -> String? {
+    let count = Int.random(in: 0...5, using: &dice)
+    let names = [
+      "name", "Name", "extra", "links", "metadata", "fields", "tags", "a b", "+1", "url", "node", "items", "x",
+    ]
+    let chosen = names.shuffled(using: &dice).prefix(count)
+    let members = chosen.map { "\"\($0)\":\(value(&dice, depth: depth))" }
+    return members.isEmpty ? nil : members.joined(separator: ",")
+  }
+
+  static func value(_ dice: inout SeededDice, depth: Int) -> String {
+    switch Int.random(in: 0..<(depth > 0 ? 12 : 8), using: &dice) {
+    case 0: "null"
+    case 1: "true"
+    case 2: "\(Int.random(in: -9...9, using: &dice))"
+    case 3: "1.5"
+    case 4: "12345678901234567890"
+    case 5: "\"\""
+    case 6: "\"text\""
+    case 7: "\"https://example.com/\""
+    case 8, 9: "{\(members(&dice, depth: depth - 1) ?? "")}"
+    default:
+      "[\((0..<Int.random(in: 0...3, using: &dice)).map { _ in value(&dice, depth: depth - 1) }.joined(separator: ","))]"
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import RosterDecode
+import RosterFetch
+import RosterModel
+import Testing
+
+@testable import RosterInference
+
+private func pointer(_ text: String) -> JSONPointer { JSONPointer(text) ?? JSONPointer() }
+private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text)) }
+
+@Suite struct PageChoiceTests {
+  /// An answer besides its two records, and how its pages follow one another.
+  struct Case: Sendable, CustomStringConvertible {
+    var name: String
+    var facts: String
+    var query = ""
+    var headers: [Request.Header] = []
+    var pages: Resource.Pages
+    var unseen: [Note.Place]
+
+    var description: String { name }
+  }
+
+  static let cases: [Case] = [
+    .init(
+      name: "Laravel",
+      facts: #""current_page":1,"last_page":3,"next_page_url":"https://a.example/x?page=2","per_page":2,"total":5"#,
+      pages: .init(.number(last: body("/last_page")), count: body("/total")), unseen: []),
+    .init(
+      name: "Spring, from page 0", facts: #""page":{"size":2,"number":0,"totalElements":5,"totalPages":3}"#,
+      pages: .init(.number(first: 0, last: body("/page/totalPages")), count: body("/page/totalElements")),
+      unseen: [.param]),
+    .init(
+      name: "Kaminari", facts: #""meta":{"current_page":1,"next_page":2,"prev_page":null,"total_count":5}"#,
+      pages: .init(.number(), count: body("/meta/total_count")), unseen: [.param, .size]),
+    .init(
+      name: "Slack", facts: #""ok":true,"response_metadata":{"next_cursor":"dGVhbTpDMDYxRkE1UEI="}"#,
+      pages: .init(.cursor(param: .query("cursor"), at: body("/response_metadata/next_cursor"))),
+      unseen: [.param, .size, .count]),
+    .init(
+      name: "Google", facts: #""kind":"drive#fileList","nextPageToken":"abc","incompleteSearch":false"#,
+      query: "pageSize=2",
+      pages: .init(
+        .cursor(param: .query("pageToken"), at: body("/nextPageToken")), size: .init(2, param: .query("pageSize"))),
+      unseen: [.param, .count]),
+    .init(
+      name: "Jira by token", facts: #""nextPageToken":"abc","isLast":false"#,
+      pages: .init(.cursor(param: .query("nextPageToken"), at: body("/nextPageToken"))),
+      unseen: [.param, .size, .count]),
+    .init(
+      name: "GraphQL", facts: #""pageInfo":{"endCursor":"Y3Vy","hasNextPage":true},"totalCount":9"#,
+      pages: .init(
+        .cursor(param: .query("after"), at: body("/pageInfo/endCursor")), more: body("/pageInfo/hasNextPage"),
+        count: body("/totalCount")), unseen: [.param, .size]),
+    .init(
+      name: "Airtable", facts: #""offset":"itr/rec""#,
+      pages: .init(.cursor(param: .query("offset"), at: body("/offset"))), unseen: [.param, .size, .count]),
+    .init(
+      name: "a cursor that is null on the last page", facts: #""next_cursor":null,"has_more":false"#,
+      query: "cursor=abc",
+      pages: .init(.cursor(param: .query("cursor"), at: body("/next_cursor")), more: body("/has_more")),
+      unseen: [.size, .count]),
+    .init(
+      name: "OData",
+      facts: #""@odata.context":"x","@odata.nextLink":"https://a.example/x?$skiptoken=2","@odata.count":9"#,
+      pages: .init(.next(at: body("/@odata.nextLink")), count: body("/@odata.count")), unseen: [.size]),
+    .init(
+      name: "HAL", facts: #""_links":{"self":{"href":"/x"},"next":{"href":"/x?page=2"}}"#,
+      pages: .init(.next(at: body("/_links/next/href"))), unseen: [.size, .count]),
+    .init(
+      name: "JSON:API by number",
+      facts: #""links":{"next":"https://a.example/x?page%5Bnumber%5D=2&page%5Bsize%5D=2"},"meta":{"totalPages":3}"#,
+      pages: .init(.number(param: .query("page[number]"), last: body("/meta/totalPages"))), unseen: [.count]),
+    .init(
+      name: "an address of the next page that is null", facts: #""count":2,"next":null,"previous":null"#,
+      pages: .init(.next(at: body("/next"))), unseen: [.size, .count]),
+    .init(
+      name: "a count that is only the page's", facts: #""count":2,"next":"/x?after=b""#,
+      pages: .init(.next(at: body("/next"))), unseen: [.size, .count]),
+    .init(
+      name: "dummyjson", facts: #""total":194,"skip":0,"limit":2"#,
+      pages: .init(.offset(param: .query("skip")), count: body("/total")), unseen: [.param]),
+    .init(
+      name: "SCIM, from 1", facts: #""totalResults":9,"itemsPerPage":2,"startIndex":1"#,
+      pages: .init(.offset(param: .query("startIndex"), first: 1), count: body("/totalResults")), unseen: [.param]),
+    .init(
+      name: "offset in the address alone", facts: #""ok":true"#, query: "offset=40&limit=2",
+      pages: .init(.offset(param: .query("offset")), size: .init(2, param: .query("limit"))), unseen: [.count]),
+    .init(
+      name: "Stack Exchange", facts: #""has_more":true,"quota_max":300,"quota_remaining":299"#,
+      query: "page=1&pagesize=2",
+      pages: .init(.number(), size: .init(2, param: .query("pagesize")), more: body("/has_more")), unseen: [.count]),
+    .init(
+      name: "a flag alone", facts: #""hasMore":true"#, pages: .init(.number(), more: body("/hasMore")),
+      unseen: [.param, .size, .count]),
+    .init(
+      name: "Elasticsearch's total", facts: #""hits":{"total":{"value":9,"relation":"eq"}}"#, query: "from=0&size=2",
+      pages: .init(
+        .offset(param: .query("from")), size: .init(2, param: .query("size")), count: body("/hits/total/value")),
+      unseen: []),
+    .init(
+      name: "a total alone", facts: #""total":9"#, pages: .init(.number(), count: body("/total")),
+      unseen: [.param, .style, .size]),
+    .init(
+      name: "json-server", facts: #""a":1"#,
+      headers: [.init("X-Total-Count", "9"), .init("link", "<http://a.example/x?_page=2>; rel=\"next\"")],
+      pages: .init(.link, count: .header("X-Total-Count")), unseen: [.size]),
+    .init(
+      name: "GitLab by offset, whose totals vanish", facts: #""a":1"#,
+      headers: [
+        .init("X-Total", "9"), .init("X-Total-Pages", "5"), .init("Link", "<https://a.example/x?page=2>; rel=\"next\""),
+      ], pages: .init(.link), unseen: [.size, .count]),
+    .init(
+      name: "GitHub, all on one page", facts: #""a":1"#, headers: [.init("X-GitHub-Media-Type", "github.v3")],
+      pages: .init(.link), unseen: [.style, .size, .count]),
+    .init(name: "nothing", facts: #""a":1"#, query: "limit=2", pages: .init(.one), unseen: [.style]),
+  ]
+
+  @Test(
+    "The page style and its keys, by what an answer, its headers and its address show", arguments: PageChoiceTests.cases
+  )
+  func style(of tried: Case) throws {
+    let sample = Sample(
+      name: "", url: "https://a.example/x?\(tried.query)", headers: tried.headers,
+      body: "{\"data\":[{\"id\":1},{\"id\":2}],\(tried.facts)}")
+    let finding = try sample.finding()
+    #expect(finding.resource.pages == tried.pages)
+    let always: [Note.Place] = [.key, .byKey]
+    let unseen = finding.notes.filter { $0.isUnseen && !always.contains($0.place) }.map(\.place)
+    #expect(unseen == tried.unseen)
+    #expect(finding.resource.query.map(\.name) == (tried.name == "nothing" ? ["limit"] : []))
+  }
+
+  /// Where the real pull would go on from the answer that was looked at.
+  @Test(
+    "What infer finds leads a pull on from the same answer, as the API's documentation says",
+    arguments: [
+      (Sample.rickAndMorty, "42 announced"), (.pokeAPI, "651 announced"), (.swapi, "/people/?page=2"),
+      (.gitHub, "/repositories/1300192/issues?state=all&per_page=2&page=2"),
+      (.gitLab, "/projects?id_after=3&order_by=id&pagination=keyset&per_page=2&sort=asc"),
+      (.stripe, "/customers?limit=2&starting_after=cus_NffrFeUfNV2Hic"), (.jira, "146 announced"),
+      (.zendesk, "/tickets.json?page%5Bsize%5D=2&page%5Bafter%5D=eyJvIjoibmljZV9pZCIsInYiOiJhUUVBQUFBQUFBQUEifQ%3D%3D"),
+      (.wordPress, "59 announced"), (.notion, "/records?start_cursor=59833787-2cf9-4fdf-8782-e53db20768a7"),
+    ])
+  func leadsOn(sample: Sample, to next: String) throws {
+    let finding = try sample.finding()
+    let paging = Paging(finding.resource, baseURL: finding.baseURL)
+    var decoder = RecordDecoder(try RecordPlan(finding.resource))
+    let bytes = Array(sample.body.utf8)
+    let scan = try decoder.scan(page: bytes)
+    #expect(scan.records == finding.records && scan.rejects == 0)
+    let facts = try paging.facts(scan, Response(status: 200, headers: sample.headers, body: bytes))
+    switch try paging.next(after: paging.first(), facts) {
+    case .announced(let pages): #expect("\(pages) announced" == next)
+    case .page(let page): #expect(page.address == next)
+    case .end: Issue.record("the list ends")
+    }
+  }
+}

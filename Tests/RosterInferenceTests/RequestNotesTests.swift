@@ -1,0 +1,103 @@
+import RosterModel
+import Testing
+
+@testable import RosterInference
+
+/// T9 for infer: what a user gave to ask with.
+@Suite struct RequestNotesTests {
+  private func toml(_ url: String, _ headers: [Request.Header] = []) throws -> String {
+    try Sample(name: "", url: url, body: #"[{"id":1,"name":"a"}]"#).finding(headers).toml
+  }
+
+  @Test(
+    "T9: no secret of a header or of the address's query is in what infer prints, and a comment says where it belongs",
+    arguments: [
+      (Request.Header("Authorization", "Bearer s3cret-value"), "# flow = \"static\""),
+      (.init("authorization", "Basic dXNlcjpzM2NyZXQtdmFsdWU="), "# flow = \"basic\""),
+      (.init("Authorization", "token s3cret-value"), #"# send = "Authorization: token {access_token}""#),
+      (.init("Authorization", "s3cret-value"), #"# send = "Authorization: {access_token}""#),
+      (.init("PRIVATE-TOKEN", "s3cret-value"), #"# send = "PRIVATE-TOKEN: {access_token}""#),
+      (.init("Cookie", "session=s3cret-value"), #"# send = "Cookie: {access_token}""#),
+    ])
+  func headers(header: Request.Header, advice: String) throws {
+    let text = try toml("https://a.example/things", [header])
+    #expect(text.contains(advice))
+    #expect(!text.contains("s3cret") && !text.contains("dXNlcjpz"))
+  }
+
+  @Test(
+    "T9: parameters that look like credentials, by name or by value, are left out",
+    arguments: [
+      ("api_key", "short"), ("apikey", "x"), ("access_token", "abc"), ("key", "AIza"), ("client_secret", "x"),
+      ("sig", "x"), ("appid", "x"), ("q", "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3"),
+      ("u", "abcdefghijklmnopqrstuvwxyz"), ("session", "x"),
+    ])
+  func query(name: String, value: String) throws {
+    let text = try toml("https://a.example/things?state=open&\(name)=\(value)&since=2024-01-01T00:00:00Z&page=2")
+    #expect(!text.contains("\(value)\"") && text.contains(#"send = "?\#(name)={access_token}""#))
+    #expect(text.contains(#"query = { since = "2024-01-01T00:00:00Z", state = "open" }"#))
+  }
+
+  @Test("Harmless headers are part of the definition; a second secret is told of too")
+  func harmless() throws {
+    let text = try toml(
+      "https://a.example/things",
+      [
+        .init("Notion-Version", "2022-06-28"), .init("Authorization", "Bearer s3cret"),
+        .init("Accept", "application/json"),
+        .init("X-Api-Key", "s3cret"),
+      ])
+    #expect(text.contains(#"headers = { Accept = "application/json", Notion-Version = "2022-06-28" }"#))
+    #expect(text.contains("the header X-Api-Key is not repeated here") && !text.contains("s3cret"))
+  }
+
+  @Test(
+    "The address of a list parts into what its API shares, its path and its query",
+    arguments: [
+      ("https://a.example/api/v2/things?x=1", "https://a.example/api/v2", "/things"),
+      ("HTTPS://a.example:8443/rest/api/3/search", "https://a.example:8443/rest/api/3", "/search"),
+      ("http://127.0.0.1:8080/things/", "http://127.0.0.1:8080", "/things/"),
+      ("http://[::1]:80/v1", "http://[::1]:80", "/v1"),
+      ("https://a.example", "https://a.example", "/"), ("https://a.example/api", "https://a.example", "/api"),
+      ("https://a.example/wp-json/wp/v2/posts#top", "https://a.example/wp-json/wp/v2", "/posts"),
+      ("https://a.example/a%20b/v1/c", "https://a.example", "/a%20b/v1/c"),
+    ])
+  func address(text: String, base: String, path: String) throws {
+    let address = try ListAddress(text)
+    #expect(address.baseURL == base && address.path == path)
+  }
+
+  @Test(
+    "64: what is no address of a list, in a sentence that does not repeat it",
+    arguments: [
+      "a.example/s3cret", "ftp://a.example/s3cret", "https://user:s3cret@a.example/x", "https://", "s3cret", "",
+    ])
+  func noAddress(text: String) {
+    let failure = #expect(throws: Failure.self) { try ListAddress(text) }
+    #expect(failure?.kind == .usage && failure?.description.contains("s3cret") == false)
+  }
+
+  @Test("links: a next page on another origin is told of; one that is relative, or on the same, is not")
+  func links() throws {
+    for (next, isElsewhere) in [
+      ("https://b.example/things?page=2", true), ("http://a.example/things?page=2", true),
+      ("https://A.example:443/things?page=2", false), ("/things?page=2", false), ("?page=2", false),
+    ] {
+      let sample = Sample(
+        name: "", url: "https://a.example/things", body: "{\"next\":\"\(next)\",\"data\":[{\"id\":1}]}")
+      #expect(try sample.finding().toml.contains("links = \"rebase\"") == isElsewhere, "\(next)")
+    }
+  }
+
+  @Test("An answer with its head, as curl -i prints it, is read with its headers; of several heads the last one counts")
+  func printed() throws {
+    let text =
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/2 200 \r\nlink: <https://a.example/x?page=2>; rel=\"next\"\r\nX-A:  b \r\n\r\n[{\"id\":1}]"
+    let answer = try ListAnswer(printed: Array(text.utf8))
+    #expect(answer.headers.map(\.name) == ["link", "X-A"] && answer.headers.last?.value == "b")
+    let finding = try Inference.finding(answer)
+    #expect(finding.resource.pages.style == .link)
+    #expect(finding.unseen(.baseURL).count == 1 && finding.unseen(.path).count == 1)
+    #expect(try Inference.finding(ListAnswer(printed: Array("\u{FEFF}[{\"id\":1}]".utf8))).records == 1)
+  }
+}

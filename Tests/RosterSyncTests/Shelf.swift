@@ -1,0 +1,68 @@
+import RosterModel
+import Synchronization
+
+/// An upstream in memory: lists by path, in pages of two, with whatever validators and faults a test wants; and what it
+/// was asked for.
+final class Shelf: Sendable {
+  struct State: Sendable {
+    /// By path; each record's JSON by its key.
+    var lists: [String: [(key: Int, record: String)]] = [:]
+    var hasValidators = true
+    /// Answered with this status, by what their address begins with.
+    var failing: [String: Int] = [:]
+  }
+
+  private let state: Mutex<State>
+  private let seen = Mutex<[(target: String, status: Int)]>([])
+  static let baseURL = "http://shelf.test"
+
+  init(_ lists: [String: [(key: Int, record: String)]]) { state = Mutex(State(lists: lists)) }
+
+  func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+  /// Path and query of all requests since the last look, and how they were answered.
+  func asked() -> [(target: String, status: Int)] {
+    seen.withLock { seen in
+      defer { seen = [] }
+      return seen
+    }
+  }
+
+  @Sendable func send(_ request: Request) async throws -> Response {
+    let target = String(request.url.dropFirst(Self.baseURL.count))
+    let response = state.withLock { Self.answer(target, request, $0) }
+    seen.withLock { $0.append((target, response.status)) }
+    return response
+  }
+
+  private static func answer(_ target: String, _ request: Request, _ state: State) -> Response {
+    if let status = state.failing.first(where: { target.hasPrefix($0.key) })?.value { return Response(status: status) }
+    let parts = target.split(separator: "?")
+    let path = String(parts[0])
+    if let list = state.lists[path] {
+      let page = parts.dropFirst().first.flatMap { Int($0.split(separator: "=").last ?? "") } ?? 1
+      return self.page(page, list.map(\.record), request, state.hasValidators)
+    }
+    return byKey(path, state)
+  }
+
+  private static func page(_ number: Int, _ records: [String], _ request: Request, _ hasValidators: Bool) -> Response {
+    let pages = max(1, (records.count + 1) / 2)
+    let own = records.dropFirst((number - 1) * 2).prefix(2).joined(separator: ",")
+    let body = #"{"info":{"count":\#(records.count),"pages":\#(pages)},"results":[\#(own)]}"#
+    let tag = "\"\(records.count)-\(body.utf8.reduce(5381) { $0 &* 33 &+ Int($1) })\""
+    let isKnown = hasValidators && request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
+    let headers = hasValidators ? [Request.Header("ETag", tag)] : []
+    return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))
+  }
+
+  /// `/character/1,2`: the record, or a list of those that are there.
+  private static func byKey(_ path: String, _ state: State) -> Response {
+    let parts = path.split(separator: "/")
+    guard parts.count == 2, let list = state.lists["/\(parts[0])"] else { return Response(status: 404) }
+    let keys = parts[1].split(separator: ",").compactMap { Int($0) }
+    let found = (list + (state.lists["hidden /\(parts[0])"] ?? [])).filter { keys.contains($0.key) }.map(\.record)
+    if keys.count > 1 { return Response(status: 200, body: Array("[\(found.joined(separator: ","))]".utf8)) }
+    return found.first.map { Response(status: 200, body: Array($0.utf8)) } ?? Response(status: 404)
+  }
+}

@@ -1,0 +1,102 @@
+import FoundationEssentials
+import Logging
+import RosterAuth
+import RosterCache
+import RosterDecode
+import RosterFetch
+import RosterModel
+import RosterSync
+import RosterTestSupport
+
+/// Whole syncs of any resources, from a shelf into a real cache.
+struct SyncBench {
+  let shelf: Shelf
+  let workspace: Workspace
+  var maxRemoval = 20
+  private let clock: WallClock
+
+  var path: String { workspace.path("roster.db") }
+
+  init(_ lists: [String: [(key: Int, record: String)]]) throws {
+    shelf = Shelf(lists)
+    workspace = try Workspace()
+    clock = WallClock(now: { Date(timeIntervalSince1970: 1_750_000_000) }, sleep: { _ in })
+  }
+
+  /// A start of rosterd, one sync, and its end.
+  func sync(_ resources: [Resource], allowRemoval: Bool = false) async throws -> SyncRecord {
+    let cache = try await Cache.open(
+      path: path, upstream: Shelf.baseURL, resources: resources, now: clock.now(), logger: Self.quiet)
+    let tokens = TokenKeeper(
+      settings: TokenSettings(flow: .none, baseOrigin: Shelf.baseURL, storePath: workspace.path("token.json")),
+      credentials: { _ in Credentials() }, send: shelf.send, clock: clock, report: { _ in }, onStatus: { _ in },
+      logger: Self.quiet)
+    try await tokens.open()
+    let plans = try resources.map { try RecordPlan($0) }
+    let gate = RetryAfterGate(clock: clock)
+    let sync = Sync(
+      SyncRequest(allowRemoval: allowRemoval), of: plans, from: Shelf.baseURL, into: cache, tokens: tokens, gate: gate,
+      send: shelf.send, retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), hold: gate, clock: clock),
+      tally: Tally(resources: resources.map(\.name)), host: Host(maxRemoval: maxRemoval), clock: clock,
+      logger: Self.quiet)
+    let record = await sync.run()
+    await cache.close()
+    return record
+  }
+
+  func facts(_ resources: [Resource]) async throws -> CacheFacts {
+    let cache = try await Cache.open(
+      path: path, upstream: Shelf.baseURL, resources: resources, now: clock.now(), logger: Self.quiet)
+    let facts = try await cache.facts()
+    await cache.close()
+    return facts
+  }
+
+  /// Records as `rosterctl list` shows them.
+  func list(_ resource: String) throws -> [String] { try CacheReader(path: path).list(resource).records }
+
+  func history(_ resource: String, _ key: Int) throws -> [CacheReader.Change.Kind] {
+    try CacheReader(path: path).show(resource, key: "\(key)").changes.map(\.kind)
+  }
+
+  private struct Host: SyncHost {
+    let maxRemoval: Int
+
+    var settings: SyncSettings {
+      SyncSettings(concurrency: 4, maxRemoval: maxRemoval, history: .seconds(90 * 86_400), maxRetryAfter: .seconds(120))
+    }
+
+    func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
+      try await work()
+    }
+
+    func renewCacheLock() {}
+    func renewTokenStoreLock() {}
+    func began(_ record: SyncRecord, _ tally: Tally) {}
+    func entered(_ phase: DaemonStatus.Current.Phase) {}
+    func tell(_ event: Event) {}
+    func ended(_ record: SyncRecord) {}
+  }
+
+  private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}
+
+/// Records of one shape, by their keys.
+func records(_ keys: some Sequence<Int>, _ mark: String = "") -> [(key: Int, record: String)] {
+  keys.map { ($0, #"{"id":\#($0),"name":"name \#($0)\#(mark)"}"#) }
+}
+
+/// A resource of them.
+func listed(
+  _ name: String, path: String? = nil, _ removal: Resource.Removal = .twice,
+  where conditions: [Resource.Condition] = []
+) -> Resource {
+  Resource(
+    name: name, path: path ?? "/\(name)", records: JSONPointer(segments: ["results"]), table: "\(name)s",
+    conditions: conditions, search: ["name"], byKey: removal == .ask ? "/\(name)/{keys}" : nil, removal: removal,
+    pages: .init(
+      .number(last: JSONPointer(segments: ["info", "pages"])), count: JSONPointer(segments: ["info", "count"])),
+    columns: [
+      .init("id", at: JSONPointer(segments: ["id"]), .integer), .init("name", at: JSONPointer(segments: ["name"])),
+    ])
+}
