@@ -14,7 +14,8 @@ struct Changes: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Those behind that change; without: all that there are.", valueName: "id"))
   var since: Int64?
   @Option(help: ArgumentHelp("The feed that the id is of (cache_info.feed).", valueName: "name")) var feed: String?
-  @Option(help: ArgumentHelp("Of one resource only.", valueName: "name")) var resource: String?
+  @Option(help: ArgumentHelp("Of one resource only.", valueName: "name"), completion: .resources)
+  var resource: String?
   @Flag(help: "Wait for more, until Ctrl-C.") var follow = false
   @Flag(help: "Print JSON, an object a line.") var json = false
 

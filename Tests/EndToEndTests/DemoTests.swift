@@ -25,7 +25,7 @@ import Testing
       #expect(summary.refreshes == 1 && summary.sync.refreshes == 1 && summary.status.token.refreshes == 1)
       #expect(summary.cache.hasPrefix(folder) && summary.cache.hasSuffix(".db"))
       #expect(summary.sync.outcome == .published && summary.status.state == .idle)
-      #expect(summary.status.cache.resources.map(\.name) == ["character", "location", "episode"])
+      #expect(summary.status.cache.resources.map(\.name) == ["character", "episode", "location"])
       #expect(summary.status.cache.resources.map(\.proof) == ["count", "count", "count"])
       #expect(try await count(summary.cache) == "826|126|51\n")
     }
@@ -38,6 +38,8 @@ import Testing
       #expect(outcome.exit == 0 && outcome.output.contains("\nrefreshes: 1\n"))
       #expect(outcome.output.contains("1003 records") && outcome.output.contains(" page 1 of character arrives\n"))
       #expect(outcome.output.contains(" character      826     42  count\n"))
+      // Which of the lists meets the dead token first is not settled.
+      #expect(outcome.output.contains(/page \d+ of (character|location|episode) asks for a new token, for all\n/))
       let queries = outcome.output.split(separator: "\n").filter { $0.hasPrefix("  sqlite3 ") }
       #expect(queries.count == 4)
       _ = try Program.tool("sqlite3")

@@ -11,6 +11,9 @@ import Testing
         name: "page.fetched", data: #"{"at":"\#(at)","sync":18,"page":17,"pages_done":17,"pages_total":42}"#)
         == "\(at)  page.fetched      sync 18, page 17 (17/42)")
     #expect(
+      EventText.line(name: "token.joined", data: #"{"at":"\#(at)","resource":"issue","page":2}"#)
+        == "\(at)  token.joined      page 2 of issue")
+    #expect(
       EventText.line(
         name: "page.retried", data: #"{"at":"\#(at)","page":3,"attempt":2,"reason":"timeout","delay_seconds":1.5}"#)
         == "\(at)  page.retried      page 3, attempt 2, timeout, again in 1.5 s")

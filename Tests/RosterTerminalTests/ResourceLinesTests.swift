@@ -79,12 +79,14 @@ import Testing
   func many() {
     let all = (1...100).map {
       DaemonStatus.CachedResource(
-        name: "resource_with_quite_a_long_name_\($0)", table: "t\($0)", records: $0, pages: 1, proof: "end", absent: 0)
+        name: "usual_name_\($0)", table: "t\($0)", records: $0, pages: 1, proof: "end", absent: 0)
     }
     let whole = StatusText(status(all), width: 60).text
-    #expect(whole.contains("\n             resource_with_quite_a_long_name_100      100      1  end\n"))
+    #expect(whole.contains("\n             usual_name_100      100      1  end\n"))
     let cut = StatusText(status(all), width: 60, mostResources: 12).text
-    #expect(cut.contains("name_12 ") && !cut.contains("name_13 ") && cut.contains("\n             … and 88 more\n"))
+    #expect(
+      cut.contains("usual_name_12 ") && !cut.contains("usual_name_13 ")
+        && cut.contains("\n             … and 88 more\n"))
     for width in [20, 40, 60] {
       let lines = ResourceLines(status(all), most: nil).lines(width: width, colour: false)
       #expect(lines.count == 101 && lines.allSatisfy { $0.cells <= width })
