@@ -101,6 +101,7 @@ struct DefinitionTests {
     let least = Resource(name: "thing", path: "/things", columns: columns)
     #expect(try workspace.load(text).resources == [least])
     #expect(least.removal == .twice && least.table == "thing" && least.pages.style == .number())
+    #expect(try workspace.load("\(text)\npages = \"\"\nlists = \"\"\ntable = \"\"").resources == [least])
     let asking = try workspace.load("\(text)\nby_key = \"/things?ids={keys}\"").resources
     #expect(asking[0].removal == .ask && asking[0].byKey == "/things?ids={keys}")
   }

@@ -55,3 +55,8 @@ struct DefinitionFaults {
     }
   }
 }
+
+extension TOMLMembers {
+  /// `""` is as if left out.
+  func given(_ name: String) -> TOMLItem? { self[name].flatMap { $0 == .string("") ? nil : $0 } }
+}

@@ -27,9 +27,9 @@ struct DefinitionsReader {
     guard let members = faults.table(item, at: path) else { return nil }
     var draft = ResourceDraft()
     faults.read(members, at: path, ResourceDraft.keys, besides: ResourceDraft.tables, into: &draft)
-    if let pages = members["pages"] { draft.pages = self.pages(pages, at: path + ["pages"]) }
-    if let columns = members["columns"] { draft.columns = self.columns(columns, at: path + ["columns"]) }
-    if let lists = members["lists"] { draft.lists = self.lists(lists, at: path + ["lists"]) }
+    if let pages = members.given("pages") { draft.pages = self.pages(pages, at: path + ["pages"]) }
+    if let columns = members.given("columns") { draft.columns = self.columns(columns, at: path + ["columns"]) }
+    if let lists = members.given("lists") { draft.lists = self.lists(lists, at: path + ["lists"]) }
     if draft.method == .get, draft.body != .object([]) {
       warnings.append("\(dotted(path + ["body"])) is not sent with GET")
     }
@@ -77,7 +77,7 @@ struct DefinitionsReader {
       guard let members = faults.table(table.item, at: place) else { return nil }
       var draft = ListDraft()
       faults.read(members, at: place, ListDraft.keys, besides: ListDraft.tables, into: &draft)
-      let columns = members["columns"].map { self.columns($0, at: place + ["columns"]) }
+      let columns = members.given("columns").map { self.columns($0, at: place + ["columns"]) }
       return Resource.List(table: table.name, at: draft.at, columns: columns ?? [])
     }
   }
