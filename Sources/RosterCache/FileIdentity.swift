@@ -28,11 +28,19 @@ struct FileIdentity: Equatable {
 
     init() {}
 
-    init(_ path: String, pulled: String) {
+    /// Those that readers open.
+    init(_ path: String) {
       database = FileIdentity(path)
       log = FileIdentity(path + "-wal")
       index = FileIdentity(path + "-shm")
+    }
+
+    init(_ path: String, pulled: String) {
+      self.init(path)
       self.pulled = FileIdentity(pulled)
     }
+
+    /// A reader finds all of them.
+    var isWhole: Bool { database != nil && log != nil && index != nil }
   }
 }

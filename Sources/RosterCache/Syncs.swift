@@ -150,14 +150,6 @@ extension Cache {
   /// What a cache that stays locked may cost in memory, beside its rows: some hundred KiB.
   private static let mostUnwritten = 999
 
-  /// The latest syncs, newest first.
-  package func recent(limit: Int) throws -> [SyncRecord] {
-    try perform("read the syncs") { database in
-      try database.rows(
-        "\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
-    }
-  }
-
   /// Writes the log back into the file once it is long enough; a reader in the way costs space only.
   package func shortenLog(above limit: Int64 = longLog) {
     let wal = sizes().wal

@@ -26,6 +26,9 @@ extension Cache {
     }
   }
 
+  /// A reader met what a sound cache would not show; the next sync looks at all of it first.
+  func suspectDamage() { metDamage = true }
+
   /// Sees to it that what is written will be found under its name: a file that was removed or replaced since is open
   /// here and nowhere else.
   func putRight(at date: Date) throws {

@@ -15,6 +15,8 @@ import RosterSync
 struct Runtime: Sendable {
   let live: Live
   let cache: Cache
+  /// For whoever asks on the socket.
+  let reader: SideReader
   let keeper: TokenKeeper
   let reporter: Reporter
   let pulse: Pulse
@@ -66,7 +68,8 @@ struct Runtime: Sendable {
         }
       }
       return Runtime(
-        live: live, cache: cache, keeper: keeper, reporter: reporter, pulse: pulse, clock: clock, logger: logger,
+        live: live, cache: cache, reader: SideReader(beside: cache), keeper: keeper, reporter: reporter, pulse: pulse,
+        clock: clock, logger: logger,
         locks: locks, gate: gate, plans: try resources.map { try RecordPlan($0) })
     } catch {
       await cache.close()
@@ -157,11 +160,12 @@ struct Runtime: Sendable {
   /// The latest syncs, newest first: one that may still be joined as it runs (P12), though its row may have its end
   /// already.
   func recent(limit: Int) async throws -> [SyncRecord] {
-    board.recent(try await cache.recent(limit: limit))
+    board.recent(try await reader.recent(limit: limit))
   }
 
   /// Makes what is on disk whole and gives it free, for the next rosterd. May be called again.
   func closeFiles() async {
+    await reader.close()
     await cache.close()
     locks.release()
   }

@@ -18,6 +18,8 @@ actor SyncLoop {
     var sync: any JoinableSync
     /// nil until its row is written.
     var id: Int64?
+    /// Ends it early.
+    var cancel: AsyncStream<Void>.Continuation
   }
 
   private let make: @Sendable (SyncRequest, SyncLoop) -> any JoinableSync
@@ -53,9 +55,10 @@ actor SyncLoop {
       let request = waiting ?? SyncRequest()
       waiting = nil
       let sync = make(request, self)
-      current = Current(sync: sync)
+      let (cancels, cancel) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+      current = Current(sync: sync, cancel: cancel)
       pulse.syncBegan()
-      _ = await sync.run()
+      await Self.run(sync, until: cancels)
       pulse.syncEnded()
     }
     isStopping = true
@@ -77,6 +80,23 @@ actor SyncLoop {
       retrySession: asked.retrySession || waiting?.retrySession == true)
     nap?.cancel()
     return (try await begunID(), joined)
+  }
+
+  /// Cancels the sync that runs (P3, P4) and returns its id; nil: none runs. What had its COMMIT begun ends as it would.
+  func cancel() async throws -> Int64? {
+    guard let current else { return nil }
+    current.cancel.yield()
+    if let id = current.id { return id }
+    return try await begunID()
+  }
+
+  private static func run(_ sync: any JoinableSync, until cancels: AsyncStream<Void>) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { _ = await sync.run() }
+      group.addTask { for await _ in cancels { break } }
+      await group.next()
+      group.cancelAll()
+    }
   }
 
   func begun(_ id: Int64) {

@@ -11,7 +11,7 @@ enum OpenAPI {
     "info": {
     "title": "rosterd",
     "version": "\(rosterdVersion)",
-    "summary": "What a rosterd daemon does, and a way to ask it for a sync.",
+    "summary": "What a rosterd daemon does and what changed, and a way to ask it for a sync.",
     "description": "\(introduction)",
     "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}
     },
@@ -55,6 +55,21 @@ enum OpenAPI {
       "head": {"operationId": "headSyncs", "summary": "The head of GET.", "parameters": [{"$ref": "#/components/parameters/Limit"}],
         "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
     },
+    "/v1/changes": {
+      "get": {"operationId": "followChanges", "summary": "What syncs have added, changed and removed since a change, oldest first.",
+        "description": "Ask with since=last of the answer before and feed=its feed, and nothing is missed. With wait the answer comes with the next snapshot that has some. On 410 read the tables, the largest changes.id and cache_info.feed anew, in one transaction.",
+        "parameters": [{"$ref": "#/components/parameters/Since"}, {"$ref": "#/components/parameters/Feed"},
+          {"$ref": "#/components/parameters/Resource"}, {"$ref": "#/components/parameters/ChangesLimit"}, {"$ref": "#/components/parameters/Wait"}],
+        "responses": {"200": {"$ref": "#/components/responses/Changes"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "410": {"$ref": "#/components/responses/ReadAnew"},
+          "413": {"$ref": "#/components/responses/ContentTooLarge"}, "431": {"$ref": "#/components/responses/HeadTooLarge"},
+          "503": {"$ref": "#/components/responses/Unavailable"}}},
+      "head": {"operationId": "headChanges", "summary": "The head of GET.",
+        "parameters": [{"$ref": "#/components/parameters/Since"}, {"$ref": "#/components/parameters/Feed"},
+          {"$ref": "#/components/parameters/Resource"}, {"$ref": "#/components/parameters/ChangesLimit"}, {"$ref": "#/components/parameters/Wait"}],
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
     "/v1/events": {
       "get": {"operationId": "followEvents", "summary": "Server-Sent Events, until the client or the daemon ends the stream.",
         "description": "Each has id, event and data; data is one of #/components/schemas/Event. A reader for whom more than 256 KiB wait is dropped, and comes back with Last-Event-ID. A gap is told by a leading events.lost, which has no id.",
@@ -75,6 +90,15 @@ enum OpenAPI {
           "405": {"$ref": "#/components/responses/MethodNotAllowed"}, "408": {"$ref": "#/components/responses/RequestTimeout"},
           "413": {"$ref": "#/components/responses/ContentTooLarge"}, "431": {"$ref": "#/components/responses/HeadTooLarge"},
           "503": {"$ref": "#/components/responses/Unavailable"}}}
+    },
+    "/v1/cancel": {
+      "post": {"operationId": "cancelSync", "summary": "Cancels the sync that runs; what it pulled is kept for the next.",
+        "description": "For root and the daemon's own user, as the kernel tells (SO_PEERCRED). A sync whose publication cannot be called back any more ends as it would have.",
+        "responses": {"202": {"$ref": "#/components/responses/Cancelled"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "403": {"$ref": "#/components/responses/Forbidden"},
+          "405": {"$ref": "#/components/responses/MethodNotAllowed"}, "408": {"$ref": "#/components/responses/RequestTimeout"},
+          "409": {"$ref": "#/components/responses/NoneRuns"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}, "503": {"$ref": "#/components/responses/Unavailable"}}}
     },
     "/metrics": {
       "get": {"operationId": "getMetrics", "summary": "Metrics in Prometheus' text format 0.0.4.",
@@ -120,6 +144,16 @@ enum OpenAPI {
     {
     "Limit": {"name": "limit", "in": "query", "description": "How many.",
       "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20}},
+    "Since": {"name": "since", "in": "query", "required": true, "description": "Changes with a larger id.",
+      "schema": {"type": "integer", "minimum": 0}},
+    "Feed": {"name": "feed", "in": "query", "description": "The feed that since is of (cache_info.feed); another one is 410.",
+      "schema": {"type": "string"}},
+    "Resource": {"name": "resource", "in": "query", "description": "Changes of this resource only; last goes on over all.",
+      "schema": {"type": "string"}},
+    "ChangesLimit": {"name": "limit", "in": "query", "description": "How many at most; fewer come where they are long.",
+      "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
+    "Wait": {"name": "wait", "in": "query", "description": "How long to wait for changes where there are none, 0s to 60s.",
+      "schema": {"$ref": "#/components/schemas/Duration", "default": "0s"}, "example": "30s"},
     "MaxAge": {"name": "max_age", "in": "query", "description": "How long ago the snapshot may have been verified at most; without it any will do.",
       "schema": {"$ref": "#/components/schemas/Duration"}, "example": "1h"},
     "LastEventID": {"name": "Last-Event-ID", "in": "header", "description": "Go on after this event; without it: from now on.",
@@ -132,6 +166,14 @@ enum OpenAPI {
     "Status": {"description": "What the daemon does, or what is wrong and what to do.",
       "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}}},
     "Syncs": {"description": "The latest syncs.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Syncs"}}}},
+    "Changes": {"description": "Changes, or none within wait.",
+      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Changes"}}}},
+    "Cancelled": {"description": "The sync that is cancelled now.",
+      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Cancelled"}}}},
+    "NoneRuns": {"description": "No sync runs.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    "ReadAnew": {"description": "Nobody can go on from since: another feed, or one that lacks what follows it.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
     "Events": {"description": "The stream.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
     "Accepted": {"description": "The sync that runs from now on, or ran already.",
       "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Accepted"}}}},

@@ -6,8 +6,17 @@ package enum StatusAnswer: Sendable {
   case now(Response)
   /// Needs the database or the sync loop; the connection waits, nobody else does.
   case later(@Sendable () async -> Response)
+  /// The same, made anew with each snapshot until it has news, for that long at most.
+  case longPoll(Duration, @Sendable () async -> Polled)
   /// The event stream, after the event of that id where the reader named one.
   case events(after: UInt64?)
+}
+
+/// What a client that waits for news is told (RFC 6202 §2).
+package struct Polled: Sendable {
+  package var response: Response
+  /// It need not wait any longer.
+  package var hasNews: Bool
 }
 
 extension Response {
@@ -28,11 +37,11 @@ extension Response {
   }
 
   /// An error in the form of RFC 9457. `detail` is one sentence for whoever sent the request.
-  /// - Parameter exit: what `rosterd sync` would have exited with, where a sync could not be started.
+  /// - Parameter exit: what the command that asks exits with, where no other than the daemon can tell.
   static func problem(
-    _ status: Int, _ detail: String, exit: Int32? = nil, headers: [Request.Header] = []
+    _ status: Int, _ detail: String, type: String = Problem.noType, exit: Int32? = nil, headers: [Request.Header] = []
   ) -> Response {
-    let problem = Problem(title: title(of: status) ?? "Error", status: status, detail: detail, exit: exit)
+    let problem = Problem(type: type, title: title(of: status) ?? "Error", status: status, detail: detail, exit: exit)
     var response = json(status, problem, type: "application/problem+json")
     response.headers += headers
     return response
@@ -44,14 +53,20 @@ extension Response {
   /// RFC 9110 §15 and RFC 6585 §5.
   private static let titles = [
     400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
-    413: "Content Too Large", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
+    409: "Conflict", 410: "Gone", 413: "Content Too Large", 431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
     501: "Not Implemented", 503: "Service Unavailable", 505: "HTTP Version Not Supported",
   ]
 }
 
-/// RFC 9457 §3.1; the type says no more than the status does.
+/// RFC 9457 §3.1.
 struct Problem: Codable, Equatable {
-  var type = "about:blank"
+  /// It says no more than the status does (§4.2.1).
+  static let noType = "about:blank"
+  /// Of 410: who follows the feed must read everything anew.
+  static let readAnew = "about:blank#read-anew"
+
+  var type = noType
   var title: String
   var status: Int
   var detail: String

@@ -22,6 +22,8 @@ package final class StatusBoard: Sendable {
   package let events: EventLog
   /// What is counted for `/metrics`.
   package let metrics = Metrics()
+  /// For those who wait for changes.
+  let snapshots = SnapshotCount()
   /// Of all times that it shows.
   package let clock: WallClock
   /// Yields when the message may have changed, at most one ahead of its reader; for one reader.
@@ -104,8 +106,19 @@ package final class StatusBoard: Sendable {
       state.current = nil
       state.standsSince = nil
       state.last = report
-      state.cache = cache ?? state.cache
     }
+    // What is not known may be another snapshot.
+    if let cache { see(cache) } else { snapshots.add() }
+  }
+
+  /// Those who wait for changes are told where readers see another snapshot.
+  private func see(_ facts: CacheFacts) {
+    let isOther = state.withLock { state in
+      defer { state.cache = facts }
+      return facts.feed != state.cache.feed || facts.snapshot != state.cache.snapshot
+    }
+    changed.yield()
+    if isOther { snapshots.add() }
   }
 
   /// Nothing of the sync that runs has moved since.
@@ -125,7 +138,7 @@ package final class StatusBoard: Sendable {
   /// What readers see has changed, or was looked at again.
   package func cache(_ facts: CacheFacts) {
     measure()
-    change { $0.cache = facts }
+    see(facts)
   }
 
   /// What the keeper reports.

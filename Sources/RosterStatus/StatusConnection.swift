@@ -14,12 +14,12 @@ final class StatusConnection: ChannelDuplexHandler {
   /// How long a client that was refused may take to read why: a close with unread input would take the answer from it.
   private static let linger = TimeAmount.seconds(1)
 
-  private let routes: StatusRoutes
+  let routes: StatusRoutes
   private let limits: StatusLimits
   private let peer: UInt32?
-  private let connections: StatusConnections
+  let connections: StatusConnections
   let intake = PipelineGate()
-  private var context: ChannelHandlerContext?
+  private(set) var context: ChannelHandlerContext?
   private var assembly = RequestAssembly()
   /// An answer is under way; the next request waits in the intake, so that a client costs one answer's memory.
   private var busy = false
@@ -29,7 +29,9 @@ final class StatusConnection: ChannelDuplexHandler {
   private var finishing = false
   private var refused = false
   private var timer: Scheduled<Void>?
-  private var work: Task<Void, Never>?
+  var work: Task<Void, Never>?
+  /// Of the request that waits for news.
+  var longPoll: LongPoll?
   private var reader: EventLog.ReaderID?
   private var active = NIODeadline.now()
 
@@ -50,10 +52,15 @@ final class StatusConnection: ChannelDuplexHandler {
     (unsent > 0) == (other.unsent > 0) ? active < other.active : unsent > 0
   }
 
+  /// Its answer has not left for so long.
+  func isStill(for time: TimeAmount) -> Bool { active + time <= .now() }
+
   /// Answers what was asked, ends an event stream, then closes.
   func finish() {
     finishing = true
-    if reader != nil { endStream() } else { closeIfDone() }
+    if reader != nil { return endStream() }
+    endLongPoll()
+    closeIfDone()
   }
 
   func close() {
@@ -77,6 +84,8 @@ final class StatusConnection: ChannelDuplexHandler {
   func handlerRemoved(context: ChannelHandlerContext) {
     timer?.cancel()
     work?.cancel()
+    longPoll?.timer.cancel()
+    longPoll = nil
     if let reader { routes.board.events.unsubscribe(reader) }
     reader = nil
     connections.sent(unsent)
@@ -178,6 +187,7 @@ extension StatusConnection {
     switch routes.answer(request) {
     case .now(let response): write(response, to: request)
     case .later(let answer): wait(for: answer, to: request)
+    case .longPoll(let limit, let look): wait(for: limit, look, to: request)
     case .events where request.method == "HEAD":
       write(Response(status: 200, headers: Self.streamHeaders), to: request)
     case .events(let last): stream(after: last, to: request)
@@ -201,7 +211,7 @@ extension StatusConnection {
     }
   }
 
-  private func write(_ response: Response, to request: StatusRequest) {
+  func write(_ response: Response, to request: StatusRequest) {
     let last = finishing && intake.isEmpty
     write(
       response, keepAlive: request.keepAlive && !last, isHTTP11: request.isHTTP11, bodyless: request.method == "HEAD")
@@ -220,7 +230,7 @@ extension StatusConnection {
       context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
       active = .now()
       unsent = response.body.count
-      connections.sending(unsent)
+      connections.sending(unsent, to: self)
     }
     end(context, keepAlive: keepAlive)
   }

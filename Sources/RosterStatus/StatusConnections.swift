@@ -4,7 +4,11 @@ import NIOCore
 final class StatusConnections {
   /// Bytes of answers that may wait for their readers, of all clients together: a few of the largest, so that clients
   /// who ask and do not read cost no more.
-  private static let mostUnsent = 4 << 20
+  private static let mostUnsent = 12 << 20
+  /// Above this no other answer is made: each may be 2 MiB, those of readers who read are to stay below the most.
+  private static let crowded = 4 << 20
+  /// How long others wait for one who does not read.
+  private static let patience = TimeAmount.seconds(1)
 
   /// NIO looks at sockets only when no task is left: clients who send requests ahead would keep all others waiting for
   /// as long as theirs last. So they are answered for this long at a time, and the sockets are looked at in between.
@@ -24,6 +28,9 @@ final class StatusConnections {
   private var isTurnDue = false
   private var open: [ObjectIdentifier: StatusConnection] = [:]
   private var drained: EventLoopPromise<Void>?
+  private var isRoomAwaited = false
+  /// Those who wait for news.
+  private var longPolls: [ObjectIdentifier: StatusConnection] = [:]
 
   init(limit: Int) {
     self.limit = limit
@@ -43,32 +50,75 @@ final class StatusConnections {
 
   func remove(_ connection: StatusConnection) {
     open[ObjectIdentifier(connection)] = nil
+    stopWaiting(connection)
     work.removeAll { $0.connection === connection }
     if open.isEmpty { drained?.succeed() }
   }
 
-  /// An answer is on its way. Where too many are, the one that has moved least lately is given up.
-  func sending(_ bytes: Int) {
+  /// An answer is on its way. Where too many are, those that have moved least lately are given up, never this one.
+  func sending(_ bytes: Int, to connection: StatusConnection) {
     unsent += bytes
-    while unsent > Self.mostUnsent, let slowest = open.values.min(by: { $0.isSlower(than: $1) }), slowest.unsent > 0 {
-      slowest.close()
-    }
+    while unsent > Self.mostUnsent, let slowest, slowest !== connection { slowest.close() }
+  }
+
+  private var slowest: StatusConnection? {
+    let slowest = open.values.min { $0.isSlower(than: $1) }
+    return (slowest?.unsent ?? 0) > 0 ? slowest : nil
   }
 
   /// Calls `start` when an answer may be made; `workEnded` must follow.
   func startWork(for connection: StatusConnection, _ start: @escaping () -> Void) {
-    if working == Self.mostWork { return work.append((connection, start)) }
-    working += 1
-    start()
+    work.append((connection, start))
+    goOnWorking()
+    if unsent > Self.crowded, let loop = connection.context?.eventLoop { makeRoom(on: loop) }
   }
 
   func workEnded() {
-    if let next = work.popFirst() { next.start() } else { working -= 1 }
+    working -= 1
+    goOnWorking()
   }
 
   /// So much of it left, or is given up.
   func sent(_ bytes: Int) {
     unsent -= bytes
+    goOnWorking()
+  }
+
+  private func goOnWorking() {
+    while working < Self.mostWork, unsent <= Self.crowded, let next = work.popFirst() {
+      working += 1
+      next.start()
+    }
+  }
+
+  /// As long as others wait, whoever has not read its answer for a while is given up.
+  private func makeRoom(on loop: any EventLoop) {
+    if isRoomAwaited { return }
+    isRoomAwaited = true
+    loop.assumeIsolated().scheduleTask(in: Self.patience) {
+      self.isRoomAwaited = false
+      while !self.work.isEmpty, self.unsent > Self.crowded, let slowest = self.slowest,
+        slowest.isStill(for: Self.patience)
+      {
+        slowest.close()
+      }
+      if !self.work.isEmpty, self.unsent > Self.crowded { self.makeRoom(on: loop) }
+    }
+  }
+
+  /// Nobody waits any more.
+  var isDraining: Bool { drained != nil }
+
+  /// It is told of the next snapshot.
+  func waitForNews(_ connection: StatusConnection) { longPolls[ObjectIdentifier(connection)] = connection }
+
+  func stopWaiting(_ connection: StatusConnection) { longPolls[ObjectIdentifier(connection)] = nil }
+
+  /// Readers see another snapshot.
+  func published() {
+    let waiting = longPolls.values
+    longPolls = [:]
+    for connection in waiting { connection.lookForNews() }
   }
 
   /// `connection` has another request to answer; it is told when it may.

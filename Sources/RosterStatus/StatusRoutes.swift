@@ -15,19 +15,26 @@ package struct StatusRoutes: Sendable {
   private let alive: @Sendable () -> Bool
   private let history: @Sendable (Int) async throws -> [SyncRecord]
   private let sync: @Sendable (SyncRequest) async throws -> SyncRequest.Accepted
+  let feed: @Sendable (FeedRequest) async throws -> FeedAnswer
+  private let cancel: @Sendable () async throws -> Int64?
 
   /// `owner` may ask for a sync, besides root. `alive` tells whether the daemon's loop is, and the sync that runs;
-  /// `history` reads the latest syncs; `sync` asks for one.
+  /// `history` reads the latest syncs; `sync` asks for one; `feed` reads the changes; `cancel` ends the sync that runs
+  /// and returns its id, nil where none does.
   package init(
     board: StatusBoard, owner: UInt32 = getuid(), alive: @escaping @Sendable () -> Bool = { true },
     history: @escaping @Sendable (Int) async throws -> [SyncRecord],
-    sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted
+    sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted,
+    feed: @escaping @Sendable (FeedRequest) async throws -> FeedAnswer,
+    cancel: @escaping @Sendable () async throws -> Int64?
   ) {
     self.board = board
     self.owner = owner
     self.alive = alive
     self.history = history
     self.sync = sync
+    self.feed = feed
+    self.cancel = cancel
   }
 
   /// HEAD is answered as GET; whoever writes the answer leaves its body out (RFC 9110 §9.3.2).
@@ -37,14 +44,17 @@ package struct StatusRoutes: Sendable {
     switch path {
     case "/v1/sync":
       return request.method == "POST" ? startSync(request) : .now(Self.notAllowed(path, allow: "POST"))
+    case "/v1/cancel":
+      return request.method == "POST" ? cancelSync(request) : .now(Self.notAllowed(path, allow: "POST"))
     case "/v1/status" where reads: return .now(.json(200, board.status()))
     case "/v1/syncs" where reads: return syncs(request)
+    case "/v1/changes" where reads: return changes(request)
     case "/v1/events" where reads: return events(request)
     case "/metrics" where reads: return .now(.text(200, board.metricsText(), type: Self.metricsType))
     case "/healthz" where reads: return .now(health())
     case "/readyz" where reads: return .now(readiness(request))
     case "/openapi.json" where reads: return .now(.text(200, OpenAPI.document, type: Response.jsonType))
-    case "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json":
+    case "/v1/status", "/v1/syncs", "/v1/changes", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json":
       return .now(Self.notAllowed(path, allow: "GET, HEAD"))
     default: return .now(.problem(404, "nothing is at \(path)"))
     }
@@ -86,16 +96,27 @@ extension StatusRoutes {
   }
 
   private func syncs(_ request: StatusRequest) -> StatusAnswer {
-    let text = request.query("limit")
-    let limit = text.map { $0.utf8.first == UInt8(ascii: "+") ? nil : Int($0) } ?? Self.defaultLimit
-    guard let limit, Self.limits.contains(limit) else {
-      return .now(.problem(400, "limit is \(text ?? ""); it must be a whole number from 1 to 1000"))
+    switch Self.limit(request, default: Self.defaultLimit) {
+    case .failure(let bad): .now(bad.response)
+    case .success(let limit): .later { await Self.result(200) { Syncs(syncs: try await history(limit)) } }
     }
-    return .later { await Self.result(200) { Syncs(syncs: try await history(limit)) } }
   }
 
+  static func limit(_ request: StatusRequest, default usual: Int) -> Result<Int, BadParameter> {
+    guard let text = request.query("limit") else { return .success(usual) }
+    guard let limit = wholeNumber(text), limits.contains(Int(clamping: limit)) else {
+      return .failure(BadParameter("limit", text, "a whole number from 1 to 1000"))
+    }
+    return .success(Int(limit))
+  }
+
+  /// Not `+5`, which a form's escape would make of a space.
+  static func wholeNumber(_ text: String) -> Int64? { text.utf8.first == UInt8(ascii: "+") ? nil : Int64(text) }
+
+  private func isOwn(_ request: StatusRequest) -> Bool { request.peer == 0 || request.peer == owner }
+
   private func startSync(_ request: StatusRequest) -> StatusAnswer {
-    guard request.peer == 0 || request.peer == owner else {
+    guard isOwn(request) else {
       return .now(.problem(403, "only root and the daemon's own user may ask for a sync"))
     }
     guard let wanted = SyncRequest(body: request.body) else {
@@ -105,13 +126,41 @@ extension StatusRoutes {
     return .later { await Self.result(202) { try await sync(wanted) } }
   }
 
+  private func cancelSync(_ request: StatusRequest) -> StatusAnswer {
+    struct Cancelled: Encodable { var sync: Int64 }
+    guard isOwn(request) else {
+      return .now(.problem(403, "only root and the daemon's own user may cancel a sync"))
+    }
+    return .later {
+      do {
+        if let sync = try await cancel() { return .json(202, Cancelled(sync: sync)) }
+        return .problem(409, "no sync runs", exit: Failure.Kind.cancelled.exitCode)
+      } catch {
+        return Self.problem(error)
+      }
+    }
+  }
+
   private static func result(_ status: Int, _ body: () async throws -> some Encodable) async -> Response {
     do {
       return .json(status, try await body())
     } catch {
-      let kind = (error as? Failure)?.kind
-      return .problem(kind == .defect ? 500 : 503, "\(error)", exit: kind?.exitCode)
+      return problem(error)
     }
+  }
+
+  static func problem(_ error: any Error) -> Response {
+    let kind = (error as? Failure)?.kind
+    return .problem(kind == .defect ? 500 : 503, "\(error)", exit: kind?.exitCode)
+  }
+}
+
+/// A query parameter that is not what it must be.
+struct BadParameter: Error {
+  let response: Response
+
+  init(_ name: String, _ text: String, _ allowed: String) {
+    response = .problem(400, "\(name) is \(text); it must be \(allowed)")
   }
 }
 

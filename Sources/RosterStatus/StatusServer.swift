@@ -66,6 +66,9 @@ package final class StatusServer: Sendable {
         try? await listener.close()
         throw error
       }
+      routes.board.snapshots.wake {
+        connections.eventLoop.execute { connections.value.published() }
+      }
       running.withLock {
         $0 = Running(
           group: group, listener: listener, connections: connections, file: file, identity: file?.identity,
@@ -87,6 +90,7 @@ package final class StatusServer: Sendable {
     }
     guard let stopped else { return }
     stopped.nameCheck?.cancel()
+    routes.board.snapshots.wake(nil)
     stopped.file?.remove(stopped.identity)
     try? await stopped.listener.close()
     let connections = stopped.connections

@@ -21,7 +21,9 @@ import Testing
     let folder = "/tmp/rosterctl-\(UInt32.random(in: 0 ... .max))"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let socket = folder + "/status.sock"
-    let routes = StatusRoutes(board: board, history: { _ in syncs }, sync: sync)
+    let routes = StatusRoutes(
+      board: board, history: { _ in syncs }, sync: sync, feed: { _ in .page(json: [], isEmpty: true) },
+      cancel: { nil })
     let server = StatusServer(at: .path(socket, mode: 0o666), routes: routes)
     try await server.start()
     do {

@@ -66,7 +66,7 @@ struct PublishSnapshotTests {
       history: ninetyDays)
     let end = (noon + 2).rfc3339
     #expect(written.startedAt == noon.rfc3339 && written.finishedAt == end)
-    #expect(try await cache.recent(limit: 1) == [written])
+    #expect(try CacheReader(path: folder.cache).recent(limit: 1) == [written])
     let published = isNew ? end : noon.rfc3339
     #expect(try folder.ask("SELECT published_at || verified_at FROM cache_info") == [published + end])
     #expect(try folder.ask("SELECT at FROM changes") == (isNew ? [(noon + 1).rfc3339] : []))

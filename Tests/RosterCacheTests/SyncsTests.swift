@@ -32,7 +32,7 @@ struct SyncsTests {
     report.error = "cannot pull page 1"
     report.finishedAt = noon.rfc3339
     try await cache.end(report, at: noon, history: ninetyDays)
-    #expect(try await cache.recent(limit: 9) == [report])
+    #expect(try CacheReader(path: folder.cache).recent(limit: 9) == [report])
     #expect(try await cache.facts().last == report)
     #expect(try folder.ask("SELECT not_modified || '/' || resumed || '/' || exit FROM syncs") == ["8/9/69"])
     await cache.close()

@@ -18,7 +18,7 @@ import Testing
       try await bench.with { runtime in
         let seen = Mutex<[[SyncRecord]]>([])
         let look: @Sendable (SyncRecord) async -> Date? = { _ in
-          let rows = (try? await runtime.cache.recent(limit: 9)) ?? []
+          let rows = (try? CacheReader(path: bench.cachePath).recent(limit: 9)) ?? []
           let list = (try? await runtime.recent(limit: 9)) ?? []
           seen.withLock { $0 = [rows, list] }
           return nil

@@ -59,4 +59,66 @@ import Testing
       group.cancelAll()
     }
   }
+
+  /// Runs until it is cancelled.
+  private struct LongSync: JoinableSync {
+    let begun: @Sendable () async -> Void
+    let ended: @Sendable (SyncRecord) async -> Void
+
+    func run() async -> SyncRecord {
+      await begun()
+      for await _ in AsyncStream<Never>.makeStream().stream {}
+      var record = SyncRecord(id: 7, startedAt: "", outcome: .cancelled)
+      record.exit = Failure.Kind.cancelled.exitCode
+      await ended(record)
+      return record
+    }
+
+    func joined(by request: SyncRequest) {}
+  }
+
+  @Test("cancel ends the sync that runs and tells its id, also of one whose row is not written yet; the loop goes on")
+  func cancel() async throws {
+    let (begins, began) = AsyncStream<Void>.makeStream()
+    let (ends, ended) = AsyncStream<Void>.makeStream()
+    let (rows, row) = AsyncStream<Void>.makeStream()
+    let clock = WallClock(
+      now: { Date(timeIntervalSince1970: 1_700_000_000) },
+      sleep: { _ in
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        throw CancellationError()
+      })
+    let loop = SyncLoop(clock: clock) { _, loop in
+      LongSync(
+        begun: {
+          began.yield()
+          for await _ in rows { break }
+          await loop.begun(7)
+        },
+        ended: { report in
+          await loop.ended(report, next: .distantFuture)
+          ended.yield()
+        })
+    }
+    #expect(try await loop.cancel() == nil)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await loop.run() }
+      await begins.first { _ in true }
+      async let early = loop.cancel()
+      row.yield()
+      let first = try await early
+      #expect(first == 7)
+      await ends.first { _ in true }
+      let none = try await loop.cancel()
+      #expect(none == nil)
+      async let asked = loop.ask(SyncRequest())
+      await begins.first { _ in true }
+      row.yield()
+      let second = try await asked
+      let cancelled = try await loop.cancel()
+      #expect(second.id == 7 && !second.joined && cancelled == 7)
+      await ends.first { _ in true }
+      group.cancelAll()
+    }
+  }
 }

@@ -25,9 +25,13 @@ func makeRoutes(
   history: @escaping @Sendable (Int) async throws -> [SyncRecord] = { _ in [] },
   sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted = { _ in
     SyncRequest.Accepted(sync: 1, joined: false)
-  }
+  },
+  feed: @escaping @Sendable (FeedRequest) async throws -> FeedAnswer = { _ in
+    .page(json: Array("{}".utf8), isEmpty: true)
+  },
+  cancel: @escaping @Sendable () async throws -> Int64? = { nil }
 ) -> StatusRoutes {
-  StatusRoutes(board: board, owner: owner, alive: alive, history: history, sync: sync)
+  StatusRoutes(board: board, owner: owner, alive: alive, history: history, sync: sync, feed: feed, cancel: cancel)
 }
 
 func makeReport(_ id: Int64 = 17, _ outcome: SyncRecord.Outcome = .published) -> SyncRecord {

@@ -15,6 +15,7 @@ import Testing
     switch answer {
     case .now(let response): response
     case .later(let work): await work()
+    case .longPoll(_, let look): await look().response
     case .events: Response(status: 0)
     }
   }
@@ -128,6 +129,78 @@ import Testing
       #expect(try problem(await post(bad)).status == 400, "\(bad)")
     }
     #expect(asked.withLock { $0.count } == 3)
+  }
+
+  @Test("Changes: since, feed, resource, limit and wait are passed on, or as they are by default")
+  func feed() async throws {
+    let asked = Mutex<[FeedRequest]>([])
+    let routes = makeRoutes(feed: { request in
+      asked.withLock { $0.append(request) }
+      return .page(json: Array(#"{"last":7}"#.utf8), isEmpty: false)
+    })
+    let answer = await get("/v1/changes?since=7", routes)
+    #expect(answer.status == 200 && String(decoding: answer.body, as: UTF8.self) == #"{"last":7}"#)
+    _ = await get("/v1/changes?limit=1000&resource=issue&since=0&feed=a%20b&wait=0s", routes)
+    #expect(
+      asked.withLock { $0 } == [
+        FeedRequest(since: 7), FeedRequest(since: 0, feed: "a b", resource: "issue", limit: 1000),
+      ])
+    for (text, wait) in [("1m", Duration.seconds(60)), ("60s", .seconds(60)), ("1ms", .milliseconds(1))] {
+      guard case .longPoll(wait, _) = routes.answer(StatusRequest("GET", "/v1/changes?since=0&wait=\(text)")) else {
+        Issue.record("\(text) is not waited for")
+        continue
+      }
+    }
+  }
+
+  @Test(
+    "Changes: a parameter that is not what it must be is 400, one sentence",
+    arguments: [
+      ("", "since is missing; it must be the id of a change, or 0"),
+      ("?since=", "since is ; it must be the id of a change, or 0"),
+      ("?since=-1", "since is -1; it must be the id of a change, or 0"),
+      ("?since=x", "since is x; it must be the id of a change, or 0"),
+      ("?since=%2B1", "since is +1; it must be the id of a change, or 0"),
+      ("?since=9223372036854775808", "since is 9223372036854775808; it must be the id of a change, or 0"),
+      ("?since=0&wait=2h", "wait is 2h; it must be a duration from 0s to 60s"),
+      ("?since=0&wait=60.001s", "wait is 60.001s; it must be a duration from 0s to 60s"),
+      ("?since=0&wait=30", "wait is 30; it must be a duration from 0s to 60s"),
+      ("?since=0&wait=-1s", "wait is -1s; it must be a duration from 0s to 60s"),
+      ("?since=0&limit=0", "limit is 0; it must be a whole number from 1 to 1000"),
+      ("?since=0&limit=1001", "limit is 1001; it must be a whole number from 1 to 1000"),
+    ])
+  func badFeed(query: String, detail: String) async throws {
+    let problem = try problem(await get("/v1/changes\(query)"))
+    #expect(problem == Problem(title: "Bad Request", status: 400, detail: detail))
+  }
+
+  @Test(
+    "Changes: who cannot go on is told to read anew, with 410; an unknown resource is 400, a cache out of reach 503")
+  func readAnew() async throws {
+    let gone = try problem(
+      await get("/v1/changes?since=3", makeRoutes(feed: { _ in .readAnew("it ends with change 2") })))
+    #expect(gone.status == 410 && gone.type == "about:blank#read-anew" && gone.title == "Gone")
+    #expect(gone.detail == "cannot go on after change 3: it ends with change 2; read everything anew")
+    let unknown = try problem(await get("/v1/changes?since=3", makeRoutes(feed: { _ in .noResource("none such") })))
+    #expect(unknown == Problem(title: "Bad Request", status: 400, detail: "none such"))
+    let failure = Failure(.cannotWrite, step: "read the cache", subject: "roster.db", cause: "disk I/O error")
+    let broken = try problem(await get("/v1/changes?since=3", makeRoutes(feed: { _ in throw failure })))
+    #expect(broken.status == 503 && broken.detail == "\(failure)" && broken.exit == 73)
+  }
+
+  @Test("Status: POST /v1/cancel is 202 with the sync, 409 where none runs, 403 for others than root and the owner")
+  func cancel() async throws {
+    func post(_ sync: Int64?, peer: UInt32?) async -> Response {
+      await response(makeRoutes(cancel: { sync }).answer(StatusRequest("POST", "/v1/cancel", peer: peer)))
+    }
+    for peer in [0, 1000] as [UInt32] {
+      let answer = await post(18, peer: peer)
+      #expect(answer.status == 202 && String(decoding: answer.body, as: UTF8.self) == "{\"sync\":18}\n")
+    }
+    let none = try problem(await post(nil, peer: 0))
+    #expect(none == Problem(title: "Conflict", status: 409, detail: "no sync runs", exit: 1))
+    #expect(await post(18, peer: 1001).status == 403)
+    #expect(await post(18, peer: nil).status == 403)
   }
 
   @Test("Events: Last-Event-ID names where to go on; one that is no id asks for everything")

@@ -28,15 +28,23 @@ package struct CacheReader {
     }
   }
 
+  /// With a connection that is open.
+  init(_ path: String, _ database: Database) {
+    self.path = path
+    self.database = database
+  }
+
   /// Whether anything was published yet.
   package func hasSnapshot() throws -> Bool { try read { try snapshot() } }
 
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncRecord] {
-    try read {
-      try database.rows(
-        "\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
-    }
+    try read { try latest(limit) }
+  }
+
+  /// The same within a transaction.
+  func latest(_ limit: Int) throws -> [SyncRecord] {
+    try database.rows("\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
   }
 
   // MARK: What every reading is made of

@@ -28,7 +28,7 @@ extension CacheReader {
         json.name("record")
         json.raw((record ?? "null").utf8)
         json.name("changes")
-        json.list { json in for change in changes { change.write(to: &json, resource) } }
+        json.list { json in for change in changes { change.write(to: &json) } }
       }
       return json.text
     }
@@ -43,6 +43,8 @@ extension CacheReader {
     package var id: Int64
     /// By which sync.
     package var sync: Int64
+    /// The resource's name.
+    package var resource: String
     /// As the contract means it.
     package var record: Int64
     /// What became of it.
@@ -54,7 +56,28 @@ extension CacheReader {
     /// Likewise, afterwards.
     package var after: String?
 
-    fileprivate func write(to json: inout JSONWriter, _ resource: String) {
+    /// A row of `/v1/changes`.
+    package var json: String {
+      var json = JSONWriter()
+      write(to: &json)
+      return json.text
+    }
+
+    static let select = "SELECT id, sync_id, resource, record_id, kind, at, before, after FROM changes"
+
+    /// Of what `select` gives.
+    init(_ row: Row) {
+      id = row.integer(0)
+      sync = row.integer(1)
+      resource = row.text(2)
+      record = row.integer(3)
+      kind = Kind(rawValue: row.text(4)) ?? .changed
+      at = row.text(5)
+      before = row.optionalText(6)
+      after = row.optionalText(7)
+    }
+
+    func write(to json: inout JSONWriter) {
       json.object { json in
         json.member("id", id)
         json.member("sync_id", sync)
@@ -74,17 +97,20 @@ extension CacheReader {
   /// What is known of the record with that key. Throws `Failure`: 1 for an unknown resource, 64 for a key that cannot
   /// be one of it.
   package func show(_ resource: String, key: String) throws -> RecordHistory {
-    try read {
-      let tables = try tables(resource)
-      let ids = try ids(key, tables)
-      let record = try ids.lazy.compactMap { id in
-        try database.first(tables.shown, .integer(id)) { $0.text(0) }
-      }.first
-      return RecordHistory(
-        resource: resource, columns: tables.resource.columns, telling: tables.telling, record: record,
-        changes: try ids.flatMap { try changes(of: $0, resource) }.sorted { $0.id < $1.id },
-        hasSnapshot: try snapshot())
-    }
+    try read { try history(resource, key) }
+  }
+
+  /// The same within a transaction.
+  func history(_ resource: String, _ key: String) throws -> RecordHistory {
+    let tables = try tables(resource)
+    let ids = try ids(key, tables)
+    let record = try ids.lazy.compactMap { id in
+      try database.first(tables.shown, .integer(id)) { $0.text(0) }
+    }.first
+    return RecordHistory(
+      resource: resource, columns: tables.resource.columns, telling: tables.telling, record: record,
+      changes: try ids.flatMap { try changes(of: $0, resource) }.sorted { $0.id < $1.id },
+      hasSnapshot: try snapshot())
   }
 
   /// Record ids that a key has and had. Where it is a text, a record that comes back has a new one.
@@ -105,13 +131,8 @@ extension CacheReader {
 
   private func changes(of record: Int64, _ resource: String) throws -> [Change] {
     try database.rows(
-      "SELECT id, sync_id, kind, at, before, after FROM changes WHERE resource = ?1 AND record_id = ?2 ORDER BY id",
-      .text(resource), .integer(record)
-    ) {
-      Change(
-        id: $0.integer(0), sync: $0.integer(1), record: record, kind: Change.Kind(rawValue: $0.text(2)) ?? .changed,
-        at: $0.text(3), before: $0.optionalText(4), after: $0.optionalText(5))
-    }
+      "\(Change.select) WHERE resource = ?1 AND record_id = ?2 ORDER BY id", .text(resource), .integer(record),
+      read: Change.init)
   }
 }
 

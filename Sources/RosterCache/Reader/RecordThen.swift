@@ -1,0 +1,59 @@
+package import FoundationEssentials
+internal import RosterModel
+
+extension CacheReader {
+  /// One record as it was at a time, and its history until then: what is there now, and what `changes` takes back of it.
+  /// Throws `Failure`: 65 where `history` has ended what would tell, else as `show(_:key:)`.
+  package func show(_ resource: String, key: String, at date: Date) throws -> RecordHistory {
+    try read {
+      var found = try history(resource, key)
+      let time = date.rfc3339
+      let (later, until) = (found.changes.filter { $0.at > time }, found.changes.filter { $0.at <= time })
+      if found.hasSnapshot { found.hasSnapshot = try wasPublished(resource, time) }
+      found.changes = until
+      guard found.hasSnapshot else {
+        found.record = nil
+        return found
+      }
+      guard try isEverythingKnown(since: time) else { throw Self.ended(resource, time) }
+      if let next = later.first { found.record = next.before }
+      return found
+    }
+  }
+
+  /// Whether the resource had a snapshot by then. The first one writes no changes, so that `changes` alone does not tell.
+  private func wasPublished(_ resource: String, _ time: String) throws -> Bool {
+    let known = try database.first(
+      """
+      SELECT EXISTS (SELECT 1 FROM sync_resources r JOIN syncs s ON s.id = r.sync_id
+          WHERE r.resource = ?1 AND s.finished_at <= ?2)
+        OR (SELECT at FROM changes WHERE resource = ?1 ORDER BY id LIMIT 1) <= ?2,
+        (SELECT min(id) FROM syncs) = 1
+      """, .text(resource), .text(time)
+    ) { (was: $0.int(0) != 0, areAllThere: $0.int(1) != 0) }
+    if known?.was == true { return true }
+    // With the first sync all others are there, and none of them was it.
+    guard known?.areAllThere == true else { throw Self.ended(resource, time) }
+    return false
+  }
+
+  /// Whether each change behind a time is still there: none was ended, or one from before is there, or a sync from before
+  /// that is not kept for another reason, since syncs and changes are ended by the same time.
+  private func isEverythingKnown(since time: String) throws -> Bool {
+    try database.first(
+      """
+      SELECT coalesce((SELECT id = 1 OR at <= ?1 FROM changes ORDER BY id LIMIT 1), 1)
+        OR EXISTS (SELECT 1 FROM syncs WHERE started_at <= ?1
+          AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0)
+          AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0))
+      """, .text(time)
+    ) { $0.int(0) != 0 } ?? false
+  }
+
+  private static func ended(_ resource: String, _ time: String) -> Failure {
+    Failure(
+      .badAnswer, step: "show the \(resource) as it was at \(time)", subject: "the cache",
+      cause: "history has ended what would tell",
+      hint: "name a later time; cache.history says how long changes are kept")
+  }
+}

@@ -1,0 +1,51 @@
+package import FoundationEssentials
+
+extension Date {
+  /// Reads a time as people write one: RFC 3339 with any offset (`2026-11-21T05:19:03Z`), a date, which is its first
+  /// moment in UTC, or how long ago (`2h`). nil for anything else.
+  package init?(pointInTime text: String, now: Date) {
+    if let ago = Duration(text: text) {
+      self = now.addingTimeInterval(-ago.seconds)
+    } else {
+      let isDay = text.utf8.count == Self.dayLength
+      guard let date = Self.rfc3339(Array((isDay ? text + "T00:00:00Z" : text).utf8)) else { return nil }
+      self = date
+    }
+  }
+
+  /// `2026-11-21`, and `2026-11-21T05:19:03`.
+  private static let (dayLength, secondsLength) = (10, 19)
+
+  /// RFC 3339 §5.6, `date-time`: date and time to the second, a fraction, an offset. A space may take the place of T.
+  private static func rfc3339(_ text: [UInt8]) -> Date? {
+    guard text.count > secondsLength,
+      [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(text[dayLength])
+    else { return nil }
+    let day = String(decoding: text[..<dayLength], as: UTF8.self)
+    let time = String(decoding: text[(dayLength + 1)..<secondsLength], as: UTF8.self)
+    let rest = text[secondsLength...]
+    let fraction = rest.first == UInt8(ascii: ".") ? rest.dropFirst().prefix { isDigit($0) } : []
+    guard fraction.isEmpty == (rest.first != UInt8(ascii: ".")) else { return nil }
+    let whole = "\(day)T\(time)Z"
+    // What is read must be what was written: the parser takes February 30 for March 2.
+    guard let date = try? ISO8601FormatStyle().parse(whole), date.formatted(ISO8601FormatStyle()) == whole,
+      let offset = offset(rest.dropFirst(fraction.isEmpty ? 0 : fraction.count + 1))
+    else { return nil }
+    let part = Double("0.\(String(decoding: fraction, as: UTF8.self))0") ?? 0
+    return date.addingTimeInterval(part - offset)
+  }
+
+  /// `time-offset`, in seconds east of Greenwich; nil: it is none.
+  private static func offset(_ text: ArraySlice<UInt8>) -> Double? {
+    if text.elementsEqual("Z".utf8) || text.elementsEqual("z".utf8) { return 0 }
+    let digits = text.dropFirst()
+    guard let sign = ["+": 1.0, "-": -1.0][String(decoding: text.prefix(1), as: UTF8.self)], digits.count == 5,
+      digits.dropFirst(2).first == UInt8(ascii: ":"), digits.filter(isDigit).count == 4,
+      let hours = Int(String(decoding: digits.prefix(2), as: UTF8.self)), hours < 24,
+      let minutes = Int(String(decoding: digits.suffix(2), as: UTF8.self)), minutes < 60
+    else { return nil }
+    return sign * Double((hours * 60 + minutes) * 60)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}

@@ -1,0 +1,203 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterCache
+
+@Suite struct ChangesFeedTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  private struct Page: Decodable {
+    struct Change: Decodable {
+      struct Record: Decodable {
+        var id: Int64
+        var episodes: [String]
+      }
+      var id: Int64
+      var resource: String
+      var kind: String
+      var before: Record?
+      var after: Record?
+    }
+    var feed: String
+    var changes: [Change]
+    var last: Int64
+  }
+
+  private func page(_ answer: FeedAnswer) throws -> Page {
+    guard case .page(let json, let isEmpty) = answer else {
+      Issue.record("\(answer)")
+      throw CancellationError()
+    }
+    let page = try JSONDecoder().decode(Page.self, from: Data(json))
+    #expect(isEmpty == page.changes.isEmpty)
+    return page
+  }
+
+  private func isAnew(_ answer: FeedAnswer) -> Bool { if case .readAnew = answer { true } else { false } }
+
+  @Test("5: the feed's rule: another feed, a smallest id above the seen one + 1, a largest one below it")
+  func rule() {
+    func refuses(_ feed: String?, _ seen: Int64?, _ first: Int64?, _ last: Int64) -> Bool {
+      FeedPosition(feed: feed, seen: seen).refusal(feed: "a", first: first, last: last) != nil
+    }
+    #expect(!refuses("a", 0, nil, 0) && !refuses(nil, 0, 1, 9) && !refuses("a", 9, 1, 9) && !refuses("a", 4, 5, 9))
+    #expect(!refuses(nil, nil, 5, 9) && !refuses("a", nil, 5, 9) && !refuses("a", nil, nil, 0))
+    #expect(refuses("b", 5, 1, 9) && refuses("b", nil, 1, 9))
+    #expect(refuses("a", 3, 5, 9) && refuses("a", 0, 2, 2))
+    #expect(refuses("a", 10, 1, 9) && refuses("a", 1, nil, 0) && refuses("a", .max, 1, 9))
+  }
+
+  @Test("Changes: rows come in their order with documents as JSON; last is the id to go on with, filtered ones too")
+  func pages() async throws {
+    let cache = try await folder.define([.character, issue])
+    let reader = SideReader(beside: cache)
+    let empty = try page(try await reader.changes(FeedRequest(since: 0)))
+    #expect(empty.changes.isEmpty && empty.last == 0)
+    #expect(isAnew(try await reader.changes(FeedRequest(since: 1))))
+    func mirror(_ mark: String, _ titles: [String]) async throws {
+      let record = try await cache.begin(at: noon)
+      let pull = Pull(cache: cache, validators: false)
+      try await pull.pages(.character, [people(1...3, mark)])
+      try await pull.pages(issue, [titles.map { #"{"node":"\#($0)","title":"\#(mark)"}"# }])
+      _ = try await cache.compare()
+      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    }
+    try await mirror("", ["x"])
+    #expect(isAnew(try await reader.changes(FeedRequest(since: 0, feed: empty.feed))))
+    let first = try page(try await reader.changes(FeedRequest(since: 0)))
+    #expect(first.changes.isEmpty && first.last == 0 && first.feed != empty.feed)
+    try await mirror("!", ["x", "y"])
+    let all = try page(try await reader.changes(FeedRequest(since: 0, feed: first.feed)))
+    #expect(all.changes.map(\.id) == [1, 2, 3, 4, 5] && all.last == 5)
+    #expect(all.changes[0].kind == "changed" && all.changes[0].before?.episodes == ["e/1", "e/2"])
+    #expect(all.changes[4].kind == "added" && all.changes[4].resource == "issue" && all.changes[4].before == nil)
+    let two = try page(try await reader.changes(FeedRequest(since: 1, limit: 2)))
+    #expect(two.changes.map(\.id) == [2, 3] && two.last == 3)
+    let issues = try page(try await reader.changes(FeedRequest(since: 0, resource: "issue", limit: 1)))
+    #expect(issues.changes.map(\.id) == [4] && issues.last == 4)
+    let persons = try page(try await reader.changes(FeedRequest(since: 2, resource: "character")))
+    #expect(persons.changes.map(\.id) == [3] && persons.last == 5)
+    #expect(
+      try await reader.changes(FeedRequest(since: 0, resource: "nobody"))
+        == .noResource(
+          "cannot read the cache (nobody): it has no resource of that name; name one that it has: character, issue"))
+    await reader.close()
+    await cache.close()
+  }
+
+  @Test("Changes: long ones come in parts, one at least, and none is missed")
+  func parts() async throws {
+    let cache = try await folder.define()
+    let long = String(repeating: "x", count: 3 << 20)
+    _ = try await cache.mirror([people(1...3)])
+    _ = try await cache.mirror([people(1...3, long)])
+    _ = try await cache.mirror([people(1...3)])
+    let reader = SideReader(beside: cache)
+    var (seen, parts): (Int64, [[Int64]]) = (0, [])
+    while case let part = try page(try await reader.changes(FeedRequest(since: seen, limit: 1000))),
+      !part.changes.isEmpty
+    {
+      parts.append(part.changes.map(\.id))
+      seen = part.last
+    }
+    #expect(parts == [[1], [2], [3], [4], [5], [6]])
+    await reader.close()
+    await cache.close()
+  }
+
+  @Test("Changes: a file that is put in the cache's place under the daemon is read, the one that went no more")
+  func replaced() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...3)])
+    _ = try await cache.mirror([people(1...3, "!")])
+    let reader = SideReader(beside: cache)
+    var follower = FeedFollower(path: folder.cache, from: FeedPosition(), resource: nil)
+    #expect(try follower.next().map(\.id) == [1, 2, 3])
+    #expect(try follower.next().isEmpty)
+    let before = try page(try await reader.changes(FeedRequest(since: 0)))
+    for part in ["roster.db", "roster.db-wal", "roster.db-shm"] {
+      try FileManager.default.removeItem(atPath: "\(folder.path)/\(part)")
+    }
+    // Until it is made anew there is no other.
+    #expect(try page(try await reader.changes(FeedRequest(since: 3, feed: before.feed))).last == 3)
+    #expect(try follower.next().isEmpty)
+    _ = try await cache.mirror([people(1...2)])
+    #expect(isAnew(try await reader.changes(FeedRequest(since: 3, feed: before.feed))))
+    #expect(try await reader.recent(limit: 9).map(\.outcome) == [.published])
+    let failure = #expect(throws: Failure.self) { try follower.next() }
+    #expect(failure?.kind == .badAnswer && failure?.hint?.hasPrefix("read everything anew") == true)
+    await reader.close()
+    await cache.close()
+  }
+
+  @Test("S1: who reads beside the writer leaves its locks alone, and an empty log at the end")
+  func locks() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...3)])
+    let reader = SideReader(beside: cache)
+    _ = try await reader.recent(limit: 1)
+    // A stranger who were the last one on the file, as far as its locks tell, would remove its log when it closes.
+    let status = try shell("sqlite3 \(folder.cache) 'SELECT count(*) FROM characters'")
+    #expect(status == 0)
+    #expect(try folder.names().contains("roster.db-wal"))
+    _ = try await cache.mirror([people(1...3, "!")])
+    #expect(try page(try await reader.changes(FeedRequest(since: 0))).last == 3)
+    await reader.close()
+    await cache.close()
+    #expect(try folder.bytes("roster.db-wal").isEmpty)
+    await #expect(throws: Failure.self) { try await reader.recent(limit: 1) }
+  }
+
+  @Test("Damage that a reader beside the writer meets is mended by the next sync")
+  func damage() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...200)])
+    _ = try await cache.mirror([people(1...200, "!")])
+    let reader = SideReader(beside: cache)
+    let file = open(folder.cache, O_WRONLY)
+    let size = try folder.bytes().count
+    let garbage = [UInt8](repeating: 0x5A, count: size - 4096)
+    #expect(pwrite(file, garbage, garbage.count, 4096) == garbage.count)
+    // Closing it would take the writer's locks.
+    await #expect(throws: Failure.self) { try await reader.changes(FeedRequest(since: 0)) }
+    let isSuspected = await cache.metDamage
+    #expect(isSuspected)
+    close(file)
+    await reader.close()
+    await cache.close()
+  }
+
+  @Test("changes --follow: nothing is missed or told twice over publishes, also by another connection's numbers")
+  func follows() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...5)])
+    var follower = FeedFollower(path: folder.cache, from: FeedPosition(), resource: nil)
+    var seen: [Int64] = []
+    for round in 1...20 {
+      _ = try await cache.mirror([people(1...5, "\(round)")])
+      while case let more = try follower.next(limit: 3), !more.isEmpty { seen += more.map(\.id) }
+    }
+    #expect(seen == Array(1...100))
+    await cache.close()
+  }
+}
+
+/// What a command ends with.
+private func shell(_ command: String) throws -> Int32 {
+  var pid: pid_t = 0
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  closeInherited(&actions)
+  let texts: [String] = ["sh", "-c", command]
+  let words: [UnsafeMutablePointer<CChar>?] = texts.map { strdup($0) } + [nil]
+  defer { for word in words { free(word) } }
+  try #require(posix_spawn(&pid, "/bin/sh", &actions, nil, words, environ) == 0)
+  var status: Int32 = 0
+  waitpid(pid, &status, 0)
+  return status
+}

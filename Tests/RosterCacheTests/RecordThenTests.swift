@@ -1,0 +1,100 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+@Suite struct RecordThenTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  private func name(_ key: String, at date: Date, _ resource: String = "character") throws -> String? {
+    let found = try CacheReader(path: folder.cache).show(resource, key: key, at: date)
+    #expect(found.changes.allSatisfy { $0.at <= date.rfc3339 })
+    let path = resource == "issue" ? "title" : "name"
+    return try found.record.map { record in
+      try folder.ask("SELECT \(literal(record)) ->> '$.\(path)'")[0]
+    }
+  }
+
+  private func isUnknown(_ key: String, at date: Date) throws -> Bool {
+    do {
+      _ = try name(key, at: date)
+      return false
+    } catch let failure as Failure where failure.kind == .badAnswer {
+      return true
+    }
+  }
+
+  private func day(_ number: Double) -> Date { noon.addingTimeInterval(number * 86_400) }
+
+  @Test("show --at: added, changed, removed and come back: the record is as it was at each time")
+  func walk() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...9)], at: day(0))
+    _ = try await cache.mirror([people(1...9, "!")], at: day(1))
+    _ = try await cache.mirror([people(1...10, "!")], at: day(2))
+    _ = try await cache.mirror([people(1...8, "!")], at: day(3))
+    _ = try await cache.mirror([people(1...10, "?")], at: day(4))
+    await cache.close()
+    for (key, names) in [
+      ("1", [nil, "Name 1", "Name 1!", "Name 1!", "Name 1!", "Name 1?"]),
+      ("9", [nil, "Name 9", "Name 9!", "Name 9!", nil, "Name 9?"]),
+      ("10", [nil, nil, nil, "Name 10!", nil, "Name 10?"]), ("11", [nil, nil, nil, nil, nil, nil]),
+    ] as [(String, [String?])] {
+      for (index, expected) in names.enumerated() {
+        #expect(try name(key, at: day(Double(index) - 0.5)) == expected, "\(key), \(index)")
+      }
+    }
+    // The moment itself counts.
+    #expect(try name("1", at: day(1)) == "Name 1!" && name("9", at: day(3)) == nil)
+    let gone = try CacheReader(path: folder.cache).show("character", key: "9", at: day(3.5))
+    #expect(gone.removal?.sync == 4 && gone.hasSnapshot)
+    #expect(try !CacheReader(path: folder.cache).show("character", key: "1", at: day(-1)).hasSnapshot)
+  }
+
+  @Test("show --at: of a text key too, whose record has another id when it comes back")
+  func textKey() async throws {
+    let cache = try await folder.define([issue])
+    func mirror(_ nodes: [String], _ title: String, _ date: Date) async throws {
+      _ = try await cache.mirror(issue, [nodes.map { #"{"node":"\#($0)","title":"\#(title)"}"# }], at: date)
+    }
+    try await mirror(["a", "b"], "one", day(0))
+    // Absent twice (P8).
+    try await mirror(["b"], "one", day(1))
+    try await mirror(["b"], "two", day(2))
+    try await mirror(["a", "b"], "three", day(3))
+    await cache.close()
+    let titles = try [0.5, 1.5, 2.5, 3.5].map { try name("a", at: day($0), "issue") }
+    #expect(titles == ["one", "one", nil, "three"])
+  }
+
+  @Test("show --at: where history has ended what would tell it is 65, else it is told however old")
+  func ended() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...9)], at: day(0))
+    _ = try await cache.mirror([people(1...9, "!")], at: day(10))
+    // Nothing was ended yet.
+    #expect(try name("1", at: day(5)) == "Name 1" && name("1", at: day(-5)) == nil)
+    for number in [100, 120, 130] { _ = try await cache.mirror([people(1...9, "\(number)")], at: day(Double(number))) }
+    await cache.close()
+    // Ninety days before the last: 40.
+    #expect(try isUnknown("1", at: day(5)) && isUnknown("1", at: day(-5)) && isUnknown("1", at: day(50)))
+    #expect(try name("1", at: day(100.5)) == "Name 1100" && name("1", at: day(125)) == "Name 1120")
+    #expect(try name("1", at: day(131)) == "Name 1130")
+  }
+
+  @Test("show --at: a quiet time within history is known by its syncs, and one of years by the snapshot's own")
+  func quiet() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...9)], at: day(0))
+    _ = try await cache.mirror([people(1...9, "!")], at: day(1))
+    for number in [60.0, 95, 110] { _ = try await cache.mirror([people(1...9, "!")], at: day(number)) }
+    #expect(try name("1", at: day(2)) == "Name 1!" && name("1", at: day(90)) == "Name 1!")
+    _ = try await cache.mirror([people(1...9, "?")], at: day(120))
+    await cache.close()
+    // Changes before 30 have ended; the sync of day 60 tells that none of them was later.
+    #expect(try name("1", at: day(61)) == "Name 1!" && name("1", at: day(119)) == "Name 1!")
+    #expect(try isUnknown("1", at: day(31)))
+  }
+}

@@ -1,0 +1,199 @@
+import FoundationEssentials
+import RosterModel
+import Synchronization
+import Testing
+
+@testable import RosterStatus
+
+@Suite(.timeLimit(.minutes(2))) struct StatusLongPollTests {
+  /// A feed that a test writes: changes up to `last`, and who has looked.
+  private final class Feed: Sendable {
+    let board = makeBoard(cache: snapshot)
+    private let state = Mutex((last: Int64(0), looks: 0, size: 0))
+    private let looked = AsyncStream.makeStream(of: Int.self)
+
+    var looks: Int { state.withLock { $0.looks } }
+
+    var routes: StatusRoutes { makeRoutes(board, feed: { self.answer($0) }) }
+
+    func answer(_ request: FeedRequest) -> FeedAnswer {
+      let (last, looks, size) = state.withLock { state in
+        state.looks += 1
+        return state
+      }
+      looked.continuation.yield(looks)
+      let padding = String(repeating: " ", count: size)
+      return .page(json: Array("{\"last\":\(last)}\(padding)\n".utf8), isEmpty: last <= request.since)
+    }
+
+    /// Returns once the feed was looked at so often in all.
+    func looked(at count: Int) async {
+      if looks >= count { return }
+      for await looks in looked.stream where looks >= count { return }
+    }
+
+    /// Readers see it before the board is told (P2).
+    func write(_ last: Int64, size: Int = 0) {
+      state.withLock { ($0.last, $0.size) = (last, size) }
+    }
+
+    func publish(_ last: Int64, size: Int = 0) {
+      write(last, size: size)
+      var facts = snapshot
+      facts.snapshot = 17 + last
+      board.cache(facts)
+    }
+  }
+
+  @Test("Changes: who waits is answered with the snapshot that has news, and woken by nothing else")
+  func waits() async throws {
+    let feed = Feed()
+    try await withServer(feed.routes) { path, _ in
+      let client = try ask(path)
+      let behind = try ask(path, since: 1)
+      defer { behind.close() }
+      await feed.looked(at: 2)
+      feed.board.report(Event(.pageFetched, page: 1))
+      feed.board.syncEnded(makeReport(18, .unchanged), cache: snapshot)
+      feed.publish(1)
+      let text = await client.read(until: "}\n")
+      #expect(text.hasPrefix("HTTP/1.1 200 ") && text.hasSuffix("\r\n\r\n{\"last\":1}\n"))
+      // One look for each at the beginning, and one after the publish.
+      await feed.looked(at: 4)
+      feed.publish(2)
+      #expect(await behind.read(until: "}\n").hasSuffix("{\"last\":2}\n"))
+      #expect(feed.looks == 5)
+      // The connection goes on.
+      try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      #expect(await client.read().hasSuffix("ok\n"))
+      client.close()
+    }
+  }
+
+  @Test("Changes: what is published while it is looked for is not missed")
+  func race() async throws {
+    let feed = Feed()
+    let routes = makeRoutes(
+      feed.board,
+      feed: { request in
+        // The answer is of a moment before.
+        let answer = feed.answer(request)
+        if feed.looks == 1 { feed.publish(1) }
+        return answer
+      })
+    try await withServer(routes) { path, _ in
+      let client = try ask(path)
+      defer { client.close() }
+      #expect(await client.read(until: "}\n").hasSuffix("{\"last\":1}\n"))
+    }
+  }
+
+  @Test("Changes: where nothing comes in time the answer has none")
+  func inVain() async throws {
+    let feed = Feed()
+    try await withServer(feed.routes) { path, _ in
+      let client = try ask(path, wait: "1ms")
+      defer { client.close() }
+      let text = await client.read(until: "}\n")
+      #expect(text.hasPrefix("HTTP/1.1 200 ") && text.hasSuffix("{\"last\":0}\n"))
+    }
+  }
+
+  @Test("S2: who waits is not late with its request (408), also behind a side that is shut down")
+  func patient() async throws {
+    let feed = Feed()
+    var limits = StatusLimits()
+    limits.incomplete = .milliseconds(50)
+    try await withServer(feed.routes, limits: limits) { path, _ in
+      let (client, halfClosed) = (try ask(path), try ask(path))
+      defer {
+        client.close()
+        halfClosed.close()
+      }
+      halfClosed.endInput()
+      await feed.looked(at: 2)
+      let slow = try RawClient(path)  // its 408 tells that the time is over for the others too
+      defer { slow.close() }
+      #expect(await slow.read().hasPrefix("HTTP/1.1 408 "))
+      feed.publish(1)
+      #expect(await client.read(until: "}\n").hasPrefix("HTTP/1.1 200 "))
+      #expect(await halfClosed.read().hasPrefix("HTTP/1.1 200 "))
+    }
+  }
+
+  @Test("S2: who waits and goes away leaves its place, and is looked for no more")
+  func gone() async throws {
+    let feed = Feed()
+    var limits = StatusLimits()
+    limits.connections = 2
+    try await withServer(feed.routes, limits: limits) { path, _ in
+      let stays = try ask(path)
+      defer { stays.close() }
+      await feed.looked(at: 1)
+      for round in 2...9 {
+        let client = try ask(path)
+        await feed.looked(at: round)
+        client.close()
+      }
+      // With one that were still there, the first would have made room.
+      #expect(stays.isOpen)
+      feed.publish(1)
+      #expect(await stays.read(until: "}\n").hasSuffix("{\"last\":1}\n"))
+      #expect(feed.looks == 10)
+    }
+  }
+
+  @Test("P13: 200 who wait end at once when the server stops, with an answer that has nothing")
+  func stops() async {
+    await #expect(processExitsWith: .success) {
+      let feed = Feed()
+      try await withServer(feed.routes) { path, server in
+        let clients = try (0..<200).map { _ in try ask(path) }
+        await feed.looked(at: 200)
+        let took = await ContinuousClock().measure { await server.stop() }
+        #expect(took < .seconds(2))
+        for client in clients {
+          let text = await client.read()
+          #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("Connection: close\r\n"))
+          #expect(text.hasSuffix("{\"last\":0}\n"))
+          client.close()
+        }
+        #expect(feed.looks == 200)
+      }
+    }
+  }
+
+  @Test("S2: long answers wait for room, and all who read get theirs whole, though others never read")
+  func longAnswers() async throws {
+    let feed = Feed()
+    try await withServer(feed.routes) { path, _ in
+      let stuck = try (0..<6).map { _ in try ask(path) }
+      let clients = try (0..<30).map { _ in try ask(path) }
+      await feed.looked(at: 36)
+      feed.publish(1, size: 1 << 20)
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for client in clients { group.addTask { await client.read(until: " \n").utf8.count } }
+        for try await count in group { #expect(count > 1 << 20) }
+      }
+      for client in stuck + clients { client.close() }
+    }
+  }
+
+  @Test("Changes: an answer that is longer than all that may wait is sent whole")
+  func hugeAnswer() async throws {
+    let feed = Feed()
+    feed.write(1, size: 20 << 20)
+    try await withServer(feed.routes) { path, _ in
+      let client = try ask(path)
+      defer { client.close() }
+      try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      #expect(await client.read().utf8.count > 20 << 20)
+    }
+  }
+}
+
+private func ask(_ path: String, since: Int64 = 0, wait: String = "60s") throws -> RawClient {
+  let client = try RawClient(path)
+  try client.send("GET /v1/changes?since=\(since)&wait=\(wait) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  return client
+}
