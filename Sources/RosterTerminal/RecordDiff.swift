@@ -14,6 +14,18 @@ struct RecordDiff: Equatable {
     var removed: [String]
     /// The same elements, in another order.
     var isReordered: Bool
+
+    /// A line for each element that came or went.
+    var lines: [String] {
+      added.map { "+ \(name): \($0)" } + removed.map { "− \(name): \($0)" }
+        + (isReordered ? ["\(name): in another order"] : [])
+    }
+
+    /// How many.
+    var sum: String {
+      if isReordered { return "\(name): in another order" }
+      return name + (added.isEmpty ? "" : " +\(added.count)") + (removed.isEmpty ? "" : " −\(removed.count)")
+    }
   }
 
   var fields: [Field] = []

@@ -30,6 +30,7 @@ package struct RecordText: Sendable {
   private let columns: Set<String>
   private let members: [(name: String, value: String)]
   private let changes: [Change]
+  private let at: String?
   private let width: Int
   private let colour: Bool
 
@@ -39,16 +40,18 @@ package struct RecordText: Sendable {
   ///   - columns: all of them, so that lists are told from values that are lists.
   ///   - telling: those that tell one record from another, the key first.
   ///   - changes: oldest first.
+  ///   - at: the time of which it is told (RFC 3339); nil: now.
   ///   - width: nil: nobody's terminal, so no line is broken.
   package init(
     _ record: String, of resource: String, columns: [Resource.Column], telling: [Resource.Column], changes: [Change],
-    width: Int?, colour: Bool = false
+    at: String? = nil, width: Int?, colour: Bool = false
   ) {
     self.resource = resource
     self.telling = telling
     self.columns = Set(columns.map(\.name))
     members = JSONMembers.of(record)
     self.changes = changes
+    self.at = at
     self.width = width ?? .max / 2
     self.colour = colour
   }
@@ -57,8 +60,10 @@ package struct RecordText: Sendable {
   package var text: String {
     let (head, told) = heading
     let rows = members.filter { !told.contains($0.name) }.map { row($0.name, $0.value) }.joined()
-    return head.printable.wrapped(width).map { $0.toned(.strong, colour) + "\n" }.joined() + rows + history
+    return head.printable.wrapped(width).map { $0.toned(.strong, colour) + "\n" }.joined() + then + rows + history
   }
+
+  private var then: String { at.map { "as it was at \($0)".wrapped(width).map { $0 + "\n" }.joined() } ?? "" }
 
   /// `character 1: Rick Sanchez`, and the columns that are told by it.
   private var heading: (text: String, told: Set<String>) {
@@ -128,8 +133,9 @@ package struct RecordText: Sendable {
   // MARK: History
 
   private var history: String {
-    if changes.isEmpty { return "\nNo change is recorded.\n" }
-    return "\nHistory, the latest change first\n" + changes.reversed().map(entry).joined()
+    let until = at.map { _ in " until then" } ?? ""
+    if changes.isEmpty { return "\nNo change is recorded\(until).\n" }
+    return "\nHistory\(until), the latest change first\n" + changes.reversed().map(entry).joined()
   }
 
   private func entry(_ change: Change) -> String {
@@ -140,12 +146,7 @@ package struct RecordText: Sendable {
     guard let before = change.before, let after = change.after else { return head }
     let diff = RecordDiff(before: before, after: after)
     let fields = diff.fields.map { "\($0.name): \($0.before ?? "(none)") → \($0.after ?? "(none)")" }
-    return head + (fields + diff.lists.flatMap(Self.lines)).flatMap(indented).map { $0 + "\n" }.joined()
-  }
-
-  private static func lines(_ list: RecordDiff.List) -> [String] {
-    list.added.map { "+ \(list.name): \($0)" } + list.removed.map { "− \(list.name): \($0)" }
-      + (list.isReordered ? ["\(list.name): in another order"] : [])
+    return head + (fields + diff.lists.flatMap(\.lines)).flatMap(indented).map { $0 + "\n" }.joined()
   }
 
   private func indented(_ text: String) -> [String] {

@@ -23,9 +23,9 @@ struct CacheOption: ParsableArguments {
   var cache: String?
 
   /// Likewise.
-  func reader() throws -> CacheReader {
-    try CacheReader(path: place(cache) { Whereabouts.cache(environment: environment) })
-  }
+  func path() -> String { place(cache) { Whereabouts.cache(environment: environment) } }
+
+  func reader() throws -> CacheReader { try CacheReader(path: path()) }
 }
 
 private func place(_ option: String?, else find: () -> Whereabouts) -> String {

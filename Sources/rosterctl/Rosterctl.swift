@@ -10,8 +10,8 @@ struct Rosterctl: AsyncParsableCommand {
     abstract: "Asks a rosterd how it is, tells it what to do, reads its cache.",
     version: rosterdVersion,
     subcommands: [
-      Status.self, Watch.self, Wait.self, SyncNow.self, Events.self, Rejects.self, History.self, ListRecords.self,
-      ShowRecord.self, ListCharacters.self, ShowCharacter.self,
+      Status.self, Watch.self, Wait.self, SyncNow.self, Cancel.self, Events.self, Rejects.self, History.self,
+      ListRecords.self, ShowRecord.self, ListCharacters.self, ShowCharacter.self, Changes.self,
     ])
 
   /// One place turns what went wrong into a sentence and an exit code.

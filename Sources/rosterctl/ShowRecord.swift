@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import RosterCache
 import RosterModel
 import RosterTerminal
@@ -40,10 +41,29 @@ struct ShowCharacter: AsyncParsableCommand {
 struct ShowOptions: ParsableArguments {
   @OptionGroup(visibility: .hidden) var unused: SocketOption
   @OptionGroup var place: CacheOption
+  @Option(
+    help: ArgumentHelp(
+      "As it was then: 2026-11-21T05:19:03Z, 2026-11-21 (its first moment, UTC), 2h ago.", valueName: "time"))
+  var at: String?
   @Flag(help: "Print JSON.") var json = false
 
+  func validate() throws { _ = try moment() }
+
+  /// Throws what is said of a time that cannot be.
+  private func moment() throws -> Date? {
+    guard let at else { return nil }
+    let now = Date()
+    guard let moment = Date(pointInTime: at, now: now) else {
+      throw ValidationError(
+        "--at is \(at); it must be a time such as 2026-11-21T05:19:03Z, a date, or how long ago: 2h, 90d")
+    }
+    guard moment <= now else { throw ValidationError("--at is \(at), which is yet to come") }
+    return moment
+  }
+
   func find(_ resource: String, _ key: String) throws -> CacheReader.RecordHistory {
-    try place.reader().show(resource, key: key)
+    let (reader, moment) = (try place.reader(), try moment())
+    return try moment.map { try reader.show(resource, key: key, at: $0) } ?? reader.show(resource, key: key)
   }
 
   func tell(_ found: CacheReader.RecordHistory, _ key: String) throws {
@@ -54,9 +74,8 @@ struct ShowOptions: ParsableArguments {
     }
     let terminal = Output.standard.terminal
     let text = RecordText(
-      record, of: found.resource, columns: found.columns, telling: found.telling, changes: changes,
-      width: terminal.limit,
-      colour: terminal.colour)
+      record, of: found.resource, columns: found.columns, telling: found.telling, changes: changes, at: found.at,
+      width: terminal.limit, colour: terminal.colour)
     try Output.standard.write(text.text)
   }
 
@@ -64,6 +83,10 @@ struct ShowOptions: ParsableArguments {
     let cause =
       if let removal = found.removal {
         "it was removed by sync \(removal.sync) at \(removal.at)"
+      } else if let at = found.at {
+        found.hasSnapshot
+          ? "there was no \(found.resource) with that key at \(at)"
+          : "the cache held no snapshot of \(found.resource) at \(at)"
       } else if found.hasSnapshot {
         "there is no \(found.resource) with that key"
       } else {

@@ -12,10 +12,8 @@ extension SyncRequest {
     let answer = try await client.send("POST", "/v1/sync", body: Array(try JSONEncoder().encode(self)), within: limit)
     do {
       return (answer, try answer.decoded(Accepted.self, of: "ask for a sync"))
-    } catch var failure as Failure where failure.kind == .refused {
-      let owner = client.owner.flatMap { $0 == "root" ? nil : $0 }
-      failure.hint = "try `sudo rosterctl sync`" + (owner.map { ", or as \($0)" } ?? "")
-      throw failure
+    } catch let failure as Failure {
+      throw failure.withOwner(of: client, for: "sync")
     }
   }
 }

@@ -16,6 +16,8 @@ extension CacheReader {
     package var changes: [Change]
     /// Whether anything was published yet.
     package var hasSnapshot: Bool
+    /// The time of which all this is told (RFC 3339); nil: now.
+    package var at: String?
 
     /// When and by which sync it went; nil: it is there, or never was as far as `history` goes back.
     package var removal: Change? { record == nil ? changes.last { $0.kind == .removed } : nil }

@@ -8,6 +8,7 @@ extension CacheReader {
     try read {
       var found = try history(resource, key)
       let time = date.rfc3339
+      found.at = time
       let (later, until) = (found.changes.filter { $0.at > time }, found.changes.filter { $0.at <= time })
       if found.hasSnapshot { found.hasSnapshot = try wasPublished(resource, time) }
       found.changes = until

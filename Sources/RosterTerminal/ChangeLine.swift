@@ -1,0 +1,61 @@
+package import RosterModel
+
+/// One change of the feed on one line, for people.
+package struct ChangeLine: Sendable {
+  private let id: Int64
+  private let at: String
+  private let kind: String
+  private let who: String
+  private let title: String
+  private let what: String
+
+  /// - Parameters:
+  ///   - id: of the change.
+  ///   - at: RFC 3339.
+  ///   - kind: `added`, `changed`, `removed`.
+  ///   - record: its id, for a resource of which no more is known.
+  ///   - telling: columns that tell one record from another, the key first; none: nothing is known of them.
+  ///   - before: a JSON object; nil where it was not there before.
+  ///   - after: likewise, afterwards.
+  package init(
+    id: Int64, at: String, kind: String, resource: String, record: Int64, telling: [Resource.Column], before: String?,
+    after: String?
+  ) {
+    self.id = id
+    // `2026-01-01 12:00:00`
+    self.at = String(at.prefix(19)).split(separator: "T").joined(separator: " ")
+    self.kind = kind
+    let values = JSONMembers.texts(after ?? before ?? "")
+    let key = telling.first.flatMap { values[$0.name] } ?? String(record)
+    title = telling.dropFirst().first.flatMap { $0.type == .text ? values[$0.name] : nil } ?? ""
+    who = "\(resource) \(key)"
+    what = before.flatMap { before in after.map { Self.differences(before, $0) } } ?? ""
+  }
+
+  /// At most `width` cells; nil: nobody's terminal, so nothing is cut.
+  package func text(width: Int?, colour: Bool = false) -> String {
+    let tone: Tone = kind == "removed" ? .bad : kind == "added" ? .good : .busy
+    let isNarrow = (width ?? .max) < Self.wide
+    // Without the year.
+    let head = "\(id)  \(isNarrow ? String(at.dropFirst(5)) : at)  "
+    let gap = String(repeating: " ", count: max(0, Self.kinds - kind.cells) + 2)
+    let name = title.cut(to: isNarrow ? Self.shortTitle : Self.longTitle)
+    let whose = name.isEmpty ? who : "\(who) \(name)"
+    let rest = (gap + whose + (what.isEmpty ? "" : "  \(what)")).printable
+    let room = width.map { max(1, $0 - head.cells - kind.cells) }
+    return head.toned(.faint, colour) + kind.toned(tone, colour) + (room.map { rest.cut(to: $0) } ?? rest)
+  }
+
+  /// A terminal of fewer columns is narrow.
+  private static let wide = 100
+  /// Longer ones would leave no room for what changed.
+  private static let (shortTitle, longTitle) = (14, 24)
+  /// As wide as `changed`.
+  private static let kinds = 7
+  /// `status: Alive → Dead, episodes +1 −2`
+  private static func differences(_ before: String, _ after: String) -> String {
+    let diff = RecordDiff(before: before, after: after)
+    let fields = diff.fields.map { "\($0.name): \($0.before ?? "(none)") → \($0.after ?? "(none)")" }
+    return (fields + diff.lists.map(\.sum)).joined(separator: ", ")
+  }
+}

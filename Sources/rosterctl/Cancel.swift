@@ -1,0 +1,35 @@
+import ArgumentParser
+import RosterModel
+import RosterStatusClient
+
+struct Cancel: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Cancels the sync that runs; what it pulled is kept for the next.")
+
+  private struct Cancelled: Decodable { var sync: Int64 }
+
+  @OptionGroup var daemon: SocketOption
+  @OptionGroup(visibility: .hidden) var unused: CacheOption
+
+  func run() async throws {
+    let client = daemon.client()
+    let answer = try await client.send("POST", "/v1/cancel")
+    do {
+      let sync = try answer.decoded(Cancelled.self, of: "cancel the sync").sync
+      try Output.standard.write("sync \(sync) is cancelled; what it pulled is kept for the next\n")
+    } catch let failure as Failure {
+      throw failure.withOwner(of: client, for: "cancel")
+    }
+  }
+}
+
+extension Failure {
+  /// Who is allowed what this user is not.
+  func withOwner(of client: StatusClient, for command: String) -> Failure {
+    guard kind == .refused else { return self }
+    let owner = client.owner.flatMap { $0 == "root" ? nil : $0 }
+    var failure = self
+    failure.hint = "try `sudo rosterctl \(command)`" + (owner.map { ", or as \($0)" } ?? "")
+    return failure
+  }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import Glibc
+import RosterCache
+import RosterModel
+import RosterStatusClient
+import RosterTerminal
+
+struct Changes: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "What syncs have added, changed and removed, a line each.")
+
+  @OptionGroup(visibility: .hidden) var unused: SocketOption
+  @OptionGroup var place: CacheOption
+  @Option(help: ArgumentHelp("Those behind that change; without: all that there are.", valueName: "id"))
+  var since: Int64?
+  @Option(help: ArgumentHelp("The feed that the id is of (cache_info.feed).", valueName: "name")) var feed: String?
+  @Option(help: ArgumentHelp("Of one resource only.", valueName: "name")) var resource: String?
+  @Flag(help: "Wait for more, until Ctrl-C.") var follow = false
+  @Flag(help: "Print JSON, an object a line.") var json = false
+
+  func validate() throws {
+    if let since, since < 0 { throw ValidationError("--since must be the id of a change, or 0") }
+  }
+
+  func run() async throws {
+    let start = FeedPosition(feed: feed, seen: since)
+    var follower = FeedFollower(path: place.path(), from: start, resource: resource)
+    if follow { return try await followOn(&follower) }
+    var isEmpty = true
+    while case let changes = try follower.next(), !changes.isEmpty {
+      isEmpty = false
+      try write(changes, follower)
+    }
+    if isEmpty, !json { try sayNothing(follower) }
+  }
+
+  /// For a person soon enough; a look costs some microseconds.
+  private static let interval = Duration.milliseconds(500)
+  /// A restart takes less.
+  private static let patience = Duration.seconds(5)
+
+  private func followOn(_ follower: inout FeedFollower) async throws {
+    signal(SIGINT) { _ in _exit(0) }
+    Output.standard.endWhenUnread()
+    // A wrong place is told at once; what is there may be out of reach for a while.
+    try write(try follower.next(), follower)
+    var silence = SilencePolicy(toldAfter: Self.patience, givenUpAfter: nil)
+    var last = ContinuousClock.now
+    while true {
+      do {
+        let changes = try follower.next()
+        silence.answered()
+        last = .now
+        try write(changes, follower)
+        if changes.isEmpty { try await Task.sleep(for: Self.interval) }
+      } catch let failure as Failure where failure.kind == .cannotWrite && failure.subject != Output.subject {
+        if silence.failed(after: .now - last) == .tell { Output.error.tell("note: \(failure); waiting for it") }
+        try await Task.sleep(for: Self.interval)
+      }
+    }
+  }
+
+  private func write(_ changes: [CacheReader.Change], _ follower: FeedFollower) throws {
+    if changes.isEmpty { return }
+    if json { return try Output.standard.write(json: changes.map { $0.json + "\n" }.joined()) }
+    let terminal = Output.standard.terminal
+    let names = Set(changes.map(\.resource))
+    let telling = Dictionary(uniqueKeysWithValues: names.map { ($0, follower.telling($0)) })
+    let lines = changes.map { change in
+      ChangeLine(
+        id: change.id, at: change.at, kind: change.kind.rawValue, resource: change.resource, record: change.record,
+        telling: telling[change.resource] ?? [], before: change.before, after: change.after
+      ).text(width: terminal.limit, colour: terminal.colour) + "\n"
+    }
+    try Output.standard.write(lines.joined())
+  }
+
+  private func sayNothing(_ follower: FeedFollower) throws {
+    let what =
+      if try !follower.hasSnapshot() {
+        "the cache holds no snapshot yet: no sync has been published"
+      } else if let since {
+        "nothing has changed since change \(since)"
+      } else {
+        "nothing has changed since the first snapshot"
+      }
+    Output.error.say(what + "\n")
+  }
+}

@@ -1,0 +1,49 @@
+import RosterModel
+import Testing
+
+@testable import RosterTerminal
+
+@Suite struct ChangeLineTests {
+  private let telling = Resource.character.columns.filter { ["id", "name"].contains($0.name) }
+  private let rick = #"{"id":1,"name":"Rick Sanchez","status":"Alive","extra":null,"episodes":["e/1","e/2"]}"#
+  private let dead =
+    #"{"id":1,"name":"Rick Sanchez","status":"Dead","extra":{"a":1.10},"episodes":["e/2","e/3","e/4"]}"#
+
+  private func line(
+    _ kind: String, _ before: String?, _ after: String?, width: Int? = nil, telling: [Resource.Column]? = nil,
+    colour: Bool = false
+  ) -> String {
+    ChangeLine(
+      id: 17, at: "2026-11-21T05:19:03.614Z", kind: kind, resource: "character", record: 1,
+      telling: telling ?? self.telling, before: before, after: after
+    ).text(width: width, colour: colour)
+  }
+
+  @Test("A change is a line: when, what became of whom, which fields from what to what")
+  func lines() {
+    #expect(
+      line("changed", rick, dead)
+        == "17  2026-11-21 05:19:03  changed  character 1 Rick Sanchez  "
+        + "status: Alive → Dead, extra.a: (none) → 1.10, episodes +2 −1")
+    #expect(line("added", nil, rick) == "17  2026-11-21 05:19:03  added    character 1 Rick Sanchez")
+    #expect(line("removed", rick, nil, telling: []) == "17  2026-11-21 05:19:03  removed  character 1")
+    #expect(
+      line("changed", #"{"id":1,"l":[1,2]}"#, #"{"id":1,"l":[2,1]}"#)
+        == "17  2026-11-21 05:19:03  changed  character 1  l: in another order")
+  }
+
+  @Test("It fits the terminal, colour aside, and nothing in it steers one")
+  func width() {
+    for width in [20, 40, 80, 120] {
+      #expect(line("changed", rick, dead, width: width).cells <= width)
+      let plain = line("changed", rick, dead, width: width)
+      let coloured = line("changed", rick, dead, width: width, colour: true)
+      #expect(coloured.replacing(#/\u{1b}\[\d*m/#, with: "") == plain && coloured != plain)
+    }
+    #expect(
+      line("changed", rick, dead, width: 80)
+        == "17  11-21 05:19:03  changed  character 1 Rick Sanchez  status: Alive → Dead, ex…")
+    let hostile = rick.replacing("Alive", with: #"\u001b[2J\nAlive"#)
+    #expect(line("changed", hostile, dead).unicodeScalars.allSatisfy { $0.value >= 0x20 })
+  }
+}
