@@ -49,7 +49,7 @@ install:
 	  $$program --generate-completion-script zsh > $(DESTDIR)$(ZSHDIR)/_$$p && \
 	  $$program --generate-completion-script fish > $(DESTDIR)$(FISHDIR)/$$p.fish || exit 1; \
 	done
-	for u in systemd/*.service systemd/*.socket; do \
+	for u in systemd/*.service systemd/*.socket systemd/*.path; do \
 	  sed 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $$u > $(DESTDIR)$(UNITDIR)/$${u##*/} && \
 	  chmod 644 $(DESTDIR)$(UNITDIR)/$${u##*/} || exit 1; \
 	done
@@ -73,7 +73,7 @@ uninstall:
 	  $(DESTDIR)$(PREFIX)/share/man/man5/rosterd.toml.5 $(DESTDIR)$(PREFIX)/share/man/man8/rosterd.8 \
 	  $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%) \
 	  $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish) $(DESTDIR)$(PREFIX)/lib/*.d/rosterd.conf \
-	  $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service systemd/*.socket)) \
+	  $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service systemd/*.socket systemd/*.path)) \
 	  $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(addprefix examples/,$(notdir $(EXAMPLES))) \
 	  $(addprefix examples/sources/,$(notdir $(SOURCES))))
 
@@ -116,12 +116,14 @@ test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 
 # What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills
-# between, three hundred histories with tools that follow them, ten thousand syncs of one cache.
+# between, three hundred histories with tools that follow them, ten thousand syncs of one cache, followers that are killed
+# over 500 publishes.
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 \
 	  swift test --skip-build $(CHECKS) \
 	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests'
+	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 
 # A build of its own, because the flag changes every file.
 tsan: packages
