@@ -82,7 +82,8 @@ actor SyncLoop {
     return (try await begunID(), joined)
   }
 
-  /// Cancels the sync that runs (P3, P4) and returns its id; nil: none runs. What had its COMMIT begun ends as it would.
+  /// Cancels the sync that runs (P3, P4) and returns its id; nil: none runs. One whose COMMIT has begun ends as it
+  /// would.
   func cancel() async throws -> Int64? {
     guard let current else { return nil }
     current.cancel.yield()

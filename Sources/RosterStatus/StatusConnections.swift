@@ -70,7 +70,6 @@ final class StatusConnections {
   func startWork(for connection: StatusConnection, _ start: @escaping () -> Void) {
     work.append((connection, start))
     goOnWorking()
-    if unsent > Self.crowded, let loop = connection.context?.eventLoop { makeRoom(on: loop) }
   }
 
   func workEnded() {
@@ -89,6 +88,7 @@ final class StatusConnections {
       working += 1
       next.start()
     }
+    if unsent > Self.crowded, let loop = work.first?.connection.context?.eventLoop { makeRoom(on: loop) }
   }
 
   /// As long as others wait, whoever has not read its answer for a while is given up.
@@ -102,7 +102,7 @@ final class StatusConnections {
       {
         slowest.close()
       }
-      if !self.work.isEmpty, self.unsent > Self.crowded { self.makeRoom(on: loop) }
+      self.goOnWorking()
     }
   }
 

@@ -42,8 +42,10 @@ package struct ChangeLine: Sendable {
     let name = title.cut(to: isNarrow ? Self.shortTitle : Self.longTitle)
     let whose = name.isEmpty ? who : "\(who) \(name)"
     let rest = (gap + whose + (what.isEmpty ? "" : "  \(what)")).printable
-    let room = width.map { max(1, $0 - head.cells - kind.cells) }
-    return head.toned(.faint, colour) + kind.toned(tone, colour) + (room.map { rest.cut(to: $0) } ?? rest)
+    guard let width else { return head.toned(.faint, colour) + kind.toned(tone, colour) + rest }
+    let room = width - head.cells - kind.cells
+    if room < 1 { return (head + kind).cut(to: width) }
+    return head.toned(.faint, colour) + kind.toned(tone, colour) + rest.cut(to: room)
   }
 
   /// A terminal of fewer columns is narrow.

@@ -47,16 +47,16 @@ struct Changes: AsyncParsableCommand {
     var silence = SilencePolicy(toldAfter: Self.patience, givenUpAfter: nil)
     var last = ContinuousClock.now
     while true {
+      var changes: [CacheReader.Change] = []
       do {
-        let changes = try follower.next()
+        changes = try follower.next()
         silence.answered()
         last = .now
-        try write(changes, follower)
-        if changes.isEmpty { try await Task.sleep(for: Self.interval) }
-      } catch let failure as Failure where failure.kind == .cannotWrite && failure.subject != Output.subject {
+      } catch let failure as Failure where failure.kind == .cannotWrite {
         if silence.failed(after: .now - last) == .tell { Output.error.tell("note: \(failure); waiting for it") }
-        try await Task.sleep(for: Self.interval)
       }
+      try write(changes, follower)
+      if changes.isEmpty { try await Task.sleep(for: Self.interval) }
     }
   }
 

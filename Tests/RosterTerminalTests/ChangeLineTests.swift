@@ -34,8 +34,8 @@ import Testing
 
   @Test("It fits the terminal, colour aside, and nothing in it steers one")
   func width() {
-    for width in [20, 40, 80, 120] {
-      #expect(line("changed", rick, dead, width: width).cells <= width)
+    for width in 20...120 { #expect(line("changed", rick, dead, width: width).cells <= width) }
+    for width in [40, 80, 120] {
       let plain = line("changed", rick, dead, width: width)
       let coloured = line("changed", rick, dead, width: width, colour: true)
       #expect(coloured.replacing(#/\u{1b}\[\d*m/#, with: "") == plain && coloured != plain)

@@ -65,7 +65,8 @@ def accepted(document):
 
 def paths(daemon, document, program):
     assert document["openapi"].startswith("3.1"), document["openapi"]
-    assert sorted(document["paths"]) == sorted([*GETS, "/v1/sync"]), sorted(document["paths"])
+    answered = [*GETS, "/v1/changes", "/v1/sync", "/v1/cancel"]
+    assert sorted(document["paths"]) == sorted(answered), sorted(document["paths"])
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
     assert document["info"]["version"] == version == daemon.status()["version"], version
     for path, item in document["paths"].items():
@@ -78,6 +79,7 @@ def paths(daemon, document, program):
             if method != "head":
                 assert {"400", "405", "408", "413", "431", "default"} <= codes, (path, method, codes)
     assert {"403", "503"} <= set(document["paths"]["/v1/sync"]["post"]["responses"])
+    assert {"403", "409"} <= set(document["paths"]["/v1/cancel"]["post"]["responses"])
 
 
 def closed(document):
@@ -103,6 +105,8 @@ def closed(document):
 def strictness(schemas, published, daemon):
     status = daemon.status()
     schemas.check("Status", status)
+    gone = daemon.ask("GET", "/v1/changes?since=99999999").problem(410)
+    assert "read everything anew" in gone, gone
     more = status | {"more": 1, "cache": status["cache"] | {"more": 1}}
     schemas.refuses("Status", more)
     published.check("Status", more)
@@ -128,6 +132,7 @@ def states(daemon, upstream, schemas):
         schemas.check("Status", status)
         seen.add(status["state"])
         schemas.check("Syncs", daemon.json("/v1/syncs?limit=1000"))
+        schemas.check("Changes", daemon.json("/v1/changes?since=0&limit=1000"))
 
     def sync(expected, **wish):
         status = daemon.sync(**wish)

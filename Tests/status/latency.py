@@ -52,7 +52,7 @@ def ask_for(daemon, seconds):
     end = time.monotonic() + seconds
     with daemon.connect() as client:
         while time.monotonic() < end:
-            for target in TARGETS:
+            for target in [*TARGETS, "/v1/syncs", "/v1/changes?since=0"]:
                 start = time.perf_counter()
                 assert client.ask("GET", target).status == 200
                 times.append(time.perf_counter() - start)

@@ -59,14 +59,19 @@ extension CacheReader {
     case readAnew(String)
   }
 
-  /// The changes that follow a position, at most `limit`, and fewer where they are long; at least one, if there are some.
-  /// Throws `Failure`: 1 for a resource that the cache does not know.
-  package func feed(_ position: FeedPosition, resource: String? = nil, limit: Int) throws -> FeedReading {
-    try read { try follow(position, resource, limit) }
+  /// The changes that follow a position, at most `limit`, and fewer where they are long; at least one, if there are
+  /// some. Throws `Failure`: 1 for a resource that the cache does not know.
+  /// - Parameter bytes: of documents, about.
+  package func feed(
+    _ position: FeedPosition, resource: String? = nil, limit: Int, bytes: Int = longestPage
+  ) throws -> FeedReading {
+    try read { try follow(position, resource, limit, bytes) }
   }
 
   /// The same within a transaction.
-  func follow(_ position: FeedPosition, _ resource: String?, _ limit: Int) throws -> FeedReading {
+  func follow(
+    _ position: FeedPosition, _ resource: String?, _ limit: Int, _ bytes: Int = longestPage
+  ) throws -> FeedReading {
     if let resource { try expect(resource) }
     let feed = try database.first("SELECT feed FROM cache_info") { $0.text(0) } ?? ""
     let ends = try database.first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
@@ -74,16 +79,16 @@ extension CacheReader {
     }
     let (first, last) = (ends?.first, ends?.last ?? 0)
     if let why = position.refusal(feed: feed, first: first, last: last) { return .readAnew(why) }
-    let (changes, isWhole) = try changes(after: position.seen ?? (first ?? 1) - 1, resource, limit)
+    let (changes, isWhole) = try changes(after: position.seen ?? (first ?? 1) - 1, resource, limit, bytes)
     let end = isWhole ? last : changes.last?.id ?? last
     return .page(FeedPage(feed: feed, changes: changes, last: end, isWhole: isWhole))
   }
 
   /// Bytes of documents in an answer, about: some thousand changes of the usual size. A record may have 8 MiB.
-  private static let longestPage = 2 << 20
+  package static let longestPage = 2 << 20
 
   private func changes(
-    after seen: Int64, _ resource: String?, _ limit: Int
+    after seen: Int64, _ resource: String?, _ limit: Int, _ mostBytes: Int
   ) throws -> (changes: [Change], isWhole: Bool) {
     let statement = try database.statement(
       "\(Change.select) WHERE id > ?1 AND (?2 IS NULL OR resource = ?2) ORDER BY id")
@@ -92,7 +97,7 @@ extension CacheReader {
     statement.bind(2, Value(resource))
     var changes: [Change] = []
     var bytes = 0
-    while changes.count < limit, bytes < Self.longestPage {
+    while changes.count < limit, bytes < mostBytes {
       guard try statement.step() else { return (changes, true) }
       let change = Change(statement.row)
       bytes += (change.before?.utf8.count ?? 0) + (change.after?.utf8.count ?? 0)

@@ -20,8 +20,8 @@ package struct FeedFollower {
     self.resource = resource
   }
 
-  /// The next changes, at most `limit`; empty: there is nothing new. Throws `Failure`: 65 where everything is to be read
-  /// anew, 1 for a resource that the cache does not know, 73 for a cache that cannot be read now.
+  /// The next changes, at most `limit`; empty: there is nothing new. Throws `Failure`: 65 where everything is to be
+  /// read anew, 1 for a resource that the cache does not know, 73 for a cache that cannot be read now.
   package mutating func next(limit: Int = 1000) throws -> [CacheReader.Change] {
     let reader = try current()
     let now = try reader.dataVersion()
@@ -38,7 +38,8 @@ package struct FeedFollower {
     }
   }
 
-  /// Columns that tell people one record of a resource from another, the key first; none where it is not pulled any more.
+  /// Columns that tell people one record of a resource from another, the key first; none where it is not pulled any
+  /// more.
   package func telling(_ resource: String) -> [Resource.Column] { (try? reader?.telling(resource)) ?? [] }
 
   /// Whether anything was published yet.

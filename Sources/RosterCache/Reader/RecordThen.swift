@@ -2,8 +2,8 @@ package import FoundationEssentials
 internal import RosterModel
 
 extension CacheReader {
-  /// One record as it was at a time, and its history until then: what is there now, and what `changes` takes back of it.
-  /// Throws `Failure`: 65 where `history` has ended what would tell, else as `show(_:key:)`.
+  /// One record as it was at a time, and its history until then: what is there now, and what `changes` takes back of
+  /// it. Throws `Failure`: 65 where `history` has ended what would tell, else as `show(_:key:)`.
   package func show(_ resource: String, key: String, at date: Date) throws -> RecordHistory {
     try read {
       var found = try history(resource, key)
@@ -22,7 +22,8 @@ extension CacheReader {
     }
   }
 
-  /// Whether the resource had a snapshot by then. The first one writes no changes, so that `changes` alone does not tell.
+  /// Whether the resource had a snapshot by then. The first one writes no changes, so that `changes` alone does not
+  /// tell.
   private func wasPublished(_ resource: String, _ time: String) throws -> Bool {
     let known = try database.first(
       """
@@ -38,8 +39,8 @@ extension CacheReader {
     return false
   }
 
-  /// Whether each change behind a time is still there: none was ended, or one from before is there, or a sync from before
-  /// that is not kept for another reason, since syncs and changes are ended by the same time.
+  /// Whether each change behind a time is still there: none was ended, or one from before is there, or a sync from
+  /// before that is not kept for another reason, since syncs and changes are ended by the same time.
   private func isEverythingKnown(since time: String) throws -> Bool {
     try database.first(
       """
