@@ -8,7 +8,7 @@ extension Date {
       self = now.addingTimeInterval(-ago.seconds)
     } else {
       let isDay = text.utf8.count == Self.dayLength
-      guard let date = Self.rfc3339(Array((isDay ? text + "T00:00:00Z" : text).utf8)) else { return nil }
+      guard let date = Self.rfc3339(Array((isDay ? text + " 00:00:00Z" : text).utf8)) else { return nil }
       self = date
     }
   }

@@ -4,7 +4,8 @@ import RosterStatusClient
 
 struct Cancel: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Cancels the sync that runs; what it pulled is kept for the next.")
+    abstract: "Cancels the sync that runs.",
+    discussion: "What it pulled is kept for the next one.")
 
   private struct Cancelled: Decodable { var sync: Int64 }
 

@@ -7,7 +7,7 @@ import RosterTerminal
 
 struct Changes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What syncs have added, changed and removed, a line each.")
+    abstract: "What syncs have changed, a line each.")
 
   @OptionGroup(visibility: .hidden) var unused: SocketOption
   @OptionGroup var place: CacheOption

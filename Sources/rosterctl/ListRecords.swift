@@ -30,7 +30,9 @@ struct ListRecords: AsyncParsableCommand {
 struct ListCharacters: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "characters",
-    abstract: "Short for 'list character'.")
+    abstract: "Short for 'list character'.",
+    // The list of commands is to fit a screen; man rosterctl(1) has it.
+    shouldDisplay: false)
 
   @OptionGroup var options: ListOptions
   @Argument(help: "As --search; without: all.") var words: [String] = []

@@ -20,7 +20,9 @@ struct ShowRecord: AsyncParsableCommand {
 struct ShowCharacter: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "character",
-    abstract: "Short for 'show character'.")
+    abstract: "Short for 'show character'.",
+    // As `characters`.
+    shouldDisplay: false)
 
   @OptionGroup var options: ShowOptions
   @Argument(help: "Its key.") var id: String

@@ -174,7 +174,8 @@ import Testing
     arguments: [
       ("rosterctl", ""), ("rosterctl", "status"), ("rosterctl", "watch"), ("rosterctl", "wait"), ("rosterctl", "sync"),
       ("rosterctl", "events"), ("rosterctl", "rejects"), ("rosterctl", "history"), ("rosterctl", "characters"),
-      ("rosterctl", "character"), ("rosterctl", "list"), ("rosterctl", "show"), ("rosterd", ""), ("rosterd", "run"),
+      ("rosterctl", "character"), ("rosterctl", "list"), ("rosterctl", "show"), ("rosterctl", "changes"),
+      ("rosterctl", "cancel"), ("rosterd", ""), ("rosterd", "run"),
       ("rosterd", "sync"), ("rosterd", "check"),
       ("rosterd", "demo"),
     ])
@@ -185,7 +186,7 @@ import Testing
     let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(help.exit == 0 && lines.count <= 24, "\(help.output)")
     #expect(lines.allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE:") }, "\(help.output)")
-    let readsCache = ["rejects", "list", "show", "characters", "character"].contains(command)
+    let readsCache = ["rejects", "list", "show", "changes", "characters", "character"].contains(command)
     if program == "rosterctl", !command.isEmpty {
       #expect(help.output.contains("--cache") == readsCache && help.output.contains("--socket") != readsCache)
     }
