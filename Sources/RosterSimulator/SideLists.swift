@@ -73,7 +73,7 @@ package struct SideLists: Sendable {
       json.member("id", index + 1)
       json.member("name", "The \(Self.occasions[index % Self.occasions.count]) of \(locations[index].name)")
       json.member("air_date", "\(Self.months[number - 1]) \(season * number % 28 + 1), \(2013 + season)")
-      json.member("episode", "S0\(season)E\(number < 10 ? "0" : "")\(number)")
+      json.member("episode", "S\(season < 10 ? "0" : "")\(season)E\(number < 10 ? "0" : "")\(number)")
       write(inhabitants[url] ?? [], as: "characters", &json)
       json.member("url", url)
       json.member("created", Self.created)
