@@ -3,8 +3,9 @@ import Synchronization
 /// Those who wait for one value each; every one is resumed exactly once, by its value or by its own cancellation.
 ///
 /// `await task.value` would not do: it ignores the waiter's cancellation.
-final class Waiters<Value: Sendable>: Sendable {
-  typealias ID = Int
+package final class Waiters<Value: Sendable>: Sendable {
+  /// A place.
+  package typealias ID = Int
 
   private enum Place {
     case open
@@ -19,9 +20,12 @@ final class Waiters<Value: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
+  /// Nobody waits yet.
+  package init() {}
+
   /// Reserves a place, so that a value that comes before the wait begins is not lost. Every place is waited for, or
   /// closed.
-  func open() -> ID {
+  package func open() -> ID {
     state.withLock { state in
       state.lastID += 1
       state.places[state.lastID] = .open
@@ -29,12 +33,13 @@ final class Waiters<Value: Sendable>: Sendable {
     }
   }
 
-  func close(_ id: ID) {
+  /// Whoever reserved it does not wait.
+  package func close(_ id: ID) {
     state.withLock { _ = $0.places.removeValue(forKey: id) }
   }
 
   /// Throws CancellationError as soon as the caller is cancelled.
-  func value(_ id: ID) async throws -> Value {
+  package func value(_ id: ID) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let settled = state.withLock { state -> Result<Value, any Error>? in
@@ -53,7 +58,7 @@ final class Waiters<Value: Sendable>: Sendable {
   }
 
   /// No effect on who is gone or settled already.
-  func settle(_ id: ID, _ result: Result<Value, any Error>) {
+  package func settle(_ id: ID, _ result: Result<Value, any Error>) {
     let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
       switch state.places[id] {
       case .waiting(let continuation):

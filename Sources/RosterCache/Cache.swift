@@ -86,12 +86,14 @@ package actor Cache {
       let last = try database.first(
         "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
       let resources = try resourceFacts(database)
+      let requests = try database.first("SELECT requests FROM syncs WHERE id = \(FixedTables.verified)") { $0.int(0) }
       let facts = try database.first(
         "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
       ) {
         CacheFacts(
           feed: $0.text(0), snapshot: $0.optionalInteger(1), publishedAt: $0.optionalText(2),
-          verifiedAt: $0.optionalText(3), records: $0.int(4), pages: $0.int(5), resources: resources, last: last,
+          verifiedAt: $0.optionalText(3), records: $0.int(4), pages: $0.int(5), resources: resources,
+          requests: requests, last: last,
           isWALPinned: isWALPinned)
       }
       // The row is made with the file.

@@ -52,6 +52,14 @@ package struct Configuration: Sendable, Equatable {
     package var maxRetryAfter: Duration = .seconds(2 * 60)
   }
 
+  /// `[limit]`: what upstream is spared.
+  package struct Limit: Sendable, Equatable {
+    /// Requests a second; 0: no limit.
+    package var rate = 0.0
+    /// nil: no limit.
+    package var budget: RequestBudget?
+  }
+
   /// `[auth]`: the access token.
   package struct Auth: Sendable, Equatable {
     /// How it is come by.
@@ -102,6 +110,8 @@ package struct Configuration: Sendable, Equatable {
   package var sync = Sync()
   /// `[retry]`
   package var retry = Retry()
+  /// `[limit]`
+  package var limit = Limit()
   /// `[auth]`
   package var auth = Auth()
   /// `[cache]`

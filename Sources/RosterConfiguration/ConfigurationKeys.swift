@@ -1,6 +1,6 @@
 extension ConfigurationKey {
   /// Every key, in the order of the file. A default is what a fresh `Configuration` holds.
-  package static let all: [ConfigurationKey] = upstream + sync + retry + auth + rest
+  package static let all: [ConfigurationKey] = upstream + sync + retry + limit + auth + rest
 
   private static let upstream = [
     ConfigurationKey(
@@ -50,6 +50,13 @@ extension ConfigurationKey {
     ConfigurationKey(
       "retry.max_retry_after", \.retry.maxRetryAfter, .duration(atLeast: .zero),
       "A longer Retry-After ends the sync; the next one waits for it."),
+  ]
+
+  private static let limit = [
+    ConfigurationKey(
+      "limit.rate", \.limit.rate, .rate, "Requests a second, token requests included; 0: no limit."),
+    ConfigurationKey(
+      "limit.budget", \.limit.budget, .budget, "At most so many requests in any such time, restarts included."),
   ]
 
   private static let auth = [

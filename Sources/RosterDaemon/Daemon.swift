@@ -65,10 +65,13 @@ package struct Daemon: Sendable {
     self.reread = reread
     let schedule = LiveSchedule(Schedule(.init(runtime.live.configuration)))
     self.schedule = schedule
-    loop = SyncLoop(clock: runtime.clock, pulse: runtime.pulse, retrySession: runtime.retrySession) {
-      request, loop in
+    loop = SyncLoop(
+      clock: runtime.clock, pulse: runtime.pulse, retrySession: runtime.retrySession,
+      postponement: runtime.postponement, postponed: runtime.reporter.postponed
+    ) { request, loop in
       runtime.sync(request, begun: { await loop.begun($0) }) { report in
-        let next = schedule.next(after: report.outcome, at: runtime.clock.now(), hold: runtime.heldUntil)
+        let due = schedule.next(after: report.outcome, at: runtime.clock.now(), hold: runtime.heldUntil)
+        let next = await runtime.start(ofSyncDue: due)
         await loop.ended(report, next: next)
         return next
       }

@@ -19,6 +19,10 @@ package enum OneSync {
     let lifetime = ProcessLifetime(exit: Failure.Kind.cancelled.exitCode, clock: clock, logger: logger) { opened in
       let runtime = try await Runtime.open(configuration, clock: clock, logger: logger)
       opened(runtime)
+      if let postponement = await runtime.postponement() {
+        await runtime.close()
+        throw postponement.failure
+      }
       let report = await withTaskGroup(of: Void.self) { group in
         group.addTask { await watch { runtime.board.status() } }
         defer { group.cancelAll() }

@@ -57,9 +57,14 @@ extension Daemon {
       runtime.logger.warning(
         "the status socket keeps its mode: \(SystemError.last.text)", metadata: ["path": "\(next.status.socket)"])
     }
-    guard Schedule.Settings(next) != Schedule.Settings(running), let due = schedule.replace(.init(next)) else { return }
-    await loop.reschedule(to: due)
-    runtime.board.nextSync(at: due)
+    guard Schedule.Settings(next) != Schedule.Settings(running) || next.limit != running.limit else { return }
+    // The first sync may not have been started yet.
+    guard let due = schedule.replace(.init(next)) ?? (next.limit == running.limit ? nil : runtime.clock.now()) else {
+      return
+    }
+    let start = await runtime.start(ofSyncDue: due)
+    await loop.reschedule(to: start)
+    runtime.board.nextSync(at: start)
   }
 
   private func syncNow() async {

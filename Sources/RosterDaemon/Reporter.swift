@@ -2,6 +2,7 @@ import FoundationEssentials
 import Logging
 import RosterModel
 import RosterStatus
+import RosterSync
 import Synchronization
 
 /// Everything that happens comes through here, and is told to whom it concerns: status, metrics, events, the log, the
@@ -41,6 +42,12 @@ final class Reporter: Sendable {
     current.withLock { $0 = (report.id, tally) }
     board.syncBegan(report, tally: tally)
     self.report(Event(.syncStarted))
+  }
+
+  /// A sync was not started.
+  @Sendable func postponed(_ postponement: Postponement, next: Date) {
+    logger.notice("\(postponement.failure)")
+    board.nextSync(at: next, isPostponed: true)
   }
 
   /// Called once readers can see what the sync published (P2).

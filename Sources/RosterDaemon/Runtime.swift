@@ -16,6 +16,7 @@ struct Runtime: Sendable {
   let live: Live
   let cache: Cache
   let keeper: TokenKeeper
+  let limits: Limits
   let reporter: Reporter
   let pulse: Pulse
   let clock: WallClock
@@ -28,8 +29,20 @@ struct Runtime: Sendable {
 
   var board: StatusBoard { reporter.board }
   var signsOfLife: SignsOfLife.Verdict { pulse.verdict(limit: live.configuration.longestSilenceOfSync) }
+
   /// Upstream wants no request before.
   var heldUntil: Date? { gate.until(clock) }
+
+  /// When a sync that is due starts: later where `limit.budget` does not hold it then.
+  func start(ofSyncDue due: Date) async -> Date { max(due, await postponement()?.until ?? due) }
+
+  /// nil: `limit.budget` holds a sync now.
+  @Sendable func postponement() async -> Postponement? {
+    // A cache that cannot be read is the sync's to tell.
+    guard limits.ledger.usage != nil, let facts = try? await cache.facts() else { return nil }
+    return Postponement(
+      limits.ledger, requests: facts.requests, baseURL: live.configuration.upstream.baseURL, clock: clock)
+  }
 
   /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is
   /// missing or a bad ca_file.
@@ -52,22 +65,25 @@ struct Runtime: Sendable {
       logger: logger, tick: pulse.moved)
     let live = Live(configuration, settings)
     do {
-      let board = board(configuration, path, clock, try await cache.facts())
-      let reporter = Reporter(board: board, logger: logger, moved: pulse.moved, watching: watching)
-      let keeper = TokenKeeper(
-        settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) },
-        send: { request in try await live.use { try await $0.transport.send(request) } }, clock: clock,
-        report: reporter.report, onStatus: board.token,
-        logger: logger)
-      try await keeper.open()
       let gate = RetryAfterGate(try await cache.retryAfterHold(), clock: clock) { hold in
         do { try await cache.keep(hold) } catch {
           logger.warning("Retry-After will not outlive this process: \(error)")
         }
       }
+      let limits = try Limits(configuration, cachePath: path, clock: clock, logger: logger)
+      let board = board(configuration, path, clock, try await cache.facts()) {
+        .init(interval: live.configuration.sync.interval, heldUntil: gate.until(clock), budget: limits.ledger.usage)
+      }
+      let reporter = Reporter(board: board, logger: logger, moved: pulse.moved, watching: watching)
+      let keeper = TokenKeeper(
+        settings: TokenSettings(configuration), credentials: { try Credentials(folder: $0) },
+        send: { request in try await live.use { try await limits.sendToken(request, by: $0) } }, clock: clock,
+        report: reporter.report, onStatus: board.token,
+        logger: logger)
+      try await keeper.open()
       return Runtime(
-        live: live, cache: cache, keeper: keeper, reporter: reporter, pulse: pulse, clock: clock, logger: logger,
-        locks: locks, gate: gate, plans: try resources.map { try RecordPlan($0) })
+        live: live, cache: cache, keeper: keeper, limits: limits, reporter: reporter, pulse: pulse, clock: clock,
+        logger: logger, locks: locks, gate: gate, plans: try resources.map { try RecordPlan($0) })
     } catch {
       await cache.close()
       await live.close()
@@ -86,19 +102,24 @@ struct Runtime: Sendable {
   }
 
   private static func board(
-    _ configuration: Configuration, _ path: String, _ clock: WallClock, _ facts: CacheFacts
+    _ configuration: Configuration, _ path: String, _ clock: WallClock, _ facts: CacheFacts,
+    limits: @escaping @Sendable () -> StatusBoard.Limits
   ) -> StatusBoard {
     StatusBoard(
       pid: getpid(), startedAt: clock.now(), baseURL: configuration.upstream.baseURL,
       cachePath: path,
       config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
-      clock: clock, cache: facts, last: facts.last)
+      clock: clock, cache: facts, last: facts.last, limits: limits)
   }
 
   /// The session for other settings, as `TokenKeeper.reload`; a flow that needs the token store owns it first (P14).
   func reload(_ configuration: Configuration) async throws {
     try locks.ownTokenStore(configuration)
-    try await keeper.reload(TokenSettings(configuration))
+    try limits.change(configuration)
+    do { try await keeper.reload(TokenSettings(configuration)) } catch {
+      try limits.change(live.configuration)
+      throw error
+    }
   }
 
   /// After an unclean stop: reads the whole cache, and makes it anew where it is damaged.
@@ -142,7 +163,10 @@ struct Runtime: Sendable {
   @Sendable func retrySession() async { await keeper.retrySession() }
 
   /// No token request begins any more (P13); what is under way goes on.
-  func stopTokenRequests() { keeper.stop() }
+  func stopTokenRequests() {
+    keeper.stop()
+    limits.pacer.stop()
+  }
 
   /// Starts no further token request, and waits for the one under way.
   func drain() async {
@@ -179,7 +203,7 @@ struct Runtime: Sendable {
   ) -> Sync {
     let tally = Tally(resources: plans.map(\.resource.name))
     let upstream = Upstream(
-      live: live, keeper: keeper, gate: gate, board: board, pulse: pulse, clock: clock, logger: logger)
+      live: live, keeper: keeper, gate: gate, limits: limits, board: board, pulse: pulse, clock: clock, logger: logger)
     return Sync(
       request, of: plans, from: live.configuration.upstream.baseURL, into: cache, tokens: keeper, gate: gate,
       send: upstream.send(tally), retry: upstream.retry, tally: tally,

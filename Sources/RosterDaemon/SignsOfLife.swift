@@ -61,5 +61,10 @@ final class Pulse: Sendable {
 
 extension Configuration {
   /// S4: one attempt, the longest wait before it, and what a publish may take between two ticks.
-  var longestSilenceOfSync: Duration { upstream.timeout + retry.maxDelay + retry.maxRetryAfter + .seconds(5) }
+  var longestSilenceOfSync: Duration {
+    upstream.timeout + retry.maxDelay + retry.maxRetryAfter + longestTurn + .seconds(5)
+  }
+
+  /// From one request to the next by `limit.rate`.
+  private var longestTurn: Duration { limit.rate > 0 ? .seconds(1 / limit.rate) : .zero }
 }

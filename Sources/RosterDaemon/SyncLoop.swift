@@ -22,6 +22,8 @@ actor SyncLoop {
 
   private let make: @Sendable (SyncRequest, SyncLoop) -> any JoinableSync
   private let retrySession: @Sendable () async -> Void
+  private let postponement: @Sendable () async -> Postponement?
+  private let postponed: @Sendable (Postponement, Date) -> Void
   private let clock: WallClock
   private let pulse: Pulse
   /// The first starts at once.
@@ -33,13 +35,20 @@ actor SyncLoop {
   private var nap: Task<Void, any Error>?
   private var isStopping = false
 
-  /// - Parameter retrySession: gives the session one more try in the sync that runs (T6).
+  /// - Parameters:
+  ///   - retrySession: gives the session one more try in the sync that runs (T6).
+  ///   - postponement: looked at before each sync.
+  ///   - postponed: told why one was not started, and when it will be.
   init(
     clock: WallClock, pulse: Pulse = Pulse(), retrySession: @escaping @Sendable () async -> Void = {},
+    postponement: @escaping @Sendable () async -> Postponement? = { nil },
+    postponed: @escaping @Sendable (Postponement, Date) -> Void = { _, _ in },
     make: @escaping @Sendable (SyncRequest, SyncLoop) -> any JoinableSync
   ) {
     self.make = make
     self.retrySession = retrySession
+    self.postponement = postponement
+    self.postponed = postponed
     self.clock = clock
     self.pulse = pulse
     due = clock.now()
@@ -54,6 +63,10 @@ actor SyncLoop {
       waiting = nil
       let sync = make(request, self)
       current = Current(sync: sync)
+      if let postponement = await postponement() {
+        postpone(postponement)
+        continue
+      }
       pulse.syncBegan()
       _ = await sync.run()
       pulse.syncEnded()
@@ -91,6 +104,14 @@ actor SyncLoop {
     due = next
     let exit = report.exit.flatMap(Failure.Kind.init(exitCode:)) ?? .cannotWrite
     refuse(with: Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once"))
+  }
+
+  /// Nothing has begun: there is no row, and whoever asked learns why.
+  private func postpone(_ postponement: Postponement) {
+    current = nil
+    due = max(due, postponement.until)
+    refuse(with: postponement.failure)
+    postponed(postponement, due)
   }
 
   /// A new schedule holds from the next sync on; this moves it.

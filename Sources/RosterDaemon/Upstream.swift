@@ -13,6 +13,7 @@ struct Upstream: Sendable {
   let live: Live
   let keeper: TokenKeeper
   let gate: RetryAfterGate
+  let limits: Limits
   let board: StatusBoard
   let pulse: Pulse
   let clock: WallClock
@@ -21,8 +22,8 @@ struct Upstream: Sendable {
   /// By the table as it is when something fails.
   var retry: Retry { Retry(table: RetryTable(RetryDelays(live.configuration.retry)), hold: gate, clock: clock) }
 
-  /// Inward: what every request carries, redirects, the token, and at the end what is logged and counted of each
-  /// exchange.
+  /// Inward: what every request carries, redirects, the token and the turn, the budget, what is logged and counted of
+  /// each exchange.
   func send(_ tally: Tally) -> Send {
     let latest = LatestChain()
     return { request in
@@ -33,7 +34,10 @@ struct Upstream: Sendable {
   private func links(_ configuration: Configuration, _ tally: Tally) -> [Interceptor] {
     [
       .headers(configuration.upstream.headers), .redirects,
-      .authorize(keeper, baseURL: configuration.upstream.baseURL, logout: Set(configuration.auth.logoutStatus)),
+      .authorize(
+        keeper, baseURL: configuration.upstream.baseURL, logout: Set(configuration.auth.logoutStatus),
+        pacer: configuration.limit.rate > 0 ? limits.pacer : nil),
+    ] + limits.counting(configuration) + [
       .log(to: logger, clock: clock),
       .measure(tally, clock: clock) { [board, pulse] code, seconds, bytes in
         pulse.moved()

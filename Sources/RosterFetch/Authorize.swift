@@ -4,18 +4,25 @@ import RosterModel
 extension Interceptor {
   /// Sends the token along to base_url's origin, and to no other (T8). A 401 is met by one more try with the current
   /// token where the refused one was older, and by one with a fresh token; refused again, it fails (T3).
-  /// - Parameter logout: statuses that end the session at once.
-  package static func authorize(_ keeper: TokenKeeper, baseURL: String, logout: Set<Int>) -> Interceptor {
+  /// - Parameters:
+  ///   - logout: statuses that end the session at once.
+  ///   - pacer: whose turn each request waits for; nil: there is no `limit.rate`.
+  package static func authorize(
+    _ keeper: TokenKeeper, baseURL: String, logout: Set<Int>, pacer: RequestPacer? = nil
+  ) -> Interceptor {
     let below = "\(baseURL)/"
     let home = Origin(url: baseURL)
     return Interceptor { request, next in
-      guard request.url.hasPrefix(below) || Origin(url: request.url) == home else { return try await next(request) }
-      var token = try await keeper.current()
+      guard request.url.hasPrefix(below) || Origin(url: request.url) == home else {
+        try await pacer?.turn()
+        return try await next(request)
+      }
+      var token = try await keeper.token(inTurnOf: pacer)
       var isFresh = false
       var wasLate = false
       while true {
         let response = try await next(request.authorized(by: token))
-        if logout.contains(response.status) {
+        if logout.contains(response.status), !response.isSpent {
           throw await keeper.endSession(status: response.status, generation: token?.generation)
         }
         guard response.status == 401 else {
@@ -24,6 +31,7 @@ extension Interceptor {
         }
         if isFresh { throw await keeper.refusedAgain(token?.generation) }
         (token, isFresh) = try await keeper.rejected(token?.generation)
+        if let pacer { token = try await keeper.token(inTurnOf: pacer) }
         // Late once more: the token that has become current meanwhile counts as fresh, or there would be no end.
         if wasLate { isFresh = true }
         wasLate = !isFresh
@@ -31,6 +39,24 @@ extension Interceptor {
     }
   }
 }
+
+extension TokenKeeper {
+  /// The token to send now, when it is the request's turn: neither a wait for the turn outlives the token (T2), nor a
+  /// refresh the turn.
+  fileprivate nonisolated func token(inTurnOf pacer: RequestPacer?) async throws -> Token? {
+    guard let pacer else { return try await current() }
+    while true {
+      try await pacer.turn()
+      let began = pacer.clock.uptime()
+      let token = try await current()
+      if pacer.clock.uptime() - began < longestStep { return token }
+    }
+  }
+}
+
+/// A turn that came so long ago is another's: above what a token takes that is there, and below a request's way to the
+/// token's server.
+private let longestStep = Duration.milliseconds(20)
 
 extension Response {
   /// T3: any other may come from what stands before the one that looks at tokens.

@@ -14,6 +14,8 @@ package struct CacheFacts: Sendable, Equatable {
   package var pages: Int
   /// In the order of their names.
   package var resources: [DaemonStatus.CachedResource]
+  /// Of the last sync that published or verified the snapshot: what the next one is likely to take; nil before the first.
+  package var requests: Int?
   /// The last sync that has ended.
   package var last: SyncRecord?
   /// A reader's transaction keeps the log from being written back into the file.
@@ -22,7 +24,8 @@ package struct CacheFacts: Sendable, Equatable {
   /// An empty cache's, unless said otherwise.
   package init(
     feed: String = "", snapshot: Int64? = nil, publishedAt: String? = nil, verifiedAt: String? = nil, records: Int = 0,
-    pages: Int = 0, resources: [DaemonStatus.CachedResource] = [], last: SyncRecord? = nil, isWALPinned: Bool = false
+    pages: Int = 0, resources: [DaemonStatus.CachedResource] = [], requests: Int? = nil, last: SyncRecord? = nil,
+    isWALPinned: Bool = false
   ) {
     self.feed = feed
     self.snapshot = snapshot
@@ -31,6 +34,7 @@ package struct CacheFacts: Sendable, Equatable {
     self.records = records
     self.pages = pages
     self.resources = resources
+    self.requests = requests
     self.last = last
     self.isWALPinned = isWALPinned
   }

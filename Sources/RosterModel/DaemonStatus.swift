@@ -9,11 +9,49 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package struct Upstream: Codable, Sendable, Equatable {
     /// As `upstream.base_url` has it, without a trailing slash.
     package var baseURL: String
+    /// It wants no request before, RFC 3339 (P11); null while it takes them.
+    @OrNull package var heldUntil: String?
+    /// What the last sync that went well, or else the last one, and `sync.interval` come to; null before there is one.
+    @OrNull package var requestsPerDay: Int?
+    /// null without `limit.budget`.
+    @OrNull package var budget: Budget?
 
     /// `base_url` alone.
-    package init(baseURL: String) { self.baseURL = baseURL }
+    package init(baseURL: String) {
+      self.baseURL = baseURL
+      _heldUntil = OrNull(wrappedValue: nil)
+      _requestsPerDay = OrNull(wrappedValue: nil)
+      _budget = OrNull(wrappedValue: nil)
+    }
 
-    enum CodingKeys: String, CodingKey { case baseURL = "base_url" }
+    enum CodingKeys: String, CodingKey {
+      case budget
+      case baseURL = "base_url"
+      case heldUntil = "held_until"
+      case requestsPerDay = "requests_per_day"
+    }
+  }
+
+  /// `limit.budget`, and what of it is used.
+  package struct Budget: Codable, Sendable, Equatable {
+    /// Requests.
+    package var limit: Int
+    /// In any such time.
+    package var windowSeconds: Double
+    /// Requests of the window that ends now, token requests included.
+    package var used: Int
+
+    /// Any numbers.
+    package init(limit: Int, windowSeconds: Double, used: Int) {
+      self.limit = limit
+      self.windowSeconds = windowSeconds
+      self.used = used
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case limit, used
+      case windowSeconds = "window_seconds"
+    }
   }
 
   /// `cache`: the snapshot that readers see, and what its file takes.

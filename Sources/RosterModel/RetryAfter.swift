@@ -8,8 +8,8 @@ extension Response {
   /// 403 because none of the permitted requests remain: neither a lack of rights nor the end of a session.
   package var isSpent: Bool { status == 403 && rateLimits("remaining").contains(0) }
 
-  /// How long upstream wants no request, and the header that says so: Retry-After, else, of a rate limit, its reset; nil where neither is
-  /// there or readable. At most a day.
+  /// How long upstream wants no request, and the header that says so: Retry-After, else, of a rate limit, its reset;
+  /// nil where neither is there or readable. At most a day.
   package func pause(now: Date) -> (duration: Duration, header: String)? {
     if let asked = retryAfter(now: now) { return (asked, "Retry-After") }
     guard isRateLimit else { return nil }
@@ -18,8 +18,9 @@ extension Response {
     return waits.max().map { (Self.atMostADay($0), "ratelimit-reset") }
   }
 
-  /// Retry-After in seconds or as a date (RFC 9110 §10.2.3), counted from the answer's Date where there is one; nil where absent or
-  /// unreadable. At most a day: a server that sends seconds since 1970 must not silence rosterd for years (P11).
+  /// Retry-After in seconds or as a date (RFC 9110 §10.2.3), counted from the answer's Date where there is one; nil
+  /// where absent or unreadable. At most a day: a server that sends seconds since 1970 must not silence rosterd for
+  /// years (P11).
   package func retryAfter(now: Date) -> Duration? {
     guard let text = self["Retry-After"] else { return nil }
     if !text.isEmpty, text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {

@@ -13,6 +13,10 @@ package final class Metrics: Sendable {
     var verified: Double
     /// nil: a sync runs, or none has ended yet.
     var nextSync: Double?
+    /// nil: upstream takes requests.
+    var heldUntil: Double?
+    /// nil: there is none.
+    var budget: (used: Int, limit: Int)?
     var tokenExpiry: Double?
     var state: DaemonStatus.State
     var pagesDone: Int
@@ -105,6 +109,14 @@ extension PrometheusText {
     gauge("rosterd_verified_timestamp_seconds", "When the last good sync ended; 0: none did.", gauges.verified)
     if let next = gauges.nextSync {
       gauge("rosterd_next_sync_timestamp_seconds", "When the next sync starts; absent while one runs.", next)
+    }
+    if let held = gauges.heldUntil {
+      gauge(
+        "rosterd_held_until_timestamp_seconds", "Upstream wants no request before; absent while it takes them.", held)
+    }
+    if let (used, limit) = gauges.budget {
+      gauge("rosterd_budget_used", "Requests of the last window of limit.budget.", Double(used))
+      gauge("rosterd_budget_limit", "Requests that limit.budget permits in its window.", Double(limit))
     }
     if let expiry = gauges.tokenExpiry {
       gauge("rosterd_token_expiry_timestamp_seconds", "When the access token expires; absent if not known.", expiry)

@@ -21,8 +21,7 @@ enum OpenAPISchemas {
         "uptime_seconds": {"type": "number", "minimum": 0},
         "state": {"$ref": "#/components/schemas/State"},
         "message": {"type": "string", "minLength": 1, "description": "One sentence: what it does, or what is wrong and what to do."},
-        "upstream": {"type": "object", "required": ["base_url"],
-          "properties": {"base_url": {"type": "string", "format": "uri"}}},
+        "upstream": {"$ref": "#/components/schemas/Upstream"},
         "cache": {"$ref": "#/components/schemas/Cache"},
         "sync": {"type": "object", "required": ["current", "last", "next_at"],
           "properties": {
@@ -31,6 +30,17 @@ enum OpenAPISchemas {
             "next_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]}}},
         "token": {"$ref": "#/components/schemas/Token"},
         "config": {"$ref": "#/components/schemas/Config"}}},
+    "Upstream": {"type": "object", "required": ["base_url", "held_until", "requests_per_day", "budget"],
+      "properties": {
+        "base_url": {"type": "string", "format": "uri"},
+        "held_until": {"description": "It wants no request before.", "oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
+        "requests_per_day": {"description": "What the last sync and sync.interval come to.", "type": ["integer", "null"], "minimum": 0},
+        "budget": {"description": "null without limit.budget.", "oneOf": [{"$ref": "#/components/schemas/Budget"}, {"type": "null"}]}}},
+    "Budget": {"type": "object", "required": ["limit", "window_seconds", "used"],
+      "properties": {
+        "limit": {"$ref": "#/components/schemas/ID"},
+        "window_seconds": {"type": "number", "exclusiveMinimum": 0},
+        "used": {"description": "Requests of the window that ends now, token requests included.", "$ref": "#/components/schemas/Count"}}},
     "Cache": {"type": "object",
       "required": ["path", "snapshot", "published_at", "verified_at", "age_seconds", "records", "pages", "size_bytes", "wal_bytes", "resources"],
       "properties": {

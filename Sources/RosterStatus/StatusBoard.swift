@@ -10,12 +10,32 @@ package final class StatusBoard: Sendable {
     var current: (report: SyncRecord, tally: Tally, phase: DaemonStatus.Current.Phase)?
     var last: SyncRecord?
     var next: Date?
+    /// `next` is when `limit.budget` holds the sync.
+    var isPostponed = false
     var token: TokenStatus
     var config: DaemonStatus.Config
     var sizes: FileSizes
     var stopping = false
     /// The sync that runs gives no sign of life.
     var standsSince: Date?
+  }
+
+  /// What stands between this rosterd and upstream.
+  package struct Limits: Sendable {
+    var interval: Duration?
+    var heldUntil: Date?
+    var budget: (rule: RequestBudget, used: Int)?
+
+    /// Without any, unless given.
+    /// - Parameters:
+    ///   - interval: from the end of a sync to the next.
+    ///   - heldUntil: upstream wants no request before (P11).
+    ///   - budget: `limit.budget`, and the requests of its last window.
+    package init(interval: Duration? = nil, heldUntil: Date? = nil, budget: (rule: RequestBudget, used: Int)? = nil) {
+      self.interval = interval
+      self.heldUntil = heldUntil
+      self.budget = budget
+    }
   }
 
   /// What `/v1/events` streams.
@@ -33,15 +53,17 @@ package final class StatusBoard: Sendable {
   private let baseURL: String
   private let cachePath: String
   private let sizes: @Sendable () -> FileSizes
+  private let limits: @Sendable () -> Limits
   private let changed: AsyncStream<Void>.Continuation
   private let state: Mutex<State>
 
   /// `cache` and `last` are what the cache tells of the runs before this one. `sizes` is asked by `measure`; by default
-  /// it asks stat(2).
+  /// it asks stat(2). `limits` is asked whenever somebody looks, and waits for nothing (S1).
   package init(
     version: String = rosterdVersion, pid: Int32, startedAt: Date, baseURL: String, cachePath: String,
     config: DaemonStatus.Config, flow: String, clock: WallClock, cache: CacheFacts = CacheFacts(),
-    last: SyncRecord? = nil, sizes: (@Sendable () -> FileSizes)? = nil
+    last: SyncRecord? = nil, sizes: (@Sendable () -> FileSizes)? = nil,
+    limits: @escaping @Sendable () -> Limits = { Limits() }
   ) {
     self.version = version
     self.pid = pid
@@ -50,6 +72,7 @@ package final class StatusBoard: Sendable {
     self.cachePath = cachePath
     let sizes = sizes ?? { FileSizes.on(cachePath: cachePath) }
     self.sizes = sizes
+    self.limits = limits
     self.clock = clock
     events = EventLog(clock: clock, known: last?.finishedAt.flatMap(Date.init(rfc3339:)))
     state = Mutex(State(cache: cache, last: last, token: TokenStatus(flow: flow), config: config, sizes: sizes()))
@@ -81,6 +104,7 @@ package final class StatusBoard: Sendable {
     change { state in
       state.current = (report, tally, .discovering)
       state.next = nil
+      state.isPostponed = false
     }
   }
 
@@ -118,8 +142,13 @@ package final class StatusBoard: Sendable {
   package func configured(by path: String?) { change { $0.config.path = path } }
 
   /// When the next sync is due; nil: none is planned. Nothing while one runs.
-  package func nextSync(at date: Date?) {
-    change { if $0.current == nil { $0.next = date } }
+  /// - Parameter isPostponed: `limit.budget` does not hold it before.
+  package func nextSync(at date: Date?, isPostponed: Bool = false) {
+    change { state in
+      guard state.current == nil else { return }
+      state.next = date
+      state.isPostponed = isPostponed
+    }
   }
 
   /// What readers see has changed, or was looked at again.
@@ -157,9 +186,10 @@ extension StatusBoard {
       version: version, pid: pid, startedAt: startedAt.rfc3339,
       uptimeSeconds: Self.seconds(from: startedAt, to: now), state: name,
       message: DaemonStatus.message(
-        state: name, cache: cache, isWALPinned: state.cache.isWALPinned, sync: sync, token: state.token,
-        standsSince: state.standsSince),
-      upstream: DaemonStatus.Upstream(baseURL: baseURL), cache: cache, sync: sync, token: state.token,
+        state: name, cache: cache, isWALPinned: state.cache.isWALPinned, sync: sync, isPostponed: state.isPostponed,
+        token: state.token, standsSince: state.standsSince),
+      upstream: upstream(limits(), requests: state.cache.requests ?? state.last?.requests), cache: cache, sync: sync,
+      token: state.token,
       config: state.config)
   }
 
@@ -180,15 +210,27 @@ extension StatusBoard {
   package func metricsText() -> String {
     let state = state.withLock { $0 }
     let counts = state.current?.tally.now ?? Tally.Counts()
+    let limits = limits()
     return metrics.text(
       Metrics.Gauges(
         records: state.cache.resources.map { ($0.name, $0.records) },
         snapshot: Self.moment(state.cache.publishedAt) ?? 0,
         verified: Self.moment(state.cache.verifiedAt) ?? 0, nextSync: state.next?.timeIntervalSince1970,
+        heldUntil: limits.heldUntil?.timeIntervalSince1970, budget: limits.budget.map { ($0.used, $0.rule.limit) },
         tokenExpiry: Self.moment(state.token.expiresAt),
         state: DaemonStatus.state(stopping: state.stopping, token: state.token, sync: state.sync),
         pagesDone: counts.pagesDone, pages: counts.pagesTotal ?? 0, version: version,
         processStart: startedAt.timeIntervalSince1970))
+  }
+
+  private func upstream(_ limits: Limits, requests: Int?) -> DaemonStatus.Upstream {
+    var upstream = DaemonStatus.Upstream(baseURL: baseURL)
+    upstream.heldUntil = limits.heldUntil?.rfc3339
+    upstream.requestsPerDay = requests.flatMap { requests in limits.interval.map { $0.perDay(requests) } }
+    upstream.budget = limits.budget.map {
+      .init(limit: $0.rule.limit, windowSeconds: $0.rule.window.seconds, used: $0.used)
+    }
+    return upstream
   }
 
   /// Seconds since 1970.

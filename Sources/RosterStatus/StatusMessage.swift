@@ -17,11 +17,13 @@ extension DaemonStatus {
   /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it
   /// long after it was sent.
   static func message(
-    state: State, cache: Cache, isWALPinned: Bool = false, sync: Sync, token: TokenStatus, standsSince: Date? = nil
+    state: State, cache: Cache, isWALPinned: Bool = false, sync: Sync, isPostponed: Bool = false, token: TokenStatus,
+    standsSince: Date? = nil
   ) -> String {
     // A sync that hangs before its row is written is none of those that run.
     let due = standsSince.map { "; the sync that was due has not begun, and nothing has moved since \($0.rfc3339)" }
-    let next = (due ?? sync.nextAt.map { "; next sync at \($0)" } ?? "") + (isWALPinned ? heldLog(cache) : "")
+    let planned = sync.nextAt.map { "; next sync at \($0)" + (isPostponed ? ", when limit.budget holds it" : "") }
+    let next = (due ?? planned ?? "") + (isWALPinned ? heldLog(cache) : "")
     switch state {
     case .stopping: return "stopping: what has begun is being finished"
     case .starting: return "starting: no sync has ended yet" + next

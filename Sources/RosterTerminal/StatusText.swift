@@ -26,7 +26,7 @@ package struct StatusText: Sendable {
       + layout.row("progress", lines: progress.map { [$0] } ?? [])
       + [
         ("token", token), ("last sync", last), ("next sync", next), ("config", config),
-        ("upstream", status.upstream.baseURL), ("cache", cache), ("daemon", daemon),
+        ("upstream", upstream), ("budget", budget), ("cache", cache), ("daemon", daemon),
       ].map { layout.row($0, $1) }.joined()
   }
 
@@ -114,6 +114,19 @@ package struct StatusText: Sendable {
   private var config: String? {
     let file = status.config.path ?? "no file, the defaults hold"
     return status.config.lastError.map { "\(file); refused: \($0)" } ?? file
+  }
+
+  private var upstream: String {
+    let upstream = status.upstream
+    let held = seconds(until: upstream.heldUntil).map { ", wants no request for \(Words.span($0))" } ?? ""
+    return upstream.baseURL + (upstream.requestsPerDay.map { ", about \(Words.grouped($0)) requests a day" } ?? "")
+      + held
+  }
+
+  private var budget: String? {
+    status.upstream.budget.map {
+      "\(Words.grouped($0.used)) of \(Words.grouped($0.limit)) \(Words.per($0.windowSeconds))"
+    }
   }
 
   private var cache: String {

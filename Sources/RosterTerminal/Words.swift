@@ -1,5 +1,5 @@
 /// Numbers, ages and sizes as people say them.
-enum Words {
+package enum Words {
   /// `1 page`, `826 records`.
   static func count(_ number: Int, _ noun: String) -> String {
     let sibilant = noun.hasSuffix("sh") || noun.hasSuffix("s")
@@ -20,6 +20,18 @@ enum Words {
   /// What something took: as `span`, and `12 ms` where that would be nothing.
   static func took(_ seconds: Double) -> String {
     seconds < 0.1 ? "\(Int((max(0, seconds) * 1000).rounded())) ms" : span(seconds)
+  }
+
+  /// `826`, `4,032`.
+  package static func grouped(_ number: Int) -> String {
+    let digits = Array(String(number))
+    return String(
+      digits.indices.flatMap { ($0 > 0 && (digits.count - $0) % 3 == 0 ? [","] : []) + [digits[$0]] })
+  }
+
+  /// `a day`, `an hour`, `in 2 d`.
+  static func per(_ seconds: Double) -> String {
+    [Double(minute): "a minute", Double(hour): "an hour", Double(day): "a day"][seconds] ?? "in \(span(seconds))"
   }
 
   /// `0 B`, `4.0 KiB`, `1.2 MiB`.

@@ -1,13 +1,30 @@
 import ArgumentParser
 import RosterConfiguration
+import RosterDaemon
+import RosterModel
+import RosterTerminal
 
 struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "check", abstract: "Checks the configuration and prints it as it will be used; touches nothing.")
+    commandName: "check",
+    abstract: "Checks the configuration and prints it as it will be used, and what it will cost; touches nothing.")
 
   @OptionGroup var options: ConfigurationOption
 
   func run() throws {
-    try answer(try options.load(isLogging: false).rendered())
+    let configuration = try options.load(isLogging: false)
+    let cost = cost(of: configuration)
+    try answer("\(configuration.rendered())\n\(cost.text)")
+    if let warning = cost.warning { complain("warning: \(warning)") }
+  }
+
+  private func cost(of configuration: Configuration) -> CostText {
+    var (pages, why): (Int?, String) = (nil, "there was no sync yet")
+    do { pages = try pagesOfLastSync(cachePath: configuration.cache.path) } catch {
+      // A comment is one line.
+      why = "\(error)".replacing("\n", with: " ")
+    }
+    return CostText(
+      pages: pages, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget)
   }
 }

@@ -207,14 +207,3 @@ import Testing
     }
   }
 }
-
-/// When requests reached the upstream.
-private final class Arrivals: Sendable {
-  private let times = Mutex<[ContinuousClock.Instant]>([])
-
-  func note() { times.withLock { $0.append(.now) } }
-
-  func gap(before index: Int) -> Duration {
-    times.withLock { $0.indices.contains(index) ? $0[index] - $0[index - 1] : .zero }
-  }
-}

@@ -29,6 +29,26 @@ struct ConfigurationFaultTests {
         "rosterd.toml:3: sync.concurrency: 0 is out of range; allowed: 1 to 64"
       ),
       (
+        "limit.rate = -1",
+        "rosterd.toml:1: limit.rate: -1.0 is out of range; allowed: 0 for no limit, or 0.001 to 1000000"
+      ),
+      (
+        "[limit]\nrate = nan",
+        "rosterd.toml:2: limit.rate: nan is out of range; allowed: 0 for no limit, or 0.001 to 1000000"
+      ),
+      (
+        "limit.rate = \"5\"",
+        "rosterd.toml:1: limit.rate: \"5\" is a string, not a number; allowed: 0 for no limit, or 0.001 to 1000000"
+      ),
+      (
+        "[limit]\nbudget = \"10/1x\"",
+        "rosterd.toml:2: limit.budget: \"10/1x\" is no budget; allowed: a number, a slash and a duration, as in \"10000/1d\": 1 to 1000000000 requests in 100ms or more; or nothing"
+      ),
+      (
+        "limit.budget = 10000",
+        "rosterd.toml:1: limit.budget: 10000 is an integer, not a string; allowed: a number, a slash and a duration, as in \"10000/1d\": 1 to 1000000000 requests in 100ms or more; or nothing"
+      ),
+      (
         "sync.max_removal = -1",
         "rosterd.toml:1: sync.max_removal: -1 is out of range; allowed: 0 to 100"
       ),
@@ -106,7 +126,7 @@ struct ConfigurationFaultTests {
       ),
       (
         "[snyc]\ninterval = \"1m\"",
-        "rosterd.toml:1: snyc: is unknown; allowed: upstream, sync, retry, auth, cache, status, log, resource"
+        "rosterd.toml:1: snyc: is unknown; allowed: upstream, sync, retry, limit, auth, cache, status, log, resource"
       ),
       (
         "log.level = \"verbose\"",

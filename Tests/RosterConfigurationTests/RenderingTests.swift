@@ -46,6 +46,9 @@ struct RenderingTests {
       max_delay = "2ms"
       jitter = "3ms"
       max_retry_after = "4d"
+      [limit]
+      rate = 0.5
+      budget = "10000/1d"
       [auth]
       flow = "static"
       token_url = "token"

@@ -3,13 +3,15 @@ import Logging
 import RosterAuth
 import RosterFetch
 import RosterModel
+import RosterTestSupport
 import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct AuthorizeTests {
   /// Calls `body` with a keeper whose grants are a1, a2, …, and with the number of them so far.
   private func withKeeper(
-    accessToken: String? = nil, _ body: (TokenKeeper, @escaping @Sendable () -> Int) async throws -> Void
+    accessToken: String? = nil, clock: WallClock = .system, expiresIn: Int = 3600,
+    _ body: (TokenKeeper, @escaping @Sendable () -> Int) async throws -> Void
   ) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/rosterd-authorize-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -19,7 +21,10 @@ import Testing
         flow: .oauth2Refresh, tokenURL: "http://localhost/token", baseOrigin: "http://localhost:80",
         tokenOrigin: "http://localhost:80", storePath: folder + "/token.json"),
       credentials: { _ in .init(refreshToken: Secret("r"), accessToken: accessToken.map { Secret($0) }) },
-      send: { _ in Response(status: 200, body: Array("{\"access_token\":\"a\(grants.next())\"}".utf8)) },
+      send: { _ in
+        Response(
+          status: 200, body: Array("{\"access_token\":\"a\(grants.next())\",\"expires_in\":\(expiresIn)}".utf8))
+      }, clock: clock,
       report: { _ in }, onStatus: { _ in }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await keeper.open()
     try await keeper.syncBegins()
@@ -75,6 +80,48 @@ import Testing
         let failure = await #expect(throws: Failure.self) { try await send(request) }
         #expect(failure?.kind == .refused && grants() == 1)
       }
+    }
+  }
+
+  @Test("T2: a token that expired while its request waited for limit.rate is not sent")
+  func outlived() async throws {
+    let clock = ManualClock()
+    let start = clock.now
+    let pacer = RequestPacer(rate: 0.1, clock: clock.wallClock)
+    try await withKeeper(clock: clock.wallClock, expiresIn: 15) { keeper, _ in
+      // By token: when it was sent first and last.
+      let sent = Mutex<[String: [Double]]>([:])
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [], pacer: pacer)]) {
+        request in
+        let token = Response(status: 0, headers: request.headers)["Authorization"] ?? ""
+        sent.withLock { $0[token, default: []].append(clock.now.timeIntervalSince(start)) }
+        return Response(status: 200)
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 1...4 { group.addTask { _ = try await send(Request(.get, "http://localhost/character")) } }
+        for turn in 1...4 {
+          while sent.withLock({ $0.values.joined().count }) < turn { await Task.yield() }
+          if turn < 4 { await clock.sleepers(1) }
+          clock.advance(by: .seconds(10))
+        }
+        try await group.waitForAll()
+      }
+      let times = sent.withLock { $0 }
+      #expect(times.values.joined().sorted() == [0, 10, 20, 30])
+      #expect(times.values.allSatisfy { ($0.last ?? 0) - ($0.first ?? 0) < 15 }, "\(times)")
+    }
+  }
+
+  @Test("P11: a 403 because no request remains ends no session, though logout_status names 403")
+  func spent() async throws {
+    try await withKeeper(accessToken: "a0") { keeper, _ in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
+        Response(
+          status: 403, headers: request.url.hasSuffix("spent") ? [.init("x-ratelimit-remaining", "0")] : [])
+      }
+      let answer = try await send(Request(.get, "http://localhost/spent"))
+      #expect(answer.status == 403)
+      await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/other")) }
     }
   }
 }

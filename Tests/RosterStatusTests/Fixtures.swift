@@ -11,12 +11,12 @@ import RosterTestSupport
 /// A board as a daemon has it after its start.
 func makeBoard(
   clock: ManualClock = ManualClock(), flow: String = "oauth2_refresh", cache: CacheFacts = CacheFacts(),
-  last: SyncRecord? = nil
+  last: SyncRecord? = nil, limits: @escaping @Sendable () -> StatusBoard.Limits = { .init() }
 ) -> StatusBoard {
   StatusBoard(
     version: "0.1.0", pid: 4711, startedAt: clock.now, baseURL: "http://localhost/api", cachePath: "/cache/roster.db",
     config: DaemonStatus.Config(path: nil, loadedAt: clock.now.rfc3339), flow: flow, clock: clock.wallClock,
-    cache: cache, last: last, sizes: { FileSizes(database: 4096, wal: 32) })
+    cache: cache, last: last, sizes: { FileSizes(database: 4096, wal: 32) }, limits: limits)
 }
 
 func makeRoutes(

@@ -118,7 +118,8 @@ import Testing
         "loaded_at":"2023-11-14T22:13:20.000Z","path":null},"message":"starting: no sync has ended yet","pid":4711,\
         "started_at":"2023-11-14T22:13:20.000Z","state":"starting","sync":{"current":null,"last":null,"next_at":null},\
         "token":{"avoided":0,"expires_at":null,"flow":"oauth2_refresh","joined":0,"last_error":null,\
-        "last_refresh_at":null,"refreshes":0,"state":"none"},"upstream":{"base_url":"http://localhost/api"},\
+        "last_refresh_at":null,"refreshes":0,"state":"none"},"upstream":{"base_url":"http://localhost/api",\
+        "budget":null,"held_until":null,"requests_per_day":null},\
         "uptime_seconds":0,"version":"0.1.0"}
         """)
   }
@@ -160,6 +161,44 @@ import Testing
     let current = try #require(board.status().sync.current)
     #expect(current.id == 18 && current.inFlight == 8 && current.requests == 25 && current.bytes == 1)
     #expect(current.refreshes == 1 && current.retries == 2)
+  }
+
+  @Test("Status: requests a day come of the last good sync and the interval; how long upstream is held, and the budget")
+  func limits() {
+    let held = clock.now + 60
+    let board = makeBoard(clock: clock) {
+      .init(
+        interval: .seconds(900), heldUntil: held,
+        budget: (RequestBudget(limit: 10_000, window: .seconds(86_400)), used: 4011))
+    }
+    #expect(board.status().upstream.requestsPerDay == nil)
+    var failed = makeReport(17, .failed)
+    failed.requests = 3
+    board.syncEnded(failed, cache: nil)
+    #expect(board.status().upstream.requestsPerDay == 288)
+    var facts = snapshot
+    facts.requests = 42
+    board.syncEnded(failed, cache: facts)
+    let upstream = board.status().upstream
+    #expect(upstream.requestsPerDay == 4032 && upstream.heldUntil == held.rfc3339)
+    #expect(upstream.budget == .init(limit: 10_000, windowSeconds: 86_400, used: 4011))
+    let lines = board.metricsText().split(separator: "\n")
+    for line in [
+      "rosterd_budget_used 4011", "rosterd_budget_limit 10000", "rosterd_held_until_timestamp_seconds 1700000060",
+    ] { #expect(lines.contains(line[...]), "\(line)") }
+    let none = makeBoard().metricsText()
+    #expect(!none.contains("rosterd_budget") && !none.contains("rosterd_held"))
+  }
+
+  @Test("The message says when it is the budget that the next sync waits for, until one begins")
+  func postponed() {
+    let board = makeBoard(clock: clock)
+    board.nextSync(at: clock.now + 60, isPostponed: true)
+    #expect(board.message.hasSuffix("next sync at \((clock.now + 60).rfc3339), when limit.budget holds it"))
+    board.syncBegan(SyncRecord(id: 1, startedAt: ""), tally: Tally())
+    board.syncEnded(makeReport(), cache: snapshot)
+    board.nextSync(at: clock.now + 60)
+    #expect(!board.message.contains("limit.budget"))
   }
 
   @Test("Status: a refused reload is shown until a good one")

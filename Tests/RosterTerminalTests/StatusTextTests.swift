@@ -43,6 +43,22 @@ import Testing
         """)
   }
 
+  @Test("rosterctl status: what it costs upstream a day, what is left of the budget, and how long upstream is held")
+  func upstream() {
+    var status = status
+    status.upstream.requestsPerDay = 4032
+    status.upstream.budget = .init(limit: 10_000, windowSeconds: 86_400, used: 4011)
+    let text = StatusText(status, width: 100).text
+    #expect(text.contains("upstream  https://rickandmortyapi.com/api, about 4,032 requests a day\n"))
+    #expect(text.contains("  budget  4,011 of 10,000 a day\n"))
+    status.upstream.heldUntil = "2026-01-01T12:02:00.000Z"
+    #expect(StatusText(status, width: 100).text.contains("requests a day, wants no request for 2 min\n"))
+    status.message = "idle: no snapshot yet; next sync at 2026-01-01T12:14:57.000Z, when limit.budget holds it"
+    let waiting = StatusText(status, width: 100).text
+    #expect(
+      waiting.contains("next sync in 14 min 57 s, when limit.budget holds it\n") && !waiting.contains("next sync  "))
+  }
+
   @Test("rosterctl status: a running sync has a progress bar")
   func syncing() {
     var status = status

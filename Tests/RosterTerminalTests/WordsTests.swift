@@ -32,4 +32,12 @@ import Testing
     #expect("since 11 min 55 s, or so".wrapped(8) == ["since", "11 min", "55 s, or", "so"])
     #expect("see /var/lib/rosterd/roster.db now".wrapped(8) == ["see", "/var/lib/rosterd/roster.db", "now"])
   }
+
+  @Test(
+    "thousands are told apart, and windows have names",
+    arguments: [(0, "0"), (999, "999"), (4032, "4,032"), (1_000_000, "1,000,000")])
+  func grouped(number: Int, text: String) {
+    #expect(Words.grouped(number) == text)
+    #expect([60, 3600, 86_400, 7200].map(Words.per) == ["a minute", "an hour", "a day", "in 2 h"])
+  }
 }

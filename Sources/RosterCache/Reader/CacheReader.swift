@@ -31,6 +31,13 @@ package struct CacheReader {
   /// Whether anything was published yet.
   package func hasSnapshot() throws -> Bool { try read { try snapshot() } }
 
+  /// Of the last sync that published or verified the snapshot; nil before the first.
+  package func pages() throws -> Int? {
+    try read {
+      try database.first("SELECT pages FROM cache_info WHERE verified_at IS NOT NULL") { $0.int(0) }
+    }
+  }
+
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncRecord] {
     try read {

@@ -1,0 +1,98 @@
+import FoundationEssentials
+import RosterModel
+
+/// An entry of a budget as it lies in the ledger's file: by the time of day, in milliseconds since 1970, which outlives
+/// a restart.
+struct BudgetSlot: Sendable, Equatable {
+  private var began: Int64
+  private var last: Int64
+  private var requests: Int64
+  private var open: Int64
+
+  init(_ entry: Budget.Entry, at now: Date, _ uptime: Duration) {
+    func moment(_ time: Duration) -> Int64 {
+      Int64(((now + (time - uptime).seconds).timeIntervalSince1970 * 1000).rounded(.up))
+    }
+    (began, last) = (moment(entry.began), moment(entry.last))
+    (requests, open) = (Int64(entry.requests), Int64(entry.open))
+  }
+
+  /// A time to come was stored by a clock that was wrong: it counts as now, so that it neither frees the budget nor
+  /// locks it for longer than a window. What was under way when the process ended may have reached upstream until now.
+  func entry(at now: Date, _ uptime: Duration) -> Budget.Entry {
+    func moment(_ stored: Int64) -> Duration {
+      uptime + min(.zero, .seconds(Double(stored) / 1000 - now.timeIntervalSince1970))
+    }
+    return Budget.Entry(
+      id: 0, began: moment(began), last: open > 0 ? uptime : moment(last), requests: Int(requests), open: 0)
+  }
+
+  // MARK: Bytes
+
+  /// A power of two, so that no slot lies across two blocks of a disk.
+  static let size = 64
+  static let empty = [UInt8](repeating: 0, count: size)
+
+  /// Where an entry lies. Ids follow one another without a gap: no two of a budget have one place.
+  static func slot(of id: Int) -> Int { 1 + id % rooms }
+
+  var bytes: [UInt8] { Self.sealed([began, last, requests, open]) }
+
+  /// nil: it holds no entry.
+  private init?(_ bytes: ArraySlice<UInt8>) {
+    guard let numbers = Self.opened(bytes), (1...Int64(RequestBudget.mostRequests)).contains(numbers[2]) else {
+      return nil
+    }
+    (began, last, requests, open) = (numbers[0], numbers[1], numbers[2], numbers[3])
+  }
+
+  /// The first slot.
+  static func header(_ upstream: String, _ rule: RequestBudget, wasShort: Bool) -> [UInt8] {
+    sealed([magic, sum(Array(upstream.utf8)), sum(Array(rule.text.utf8)), wasShort ? 1 : 0])
+  }
+
+  /// The whole file.
+  static func file(
+    _ upstream: String, _ rule: RequestBudget, wasShort: Bool, _ slots: [Int: BudgetSlot]
+  ) -> [UInt8] {
+    header(upstream, rule, wasShort: wasShort) + (1...rooms).flatMap { slots[$0]?.bytes ?? empty }
+  }
+
+  /// What a file holds of this upstream, whatever the budget was; that it was too short is told of this one.
+  static func read(
+    _ file: [UInt8], of upstream: String, _ rule: RequestBudget
+  ) -> (entries: [BudgetSlot], wasShort: Bool) {
+    let slots = stride(from: 0, to: file.count - size + 1, by: size).map { file[$0..<$0 + size] }
+    guard let head = slots.first.flatMap(opened), head[0] == magic, head[1] == sum(Array(upstream.utf8)) else {
+      return ([], false)
+    }
+    let isSame = head[2] == sum(Array(rule.text.utf8))
+    return (slots.dropFirst().compactMap(BudgetSlot.init), isSame && head[3] == 1)
+  }
+
+  /// Numbers of 64 bits, the least byte first; the last of a slot is the sum of the others.
+  private static func sealed(_ numbers: [Int64]) -> [UInt8] {
+    let room = size / 8 - 1
+    let bytes = (numbers + Array(repeating: 0, count: room - numbers.count)).flatMap(Self.bytes)
+    return bytes + Self.bytes(sum(bytes))
+  }
+
+  /// nil: zeros, or not written by rosterd.
+  private static func opened(_ slot: ArraySlice<UInt8>) -> [Int64]? {
+    let numbers = stride(from: slot.startIndex, to: slot.endIndex, by: 8).map { start in
+      (0..<8).reduce(Int64(0)) { $0 | Int64(slot[start + $1]) << ($1 * 8) }
+    }
+    return sum(Array(slot.dropLast(8))) == numbers.last ? numbers : nil
+  }
+
+  private static func bytes(_ number: Int64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+  }
+
+  /// More than `Budget.mostEntries`.
+  private static let rooms = 255
+  /// "rostbdg1".
+  private static let magic: Int64 = 0x3167_6462_7473_6f72
+  /// Its key makes zeros no slot.
+  private static let sum = PageDigest(first: UInt64(bitPattern: magic), second: 0)
+}

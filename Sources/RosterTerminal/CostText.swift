@@ -1,0 +1,58 @@
+package import RosterModel
+
+/// What a configuration will cost upstream, as `rosterd check` tells it: comments of TOML.
+package struct CostText: Sendable {
+  /// One comment a line, the warning included.
+  package let text: String
+  /// A clause; nil: `limit.budget` holds the syncs, or there is none.
+  package let warning: String?
+
+  /// - Parameters:
+  ///   - pages: of the last sync that went well; nil: not known.
+  ///   - why: a clause: why they are not known.
+  package init(pages: Int?, unknown why: String, interval: Duration, budget: RequestBudget?) {
+    guard let pages, pages > 0 else {
+      text = "# requests a day: not known, \(why)\n"
+      warning = nil
+      return
+    }
+    let cost =
+      "# \(Words.count(pages, "page")) a sync, as the last one: about \(Words.grouped(interval.perDay(pages))) requests a day with sync.interval = \"\(interval.text)\"\n"
+    let fit = budget.map { BudgetFit($0, pages: pages) }
+    let warning = fit?.warning(interval)
+    let verdict = fit.map { fit in warning.map { "# warning: \($0)\n" } ?? "# \(fit.name) holds them\n" }
+    self.warning = warning
+    text = cost + (verdict ?? "")
+  }
+}
+
+/// Whether a budget holds syncs of so many requests.
+private struct BudgetFit {
+  let budget: RequestBudget
+  /// A sync's.
+  let requests: Int
+
+  init(_ budget: RequestBudget, pages: Int) {
+    self.budget = budget
+    requests = pages
+  }
+
+  var name: String { "limit.budget = \"\(budget.text)\"" }
+
+  func warning(_ interval: Duration) -> String? {
+    let syncs = budget.limit / requests
+    guard syncs > 0 else { return "\(name) does not hold one sync of \(Words.count(requests, "request"))" }
+    // So many start in any window at most.
+    if (budget.window.seconds / interval.seconds).rounded(.up) <= Double(syncs) { return nil }
+    return
+      "\(name) does not hold them; sync.interval = \"\(Self.rounded(budget.window.seconds / Double(syncs)).text)\" would"
+  }
+
+  /// Up to what a person would write.
+  private static func rounded(_ seconds: Double) -> Duration {
+    let unit = seconds > minute ? minute : seconds > 1 ? 1 : 0.001
+    return .milliseconds(((seconds / unit).rounded(.up) * unit * 1000).rounded())
+  }
+
+  private static let minute = 60.0
+}

@@ -1,0 +1,236 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterTestSupport
+import Testing
+
+/// Good manners, counted on the upstream's side by its clock; `rosterd` is the real program.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct LimitTests {
+  private let arrivals = Arrivals()
+
+  private func pages(_ count: Int, tokens: Scenario.Tokens = .init(), rules: [Rule] = []) -> Scenario {
+    .pages(count, tokens: tokens, rules: arrivals.rules + rules)
+  }
+
+  // MARK: limit.rate
+
+  @Test("P1: limit.rate: no second sees more than a second's worth, token requests, retries and redirects included")
+  func rate() async throws {
+    let faults: [Rule] = [
+      .on(.page(3), times: 1, .status(503)), .on(.page(5), times: 1, .redirect(to: "/api/character?page=5")),
+    ]
+    let scenario = pages(28, tokens: .init(flow: .oauth2Refresh, uses: [9]), rules: faults)
+    try await withSite(scenario, ["ROSTERD_LIMIT_RATE": "10"]) { site in
+      let record = try await site.sync()
+      #expect(record.outcome == .published)
+      // 28 pages, a 503, a redirect, 401s of whatever was under way, a grant.
+      #expect(arrivals.count >= 32)
+      // A turn is given by rosterd's clock: on the way to upstream's, two of them may come closer.
+      #expect(arrivals.most(within: .milliseconds(950)) <= 10)
+      #expect(arrivals.span >= .milliseconds(100 * (arrivals.count - 11)))
+      #expect(site.upstream.counts.peakTokensInFlight == 1)
+    }
+  }
+
+  @Test("P1, P13: a stop ends the wait for limit.rate at once; the wait does not count for upstream.timeout")
+  func stopped() async throws {
+    let settings = ["ROSTERD_LIMIT_RATE": "2", "ROSTERD_UPSTREAM_TIMEOUT": "100ms"]
+    try await withSite(pages(5), settings) { site in
+      let record = try await site.sync()
+      #expect(record.retries == 0)
+      #expect(arrivals.count == 5 && arrivals.span >= .milliseconds(1900))
+    }
+    try await withSite(pages(9), ["ROSTERD_LIMIT_RATE": "0.001"]) { site in
+      let sync = try site.start("sync")
+      try await site.upstream.waitFor { $0.pageRequests.count == 1 }
+      let asked = ContinuousClock.now
+      sync.signal(SIGTERM)
+      #expect(try await sync.end().exit == 1)
+      let ended = try #require(sync.ended)
+      #expect(asked.duration(to: ended) < .seconds(5))
+      #expect(site.upstream.counts.pageRequests.count == 1)
+    }
+  }
+
+  @Test("A reload changes limit.rate at once, in a sync that waits for it")
+  func reloaded() async throws {
+    try await withSite(pages(9)) { site in
+      try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
+      let file = URL(filePath: "\(site.folder)/etc/rosterd.toml")
+      try Data("limit.rate = 0.001".utf8).write(to: file)
+      try await site.withDaemon { daemon, notify in
+        try await site.upstream.waitFor { $0.pageRequests.count == 1 }
+        try Data("limit.rate = 0".utf8).write(to: file)
+        daemon.signal(SIGHUP)
+        #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
+      }
+      try await site.expectUpstream()
+    }
+  }
+
+  // MARK: limit.budget
+
+  @Test("P1: limit.budget: upstream never sees more in any such time, over SIGKILLs and restarts of the daemon")
+  func killed() async throws {
+    var dice = SeededDice(seed: 12)
+    let settings = [
+      "ROSTERD_LIMIT_BUDGET": "20/1500ms", "ROSTERD_SYNC_INTERVAL": "100ms", "ROSTERD_SYNC_RETRY_INTERVAL": "100ms",
+    ]
+    let (arrivals, window) = (self.arrivals, Duration.milliseconds(1500))
+    try await withSite(pages(7), settings) { site in
+      for _ in 1...6 {
+        let wanted = site.upstream.counts.pageRequests.count + Int.random(in: 5...16, using: &dice)
+        try await site.withDaemon { daemon, _ in
+          try await site.upstream.waitFor { $0.pageRequests.count >= wanted }
+          daemon.signal(SIGKILL)
+          _ = try await daemon.end()
+        }
+      }
+      #expect(arrivals.count > 30 && arrivals.most(within: window) <= 20)
+      // It is used to the full: a budget that counted too much would have needed another window.
+      #expect(arrivals.most(within: window) >= 14)
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test(
+    "P1: a sync that limit.budget does not hold is not started: 69, when it will be, and no row; status and schedule tell"
+  )
+  func postponed() async throws {
+    try await withSite(pages(6), ["ROSTERD_LIMIT_BUDGET": "10/1h", "ROSTERD_SYNC_INTERVAL": "15m"]) { site in
+      #expect(try await site.sync().requests == 6)
+      let refused = try await site.rosterd("sync", "--json")
+      #expect(refused.exit == 69 && refused.output.isEmpty)
+      #expect(refused.error.contains("limit.budget (10/1h) has 4 requests left of those 6 that the last sync took"))
+      let row = try await site.rows("SELECT finished_at FROM syncs")
+      let end = try #require(row.first?.first.flatMap { Date(rfc3339: $0) })
+      try await site.withDaemon { _, notify in
+        #expect(await notify.first { $0.contains("when limit.budget holds it") } != nil)
+        let status = try await site.status()
+        #expect(status.state == .idle && status.sync.last?.outcome == .published)
+        #expect(status.upstream.requestsPerDay == 6 * 96)
+        #expect(status.upstream.budget == .init(limit: 10, windowSeconds: 3600, used: 6))
+        let next = try #require(status.sync.nextAt.flatMap { Date(rfc3339: $0) })
+        #expect((-5...16).contains(next.timeIntervalSince(end + 3600)), "one entry holds what 15 s bring")
+        let asked = try await site.rosterctl("sync", "--wait")
+        #expect(asked.exit == 69 && asked.error.contains("it will be started at \(next.rfc3339.prefix(20))"))
+        #expect(try await site.curl("/metrics").body.contains("\nrosterd_budget_used 6\n"))
+        let people = try await site.rosterctl("status")
+        #expect(people.output.contains("6 of 10 an hour"))
+      }
+      #expect(try await site.rows("SELECT count(*) FROM syncs") == [["1"]])
+      #expect(site.upstream.counts.pageRequests.count == 6)
+    }
+  }
+
+  @Test("P1, P4: a sync that runs out of budget is broken off with 69 and keeps what it has; token requests count")
+  func brokenOff() async throws {
+    let settings = ["ROSTERD_LIMIT_BUDGET": "8/1h", "ROSTERD_SYNC_CONCURRENCY": "1"]
+    let scenario = pages(12, tokens: .init(flow: .oauth2Refresh, uses: [3]))
+    try await withSite(scenario, settings) { site in
+      let broken = try await site.sync(exit: 69)
+      #expect(
+        broken.outcome == .failed && broken.requests == 7
+          && broken.error?.contains("limit.budget (8/1h) is used up") == true)
+      #expect(arrivals.count == 8 && site.upstream.counts.tokenRequests.count == 1)
+      #expect(try await site.rosterd("sync").exit == 69)
+      #expect(arrivals.count == 8)
+      #expect(try await site.rows("SELECT outcome, exit FROM syncs") == [["failed", "69"]])
+      let more = try await site.sync(with: ["ROSTERD_LIMIT_BUDGET": "40/1h"])
+      #expect(more.outcome == .published && more.resumed == 6)
+      #expect(arrivals.count == 20)
+    }
+  }
+
+  @Test("P1: a sync that is larger than the budget starts when its window is empty, and goes on with what it kept")
+  func larger() async throws {
+    var scenario = pages(12)
+    scenario.validators = .none
+    let settings = [
+      "ROSTERD_LIMIT_BUDGET": "8/1s", "ROSTERD_SYNC_RETRY_INTERVAL": "100ms", "ROSTERD_SYNC_INTERVAL": "100ms",
+    ]
+    try await withSite(scenario, settings) { site in
+      try await site.withDaemon { _, notify in
+        #expect(await notify.first { $0.contains("STATUS=idle: 240 records") } != nil)
+      }
+      #expect(arrivals.most(within: .seconds(1)) <= 8)
+      try await site.expectUpstream()
+    }
+  }
+
+  @Test("A reload that lifts limit.budget starts the sync that waited for it")
+  func lifted() async throws {
+    try await withSite(pages(6)) { site in
+      try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
+      let file = URL(filePath: "\(site.folder)/etc/rosterd.toml")
+      try Data("limit.budget = \"6/1h\"".utf8).write(to: file)
+      #expect(try await site.sync().requests == 6)
+      try await site.withDaemon { daemon, notify in
+        #expect(await notify.first { $0.contains("when limit.budget holds it") } != nil)
+        try Data("limit.budget = \"12/1h\"".utf8).write(to: file)
+        daemon.signal(SIGHUP)
+        try await site.upstream.waitFor { $0.pageRequests.count == 12 }
+      }
+    }
+  }
+
+  // MARK: What upstream says
+
+  @Test(
+    "P11: each kind of rate limit ends in one wait: no page request before its end, over a SIGKILL, and each once after it",
+    arguments: ["retry-after", "429 reset", "403 reset", "403 moment"])
+  func rateLimited(kind: String) async throws {
+    let moment = Date().timeIntervalSince1970.rounded(.up) + 2
+    let headers: [Request.Header] =
+      switch kind {
+      case "retry-after": [.init("Retry-After", "2")]
+      case "429 reset": [.init("RateLimit-Reset", "2")]
+      case "403 reset": [.init("x-ratelimit-remaining", "0"), .init("x-ratelimit-reset", "2")]
+      default: [.init("X-RateLimit-Remaining", "0"), .init("X-RateLimit-Reset", "\(Int(moment))")]
+      }
+    let refusal = Fault.answer(status: kind.hasPrefix("403") ? 403 : 429, headers: headers)
+    let times = Arrivals()
+    let scenario = Scenario.pages(9, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.request(2), refusal)])
+    try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+      try await site.withDaemon { daemon, _ in
+        try await site.upstream.waitFor { $0.pageRequests.count == 2 }
+        // The time is stored before anybody waits for it.
+        while try await site.rows("SELECT held_until FROM cache_identity") == [["NULL"]] { await Task.yield() }
+        daemon.signal(SIGKILL)
+        _ = try await daemon.end()
+      }
+      #expect(times.count == 2)
+      let record = try await site.sync()
+      #expect(record.outcome == .published && times.count == 2 + 9)
+      // The answer's Date has whole seconds, and so has a moment.
+      #expect(times.gap(before: 2) >= .milliseconds(kind == "403 moment" ? 900 : 1950))
+    }
+  }
+
+  // MARK: What is told beforehand
+
+  @Test(
+    "rosterd check tells the requests a day by the last sync's pages, and whether limit.budget holds them; it touches nothing"
+  )
+  func check() async throws {
+    try await withSite(.pages(42), ["ROSTERD_SYNC_INTERVAL": "15m"]) { site in
+      let before = try await site.rosterd("check")
+      #expect(before.exit == 0 && before.output.contains("\n# requests a day: not known, there was no sync yet\n"))
+      #expect(!FileManager.default.fileExists(atPath: "\(site.folder)/state"))
+      _ = try await site.sync()
+      let state = try FileManager.default.contentsOfDirectory(atPath: "\(site.folder)/state").sorted()
+      let good = try await site.rosterd("check", with: ["ROSTERD_LIMIT_BUDGET": "10000/1d"])
+      #expect(good.output.contains("about 4,032 requests a day") && good.error.isEmpty)
+      #expect(good.output.contains("\n# limit.budget = \"10000/1d\" holds them\n"))
+      let bad = try await site.rosterd("check", with: ["ROSTERD_LIMIT_BUDGET": "1000/1d"])
+      #expect(bad.exit == 0 && bad.error.contains("warning: limit.budget = \"1000/1d\" does not hold them"))
+      #expect(bad.output.contains("\n# warning: ") && bad.output.contains("sync.interval = \"63m\" would\n"))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: "\(site.folder)/state").sorted() == state)
+      // What it prints is what it takes.
+      let file = "\(site.folder)/printed.toml"
+      try Data(bad.output.utf8).write(to: URL(filePath: file))
+      #expect(try await site.rosterd("check", "--config", file).exit == 0)
+    }
+  }
+}

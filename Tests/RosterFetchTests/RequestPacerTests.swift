@@ -1,0 +1,101 @@
+import RosterModel
+import RosterTestSupport
+import Synchronization
+import Testing
+
+@testable import RosterFetch
+
+@Suite("P1: limit.rate, as requests wait for it", .timeLimit(.minutes(1))) final class RequestPacerTests: Sendable {
+  private let clock = ManualClock()
+  private let turns = Mutex<[String]>([])
+
+  private var had: [String] { turns.withLock { $0 } }
+
+  /// A rate of one a second that has just been used.
+  private func used() async throws -> RequestPacer {
+    let pacer = RequestPacer(rate: 1, clock: clock.wallClock)
+    try await pacer.turn()
+    return pacer
+  }
+
+  private func wait(_ name: String, ahead: Bool = false, for pacer: RequestPacer) async throws {
+    try await pacer.turn(ahead: ahead)
+    turns.withLock { $0.append(name) }
+  }
+
+  /// Begins them one after the other, each when the one before it waits.
+  private func queue(
+    _ names: [String], for pacer: RequestPacer, in group: inout ThrowingTaskGroup<Void, any Error>
+  ) async {
+    for name in names {
+      let waiting = pacer.waiting
+      group.addTask { try await self.wait(name, ahead: name == "token", for: pacer) }
+      while pacer.waiting == waiting { await Task.yield() }
+    }
+  }
+
+  @Test(
+    "P1: requests have their turns in the order in which they came, and a token request before those that wait for it")
+  func order() async throws {
+    let pacer = try await used()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      await queue(["a", "b", "token", "c"], for: pacer, in: &group)
+      for turn in 1...4 {
+        await clock.sleepers(1)
+        #expect(clock.pending == [.seconds(1)])
+        clock.advance(by: .seconds(1))
+        while had.count < turn { await Task.yield() }
+      }
+      try await group.waitForAll()
+    }
+    #expect(had == ["token", "a", "b", "c"])
+  }
+
+  @Test("A request that is called off costs nobody a turn")
+  func cancelled() async throws {
+    let pacer = try await used()
+    let gone = Task { try await wait("gone", for: pacer) }
+    await clock.sleepers(1)
+    gone.cancel()
+    await #expect(throws: CancellationError.self) { try await gone.value }
+    async let next: Void = wait("next", for: pacer)
+    await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    try await next
+    #expect(had == ["next"])
+  }
+
+  @Test("A reload changes the rate at once, for those that wait too", arguments: [0, 100.0])
+  func changed(rate: Double) async throws {
+    let pacer = RequestPacer(rate: 0.001, clock: clock.wallClock)
+    try await pacer.turn()
+    async let first: Void = wait("first", for: pacer)
+    await clock.sleepers(1)
+    #expect(clock.pending == [.seconds(1000)])
+    pacer.change(rate: rate)
+    try await first
+    #expect(had == ["first"])
+  }
+
+  @Test("The same rate once more is no new burst")
+  func unchanged() async throws {
+    let pacer = try await used()
+    pacer.change(rate: 1)
+    async let next: Void = wait("next", for: pacer)
+    await clock.sleepers(1)
+    #expect(had.isEmpty)
+    clock.advance(by: .seconds(1))
+    try await next
+  }
+
+  @Test("P13: a stop ends every wait at once, and nothing starts after it")
+  func stop() async throws {
+    let pacer = try await used()
+    let first = Task { try await wait("first", for: pacer) }
+    await clock.sleepers(1)
+    pacer.stop()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    await #expect(throws: CancellationError.self) { try await pacer.turn() }
+    #expect(clock.pending.isEmpty)
+  }
+}

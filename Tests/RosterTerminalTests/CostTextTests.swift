@@ -1,0 +1,42 @@
+import RosterModel
+import RosterTerminal
+import Testing
+
+@Suite("rosterd check: what it costs upstream") struct CostTextTests {
+  private func cost(_ pages: Int?, _ interval: Duration, _ budget: String = "") -> CostText {
+    CostText(
+      pages: pages, unknown: "there was no sync yet", interval: interval, budget: RequestBudget(text: budget))
+  }
+
+  @Test("Requests a day by the last sync's pages, and whether limit.budget holds them")
+  func holds() {
+    let line = "# 42 pages a sync, as the last one: about 4,032 requests a day with sync.interval = \"15m\"\n"
+    #expect(cost(42, .seconds(900)).text == line)
+    for budget in ["10000/1d", "4032/1d", "168/1h", "42/15m"] {
+      let cost = cost(42, .seconds(900), budget)
+      #expect(cost.text == line + "# limit.budget = \"\(budget)\" holds them\n" && cost.warning == nil)
+    }
+  }
+
+  @Test(
+    "Where it does not, a warning names the interval that would",
+    arguments: [
+      ("4031/1d", "16m"), ("1000/1d", "63m"), ("42/1d", "1d"), ("84/1m", "30s"), ("42/1s", "1s"), ("420/1s", "100ms"),
+    ])
+  func warns(budget: String, interval: String) throws {
+    let least = budget.hasSuffix("s") || budget.hasSuffix("m") ? Duration.milliseconds(50) : .seconds(900)
+    let cost = cost(42, least, budget)
+    #expect(cost.warning == "limit.budget = \"\(budget)\" does not hold them; sync.interval = \"\(interval)\" would")
+    #expect(cost.text.hasSuffix("\n# warning: \(cost.warning ?? "")\n"))
+    let named = try #require(Duration(text: interval))
+    #expect(self.cost(42, named, budget).warning == nil)
+  }
+
+  @Test("A budget that is smaller than a sync has no interval; before the first sync nothing is known")
+  func neither() {
+    #expect(
+      cost(42, .seconds(900), "41/1d").warning == "limit.budget = \"41/1d\" does not hold one sync of 42 requests")
+    let unknown = cost(nil, .seconds(900), "41/1d")
+    #expect(unknown.text == "# requests a day: not known, there was no sync yet\n" && unknown.warning == nil)
+  }
+}
