@@ -183,8 +183,9 @@ extension PageFetcher {
     let wish =
       pause.map { ", and wants no request for \(Int($0.duration.seconds.rounded(.up))) s (\($0.header))" } ?? ""
     throw RequestFault(
-      passing ? .unreachable : .badAnswer, cause: "upstream answered \(response.status)\(wish)", hint: Self.hint(isRateLimit, passing),
-      reason: isRateLimit ? .rateLimit : .status(response.status), retryAfter: pause?.duration)
+      passing ? .unreachable : .badAnswer, cause: "upstream answered \(response.status)\(wish)",
+      hint: Self.hint(isRateLimit, passing), reason: isRateLimit ? .rateLimit : .status(response.status),
+      retryAfter: pause?.duration)
   }
 
   private static func hint(_ isRateLimit: Bool, _ isPassing: Bool) -> String {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RosterFetch
 
-@Suite("P1: limit.budget, over restarts") struct BudgetLedgerTests {
+@Suite("P1: limit.budget, over restarts", .timeLimit(.minutes(1))) struct BudgetLedgerTests {
   private let workspace: Workspace
   private let clock = ManualClock()
   private let rule = RequestBudget(limit: 10, window: .seconds(60))
@@ -61,6 +61,7 @@ import Testing
     try await send(6, by: first)
     clock.set(by: step)
     #expect(first.usage?.used == 6)
+    clock.advance(by: .seconds(1))
     try await send(1, by: first)
     #expect(try ledger(rule).usage?.used == 7)
   }

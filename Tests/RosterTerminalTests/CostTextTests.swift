@@ -36,6 +36,7 @@ import Testing
   func neither() {
     #expect(
       cost(42, .seconds(900), "41/1d").warning == "limit.budget = \"41/1d\" does not hold one sync of 42 requests")
+    #expect(cost(42, .seconds(3540), "42/1h").warning != nil, "two begin within some hour")
     let unknown = cost(nil, .seconds(900), "41/1d")
     #expect(unknown.text == "# requests a day: not known, there was no sync yet\n" && unknown.warning == nil)
   }
