@@ -152,7 +152,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "rosterd", "rosterctl", "RosterModel", "RosterSimulator", "RosterStatus", "RosterStatusClient",
+        "rosterd", "rosterctl", "RosterJSON", "RosterModel", "RosterSimulator", "RosterStatus", "RosterStatusClient",
         "RosterTestSupport",
       ],
       swiftSettings: settings),

@@ -136,7 +136,10 @@ extension Pull {
     _ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList, _ work: inout PullWork
   ) throws {
     let waiting = page.body.count * list.plans.count
-    guard try work.plan.came(asking, page.facts, waiting: waiting, isTransferred: true, links: links) else { return }
+    guard
+      try work.plan.came(
+        asking, page.facts, waiting: waiting, isTransferred: true, likeness: page.likeness, links: links)
+    else { return }
     let pages = zip(list.resources, page.scans).map { resource, scan in
       ReceivedPage(
         resource: resource, number: asking.page.number, address: asking.page.address, next: page.facts.continuation,
@@ -157,5 +160,18 @@ extension Pull {
     }
     progress.done(
       asking.page.number, of: list, storable: known.map(\.storable), pages: work.plan.pages(in: asking.list))
+  }
+}
+
+extension FetchedPage {
+  /// Equal where the same records are listed in the same order, whatever else the answer tells.
+  fileprivate var likeness: Int {
+    var hasher = Hasher()
+    for scan in scans {
+      scan.keys.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+      scan.rejectedKeys.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+    if scans.allSatisfy({ $0.keys.count + $0.rejectedKeys.count == 0 }) { hasher.combine(digest) }
+    return hasher.finalize()
   }
 }

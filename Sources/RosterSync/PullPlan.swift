@@ -36,6 +36,7 @@ package struct PullPlan: Sendable {
     var first: ListFacts?
     /// Of a list that follows its answers: eight bytes an address, since nothing else of a pull grows with its pages.
     var met: Set<Int> = []
+    var repeated = RepeatedPages()
     var pages = 0
     var drift: String?
   }
@@ -84,10 +85,11 @@ package struct PullPlan: Sendable {
   /// - Parameters:
   ///   - bytes: that wait for the stage from now on, if it is wanted.
   ///   - isTransferred: it must tell of as many records and pages as the first one.
+  ///   - likeness: equal for pages of the same records; nil: of a page that was not transferred.
   ///   - links: looked at where it leads to another origin.
   package mutating func came(
     _ asking: Asking, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
-    links: () -> NextLinks = { .sameOrigin }
+    likeness: @autoclosure () -> Int? = nil, links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
     inFlight -= 1
     let list = asking.list
@@ -97,6 +99,7 @@ package struct PullPlan: Sendable {
     guard lists[list].drift == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
     if !asking.isAnnounced { try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, links) }
+    if lists[list].isFollowing { try lists[list].check(likeness(), of: asking.page) }
     lists[list].pages += 1
     waitingBytes += bytes
     return true
@@ -197,6 +200,15 @@ extension PullPlan.List {
       way = .following(next, isFromKept: !isTransferred)
     case .end: way = .ended
     }
+  }
+
+  /// Throws where a list by its answers' values has no end (65); one by numbers is pulled again (P7).
+  mutating func check(_ likeness: Int?, of page: PageRequest) throws(Failure) {
+    guard repeated.came(likeness) else { return }
+    let cause = "it has the records of pages before it, and so have most"
+    if paging.followsAnswers { throw refused(page, cause, "upstream turns in a circle; tell who runs it") }
+    drift = "page \(page.number): \(cause); see that upstream knows the parameter of the definition's pages"
+    way = .ended
   }
 
   private func refused(_ page: PageRequest, _ cause: String, _ hint: String) -> Failure {

@@ -26,9 +26,9 @@ private final class Planned {
 
   func came(
     _ asking: PullPlan.Asking, _ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true,
-    links: NextLinks = .sameOrigin
+    likeness: Int? = nil, links: NextLinks = .sameOrigin
   ) throws -> Bool {
-    try plan.came(asking, facts, waiting: waiting, isTransferred: isTransferred, links: { links })
+    try plan.came(asking, facts, waiting: waiting, isTransferred: isTransferred, likeness: likeness, links: { links })
   }
 
   /// To the page that is asked for next.
@@ -121,6 +121,34 @@ private final class Planned {
     #expect(throws: Failure.self) {
       try back.came(first, ListFacts(records: 2, next: .text("/character")))
     }
+  }
+
+  @Test("P7: a list whose pages come again and again has no end, be its cursors as fresh as they may")
+  func endless() throws {
+    let circle = Planned([cursor])
+    for page in 1...2 {
+      #expect(try circle.came(circle.asked(), ListFacts(records: 2, next: .integer(page)), likeness: 7))
+    }
+    let third = try circle.asked()
+    let failure = #expect(throws: Failure.self) {
+      try circle.came(third, ListFacts(records: 2, next: .integer(3)), likeness: 7)
+    }
+    #expect(failure?.kind == .badAnswer)
+
+    let numbered = Planned([paging(.number())])
+    for _ in 1...3 { #expect(try numbered.came(numbered.asked(), ListFacts(records: 2), likeness: 7)) }
+    #expect(numbered.ask() == nil)
+    #expect(numbered.outcome(of: 0).drift?.contains("page 3") == true)
+  }
+
+  @Test("P7: a page that is there twice because records moved ends nothing")
+  func repeated() throws {
+    let plan = Planned([cursor])
+    for (page, likeness) in [1, 1, 2, 3, 3].enumerated() {
+      #expect(try plan.came(plan.asked(), ListFacts(records: 2, next: .integer(page)), likeness: likeness))
+    }
+    #expect(try plan.came(plan.asked(), ListFacts(records: 2), likeness: 4))
+    #expect(plan.ask() == nil && plan.outcome(of: 0).drift == nil)
   }
 
   @Test("T8: a next page elsewhere fails the sync with 65 and says what to do; with links = rebase the list goes on")

@@ -1,0 +1,194 @@
+import FoundationEssentials
+import RosterModel
+import RosterSimulator
+import Synchronization
+import Testing
+
+/// Upstreams that do not keep to what they say of their lists: nothing that readers have is lost, and every sync ends.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct LyingUpstreamTests {
+  @Test(
+    "P3, P7, P11: an upstream that lies of its list ends the sync with 65, and readers keep what they have",
+    arguments: Self.lies)
+  fileprivate func lies(_ lie: Lie) async throws {
+    try await withLiar(lie) { site, liar in
+      let refused = try await Self.sync(site)
+      #expect(refused.exit == 65, "\(refused.exit) \(refused.error)")
+      #expect(liar.asked < 40, "it ends soon")
+      #expect(try await site.rows("SELECT count(*), min(title), max(title) FROM item") == [["30", "true", "true"]])
+      let last = try await site.rows("SELECT outcome, exit FROM syncs ORDER BY id DESC LIMIT 1")
+      #expect(last == [["failed", "65"]])
+    }
+  }
+
+  @Test("P9: a key of another type each time: such records are rejected, and none is lost")
+  func keys() async throws {
+    let keys = [#""1""#, "1.5", "null", "true", "[1]", "{}", "0", "-1", "9223372036854775808", #""""#]
+    let lie = Lie("keys", Self.count) { page, _ in
+      guard page < 4 else { return .page([], count: 30) }
+      let records = (1...10).map {
+        "{\"id\":\(page == 1 ? keys[$0 - 1] : "\((page - 1) * 10 + $0)"),\"title\":\"lie\"}"
+      }
+      return .page(records, count: 30)
+    }
+    try await withLiar(lie) { site, _ in
+      let outcome = try await Self.sync(site)
+      #expect(outcome.exit == 0, "\(outcome.error)")
+      let rows = try await site.rows("SELECT title, count(*), min(id), max(id) FROM item GROUP BY title ORDER BY title")
+      #expect(rows == [["lie", "20", "11", "30"], ["true", "10", "1", "10"]])
+      #expect(try await site.rows("SELECT count(*), max(page), max(position) FROM rejects") == [["10", "1", "9"]])
+    }
+  }
+
+  /// The truth is published, then upstream begins to lie.
+  private func withLiar(_ lie: Lie, _ body: (Site, Liar) async throws -> Void) async throws {
+    let liar = Liar(lie)
+    var scenario = Scenario(characters: [])
+    scenario.beside = { liar.answer($0) }
+    try await withSite(scenario) { site in
+      let definition = """
+        [resource.item]
+        path = "/items"
+        records = "/items"
+        columns = { id = { at = "/id", type = "integer" }, title = "/title" }
+        removal = "twice"
+        [resource.item.pages]
+        \(lie.pages)
+
+        """
+      try Data(definition.utf8).write(to: URL(filePath: "\(site.folder)/rosterd.toml"))
+      let first = try await Self.sync(site)
+      try #require(first.exit == 0, "\(first.error)")
+      #expect(try await site.rows("SELECT count(*) FROM item") == [["30"]])
+      liar.begin()
+      try await body(site, liar)
+    }
+  }
+
+  private static func sync(_ site: Site) async throws -> Program.Outcome {
+    try await site.rosterd("sync", "--config", "\(site.folder)/rosterd.toml")
+  }
+
+  private static let count = "style = \"number\"\ncount = \"/count\""
+  private static let parallel = "style = \"number\"\nlast = \"/pages\"\ncount = \"/count\""
+  private static let weak = "style = \"number\"\nparam = \"p\""
+  private static let offset = "style = \"offset\"\nparam = \"from\"\ncount = \"/count\""
+  private static let cursor = "style = \"cursor\"\nparam = \"cursor\"\nat = \"/next\""
+  private static let more = cursor + "\nmore = \"/more\""
+  private static let next = "style = \"next\"\nat = \"/next\""
+  private static let link = "style = \"link\""
+  private static let after = "style = \"after\"\nparam = \"after\"\nmore = \"/more\""
+
+  private static let lies: [Lie] = [
+    Lie("a total that no page reaches", count) { page, _ in
+      .page(page < 4 ? items(page) : [], count: 50)
+    },
+    Lie("a total that no page reaches, by offset", offset) { page, _ in .page(page < 4 ? items(page) : [], count: 50) },
+    Lie("a total that is another on each page", count) { page, n in .page(items(page), count: 30 + n) },
+    Lie("a total that is a text", count) { page, _ in .page(items(page), members: [#""count":"30""#]) },
+    Lie("a total that is gone", count) { page, _ in .page(items(page)) },
+    Lie("more pages than records", parallel) { page, _ in .page(items(page), count: 30, members: [#""pages":31"#]) },
+    Lie("pages that are not there", parallel) { page, _ in
+      page < 4 ? .page(items(page), count: 50, members: [#""pages":5"#]) : Response(status: 404)
+    },
+    Lie("the same page, whatever was asked for", weak) { _, _ in .page(items(1)) },
+    Lie("the same page without a total that ends it", count) { _, _ in .page(items(1), count: 1_000_000_000) },
+    Lie("a cursor that turns in a circle", cursor) { _, n in .page(items(1), members: ["\"next\":\"\(n % 3)\""]) },
+    Lie("a fresh cursor to the same page", cursor) { _, n in .page(items(1), members: ["\"next\":\"fresh-\(n)\""]) },
+    Lie("a fresh cursor to pages that come again", cursor) { _, n in
+      .page(items(n % 3 + 1), members: ["\"next\":\"fresh-\(n)\""])
+    },
+    Lie("a cursor that is an object", cursor) { page, _ in .page(items(page), members: [#""next":{"a":1}"#]) },
+    Lie("`more` that is a text", more) { page, _ in
+      .page(items(page), members: [#""more":"false""#, "\"next\":\"\(page)\""])
+    },
+    Lie("a next page elsewhere", next) { page, _ in
+      .page(items(page), members: [#""next":"http://127.0.0.2:9/items?page=2""#])
+    },
+    Lie("a next page that is itself", next) { page, _ in .page(items(page), members: [#""next":"/items""#]) },
+    Lie("a next page that is a number", next) { page, _ in .page(items(page), members: [#""next":2"#]) },
+    Lie("a next page that is no address", next) { page, _ in .page(items(page), members: [#""next":"http://[""#]) },
+    Lie("a Link that leads back", link) { _, n in
+      .page(items(1), headers: [.init("Link", "</items?page=\(n % 2)>; rel=\"next\"")])
+    },
+    Lie("a Link elsewhere", link) { _, _ in
+      .page(items(1), headers: [.init("Link", "<https://example.com/items?page=2>; rel=next")])
+    },
+    Lie("more behind the last record for ever", after) { _, _ in .page(items(3), members: [#""more":true"#]) },
+    Lie("a list that is an object", count) { _, _ in .text(#"{"count":30,"items":{"1":{"id":1,"title":"lie"}}}"#) },
+    Lie("a list that is null", count) { _, _ in .text(#"{"count":30,"items":null}"#) },
+    Lie("a list that is not there", count) { _, _ in .text(#"{"count":30}"#) },
+    Lie("an answer without end", count) { _, _ in
+      .text(#"{"count":30,"items":[{"id":1,"title":""# + String(repeating: "lie", count: 3_000_000) + #""}]}"#)
+    },
+    Lie("no key is one", count) { _, _ in
+      .page((1...30).map { "{\"id\":\"x\($0)\",\"title\":\"lie\"}" }, count: 30)
+    },
+  ]
+
+  /// Ten on each of three pages.
+  private static func items(_ page: Int) -> [String] {
+    (1...10).map { "{\"id\":\((page - 1) * 10 + $0),\"title\":\"lie\"}" }
+  }
+}
+
+/// How the pages of `/items` are asked for, and what is answered in the end.
+private struct Lie: Sendable, CustomTestStringConvertible {
+  var testDescription: String
+  var pages: String
+  /// By the number of the page, as far as the request tells it, and how many were asked for.
+  var answer: @Sendable (_ page: Int, _ asked: Int) -> Response
+
+  init(_ name: String, _ pages: String, _ answer: @escaping @Sendable (Int, Int) -> Response) {
+    testDescription = name
+    self.pages = pages
+    self.answer = answer
+  }
+}
+
+/// Tells the truth until it begins to lie: thirty items on three pages, by whatever style is used.
+private final class Liar: Sendable {
+  private let lie: Lie
+  private let state = Mutex((isLying: false, asked: 0))
+
+  init(_ lie: Lie) { self.lie = lie }
+
+  /// Since it lies.
+  var asked: Int { state.withLock { $0.asked } }
+
+  func begin() { state.withLock { $0 = (true, 0) } }
+
+  func answer(_ request: Request) -> Response? {
+    let (isLying, asked) = state.withLock { state in
+      state.asked += 1
+      return (state.isLying, state.asked)
+    }
+    let value = Int(String(request.url.reversed().prefix(while: \.isNumber).reversed()))
+    let page: Int =
+      switch value {
+      case nil: 1
+      case let value? where request.url.contains("from=") || request.url.contains("after="): value / 10 + 1
+      case let value?: value
+      }
+    return isLying ? lie.answer(page, asked) : Self.truth(page)
+  }
+
+  private static func truth(_ page: Int) -> Response {
+    let ids = page < 4 ? (1...10).map { (page - 1) * 10 + $0 } : []
+    let next = page < 3 ? ["\"next\":\"/api/items?cursor=\(page + 1)\"", "\"more\":true"] : ["\"more\":false"]
+    return .page(
+      ids.map { "{\"id\":\($0),\"title\":\"true\"}" }, count: 30, members: ["\"pages\":3"] + next,
+      headers: page < 3 ? [.init("Link", "</api/items?page=\(page + 1)>; rel=\"next\"")] : [])
+  }
+}
+
+extension Response {
+  /// `{"items": [records], …}`
+  fileprivate static func page(
+    _ records: [String], count: Int? = nil, members: [String] = [], headers: [Request.Header] = []
+  ) -> Response {
+    let all = (count.map { ["\"count\":\($0)"] } ?? []) + members + ["\"items\":[\(records.joined(separator: ","))]"]
+    return Response(status: 200, headers: headers, body: Array("{\(all.joined(separator: ","))}".utf8))
+  }
+
+  fileprivate static func text(_ body: String) -> Response { Response(status: 200, body: Array(body.utf8)) }
+}

@@ -1,0 +1,89 @@
+import FoundationEssentials
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// The definitions that come along (config/sources), by the real program against servers that behave as those APIs'
+/// documentation says. Rick and Morty's is in `ResourceTests`.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SourceTests {
+  static let all: [PublicAPI] = [
+    .github, .gitlab, .stripe, .jira, .wordpress, .zendesk, .pokeapi, .swapi, .notion,
+  ]
+
+  @Test("P1, P6–P10, P12: a definition mirrors its API over what comes, changes and goes", arguments: Self.all)
+  func mirrors(_ api: PublicAPI) async throws {
+    let server = try PublicServer(api)
+    var scenario = Scenario(characters: [])
+    scenario.beside = { server.answer($0) }
+    try await withSite(scenario) { site in
+      var site = site
+      site.settings["ROSTERD_UPSTREAM_BASE_URL"] = site.upstream.origin + api.prefix
+      for (name, secret) in api.credentials {
+        try Data(secret.utf8).write(to: URL(filePath: "\(site.folder)/\(name)"))
+      }
+      let first = server.world
+      try await expectFirst(api, server, site)
+      try await expectSame(api, server, site)
+      try server.goOn()
+      try await expectLater(api, server, site, from: first)
+      #expect(server.refused.isEmpty, "\(server.refused)")
+      let peak = site.upstream.counts.peakInFlight
+      #expect(api.file != "github-issues" || peak == 1, "GitHub asks for one request after the other")
+    }
+  }
+
+  @Test(
+    "check takes every definition that comes along, without a word", arguments: Self.all.map(\.file) + ["rickandmorty"])
+  func check(_ file: String) async throws {
+    let outcome = try await Program.run(try Program.built("rosterd"), ["check", "--config", Self.path(file)])
+    #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
+  }
+
+  private func expectFirst(_ api: PublicAPI, _ server: PublicServer, _ site: Site) async throws {
+    let sync = try await sync(api, site)
+    #expect(sync.outcome == .published && sync.error == nil && sync.rejected == 0)
+    #expect(server.takeAsked().map(\.address).sorted() == api.asked.sorted())
+    // A page of two resources is asked for once, and is a page of each.
+    #expect(sync.requests == api.asked.count)
+    try await site.expectMirror(of: server.world, api)
+    for (question, row) in api.seen { #expect(try await site.rows(question) == [row], "\(question)") }
+    let proof = try await site.rows("SELECT name, proof FROM resources ORDER BY name")
+    #expect(proof == api.proof.sorted { $0.key < $1.key }.map { [$0.key, $0.value] })
+    #expect(try await site.rows("SELECT count(*) FROM changes") == [["0"]])
+  }
+
+  private func expectSame(_ api: PublicAPI, _ server: PublicServer, _ site: Site) async throws {
+    let sync = try await sync(api, site)
+    #expect(sync.outcome == .unchanged)
+    let asked = server.takeAsked()
+    #expect(asked.map(\.address).sorted() == api.asked.sorted())
+    #expect(asked.allSatisfy { $0.isConditional == api.hasETags })
+    #expect((sync.bytes == 0) == api.hasETags && (sync.notModified > 0) == api.hasETags)
+  }
+
+  private func expectLater(
+    _ api: PublicAPI, _ server: PublicServer, _ site: Site, from first: World
+  ) async throws {
+    let sync = try await sync(api, site)
+    #expect(sync.outcome == .published && sync.error == nil && sync.rejected == 0)
+    let isTwice = try await site.rows("SELECT DISTINCT definition ->> 'removal' FROM resources") == [["twice"]]
+    if isTwice {
+      // Absent once is not gone.
+      #expect(sync.removed == 0)
+      let again = try await self.sync(api, site)
+      #expect(again.removed == api.kinds.reduce(0) { $0 + $1.fates.count })
+    }
+    try await site.expectMirror(of: server.world, api)
+    try await site.expectChanges(from: first, to: server.world, api)
+  }
+
+  private func sync(_ api: PublicAPI, _ site: Site) async throws -> SyncRecord {
+    let outcome = try await site.rosterd("sync", "--json", "--config", Self.path(api.file))
+    try #require(outcome.exit == 0, "\(outcome.error)")
+    return try JSONDecoder().decode(SyncRecord.self, from: Data(outcome.output.utf8))
+  }
+
+  private static func path(_ file: String) -> String {
+    URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../config/sources/\(file).toml").path
+  }
+}
