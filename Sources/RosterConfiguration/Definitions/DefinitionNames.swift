@@ -126,6 +126,7 @@ enum TakenTables {
   /// Those of every cache, private ones and indexes among them.
   static let own: Set<String> = [
     "resources", "syncs", "syncs_by_outcome", "sync_resources", "changes", "changes_by_record", "rejects", "removed",
-    "cache_info", "cache_identity", "cache_resources", "cache_pages", "cache_pages_rejecting", "cache_unlisted", "cache_record_ids",
+    "cache_info", "cache_identity", "cache_resources", "cache_pages", "cache_pages_rejecting", "cache_unlisted",
+    "cache_record_ids",
   ]
 }

@@ -35,7 +35,7 @@ extension PublicAPI {
     guard call.path == "/customers" else { throw Refusal(status: 404, why: "no such address") }
     try call.allow("limit", "starting_after")
     let size = try call.integer("limit", or: 10, in: 1...100)
-    var rest = world.records("customers").reversed()[...]
+    var rest = Array(world.records("customers").reversed())[...]
     if let after = call.parameter("starting_after") {
       guard let place = rest.firstIndex(where: { $0["id"]?.text == after }) else {
         throw Refusal(status: 400, why: "no such customer: \(after)")
@@ -88,7 +88,7 @@ extension PublicAPI {
       """
       SELECT key, summary, type, status, priority, assignee, resolved, extra ->> '$.fields.customfield_10016'
       FROM issues WHERE id = '10012'
-      """: ["PROJ-12", "Summary 12 edition 1", "Bug", "To Do", "", "", "NULL", "0.50"],
+      """: ["PROJ-12", "Summary 12 edition 1", "Bug", "To Do", "", "", "NULL", "0.5"],
       "SELECT group_concat(label) FROM issue_labels JOIN issues ON record_id = issue_id WHERE key = 'PROJ-12'": [
         "l0,all"
       ],

@@ -9,7 +9,7 @@ import Testing
   @Test(
     "P3, P7, P11: an upstream that lies of its list ends the sync with 65, and readers keep what they have",
     arguments: Self.lies)
-  fileprivate func lies(_ lie: Lie) async throws {
+  fileprivate func end(_ lie: Lie) async throws {
     try await withLiar(lie) { site, liar in
       let refused = try await Self.sync(site)
       #expect(refused.exit == 65, "\(refused.exit) \(refused.error)")

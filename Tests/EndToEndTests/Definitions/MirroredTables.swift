@@ -36,7 +36,7 @@ struct MirroredTables {
       List(table: list.name, at: try list.value["at"].segments, columns: try Self.columns(list.value["columns"]))
     }
     search = definition["search"]?.elements.compactMap(\.text) ?? []
-    conditions = try definition.members("where").map { (try JSONValue.text($0.name).segments, $0.value) }
+    conditions = try definition.members("where").map { (try #require(JSONPointer($0.name)).segments, $0.value) }
     let key = try definition["key"].segments
     let column = try #require(columns.first { $0.at == key })
     keyColumn = column.name
@@ -212,7 +212,7 @@ extension Site {
       JOIN \(tables.table) t ON t.\(id) = l.\(tables.name)_id
       """)
     expectSame(
-      list.hasExtra ? found.map(Self.sortedExtra) : found, records.flatMap { tables.rows(list, $0) }, list.table)
+      try list.hasExtra ? found.map(Self.sortedExtra) : found, records.flatMap { tables.rows(list, $0) }, list.table)
     // None is left of records that went.
     #expect(try await rows("SELECT count(*) FROM \(list.table)") == [["\(found.count)"]])
   }
@@ -248,7 +248,7 @@ extension Site {
       }
     }
     let found = try await rows("SELECT resource, kind, before, after FROM changes").map { row in
-      try row.prefix(2) + row.dropFirst(2).map { $0 == "NULL" ? $0 : try JSONValue(json: $0.utf8).sortedText }
+      try Array(row.prefix(2)) + row.dropFirst(2).map { $0 == "NULL" ? $0 : try JSONValue(json: $0.utf8).sortedText }
     }
     expectSame(found, expected, "changes")
   }

@@ -167,7 +167,7 @@ extension PublicAPI {
       SELECT title, properties ->> '$.Status.select.name', created_by, public_url, extra ->> '$.created_by.object',
         extra ->> '$.properties' FROM pages WHERE id = '\(notionID(8))'
       """: ["Page 8 edition 1", "Open", "u1", "NULL", "user", "NULL"],
-      "SELECT title FROM pages WHERE id = '\(notionID(10))'": [""],
+      "SELECT title, public_url FROM pages WHERE id = '\(notionID(10))'": ["", "NULL"],
     ]
   ) { call, world in
     if let key = call.key(below: "/pages/") {

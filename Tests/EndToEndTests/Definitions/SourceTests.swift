@@ -46,7 +46,10 @@ import Testing
     // A page of two resources is asked for once, and is a page of each.
     #expect(sync.requests == api.asked.count)
     try await site.expectMirror(of: server.world, api)
-    for (question, row) in api.seen { #expect(try await site.rows(question) == [row], "\(question)") }
+    for (question, row) in api.seen {
+      let found = try await site.rows(question)
+      #expect(found == [row], "\(question)")
+    }
     let proof = try await site.rows("SELECT name, proof FROM resources ORDER BY name")
     #expect(proof == api.proof.sorted { $0.key < $1.key }.map { [$0.key, $0.value] })
     #expect(try await site.rows("SELECT count(*) FROM changes") == [["0"]])
