@@ -9,7 +9,7 @@ enum Reserved {
 
   static let tables: Set<String> = [
     "resources", "syncs", "sync_resources", "changes", "rejects", "removed", "cache_info", "cache_identity",
-    "cache_resources", "cache_pages", "cache_unlisted", "syncs_by_outcome", "changes_by_record",
+    "cache_resources", "cache_pages", "cache_unlisted", "cache_record_ids", "syncs_by_outcome", "changes_by_record",
     "cache_pages_rejecting",
   ]
 }

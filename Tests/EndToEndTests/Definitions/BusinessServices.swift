@@ -149,7 +149,7 @@ extension PublicAPI {
     "assignee":\(id % 3 == 0 ? "null" : #"{"accountId":"a","displayName":"Ada"}"#),
     "reporter":{"accountId":"b","displayName":"Bob"},"labels":["l\(id % 2)","all"],
     "components":[\(id % 2 == 0 ? #"{"id":"1","name":"core"}"# : "")],"created":"2026-01-01T00:00:00.000+0000",
-    "updated":"2026-01-0\(edition)T00:00:00.000+0000","resolutiondate":null,"customfield_10016":0.50}}
+    "updated":"2026-01-0\(edition)T\(midnight).000+0000","resolutiondate":null,"customfield_10016":0.50}}
     """
   }
 
@@ -216,7 +216,7 @@ extension PublicAPI {
     """
     {"url":"https://example.zendesk.com/api/v2/tickets/\(id).json","id":\(id),"external_id":null,
     "via":{"channel":"email","source":{"from":{"address":"a@example.com"},"rel":null}},
-    "created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-0\(edition)T00:00:00Z","type":null,
+    "created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-0\(edition)T\(midnight)Z","type":null,
     "subject":"Ticket \(id) edition \(edition)","raw_subject":"{{x}}","description":"Hello \(id)","priority":"normal",
     "status":"open","recipient":null,"requester_id":20978392,"assignee_id":\(id % 2 == 0 ? "null" : "7"),
     "group_id":98738,"organization_id":null,"has_incidents":false,"due_at":null,"tags":["t\(id % 3)","sync"],

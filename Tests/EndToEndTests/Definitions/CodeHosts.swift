@@ -97,7 +97,7 @@ extension PublicAPI {
       "state":"\(id % 11 == 0 ? "closed" : "open")","state_reason":null,"locked":\(id % 13 == 0),
       "assignees":[\(id % 4 == 0 ? #"{"login":"hubot","id":2}"# : "")],
       "milestone":\(id % 6 == 0 ? #"{"title":"v1.0","number":1,"creator":null}"# : "null"),"comments":\(id % 4),
-      "created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-0\(edition)T00:00:00Z",
+      "created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-0\(edition)T\(midnight)Z",
       "closed_at":\(id % 11 == 0 ? #""2026-01-02T00:00:00Z""# : "null"),"author_association":"MEMBER",
       \(isPull ? #""draft":\#(id % 2 == 0),"pull_request":{"url":"\#(place)/pulls/\#(id)","merged_at":null},"# : "")
       "body":\(id % 11 == 0 ? "null" : #""Body of \#(id)\n\twith `code`""#),
@@ -156,7 +156,7 @@ extension PublicAPI {
     "path":"p\(id)","path_with_namespace":"group/sub/p\(id)","created_at":"2026-01-01T00:00:00.000Z",
     "default_branch":\(id % 9 == 0 ? "null" : #""main""#),"tag_list":[],"topics":["api"\(id % 2 == 0 ? #","sync""# : "")],
     "web_url":"https://gitlab.com/group/sub/p\(id)","forks_count":0,"star_count":\(id),
-    "last_activity_at":"2026-01-0\(edition)T00:00:00.000Z","archived":\(id % 7 == 0),"visibility":"private",
+    "last_activity_at":"2026-01-0\(edition)T\(midnight).000Z","archived":\(id % 7 == 0),"visibility":"private",
     "namespace":{"id":5,"name":"Sub","path":"sub","kind":"group","full_path":"group/sub","parent_id":null},
     "open_issues_count":\(edition),"permissions":{"project_access":null,"group_access":{"access_level":50}}}
     """

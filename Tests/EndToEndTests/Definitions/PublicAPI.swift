@@ -3,6 +3,9 @@ import RosterModel
 import Synchronization
 import Testing
 
+/// Of a day whose number is an edition's.
+let midnight = "00:00:00"
+
 /// A public API, that lists its records and refuses requests as its documentation says.
 struct PublicAPI: Sendable {
   /// Records of one list, in the order in which they were made.

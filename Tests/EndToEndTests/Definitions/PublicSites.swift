@@ -37,7 +37,7 @@ extension PublicAPI {
     """
     {"id":\(id * 2),"date":"2026-01-01T01:00:00","date_gmt":"2026-01-01T00:00:00",
     "guid":{"rendered":"https:\\/\\/example.com\\/?p=\(id * 2)"},"modified":"2026-01-01T01:00:00",
-    "modified_gmt":"2026-01-0\(edition)T00:00:00","slug":"post-\(id)","status":"publish","type":"post",
+    "modified_gmt":"2026-01-0\(edition)T\(midnight)","slug":"post-\(id)","status":"publish","type":"post",
     "link":"https:\\/\\/example.com\\/post-\(id)\\/","title":{"rendered":"Post \(id) &#8220;edition&#8221; \(edition)"},
     "content":{"rendered":"<p>Words of \(id)<\\/p>\\n","protected":false},
     "excerpt":{"rendered":"","protected":false},"author":1,"featured_media":0,"comment_status":"open",
@@ -218,7 +218,7 @@ extension PublicAPI {
     let text = #"{"type":"text","text":{"content":"x","link":null},"plain_text":"Page \#(id) edition \#(edition)"}"#
     return """
       {"object":"page","id":"\(notionID(id))","created_time":"2026-01-01T00:00:00.000Z",
-      "last_edited_time":"2026-01-0\(edition)T00:00:00.000Z","created_by":{"object":"user","id":"u1"},
+      "last_edited_time":"2026-01-0\(edition)T\(midnight).000Z","created_by":{"object":"user","id":"u1"},
       "last_edited_by":{"object":"user","id":"u2"},"cover":null,"icon":null,
       "parent":{"type":"database_id","database_id":"\(notionDatabase)"},"archived":false,"in_trash":false,
       "properties":{"Name":{"id":"title","type":"title","title":[\(id % 5 == 0 ? "" : text)]},
