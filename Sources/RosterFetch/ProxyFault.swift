@@ -46,6 +46,9 @@ struct ProxyFault: Error {
   /// RFC 9110 §15.5.8: from proxies only.
   static let wantsCredentials = 407
 
+  /// 401 is upstream's to answer, but tinyproxy too has it for a CONNECT with a wrong password.
+  private static func blamesCredentials(_ status: Int) -> Bool { status == wantsCredentials || status == 401 }
+
   /// P11: as a connection that failed.
   var fault: RequestFault {
     var fault = RequestFault(.unreachable, cause: "the proxy \(proxy) \(cause)", hint: hint, reason: reason)
@@ -66,8 +69,8 @@ struct ProxyFault: Error {
     switch kind {
     case .unreachable(.passing(_, let text)), .unreachable(.noNetwork(let text)), .unreachable(.untrusted(let text, _)):
       "is out of reach: \(text)"
-    case .refused(Self.wantsCredentials, _):
-      proxy.authorization == nil ? "wants a user and a password (407)" : "refuses the user and the password (407)"
+    case .refused(let status, _) where Self.blamesCredentials(status):
+      "\(proxy.authorization == nil ? "wants a user and a password" : "refuses the user and the password") (\(status))"
     case .refused(let status, let origin): "opens no tunnel to \(origin.authority) (\(status))"
     case .closed: "opens no tunnel"
     case .silent: "did not answer in time"
@@ -77,8 +80,8 @@ struct ProxyFault: Error {
   private var hint: String {
     switch kind {
     case .unreachable: "see whether it is up, and whether \(proxy.setting) is right"
-    case .refused(Self.wantsCredentials, _):
-      "put them into \(proxy.setting): http://USER:PASSWORD@\(proxy.url.dropFirst("http://".count))"
+    case .refused(let status, _) where Self.blamesCredentials(status):
+      "put the right ones into \(proxy.setting): http://USER:PASSWORD@\(proxy.url.dropFirst("http://".count))"
     case .refused, .silent, .closed:
       "see in its log why; where upstream can be reached without it: upstream.proxy = \"none\", or its host in NO_PROXY"
     }

@@ -14,6 +14,7 @@ package enum StatusAnswer: Sendable {
 
 /// What a client that waits for news is told (RFC 6202 §2).
 package struct Polled: Sendable {
+  /// What is sent.
   package var response: Response
   /// It need not wait any longer.
   package var hasNews: Bool

@@ -127,7 +127,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
           fault?.cause == "the proxy \(proxy.url) \(`case`.cause)" && fault?.reason == .connection
             && fault?.kind == .unreachable)
         #expect(fault?.isOfProxy == true && fault?.isUnsent == true)
-        #expect(fault?.hint == "put them into HTTPS_PROXY: http://USER:PASSWORD@127.0.0.1:\(proxy.port)")
+        #expect(fault?.hint == "put the right ones into HTTPS_PROXY: http://USER:PASSWORD@127.0.0.1:\(proxy.port)")
       }
     }
   }
@@ -142,6 +142,18 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
         #expect(fault?.reason == .connection && fault?.isUnsent == true && fault?.isOfProxy == true)
         #expect(fault?.hint?.contains("upstream.proxy = \"none\"") == true)
         #expect(proxy.requests == Array(repeating: "CONNECT upstream.invalid:443", count: 2))
+      }
+    }
+  }
+
+  @Test("P11: a proxy that answers CONNECT with 401, as tinyproxy does, refuses the user and the password")
+  func refusesPassword() async throws {
+    try await ForwardProxy.run { proxy in
+      proxy.configure { $0.refusal = 401 }
+      try await withTransport(Scenario(), .init(proxies: rules(server(proxy, user: "roster")))) { _, transport in
+        let fault = await fault(transport, Request(.get, "https://upstream.invalid/api"))
+        #expect(fault?.cause == "the proxy \(proxy.url) refuses the user and the password (401)")
+        #expect(fault?.hint?.contains("upstream.proxy: http://USER:PASSWORD@") == true)
       }
     }
   }

@@ -3,6 +3,7 @@ package import RosterModel
 /// Reads the cache beside its writer, in the same process, on a connection and a thread of its own: no question waits
 /// for a sync, and no sync for a question (S1). It opens the cache when it is first asked.
 package actor SideReader {
+  /// Its own thread: reads do not wait for the writer, nor it for them.
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private let executor = SerialQueue(label: "rosterd.reader")

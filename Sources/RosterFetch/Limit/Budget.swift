@@ -33,6 +33,7 @@ package struct Budget: Sendable, Equatable {
   /// Entries that are kept. Beyond, as where requests take longer than the window, the two oldest become one.
   package static let mostEntries = 240
 
+  /// What `limit.budget` says.
   package private(set) var rule: RequestBudget
   /// The oldest first, at most `mostEntries`.
   package private(set) var entries: [Entry]
