@@ -116,8 +116,8 @@ test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 
 # What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills
-# between, three hundred histories with tools that follow them, ten thousand syncs of one cache, two thousand random APIs
-# with random definitions.
+# between, three hundred histories with tools that follow them, ten thousand syncs of one cache, two thousand random
+# APIs with random definitions.
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \

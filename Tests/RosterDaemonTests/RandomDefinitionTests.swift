@@ -153,7 +153,8 @@ private struct History {
     return Set(listed.map { $0.row(of: table, isText: definition.hasTextKeys) })
   }
 
-  /// What the cache has beside a state of upstream; nil: it does not have the state, or more beside it than `removal` keeps.
+  /// What the cache has beside a state of upstream; nil: it does not have the state, or more beside it than `removal`
+  /// keeps.
   private func lingers(
     _ table: RandomDefinition.Table, _ state: [RandomRecord], _ there: Set<[String]>, before: Set<[String]>,
     _ definition: RandomDefinition, _ hasAsked: Bool

@@ -1,6 +1,7 @@
 import RosterTestSupport
 
-/// A record of an imagined API. All it has follows from its key, state and version, so that a mixture of two versions shows.
+/// A record of an imagined API. All it has follows from its key, state and version, so that a mixture of two versions
+/// shows.
 struct RandomRecord: Sendable, Equatable {
   var id: Int
   var isOpen = true

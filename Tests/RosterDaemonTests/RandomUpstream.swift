@@ -2,8 +2,8 @@ import RosterModel
 import RosterTestSupport
 import Synchronization
 
-/// An imagined API: a list a definition, pages as the definition says, records that come, go, change and move, also between two
-/// requests, and answers that fail.
+/// An imagined API: a list a definition, pages as the definition says, records that come, go, change and move, also
+/// between two requests, and answers that fail.
 final class RandomUpstream: Sendable {
   struct List: Sendable {
     let definition: RandomDefinition
@@ -119,7 +119,8 @@ extension RandomUpstream.List {
     }
   }
 
-  /// What loses a record to whoever does not look: one that was behind the page at hand goes before it, or the other way.
+  /// What loses a record to whoever does not look: one that was behind the page at hand goes before it, or the other
+  /// way.
   fileprivate mutating func turn(_ dice: inout SeededDice) {
     guard mayMove, records.count > 1 else { return change(&dice) }
     if dice.happens(0.5) { records.append(records.removeFirst()) } else { records.insert(records.removeLast(), at: 0) }
