@@ -24,15 +24,9 @@ struct TOMLDocument {
 
   /// - Parameter known: words that a syntax error may repeat; any other text in it may be a secret (T9).
   init(_ text: String, known: Set<String> = []) throws(SyntaxError) {
-    // TOMLKit hands text over as C strings: a NUL would cut a file or a value short, and trap in a key.
-    // A key of ten thousand parts is as many calls deep, here and in the parser, which limits only brackets.
-    var depth = TOMLKeyDepth()
+    var hazards = TOMLHazards()
     for (index, row) in Self.rows(of: text).enumerated() {
-      if Self.holdsNUL(row) { throw SyntaxError(line: index + 1, cause: "NUL in the text") }
-      depth.pass(row)
-      if depth.mostDots >= Self.mostParts {
-        throw SyntaxError(line: index + 1, cause: "a key of more than \(Self.mostParts) parts")
-      }
+      if let cause = hazards.find(in: row) { throw SyntaxError(line: index + 1, cause: cause) }
     }
     do {
       let table = try TOMLTable(string: text)
@@ -86,13 +80,6 @@ struct TOMLDocument {
   /// By bytes: a String takes CR LF for one character, which is no line feed.
   private static func rows(of text: String) -> [String] {
     text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { String(Substring($0)) }
-  }
-
-  /// Of a dotted key. No key of ours has more.
-  private static let mostParts = 10
-
-  private static func holdsNUL(_ row: String) -> Bool {
-    row.utf8.contains(0) || row.contains("\\u0000") || row.contains("\\U00000000")
   }
 
   private static func withoutQuotes(_ text: String, except known: Set<String>) -> String {

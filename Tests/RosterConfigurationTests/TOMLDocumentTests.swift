@@ -167,6 +167,32 @@ struct TOMLDocumentTests {
     }
   }
 
+  @Test(
+    "A table's name that begins as no key does is refused: the parser would end the program",
+    arguments: ["[=a]", "[.a]", "[#]", "[\t@ ]", "[[é]]", " [ é]", "[\u{A0}a]", "[{]", "[[[", "[,", "[", "[[ "])
+  func nameless(header: String) {
+    let cause = "a table's name begins with what needs quotes"
+    #expect(throws: TOMLDocument.SyntaxError(line: 2, cause: cause)) { _ = try TOMLDocument("a = 1\n\(header)\nb = 1") }
+  }
+
+  @Test(
+    "A list's value that begins as none does is refused: the parser would end the program",
+    arguments: [
+      "c = [}", "c = [ 'x', }", "c = { d = [ } }", "c = [ # [\n}", "c = [\u{2028}1]", "c = [1,\u{85}", "é = 1",
+    ])
+  func valueless(text: String) {
+    #expect(throws: TOMLDocument.SyntaxError.self) { _ = try TOMLDocument("a = 1\n\(text)\nb = 1") }
+  }
+
+  @Test("What begins with a bracket and is no table's name is as it is")
+  func bracketed() throws {
+    let text = "a = [\n[{ b = 1 }], # [=\n[ # é\n+1]\n]\nc = \"\"\"\n[é]\n\"\"\"\n[ 'é' ]\n[[ \"=\" ]]\n[-._.1]"
+    #expect(try TOMLDocument(text).items.names == ["a", "c", "é", "=", "-"])
+    for text in ["[]", "[ ]", "[[]]"] {
+      #expect(throws: TOMLDocument.SyntaxError.self) { _ = try TOMLDocument(text) }
+    }
+  }
+
   @Test("Dots in texts, comments and numbers are no parts of keys")
   func dots() throws {
     let dots = String(repeating: ".", count: 100)

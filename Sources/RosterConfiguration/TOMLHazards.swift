@@ -1,0 +1,110 @@
+/// Finds, line by line, what the parser does not survive: strings and lists of many lines may be open
+/// (toml.io/en/v1.0.0).
+///
+/// TOMLKit hands text over as C strings: a NUL would cut a file or a value short, and trap in a key. A key of ten
+/// thousand parts is as many calls deep, here and in the parser, which limits only brackets. And toml++ asserts that a
+/// table's name begins as a key does, and a list's value as a value.
+struct TOMLHazards {
+  private enum Quote: String {
+    case basic = "\""
+    case literal = "'"
+    case basicLines = "\"\"\""
+    case literalLines = "'''"
+
+    var hasEscapes: Bool { self == .basic || self == .basicLines }
+    var spansLines: Bool { self == .basicLines || self == .literalLines }
+  }
+
+  private var open: Quote?
+  private var brackets = 0
+  /// The last byte that stood outside texts, comments and white space.
+  private var last: UInt8 = 0
+  /// Dots between the parts of one key; those of a number are at most one.
+  private var dots = 0
+
+  /// Of a dotted key. No key of ours has more.
+  private static let mostParts = 10
+
+  /// Takes the next line, and says what is wrong with it; nil: nothing.
+  mutating func find(in row: String) -> String? {
+    if Self.holdsNUL(row) { return "NUL in the text" }
+    if open == nil, brackets <= 0, Self.isNameless(row) { return "a table's name begins with what needs quotes" }
+    return pass(row)
+  }
+
+  private static func holdsNUL(_ row: String) -> Bool {
+    row.utf8.contains(0) || row.contains("\\u0000") || row.contains("\\U00000000")
+  }
+
+  /// Whether it is a table's header, and what stands behind its brackets begins no key.
+  private static func isNameless(_ row: String) -> Bool {
+    func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    let text = row.utf8.drop(while: isSpace)
+    guard text.first == UInt8(ascii: "[") else { return false }
+    let name = text.dropFirst(text.starts(with: "[[".utf8) ? 2 : 1).drop(while: isSpace)
+    guard let first = name.first else { return true }
+    if first == UInt8(ascii: "]") { return false }
+    let scalar = Unicode.Scalar(first)
+    return
+      !(scalar.isASCII && (Character(scalar).isLetter || Character(scalar).isNumber || "-_\"'".utf8.contains(first)))
+  }
+
+  private mutating func pass(_ row: String) -> String? {
+    var rest = Substring(row).utf8
+    dots = 0
+    while let byte = rest.first {
+      if let quote = open {
+        pass(quote, &rest)
+      } else if byte == UInt8(ascii: "#") {
+        break
+      } else if let quote = Self.openings.first(where: { rest.starts(with: $0.rawValue.utf8) }) {
+        open = quote
+        last = byte
+        rest = rest.dropFirst(quote.rawValue.utf8.count)
+      } else {
+        if let cause = pass(byte) { return cause }
+        rest = rest.dropFirst()
+      }
+    }
+    if open?.spansLines == false { open = nil }
+    return nil
+  }
+
+  private mutating func pass(_ byte: UInt8) -> String? {
+    switch byte {
+    case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): return nil
+    case UInt8(ascii: "["), UInt8(ascii: "{"):
+      brackets += 1
+      dots = 0
+    case UInt8(ascii: "}") where last == UInt8(ascii: "[") || last == UInt8(ascii: ","):
+      return "} where a value is to be"
+    case UInt8(ascii: "]"), UInt8(ascii: "}"): brackets -= 1
+    case UInt8(ascii: "="), UInt8(ascii: ","): dots = 0
+    case UInt8(ascii: "."): dots += 1
+    case 0x80...: return "outside of quotes and comments there is ASCII only"
+    default: break
+    }
+    last = byte
+    return dots < Self.mostParts ? nil : "a key of more than \(Self.mostParts) parts"
+  }
+
+  /// The longer ones first.
+  private static let openings: [Quote] = [.basicLines, .literalLines, .basic, .literal]
+
+  /// Up to two quotes may stand before those that close a string of many lines.
+  private mutating func pass(_ quote: Quote, _ rest: inout Substring.UTF8View) {
+    if quote.hasEscapes, rest.first == UInt8(ascii: "\\") {
+      rest = rest.dropFirst(2)
+    } else if rest.starts(with: quote.rawValue.utf8) {
+      let mark = quote.rawValue.utf8
+      if quote.spansLines, let byte = mark.first {
+        rest = rest.drop { $0 == byte }
+      } else {
+        rest = rest.dropFirst(mark.count)
+      }
+      open = nil
+    } else {
+      rest = rest.dropFirst()
+    }
+  }
+}
