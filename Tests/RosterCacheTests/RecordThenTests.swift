@@ -97,4 +97,16 @@ import Testing
     #expect(try name("1", at: day(61)) == "Name 1!" && name("1", at: day(119)) == "Name 1!")
     #expect(try isUnknown("1", at: day(31)))
   }
+
+  @Test("show --at: a sync that is kept as the last that verified tells nothing of changes that were ended behind it")
+  func kept() async throws {
+    let cache = try await folder.define()
+    for (number, mark) in [(0, ""), (5, ""), (30, "a"), (100, "b"), (120, "c"), (130, "d")] {
+      _ = try await cache.mirror([people(1...9, mark)], at: day(Double(number)))
+    }
+    await cache.close()
+    #expect(try folder.ask("SELECT outcome FROM syncs ORDER BY id LIMIT 1") == ["unchanged"])
+    #expect(try isUnknown("1", at: day(10)) && isUnknown("1", at: day(50)))
+    #expect(try name("1", at: day(101)) == "Name 1b")
+  }
 }
