@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Of what runs once a sync or once a person asks: a tenth smaller, and nobody waits for it.
+let smallSettings = settings + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
@@ -17,8 +20,8 @@ func nio(_ module: String) -> Target.Dependency {
 }
 
 /// Every target names what it may import, and nothing else compiles.
-func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func library(_ name: String, isSmall: Bool = false, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: isSmall ? smallSettings : settings)
 }
 
 func program(
@@ -29,7 +32,7 @@ func program(
     dependencies: dependencies + [
       .product(name: "ArgumentParser", package: "swift-argument-parser")
     ],
-    path: path, exclude: exclude, swiftSettings: settings)
+    path: path, exclude: exclude, swiftSettings: smallSettings)
 }
 
 func tests(of name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
@@ -62,12 +65,12 @@ let package = Package(
   targets: [
     library("RosterModel", []),
     library("RosterJSON", ["RosterModel"]),
-    library("RosterInference", ["RosterModel", "RosterJSON"]),
-    library("RosterFiles", ["RosterModel"]),
+    library("RosterInference", isSmall: true, ["RosterModel", "RosterJSON"]),
+    library("RosterFiles", isSmall: true, ["RosterModel"]),
     library(
-      "RosterConfiguration",
+      "RosterConfiguration", isSmall: true,
       ["RosterModel", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
-    library("RosterAuth", ["RosterModel", "RosterJSON", "RosterFiles", log, crypto]),
+    library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", log, crypto]),
     library("RosterDecode", ["RosterModel", "RosterJSON"]),
     library(
       "RosterFetch",
@@ -80,17 +83,20 @@ let package = Package(
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
     library("RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
-    library("RosterSync", ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
-      "RosterStatus",
+      "RosterSync", isSmall: true, ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
+    library(
+      "RosterStatus", isSmall: true,
       ["RosterModel", "RosterJSON", "RosterFiles", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     library(
-      "RosterStatusClient", ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    library("RosterSystemd", ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
-    library("RosterSimulator", ["RosterModel", "RosterJSON", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    library("RosterTerminal", ["RosterModel", "RosterJSON"]),
+      "RosterStatusClient", isSmall: true,
+      ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    library("RosterSystemd", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
     library(
-      "RosterDaemon",
+      "RosterSimulator", isSmall: true, ["RosterModel", "RosterJSON", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    library("RosterTerminal", isSmall: true, ["RosterModel", "RosterJSON"]),
+    library(
+      "RosterDaemon", isSmall: true,
       [
         "RosterModel", "RosterFiles", "RosterConfiguration", "RosterAuth", "RosterFetch", "RosterDecode",
         "RosterCache", "RosterSync", "RosterStatus", "RosterSystemd", log,

@@ -82,7 +82,7 @@ struct TokenKeeperDrainTests {
 
   @Test("T7: an answer that comes as a drain gives up is not overwritten by the note that it did not")
   func answerAtTheEndOfADrain() async throws {
-    for _ in 0..<100 {
+    for _ in 0..<30 {
       let bench = try Bench()
       try await bench.keeper.syncBegins()
       let request = bench.requests(1)[0]
