@@ -121,6 +121,7 @@ import Testing
     "The key: text ids, ids of several types, ids that repeat, none at all",
     arguments: [
       (#"[{"id":"a"},{"id":"b"}]"#, "/id", "beyond these 2"), (#"[{"id":1}]"#, "/id", "only one"),
+      (#"[{"code":"x","id":5},{"code":"y","id":6}]"#, "/id", "beyond these 2"),
       (#"[{"id":1,"code":"x"},{"id":"a","code":"y"}]"#, "/code", "beyond these 2"),
       (#"[{"id":0,"sku":"x"},{"id":-1,"sku":"y"}]"#, "/sku", "beyond these 2"),
       (#"[{"id":1,"uuid":"x"},{"id":1,"uuid":"y"}]"#, "/uuid", "beyond these 2"),

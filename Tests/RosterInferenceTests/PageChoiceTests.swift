@@ -78,6 +78,9 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
       name: "a count that is only the page's", facts: #""count":2,"next":"/x?after=b""#,
       pages: .init(.next(at: body("/next"))), unseen: [.size, .count]),
     .init(
+      name: "a total that is only the page's", facts: #""total":2,"next":"/x?after=b""#,
+      pages: .init(.next(at: body("/next"))), unseen: [.size, .count]),
+    .init(
       name: "dummyjson", facts: #""total":194,"skip":0,"limit":2"#,
       pages: .init(.offset(param: .query("skip")), count: body("/total")), unseen: [.param]),
     .init(
