@@ -3,7 +3,7 @@
 PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev
 # Changing a -Xswiftc flag rebuilds everything, so each kind of build has one set.
 CHECKS   := --explicit-target-dependency-import-check error
-RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe
+RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
