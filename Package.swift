@@ -73,7 +73,7 @@ let package = Package(
     library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", log, crypto]),
     library("RosterDecode", ["RosterModel", "RosterJSON"]),
     library(
-      "RosterFetch",
+      "RosterFetch", isSmall: true,
       [
         "RosterModel", "RosterFiles", "RosterJSON", "RosterDecode", "RosterAuth", "CZlib", log, crypto, nio("NIOCore"),
         nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),
