@@ -126,7 +126,8 @@ extension CacheTrials {
     )
     func batches() async throws {
       let scenario = Scenario.pages(40)
-      try await withSite(scenario) { site in
+      // One after the other: the rules below go by the order in which requests come.
+      try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
         _ = try await site.sync()
         let gone = Array(Int64(1)...60)
         site.upstream.update { $0.removeAll { gone.contains($0.id) } }
