@@ -3,6 +3,8 @@
 PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev
 # Changing a -Xswiftc flag rebuilds everything, so each kind of build has one set.
 CHECKS   := --explicit-target-dependency-import-check error
+# So many tests at a time, not all of a thousand: each then has the machine that its time limit is made for.
+AT_ONCE  := --experimental-maximum-parallelization-width 8
 RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
 
 SHELL       := /bin/bash
@@ -87,7 +89,7 @@ deb:
 # What failed is said once more at the end.
 test: packages
 	swift build --build-tests $(CHECKS)
-	swift test --skip-build $(CHECKS) 2>&1 | tee .build/test.log || { grep ✘ .build/test.log; exit 1; }
+	swift test --skip-build $(CHECKS) $(AT_ONCE) 2>&1 | tee .build/test.log || { grep ✘ .build/test.log; exit 1; }
 
 # Against django-oauth-toolkit and nginx, which need python3-venv and nginx. Takes the programs that `make test` has
 # built.
@@ -122,13 +124,13 @@ soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \
 	ROSTER_MUTANTS=20000 \
-	  swift test --skip-build $(CHECKS) \
+	  swift test --skip-build $(CHECKS) $(AT_ONCE) \
 	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests'
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 
 # A build of its own, because the flag changes every file.
 tsan: packages
-	swift test --sanitize=thread --scratch-path .build-tsan $(CHECKS) \
+	swift test --sanitize=thread --scratch-path .build-tsan $(CHECKS) $(AT_ONCE) \
 	  --filter 'RosterAuthTests|RosterFetchTests|RosterSyncTests'
 
 # What a page costs in each part of a sync, in CPU time beside Benchmarks/base.json; half a minute. A change that makes

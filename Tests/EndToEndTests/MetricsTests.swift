@@ -14,8 +14,9 @@ import Testing
       .on(.page(5), times: 1, .cut(after: .half, .close)), .on(.page(6), times: 1, .cut(after: .head, .stall)),
       .on(.page(7), times: 1, .html()), .on(.anyToken, times: 1, .status(502)),
     ]
-    // One request at a time: which of them meets the dead token is no matter of luck.
-    let settings = ["ROSTERD_SYNC_CONCURRENCY": "1", "ROSTERD_UPSTREAM_TIMEOUT": "1s"]
+    // One request at a time: which of them meets the dead token is no matter of luck. And time for all of them but the
+    // one that stalls, however busy the machine is.
+    let settings = ["ROSTERD_SYNC_CONCURRENCY": "1", "ROSTERD_UPSTREAM_TIMEOUT": "10s"]
     try await withSite(.pages(9, tokens: tokens, rules: faults), settings) { site in
       try await site.withDaemon { _, _ in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)

@@ -5,8 +5,7 @@ import Testing
 
 @testable import RosterStatus
 
-/// Many hops each, behind all that a busy machine runs at once: the limit is for what hangs.
-@Suite(.timeLimit(.minutes(5))) struct StatusLongPollTests {
+@Suite(.timeLimit(.minutes(1))) struct StatusLongPollTests {
   /// A feed that a test writes: changes up to `last`, and who has looked.
   private final class Feed: Sendable {
     let board = makeBoard(cache: snapshot)
