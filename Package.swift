@@ -63,7 +63,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
   ],
   targets: [
-    library("RosterModel", []),
+    library("RosterModel", isSmall: true, []),
     library("RosterJSON", ["RosterModel"]),
     library("RosterInference", isSmall: true, ["RosterModel", "RosterJSON"]),
     library("RosterFiles", isSmall: true, ["RosterModel"]),
@@ -82,7 +82,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
-    library("RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
+    library("RosterCache", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
     library(
       "RosterSync", isSmall: true, ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
