@@ -239,7 +239,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
-  /// The program's, such as 0.1.0.
+  /// The program's, such as 0.2.0.
   package var version: String
   /// Of the daemon.
   package var pid: Int32
