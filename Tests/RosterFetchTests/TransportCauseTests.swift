@@ -1,0 +1,35 @@
+import Glibc
+import NIOCore
+import RosterModel
+import Testing
+
+@testable import RosterFetch
+
+private func errors(_ codes: [CInt]) -> [any Error] {
+  codes.map { IOError(errnoCode: $0, reason: "connect") }
+}
+
+@Suite struct TransportCauseTests {
+  @Test(
+    "P11: there is no network only where every address of the host says so",
+    arguments: [[ENETUNREACH], [EHOSTUNREACH, ENETUNREACH], [ENETDOWN]])
+  func offline(codes: [CInt]) {
+    let failure = TransportCause.connect("host", errors(codes)).fault
+    #expect(failure.reason == nil && failure.cause.contains("no network"))
+  }
+
+  @Test(
+    "P11: an address without a route beside one that refuses, resets or is silent is a failed connection",
+    arguments: [[ENETUNREACH, ECONNREFUSED], [ECONNREFUSED, EHOSTUNREACH], [ENETUNREACH, EHOSTUNREACH, ECONNRESET]])
+  func mixed(codes: [CInt]) {
+    let failure = TransportCause.connect("host", errors(codes)).fault
+    #expect(failure.reason == .connection && !failure.cause.contains("no network"))
+    let silent = errors([ENETUNREACH]) + [ChannelError.connectTimeout(.seconds(1))]
+    #expect(TransportCause.connect("host", silent).fault.reason == .timeout)
+  }
+
+  @Test("P11: a name without an address is DNS")
+  func unresolved() {
+    #expect(TransportCause.connect("host", []).fault.reason == .dns)
+  }
+}
