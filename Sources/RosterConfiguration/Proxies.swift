@@ -42,7 +42,7 @@ package struct EnvironmentProxies: Sendable, Equatable {
 extension ValueType<ProxyChoice> {
   static var proxy: Self {
     .text(
-      "a string", allowed: "\"http://[USER:PASSWORD@]HOST:PORT\", \"none\", or nothing",
+      allowed: "\"http://[USER:PASSWORD@]HOST:PORT\", \"none\", or nothing",
       parse: { (text) throws(Mistakes) in
         switch text {
         case "": return .environment

@@ -59,10 +59,10 @@ struct TokenEndpoint {
     guard flow != .none else { return }
     if flow == .basic { return grantPassword() }
     if flow != .oauth2ClientCredentials { credentials.accessToken = grantAccess(now: now) }
-    if flow != .fixed && flow != .oauth2ClientCredentials && flow != .bearerRenew {
+    if flow != .static && flow != .oauth2ClientCredentials && flow != .bearerRenew {
       credentials.refreshToken = grantRefresh()
     }
-    if flow == .oauth2Refresh || flow == .oauth2ClientCredentials {
+    if flow.identifiesClient {
       credentials.clientID = "roster:client"  // the colon must travel encoded (RFC 6749 §2.3.1)
       credentials.clientSecret = secret("client+secret%")
     }
@@ -98,7 +98,7 @@ struct TokenEndpoint {
     let authorization = Response(status: 0, headers: request.headers)["Authorization"]
     let form = Form(request.body)
     switch settings.flow {
-    case .none, .fixed, .basic: return refuse("unsupported_grant_type")
+    case .none, .static, .basic: return refuse("unsupported_grant_type")
     case .bearerRefresh, .bearerRenew:
       guard request.body.isEmpty, let token = bearer(authorization) else { return refuse("invalid_request") }
       return refresh(token, now: now)
@@ -121,8 +121,7 @@ struct TokenEndpoint {
       return (refuse("invalid_grant").response, .reused)
     }
     guard token == refreshToken else { return refuse("invalid_grant") }
-    let isOAuth = settings.flow == .oauth2Refresh || settings.flow == .oauth2ClientCredentials
-    if isOAuth && !settings.rotate { return grant(refresh: nil, now: now) }
+    if settings.flow.identifiesClient && !settings.rotate { return grant(refresh: nil, now: now) }
     spent.insert(token)
     return grant(refresh: settings.flow == .bearerRenew ? nil : grantRefresh(), now: now)
   }
