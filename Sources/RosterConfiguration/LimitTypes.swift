@@ -23,7 +23,6 @@ extension ValueType<Double> {
 extension ValueType<RequestBudget?> {
   static var budget: Self {
     .text(
-      "a string",
       allowed:
         "a number, a slash and a duration, as in \"10000/1d\": 1 to \(RequestBudget.mostRequests) requests in \(RequestBudget.leastWindow.text) or more; or nothing",
       parse: { (text) throws(Mistakes) in

@@ -39,47 +39,10 @@ package struct EnvironmentProxies: Sendable, Equatable {
   }
 }
 
-extension Configuration {
-  /// By way of which proxy each server is asked. What a variable says of no server that is asked is never looked at.
-  package var proxies: ProxyRules {
-    let environment = upstream.environmentProxies
-    return switch upstream.proxy {
-    case .none: ProxyRules()
-    case .server(let server): ProxyRules(http: server, https: server)
-    case .environment:
-      ProxyRules(
-        http: try? environment.http?.server(), https: try? environment.https?.server(),
-        exceptions: environment.exceptions)
-    }
-  }
-
-  /// Variables that name no proxy that rosterd could use, though a server is to be asked by way of it.
-  var unusableProxies: [Conflict] {
-    let environment = upstream.environmentProxies
-    guard upstream.proxy == .environment else { return [] }
-    let servers = [upstream.baseURL, resolvedTokenURL ?? ""].compactMap { URLComponents(string: $0) }
-    return [("http", environment.http), ("https", environment.https)].compactMap { scheme, variable in
-      guard let variable else { return nil }
-      let isAsked = servers.contains { server in
-        let port = server.port ?? (scheme == "https" ? 443 : 80)
-        return server.scheme?.lowercased() == scheme
-          && !environment.exceptions.contains { $0.covers(host: server.plainHost, port: port) }
-      }
-      guard isAsked else { return nil }
-      do throws(Mistakes) { _ = try variable.server() } catch {
-        return Conflict(
-          keys: [variable.name], problem: error.list.first?.problem ?? "",
-          allowed: "http://[USER:PASSWORD@]HOST[:PORT]; or upstream.proxy = \"none\"")
-      }
-      return nil
-    }
-  }
-}
-
 extension ValueType<ProxyChoice> {
   static var proxy: Self {
     .text(
-      "a string", allowed: "\"http://[USER:PASSWORD@]HOST:PORT\", \"none\", or nothing",
+      allowed: "\"http://[USER:PASSWORD@]HOST:PORT\", \"none\", or nothing",
       parse: { (text) throws(Mistakes) in
         switch text {
         case "": return .environment
@@ -135,7 +98,7 @@ extension ProxyServer {
 
 extension URLComponents {
   /// Without the brackets of an IPv6 address; empty where there is none.
-  fileprivate var plainHost: String {
+  var plainHost: String {
     let host = host ?? ""
     return host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
   }

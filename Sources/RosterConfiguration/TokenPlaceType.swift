@@ -4,7 +4,7 @@ extension ValueType<TokenPlace> {
   /// The sentences do not repeat the text: somebody may have written the token itself there (T9).
   static var tokenPlace: Self {
     .text(
-      "a string", allowed: "\"NAME: {access_token}\", a header, or \"?NAME={access_token}\", a query parameter",
+      allowed: "\"NAME: {access_token}\", a header, or \"?NAME={access_token}\", a query parameter",
       parse: { (text) throws(Mistakes) in
         if let mistake = HeaderText.mistake(in: text) { throw Mistakes(mistake) }
         guard text.hasPrefix("?") || text.contains(":") else {
@@ -23,7 +23,7 @@ extension ValueType<TokenPlace> {
   }
 
   private static func checkHeader(_ name: String) throws(Mistakes) {
-    guard name.isFieldName else {
+    guard name.isHTTPToken else {
       throw Mistakes("what stands before the colon is not a header name", allowed: HeaderText.allowedInName)
     }
     guard !HeaderText.isOwn(name) else {

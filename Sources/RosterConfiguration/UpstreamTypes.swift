@@ -4,7 +4,7 @@ import RosterModel
 extension ValueType<String> {
   static var baseURL: Self {
     .text(
-      "a string", allowed: "an http or https URL without user, query and fragment",
+      allowed: "an http or https URL without user, query and fragment",
       parse: { (text) throws(Mistakes) in
         if let mistake = WebAddress.mistake(in: text, queryAllowed: false) { throw Mistakes(mistake) }
         return String(text.reversed().drop { $0 == "/" }.reversed())
@@ -14,7 +14,7 @@ extension ValueType<String> {
 
   static var tokenURL: Self {
     .text(
-      "a string", allowed: "an http or https URL without user and fragment, or a path",
+      allowed: "an http or https URL without user and fragment, or a path",
       parse: { (text) throws(Mistakes) in
         // A path is right or wrong whatever it is resolved against.
         let url = WebAddress.resolve(text, against: "http://upstream")
@@ -27,19 +27,9 @@ extension ValueType<String> {
 
 extension ValueType<[String]> {
   static var pins: Self {
-    Self(
-      name: "a list of strings", allowed: "\"sha256/\" and the base64 of 32 bytes, each", isBare: false,
-      read: { (item) throws(Mistakes) in
-        guard case .list(let items) = item else { throw Mistakes(item.isNot("a list of strings")) }
-        var pins: [String] = []
-        for item in items {
-          guard case .string(let pin) = item else { throw Mistakes(item.isNot("a string")) }
-          guard isPin(pin) else { throw Mistakes("\(quoted(pin)) is not a pin") }
-          pins.append(pin)
-        }
-        return pins
-      },
-      write: { "[\($0.map(quoted).joined(separator: ", "))]" })
+    .list(
+      "a list of strings", of: .text("any text"), allowed: "\"sha256/\" and the base64 of 32 bytes, each",
+      problem: { pin, _ in isPin(pin) ? nil : "\(quoted(pin)) is not a pin" })
   }
 
   private static func isPin(_ text: String) -> Bool {
@@ -54,7 +44,7 @@ extension ValueType<[Request.Header]> {
     Self(
       name: "a table of strings", allowed: "header names with their values as strings", isBare: false,
       read: { (item) throws(Mistakes) in
-        guard case .table(let items) = item else { throw Mistakes(withoutValue(item, "a table of strings")) }
+        guard case .table(let items) = item else { throw Mistakes(item.isNotShown("a table of strings")) }
         let names = items.names.sorted()
         let mistakes = names.compactMap { name in items[name].flatMap { mistake(name, $0, among: names) } }
         guard mistakes.isEmpty else { throw Mistakes(mistakes) }
@@ -69,7 +59,7 @@ extension ValueType<[Request.Header]> {
   }
 
   private static func mistake(_ name: String, _ item: TOMLItem, among names: [String]) -> Mistake? {
-    guard name.isFieldName else {
+    guard name.isHTTPToken else {
       return Mistake("is not a header name", allowed: HeaderText.allowedInName, entry: name)
     }
     guard !HeaderText.isOwn(name) else {
@@ -79,30 +69,21 @@ extension ValueType<[Request.Header]> {
       return Mistake("is given twice, as \(twin) too", allowed: "each header once, in any case", entry: name)
     }
     guard case .string(let value) = item else {
-      return Mistake(withoutValue(item, "a string"), allowed: "a string", entry: name)
+      return Mistake(item.isNotShown("a string"), allowed: "a string", entry: name)
     }
     return HeaderText.mistake(in: value).map { Mistake("its value \($0)", allowed: "one line of text", entry: name) }
-  }
-
-  /// A header's value may be a secret, so it is not shown, whatever its type (T9).
-  private static func withoutValue(_ item: TOMLItem, _ wanted: String) -> String {
-    switch item {
-    case .string: "a string is not \(wanted)"
-    case .integer, .float: "a number is not \(wanted)"
-    case .boolean: "a boolean is not \(wanted)"
-    default: item.isNot(wanted)
-    }
   }
 }
 
 extension ValueType<UInt16> {
   static var mode: Self {
     .text(
-      "a string", allowed: "three or four octal digits in quotes, up to \"0777\"",
-      parse: { (text) throws(Mistakes) in
+      allowed: "three or four octal digits in quotes, up to \"0777\"",
+      problem: "is not a file mode",
+      parse: { text in
         guard (3...4).contains(text.utf8.count), text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "7")).contains),
           let mode = UInt16(text, radix: 8), mode <= 0o777
-        else { throw Mistakes("\(quoted(text)) is not a file mode") }
+        else { return nil }
         return mode
       },
       write: { mode in

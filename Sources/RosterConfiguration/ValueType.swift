@@ -37,10 +37,11 @@ extension ValueType {
   /// A type that is written as a TOML string.
   /// - Parameter parse: What is wrong with the text is thrown.
   static func text(
-    _ name: String, allowed: String, parse: @escaping @Sendable (String) throws(Mistakes) -> Value,
+    allowed: String, parse: @escaping @Sendable (String) throws(Mistakes) -> Value,
     write: @escaping @Sendable (Value) -> String
   ) -> Self {
-    Self(
+    let name = "a string"
+    return Self(
       name: name, allowed: allowed,
       read: { (item) throws(Mistakes) in
         guard case .string(let text) = item else { throw Mistakes(item.isNot(name)) }
@@ -48,24 +49,53 @@ extension ValueType {
       },
       write: { quoted(write($0)) })
   }
+
+  /// The same, of texts that are a value or none: `problem` says so behind the text.
+  static func text(
+    allowed: String, problem: String, parse: @escaping @Sendable (String) -> Value?,
+    write: @escaping @Sendable (Value) -> String
+  ) -> Self {
+    .text(
+      allowed: allowed,
+      parse: { (text) throws(Mistakes) in
+        guard let value = parse(text) else { throw Mistakes("\(quoted(text)) \(problem)") }
+        return value
+      },
+      write: write)
+  }
+
+  /// - Parameter problem: what is wrong with an element, by those before it; nil: nothing.
+  static func list<Element>(
+    _ name: String, of one: ValueType<Element>, allowed: String,
+    problem: @escaping @Sendable (Element, [Element]) -> String? = { _, _ in nil }
+  ) -> Self where Value == [Element] {
+    Self(
+      name: name, allowed: allowed, isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .list(let items) = item else { throw Mistakes(item.isNot(name)) }
+        var elements: [Element] = []
+        for item in items {
+          let element = try one.read(item)
+          if let problem = problem(element, elements) { throw Mistakes(problem) }
+          elements.append(element)
+        }
+        return elements
+      },
+      write: { "[\($0.map(one.write).joined(separator: ", "))]" })
+  }
 }
 
 extension ValueType<String> {
   static func text(_ allowed: String) -> Self {
-    .text("a string", allowed: allowed, parse: { (text) throws(Mistakes) in text }, write: { $0 })
+    .text(allowed: allowed, parse: { (text) throws(Mistakes) in text }, write: { $0 })
   }
 }
 
 extension ValueType where Value: RawRepresentable<String> & CaseIterable {
   static var choice: Self {
-    let all = Value.allCases.map(\.rawValue).joined(separator: " ")
-    return .text(
-      "a string", allowed: all,
-      parse: { (text) throws(Mistakes) in
-        guard let value = Value(rawValue: text) else { throw Mistakes("\(quoted(text)) is unknown") }
-        return value
-      },
-      write: \.rawValue)
+    .text(
+      allowed: Value.allCases.map(\.rawValue).joined(separator: " "), problem: "is unknown",
+      parse: { Value(rawValue: $0) }, write: \.rawValue)
   }
 }
 
@@ -85,15 +115,7 @@ extension ValueType<Int> {
 extension ValueType<[Int]> {
   static func integers(_ range: ClosedRange<Int>) -> Self {
     let one = ValueType<Int>.integer(range)
-    return Self(
-      name: "a list of integers", allowed: "integers from \(one.allowed)", isBare: false,
-      read: { (item) throws(Mistakes) in
-        guard case .list(let items) = item else { throw Mistakes(item.isNot("a list of integers")) }
-        var numbers: [Int] = []
-        for item in items { numbers.append(try one.read(item)) }
-        return numbers
-      },
-      write: { "[\($0.map(String.init).joined(separator: ", "))]" })
+    return .list("a list of integers", of: one, allowed: "integers from \(one.allowed)")
   }
 }
 
@@ -117,6 +139,16 @@ extension ValueType<Duration> {
 }
 
 extension TOMLItem {
+  /// As `isNot`, without the value, which may be a secret (T9).
+  func isNotShown(_ wanted: String) -> String {
+    switch self {
+    case .string: "a string is not \(wanted)"
+    case .integer, .float: "a number is not \(wanted)"
+    case .boolean: "a boolean is not \(wanted)"
+    case .date, .list, .table: isNot(wanted)
+    }
+  }
+
   /// A clause: `8 is an integer, not a string`.
   func isNot(_ wanted: String) -> String {
     switch self {

@@ -35,7 +35,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
   func didReceiveBodyPart(task: HTTPClient.Task<Response>, _ part: ByteBuffer) -> EventLoopFuture<Void> {
     answer.value.received += part.readableBytes
     guard max(answer.value.received, answer.value.head?.contentLength ?? 0) <= mostBytes else {
-      return task.eventLoop.makeFailedFuture(BodyFault.tooLarge)
+      return task.eventLoop.makeFailedFuture(BodyFault.tooLarge(mostBytes))
     }
     answer.value.body.append(contentsOf: part.readableBytesView)
     return task.eventLoop.makeSucceededVoidFuture()

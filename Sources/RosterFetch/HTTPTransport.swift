@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import FoundationEssentials
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -151,8 +152,20 @@ package final class HTTPTransport: Sendable {
   }
 }
 
-/// The handshake failed, and not because of the server's certificate.
-struct TLSBrokenOff: Error {}
+/// What a request that the libraries gave up has come to.
+/// - Parameters:
+///   - proxy: by way of which it was sent.
+///   - received: body bytes that came before.
+private func fault(_ error: any Error, by proxy: ProxyServer?, received: Int = 0) -> any Error {
+  if Task.isCancelled || error is CancellationError || error as? HTTPClientError == .cancelled {
+    return CancellationError()
+  }
+  var fault = (error as? ProxyFault)?.fault ?? TransportCause(error).fault
+  if let proxy, !fault.isOfProxy { fault.cause += " (by way of the proxy \(proxy))" }
+  fault.received = received
+  fault.isUnsent = error.endedConnecting
+  return fault
+}
 
 extension TLSConfiguration {
   /// - Parameter roots: nil: the system's.
@@ -174,6 +187,16 @@ extension NIOSSLError {
 }
 
 extension Error {
+  /// Whether no connection was made, of which a TLS handshake is the last step: the request was not written (T5).
+  fileprivate var endedConnecting: Bool {
+    switch self {
+    case is NIOConnectionError, is TLSBrokenOff, is ProxyFault: true
+    case let error as HTTPClientError: error == .connectTimeout || error == .tlsHandshakeTimeout
+    case let error as IOError: error.errnoCode == ECONNREFUSED
+    default: false
+    }
+  }
+
   /// Whether a connection that was kept had ended before the first byte of an answer, or before the request was written
   /// at all.
   fileprivate var endedKeptConnection: Bool {

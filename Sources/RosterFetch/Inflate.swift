@@ -6,7 +6,8 @@ enum BodyFault: Error {
   case broken
   /// It ends before the compressed stream does.
   case cutShort
-  case tooLarge
+  /// Larger than so many bytes.
+  case tooLarge(Int)
 }
 
 /// The contents of a gzip or zlib body: all members, one after the other (RFC 1952 §2.2). An empty body has none.
@@ -37,7 +38,7 @@ private func inflateAll(
     stream.pointee.avail_out = uInt(chunk.count)
     let result = inflate(stream, Z_NO_FLUSH)
     output.append(contentsOf: chunk[..<(chunk.count - Int(stream.pointee.avail_out))])
-    if output.count > mostBytes { throw .tooLarge }
+    if output.count > mostBytes { throw .tooLarge(mostBytes) }
     switch result {
     case Z_OK: break
     case Z_STREAM_END:

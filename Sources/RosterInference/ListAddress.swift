@@ -3,19 +3,13 @@ package import RosterModel
 
 /// The address of a list, in the parts that a definition has.
 package struct ListAddress: Sendable, Equatable {
-  /// A query parameter, decoded.
-  struct Parameter: Sendable, Equatable {
-    var name: String
-    var value: String
-  }
-
   /// As it is asked for, secrets included.
   package let url: String
   /// What all lists of the API share: origin, and segments such as `api` and `v1`.
   let baseURL: String
   /// Below it, with a leading `/`.
   let path: String
-  let parameters: [Parameter]
+  let parameters: [Request.Parameter]
 
   /// Without the query, which may hold a secret (T9).
   package var shown: String { baseURL + path }
@@ -45,16 +39,16 @@ package struct ListAddress: Sendable, Equatable {
   }
 
   /// The query of an address of any form, absolute or not.
-  static func parameters(of address: String) -> [Parameter] {
+  static func parameters(of address: String) -> [Request.Parameter] {
     let query = address.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst().first
     return parameters(ofQuery: query.map { String($0.prefix { $0 != "#" }) })
   }
 
   /// As forms are written: `+` is a space there.
-  private static func parameters(ofQuery query: String?) -> [Parameter] {
+  private static func parameters(ofQuery query: String?) -> [Request.Parameter] {
     let spaced = (query ?? "").replacing("+", with: "%20")
     let items = URLComponents(string: "?\(spaced)")?.queryItems ?? []
-    return items.filter { !$0.name.isEmpty }.map { Parameter(name: $0.name, value: $0.value ?? "") }
+    return items.filter { !$0.name.isEmpty }.map { Request.Parameter($0.name, $0.value ?? "") }
   }
 
   // MARK: What lists share

@@ -10,9 +10,9 @@ struct PageParameters {
   private(set) var page: Counted?
   private(set) var offset: Counted?
   private(set) var size: Counted?
-  private(set) var cursor: ListAddress.Parameter?
+  private(set) var cursor: Request.Parameter?
 
-  init(_ parameters: [ListAddress.Parameter]) {
+  init(_ parameters: [Request.Parameter]) {
     func counted(_ names: Set<String>) -> Counted? {
       for parameter in parameters where names.contains(parameter.name.word) {
         if let value = Int(parameter.value), value >= 0 { return Counted(name: parameter.name, value: value) }
@@ -47,7 +47,7 @@ struct PageEvidence {
   /// Pages are linked by headers, though this answer has no next one.
   let isLinkedElsewhere: Bool
   /// Parameters of the next page's address.
-  let leads: [ListAddress.Parameter]
+  let leads: [Request.Parameter]
   let cursor: AnswerFacts.Fact?
   let more: AnswerFacts.Fact?
   let isLast: AnswerFacts.Fact?

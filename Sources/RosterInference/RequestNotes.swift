@@ -8,7 +8,7 @@ struct Query {
   private(set) var secrets: [String] = []
 
   /// - Parameter taken: those that the page style sends itself.
-  init(_ parameters: [ListAddress.Parameter], besides taken: Set<String>) {
+  init(_ parameters: [Request.Parameter], besides taken: Set<String>) {
     let others = parameters.filter { !taken.contains($0.name) }
     for parameter in others {
       if Secrets.isSecret(parameter) {

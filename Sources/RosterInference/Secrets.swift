@@ -3,7 +3,7 @@ import RosterModel
 /// What of a request must not be repeated (T9). It errs towards silence: a user can put back what was harmless.
 enum Secrets {
   /// A query parameter whose name or value looks like a credential.
-  static func isSecret(_ parameter: ListAddress.Parameter) -> Bool {
+  static func isSecret(_ parameter: Request.Parameter) -> Bool {
     let word = parameter.name.word
     let isNamedSo = word.hasSuffix("key") || ["sig", "pwd", "jwt", "sid", "appid", "pass"].contains(word)
     return isNamedSo || secretWords.contains { word.contains($0) } || looksRandom(parameter.value)

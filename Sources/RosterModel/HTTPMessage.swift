@@ -87,8 +87,8 @@ package struct Response: Sendable {
 package typealias Send = @Sendable (Request) async throws -> Response
 
 extension String {
-  /// Whether it is a header's name (RFC 9110 §5.1, a token of §5.6.2).
-  package var isFieldName: Bool { !isEmpty && utf8.allSatisfy(Self.isTokenByte) }
+  /// Whether it is what RFC 9110 §5.6.2 calls a token: the name of a header or a method.
+  package var isHTTPToken: Bool { !isEmpty && utf8.allSatisfy(Self.isTokenByte) }
 
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {

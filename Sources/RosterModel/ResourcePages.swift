@@ -100,7 +100,7 @@ extension Resource.AnswerPlace: CustomStringConvertible {
   package init?(_ text: String) {
     if text.hasPrefix(Self.headerMark) {
       let name = String(text.dropFirst(Self.headerMark.count))
-      guard name.isFieldName else { return nil }
+      guard name.isHTTPToken else { return nil }
       self = .header(name)
     } else {
       guard let pointer = JSONPointer(text) else { return nil }

@@ -44,19 +44,7 @@ package struct Scenario: Sendable {
 extension Scenario {
   /// How tokens are granted, and when they die.
   package struct Tokens: Sendable {
-    /// The wire shapes of `auth.flow`; a request in another shape than the chosen one is refused.
-    package enum Flow: String, Sendable, CaseIterable {
-      case none
-      case fixed = "static"
-      case basic
-      case oauth2Refresh = "oauth2_refresh"
-      case oauth2ClientCredentials = "oauth2_client_credentials"
-      case authenticateForm = "authenticate_form"
-      case bearerRefresh = "bearer_refresh"
-      case bearerRenew = "bearer_renew"
-    }
-
-    /// What the token URL answers.
+    /// What the token URL answers; a request in the shape of another flow is refused.
     package var flow: Flow
     /// Where a request must carry its access token, as `auth.send` has it.
     package var place = TokenPlace.bearer

@@ -59,10 +59,10 @@ struct TokenEndpoint {
     guard flow != .none else { return }
     if flow == .basic { return grantPassword() }
     if flow != .oauth2ClientCredentials { credentials.accessToken = grantAccess(now: now) }
-    if flow != .fixed && flow != .oauth2ClientCredentials && flow != .bearerRenew {
+    if flow != .static && flow != .oauth2ClientCredentials && flow != .bearerRenew {
       credentials.refreshToken = grantRefresh()
     }
-    if flow == .oauth2Refresh || flow == .oauth2ClientCredentials {
+    if flow.identifiesClient {
       credentials.clientID = "roster:client"  // the colon must travel encoded (RFC 6749 §2.3.1)
       credentials.clientSecret = secret("client+secret%")
     }
@@ -98,7 +98,7 @@ struct TokenEndpoint {
     let authorization = Response(status: 0, headers: request.headers)["Authorization"]
     let form = Form(request.body)
     switch settings.flow {
-    case .none, .fixed, .basic: return refuse("unsupported_grant_type")
+    case .none, .static, .basic: return refuse("unsupported_grant_type")
     case .bearerRefresh, .bearerRenew:
       guard request.body.isEmpty, let token = bearer(authorization) else { return refuse("invalid_request") }
       return refresh(token, now: now)
@@ -121,8 +121,7 @@ struct TokenEndpoint {
       return (refuse("invalid_grant").response, .reused)
     }
     guard token == refreshToken else { return refuse("invalid_grant") }
-    let isOAuth = settings.flow == .oauth2Refresh || settings.flow == .oauth2ClientCredentials
-    if isOAuth && !settings.rotate { return grant(refresh: nil, now: now) }
+    if settings.flow.identifiesClient && !settings.rotate { return grant(refresh: nil, now: now) }
     spent.insert(token)
     return grant(refresh: settings.flow == .bearerRenew ? nil : grantRefresh(), now: now)
   }
@@ -218,32 +217,4 @@ struct TokenEndpoint {
   }
 
   private static let hour = 3600.0
-}
-
-/// A body of `application/x-www-form-urlencoded`.
-struct Form {
-  private var fields: [String: String] = [:]
-
-  init(_ body: [UInt8]) {
-    for pair in body.split(separator: UInt8(ascii: "&")) {
-      let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-      if parts.count == 2 { fields[Self.decode(parts[0])] = Self.decode(parts[1]) }
-    }
-  }
-
-  subscript(name: String) -> String? { fields[name] }
-
-  static func decode(_ bytes: some Sequence<UInt8>) -> String {
-    var decoded: [UInt8] = []
-    var rest = Array(bytes)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
-        decoded.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-      }
-    }
-    return String(decoding: decoded, as: UTF8.self)
-  }
 }

@@ -1,3 +1,5 @@
+internal import RosterModel
+
 /// The first line of a request (RFC 9112 §3), where the parser tells no more than that it does not know the method or
 /// the version.
 enum RequestLine {
@@ -6,18 +8,8 @@ enum RequestLine {
     guard let bytes, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return false }
     let words = String(decoding: bytes[..<end], as: UTF8.self).split(
       separator: " ", omittingEmptySubsequences: false)
-    guard words.count == 3, !words[0].isEmpty, !words[1].isEmpty else { return false }
+    guard words.count == 3, String(words[0]).isHTTPToken, !words[1].isEmpty else { return false }
     let version = words[2].hasSuffix("\r") ? words[2].dropLast() : words[2]
-    return words[0].utf8.allSatisfy(isToken) && version.hasPrefix("HTTP/") && version.utf8.count == 8
-  }
-
-  /// RFC 9110 §5.6.2.
-  private static func isToken(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"):
-      true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
+    return version.hasPrefix("HTTP/") && version.utf8.count == 8
   }
 }

@@ -68,7 +68,7 @@ struct InferCommand: AsyncParsableCommand {
     guard let colon = text.firstIndex(of: ":") else { throw ValidationError("A header is \"NAME: VALUE\"") }
     let name = String(text[..<colon])
     let value = String(text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
-    guard name.isFieldName else { throw ValidationError("What stands before the colon of a header is no name") }
+    guard name.isHTTPToken else { throw ValidationError("What stands before the colon of a header is no name") }
     guard !Self.ownHeaders.contains(name.lowercased()) else {
       throw ValidationError("The header \(name) is rosterd's own to send")
     }

@@ -206,7 +206,7 @@ import Testing
 
   @Test("77: upstream wants credentials and the flow is none")
   func refused() async throws {
-    try await withSite(.pages(1, tokens: .init(flow: .fixed)), ["ROSTERD_AUTH_FLOW": "none"]) { site in
+    try await withSite(.pages(1, tokens: .init(flow: .static)), ["ROSTERD_AUTH_FLOW": "none"]) { site in
       try await expectFailure(77, site)
       #expect(site.upstream.counts.pageRequests.count == 1)
     }

@@ -261,31 +261,30 @@ import Testing
   @Test("rosterctl takes the configuration file's word; one it cannot read or parse is told where it matters")
   func file() async throws {
     guard getuid() == 0 else { try skip("only root can become another user") }
-    var template = Array("/tmp/rosterctl-XXXXXX".utf8CString)
-    let home = String(cString: try #require(mkdtemp(&template)))
-    defer { try? FileManager.default.removeItem(atPath: home) }
-    chmod(home, 0o755)
-    let program = home + "/rosterctl"
-    try await Stranger.copyRosterctl(to: program)
-    try FileManager.default.createDirectory(atPath: home + "/.config/rosterd", withIntermediateDirectories: true)
-    let file = home + "/.config/rosterd/rosterd.toml"
-    let setpriv = try Program.tool("setpriv")
-    func ask(_ text: String, mode: mode_t = 0o644, _ arguments: String...) async throws -> Program.Outcome {
-      try Data(text.utf8).write(to: URL(filePath: file))
-      chmod(file, mode)
-      return try await Program.run(
-        setpriv, ["--reuid=65534", "--clear-groups", program] + arguments,
-        environment: ["HOME": home, "ROSTERD_NO_SUCH_KEY": "1"])
+    try await withFolder { home in
+      chmod(home, 0o755)
+      let program = home + "/rosterctl"
+      try await Stranger.copyRosterctl(to: program)
+      try FileManager.default.createDirectory(atPath: home + "/.config/rosterd", withIntermediateDirectories: true)
+      let file = home + "/.config/rosterd/rosterd.toml"
+      let setpriv = try Program.tool("setpriv")
+      func ask(_ text: String, mode: mode_t = 0o644, _ arguments: String...) async throws -> Program.Outcome {
+        try Data(text.utf8).write(to: URL(filePath: file))
+        chmod(file, mode)
+        return try await Program.run(
+          setpriv, ["--reuid=65534", "--clear-groups", program] + arguments,
+          environment: ["HOME": home, "ROSTERD_NO_SUCH_KEY": "1"])
+      }
+      let named = try await ask("[status]\nsocket = \"/nowhere/s.sock\"\n[cache]\npath = \"/nowhere/r.db\"\n", "status")
+      #expect(named.exit == 3 && named.error.contains("(/nowhere/s.sock)") && !named.error.contains("NO_SUCH_KEY"))
+      let cache = try await ask("[cache]\npath = \"/nowhere/r.db\"\n", "characters")
+      #expect(cache.exit == 73 && cache.error.contains("(/nowhere/r.db)") && !cache.error.contains("note"))
+      let bad = try await ask("[cache\n", "characters")
+      #expect(bad.exit == 73 && bad.error.contains("rosterctl: note: \(file):1: "), "\(bad.error)")
+      let secret = try await ask("", mode: 0o600, "status")
+      #expect(secret.exit == 3 && secret.error.contains("note: \(file) cannot be read (Permission denied)"))
+      let option = try await ask("[cache\n", "characters", "--cache", "/nowhere/o.db")
+      #expect(option.exit == 73 && option.error.contains("(/nowhere/o.db)") && !option.error.contains("note"))
     }
-    let named = try await ask("[status]\nsocket = \"/nowhere/s.sock\"\n[cache]\npath = \"/nowhere/r.db\"\n", "status")
-    #expect(named.exit == 3 && named.error.contains("(/nowhere/s.sock)") && !named.error.contains("NO_SUCH_KEY"))
-    let cache = try await ask("[cache]\npath = \"/nowhere/r.db\"\n", "characters")
-    #expect(cache.exit == 73 && cache.error.contains("(/nowhere/r.db)") && !cache.error.contains("note"))
-    let bad = try await ask("[cache\n", "characters")
-    #expect(bad.exit == 73 && bad.error.contains("rosterctl: note: \(file):1: "), "\(bad.error)")
-    let secret = try await ask("", mode: 0o600, "status")
-    #expect(secret.exit == 3 && secret.error.contains("note: \(file) cannot be read (Permission denied)"))
-    let option = try await ask("[cache\n", "characters", "--cache", "/nowhere/o.db")
-    #expect(option.exit == 73 && option.error.contains("(/nowhere/o.db)") && !option.error.contains("note"))
   }
 }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
+import RosterTestSupport
 import Testing
 
 /// What the shells offer where a resource is to be named.
@@ -29,15 +30,14 @@ import Testing
 
   @Test("1: where no cache can be read, Tab offers nothing and says nothing")
   func nothing() async throws {
-    var template = Array("/tmp/rosterctl-XXXXXX".utf8CString)
-    let folder = String(cString: try #require(mkdtemp(&template)))
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let text = folder + "/text.db"
-    try Data("no database".utf8).write(to: URL(filePath: text))
-    for cache in [nil, text, folder] {
-      let outcome = try await offered(["rosterctl", "list", ""], cache)
-      #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
-      #expect(outcome.output.split(separator: "\n").isEmpty, "\(outcome.output)")
+    try await withFolder { folder in
+      let text = folder + "/text.db"
+      try Data("no database".utf8).write(to: URL(filePath: text))
+      for cache in [nil, text, folder] {
+        let outcome = try await offered(["rosterctl", "list", ""], cache)
+        #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
+        #expect(outcome.output.split(separator: "\n").isEmpty, "\(outcome.output)")
+      }
     }
   }
 

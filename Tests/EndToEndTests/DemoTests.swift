@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import RosterModel
+import RosterTestSupport
 import Testing
 
 /// `rosterd demo`, the real program.
@@ -60,12 +61,5 @@ import Testing
         """,
       ]
     ).output
-  }
-
-  private func withFolder(_ body: (String) async throws -> Void) async throws {
-    var template = Array("\(FileManager.default.temporaryDirectory.path)/demo-XXXXXX".utf8CString)
-    let folder = String(cString: try #require(mkdtemp(&template)))
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try await body(folder)
   }
 }

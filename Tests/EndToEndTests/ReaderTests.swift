@@ -125,14 +125,7 @@ extension CacheTrials {
         try await site.withDaemon { daemon, _ in
           _ = try await site.ask()
           try share(site)
-          let path = "\(site.folder)/held"
-          let held = try NotifySocket(path: path)
-          try #require(chmod(path, 0o777) == 0)
-          let user = try Stranger.prefix()
-          let reader = try Program(
-            user[0], user.dropFirst() + [try Stranger.python(), "-c", Self.hold, site.cache, path],
-            ended: held.close)
-          try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
+          let reader = try await holdingReader(site, as: try Stranger.prefix() + [try Stranger.python()])
           for version in 1...8 {
             site.next(version)
             _ = try await site.ask()
@@ -160,10 +153,7 @@ extension CacheTrials {
       try await withSite(.pages(20)) { site in
         try await site.withDaemon { daemon, notify in
           _ = try await site.ask()
-          let path = "\(site.folder)/held"
-          let held = try NotifySocket(path: path)
-          let reader = try Program(try Program.tool("python3"), ["-c", Self.hold, site.cache, path], ended: held.close)
-          try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
+          let reader = try await holdingReader(site, as: [try Program.tool("python3")])
           site.next(1)
           _ = try await site.ask()
           #expect(await notify.first { $0.contains("a reader keeps a transaction open") } != nil)
@@ -183,13 +173,7 @@ extension CacheTrials {
         site.next(1)
         _ = try await site.sync()
         try share(site)
-        let path = "\(site.folder)/held"
-        let held = try NotifySocket(path: path)
-        try #require(chmod(path, 0o777) == 0)
-        let user = try Stranger.prefix()
-        let reader = try Program(
-          user[0], user.dropFirst() + [try Stranger.python(), "-c", Self.hold, site.cache, path], ended: held.close)
-        try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
+        let reader = try await holdingReader(site, as: try Stranger.prefix() + [try Stranger.python()])
         try await site.withDaemon { _, _ in
           for version in 2...4 {
             site.next(version)
@@ -201,6 +185,17 @@ extension CacheTrials {
           try await site.expectWell()
         }
       }
+    }
+
+    /// Runs `hold`, until it has read.
+    /// - Parameter python: the command that runs Python, as whoever reads.
+    private func holdingReader(_ site: Site, as python: [String]) async throws -> Program {
+      let path = "\(site.folder)/held"
+      let held = try NotifySocket(path: path)
+      try #require(chmod(path, 0o777) == 0)
+      let reader = try Program(python[0], python.dropFirst() + ["-c", Self.hold, site.cache, path], ended: held.close)
+      try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
+      return reader
     }
 
     /// Reads, says so, waits for SIGUSR1 with its transaction open, and reads again.

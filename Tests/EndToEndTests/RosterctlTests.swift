@@ -80,17 +80,22 @@ import Testing
     #expect(outcome.exit == 64 && !outcome.error.isEmpty)
   }
 
+  /// rosterctl as a user that the socket is not for.
+  private func strangersRosterctl(_ socket: String) async throws -> ([String]) async throws -> Program.Outcome {
+    let stranger = try Stranger.prefix()
+    let folder = String(socket.dropLast("/status.sock".count))
+    let copy = folder + "/rosterctl"
+    try await Stranger.copyRosterctl(to: copy)
+    for path in [folder, copy] { chmod(path, 0o755) }
+    return { try await Program.run(stranger[0], stranger.dropFirst() + [copy] + $0 + ["--socket", socket]) }
+  }
+
   @Test("rosterctl: a socket of another user is not allowed (77); who may is told, with the group's name")
   func forbidden() async throws {
     try await withDaemon { _, socket in
-      let stranger = try Stranger.prefix()
-      let folder = String(socket.dropLast("/status.sock".count))
-      let copy = folder + "/rosterctl"
-      try await Stranger.copyRosterctl(to: copy)
-      for path in [folder, copy] { chmod(path, 0o755) }
+      let rosterctl = try await strangersRosterctl(socket)
       func refusal(_ command: [String]) async throws -> String {
-        let arguments = stranger.dropFirst() + [copy] + command + ["--socket", socket]
-        let outcome = try await Program.run(stranger[0], Array(arguments))
+        let outcome = try await rosterctl(command)
         #expect(outcome.exit == 77 && outcome.output.isEmpty)
         return outcome.error
       }
@@ -114,13 +119,7 @@ import Testing
   @Test("rosterctl sync: a refused one says who may")
   func refusedSync() async throws {
     try await withDaemon { _, socket in
-      let stranger = try Stranger.prefix()
-      let folder = String(socket.dropLast("/status.sock".count))
-      let copy = folder + "/rosterctl"
-      try await Stranger.copyRosterctl(to: copy)
-      for path in [folder, copy] { chmod(path, 0o755) }
-      let arguments = stranger.dropFirst() + [copy, "sync", "--wait", "--socket", socket]
-      let outcome = try await Program.run(stranger[0], Array(arguments))
+      let outcome = try await strangersRosterctl(socket)(["sync", "--wait"])
       #expect(outcome.exit == 77 && outcome.output.isEmpty)
       #expect(
         outcome.error == """

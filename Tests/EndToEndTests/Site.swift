@@ -32,7 +32,7 @@ struct Site: Sendable {
     let flow = scenario.tokens.flow
     if flow != .none, settings["ROSTERD_AUTH_FLOW"] == nil {
       self.settings["ROSTERD_AUTH_FLOW"] = flow.rawValue
-      if flow != .fixed && flow != .basic { self.settings["ROSTERD_AUTH_TOKEN_URL"] = "/token" }
+      if flow.refreshes { self.settings["ROSTERD_AUTH_TOKEN_URL"] = "/token" }
       if scenario.tokens.place != .bearer { self.settings["ROSTERD_AUTH_SEND"] = scenario.tokens.place.text }
     }
   }

@@ -70,7 +70,7 @@ import Testing
 
   @Test("SIGHUP: auth.send, flow and proxy are applied at once, in the middle of a sync too; a bad one changes nothing")
   func sendAndProxy() async throws {
-    try await withSite(.pages(6, tokens: .init(flow: .fixed))) { site in
+    try await withSite(.pages(6, tokens: .init(flow: .static))) { site in
       func token(_ send: String, _ more: String = "") -> String {
         "[auth]\nflow = \"static\"\nsend = \"\(send)\"\n[sync]\nconcurrency = 1\n[upstream]\n\(more)\n"
       }

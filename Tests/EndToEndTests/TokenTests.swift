@@ -72,8 +72,8 @@ import Testing
 
   @Test(
     "T4: the rotated token is on disk, mode 0600, before any request uses the new access token",
-    arguments: [(Scenario.Tokens.Flow.authenticateForm, "refresh-"), (.bearerRenew, "access-")])
-  func storedFirst(flow: Scenario.Tokens.Flow, name: String) async throws {
+    arguments: [(Flow.authenticateForm, "refresh-"), (.bearerRenew, "access-")])
+  func storedFirst(flow: Flow, name: String) async throws {
     let disk = Disk()
     // Looks at the file when a request has arrived, before the simulator goes on.
     let look = Rule.on(.anyPage, .drift { _ in disk.look() })
@@ -92,8 +92,8 @@ import Testing
 
   @Test(
     "T4, T10: killed after each of four refreshes, it goes on with the stored token and reuses none",
-    arguments: [Scenario.Tokens.Flow.authenticateForm, .bearerRenew])
-  func killed(flow: Scenario.Tokens.Flow) async throws {
+    arguments: [Flow.authenticateForm, .bearerRenew])
+  func killed(flow: Flow) async throws {
     try await withSite(.pages(4, tokens: .init(flow: flow, uses: [0, 0, 0, 0]))) { site in
       for generation in 1...4 {
         site.upstream.hold(.anyPage)
@@ -115,8 +115,8 @@ import Testing
 
   @Test(
     "T6: a refused refresh token is 77 at once, and no later sync asks upstream until the file changes",
-    arguments: [(Scenario.Tokens.Flow.authenticateForm, "refresh_token"), (.bearerRenew, "access_token")])
-  func ended(flow: Scenario.Tokens.Flow, file: String) async throws {
+    arguments: [(Flow.authenticateForm, "refresh_token"), (.bearerRenew, "access_token")])
+  func ended(flow: Flow, file: String) async throws {
     try await withSite(.pages(2, tokens: .init(flow: flow, uses: [1]))) { site in
       site.upstream.endSession()
       let report = try await site.sync(exit: 77)

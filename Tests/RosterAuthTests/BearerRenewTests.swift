@@ -9,8 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct BearerRenewTests {
   private static let files = Credentials(accessToken: Secret("a0"))
 
-  private func bench(_ files: Credentials = files, folder: TemporaryFolder? = nil) async throws -> Bench {
-    let bench = try Bench(.bearerRenew, files, folder: folder)
+  private func bench(_ files: Credentials = files, workspace: Workspace? = nil) async throws -> Bench {
+    let bench = try Bench(.bearerRenew, files, workspace: workspace)
     try await bench.keeper.syncBegins()
     return bench
   }
@@ -58,10 +58,10 @@ import Testing
     _ = try await renew(before, to: "a1")
     #expect(await before.keeper.drain())
     for files in [Self.files, Credentials()] {
-      let next = try await bench(files, folder: before.folder)
+      let next = try await bench(files, workspace: before.workspace)
       #expect(try await next.keeper.current()?.access == Secret("a1") && next.endpoint.requests.all.isEmpty)
     }
-    let changed = try await bench(Credentials(accessToken: Secret("b0")), folder: before.folder)
+    let changed = try await bench(Credentials(accessToken: Secret("b0")), workspace: before.workspace)
     #expect(try await changed.keeper.current()?.access == Secret("b0"))
   }
 
@@ -76,7 +76,7 @@ import Testing
     #expect(ended?.kind == .refused && ended?.hint?.contains("/access_token ") == true)
     #expect(status == 200 || ended?.cause.contains("upstream refuses the access token (401)") == true)
     #expect(await bench.keeper.drain())
-    let next = try Bench(.bearerRenew, Self.files, folder: bench.folder)
+    let next = try Bench(.bearerRenew, Self.files, workspace: bench.workspace)
     #expect(await failure { try await next.keeper.syncBegins() }?.kind == .refused)
     try await next.keeper.syncBegins(retrySession: true)
     next.endpoint.answer(200, #"{"accessToken":"a1"}"#)

@@ -7,21 +7,6 @@ import Synchronization
 
 @testable import RosterAuth
 
-/// A folder of its own for one test, gone with it.
-final class TemporaryFolder: Sendable {
-  let path: String
-
-  init() throws {
-    var template = Array("/tmp/rosterd-auth-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else {
-      throw Failure(.cannotWrite, step: "make", subject: "a folder", cause: "mkdtemp")
-    }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-}
-
 /// Tells what was recorded, and waits for it: a test is woken by what it waits for.
 final class Recorder<Element: Sendable>: Sendable {
   private struct State {
@@ -123,7 +108,7 @@ final class TokenEndpoint: Sendable {
 
 /// A keeper with everything around it: real store, scripted endpoint, manual clock.
 final class Bench: Sendable {
-  let folder: TemporaryFolder
+  let workspace: Workspace
   let endpoint = TokenEndpoint()
   let clock = ManualClock()
   let events = Recorder<Event>()
@@ -133,13 +118,13 @@ final class Bench: Sendable {
 
   init(
     _ flow: Flow = .oauth2Refresh, _ credentials: Credentials = Credentials(refreshToken: Secret("r0")),
-    folder: TemporaryFolder? = nil, lines: Recorder<String> = Recorder(),
+    workspace: Workspace? = nil, lines: Recorder<String> = Recorder(),
     change: (inout TokenSettings) -> Void = { _ in }
   ) throws {
-    let folder = try folder ?? TemporaryFolder()
-    self.folder = folder
+    let workspace = try workspace ?? Workspace()
+    self.workspace = workspace
     var settings = TokenSettings.sample(flow)
-    settings.storePath = "\(folder.path)/state/token.json"
+    settings.storePath = workspace.path("state/token.json")
     change(&settings)
     self.settings = settings
     let endpoint = endpoint
@@ -170,6 +155,15 @@ final class Bench: Sendable {
   func requests(_ count: Int) -> [Task<Token?, any Error>] {
     let keeper = keeper
     return (0..<count).map { _ in Task { try await keeper.current() } }
+  }
+
+  /// One whose first refresh is under way, for the request that waits for it.
+  static func refreshing(lines: Recorder<String> = Recorder()) async throws -> (Bench, Task<Token?, any Error>) {
+    let bench = try Bench(lines: lines)
+    try await bench.keeper.syncBegins()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    return (bench, request)
   }
 
   func reject(_ generation: Int?, times count: Int) -> [Task<Token?, any Error>] {
@@ -232,12 +226,12 @@ struct LineHandler: LogHandler {
 extension Bench {
   /// Puts a file where the store's folder was, so that nobody, not even root, can write it.
   func breakStore() throws {
-    let state = "\(folder.path)/state"
+    let state = workspace.path("state")
     try FileManager.default.removeItem(atPath: state)
     try Data().write(to: URL(filePath: state))
   }
 
   func mendStore() throws {
-    try FileManager.default.removeItem(atPath: "\(folder.path)/state")
+    try FileManager.default.removeItem(atPath: workspace.path("state"))
   }
 }

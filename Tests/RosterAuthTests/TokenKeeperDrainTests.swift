@@ -35,10 +35,7 @@ struct TokenKeeperDrainTests {
 
   @Test("T7: a shutdown waits for the refresh under way and its storing")
   func drain() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    await bench.endpoint.arrived(1)
+    let (bench, request) = try await Bench.refreshing()
     request.cancel()
     let keeper = bench.keeper
     let drained = Task { await keeper.drain() }
@@ -50,10 +47,7 @@ struct TokenKeeperDrainTests {
   @Test("T7: a shutdown that cannot wait longer says so, and starts no further attempt")
   func drainTimesOut() async throws {
     let lines = Recorder<String>()
-    let bench = try Bench(lines: lines)
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    await bench.endpoint.arrived(1)
+    let (bench, request) = try await Bench.refreshing(lines: lines)
     let keeper = bench.keeper
     let drained = Task { await keeper.drain() }
     drained.cancel()
@@ -83,10 +77,7 @@ struct TokenKeeperDrainTests {
   @Test("T7: an answer that comes as a drain gives up is not overwritten by the note that it did not")
   func answerAtTheEndOfADrain() async throws {
     for _ in 0..<30 {
-      let bench = try Bench()
-      try await bench.keeper.syncBegins()
-      let request = bench.requests(1)[0]
-      await bench.endpoint.arrived(1)
+      let (bench, request) = try await Bench.refreshing()
       let keeper = bench.keeper
       let drained = Task { await keeper.drain() }
       drained.cancel()

@@ -113,7 +113,7 @@ struct TokenKeeperFailureTests {
     bench.endpoint.fail(.timeout)
     _ = await failure { try await bench.keeper.current() }
     #expect(await bench.keeper.drain())
-    let next = try Bench(folder: bench.folder)
+    let next = try Bench(workspace: bench.workspace)
     try await next.keeper.syncBegins()
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
   }
@@ -155,7 +155,7 @@ struct TokenKeeperFailureTests {
     let again = await failure { try await bench.keeper.syncBegins() }
     #expect(again == ended && ended != nil)
     #expect(await bench.keeper.drain())
-    let restarted = try Bench(folder: bench.folder)
+    let restarted = try Bench(workspace: bench.workspace)
     try await restarted.keeper.open()
     #expect(restarted.status?.state == .unauthorized)
     let still = await failure { try await restarted.keeper.syncBegins() }
@@ -202,10 +202,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T6: and one that is about to end, while its requests wait")
   func joinedRetryWhileRefreshing() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    await bench.endpoint.arrived(1)
+    let (bench, request) = try await Bench.refreshing()
     await bench.keeper.retrySession()
     bench.endpoint.answer(400)
     bench.endpoint.grant("a1")

@@ -50,10 +50,7 @@ struct TokenKeeperStoreTests {
 
   @Test("T7: a cancelled request does not cancel the refresh; its answer is stored and used")
   func notCancelled() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    await bench.endpoint.arrived(1)
+    let (bench, request) = try await Bench.refreshing()
     request.cancel()
     _ = try? await request.value
     #expect(await bench.keeper.isBusy)
@@ -72,7 +69,7 @@ struct TokenKeeperStoreTests {
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
     _ = try await bench.keeper.current()
-    let restarted = try Bench(folder: bench.folder)
+    let restarted = try Bench(workspace: bench.workspace)
     try await restarted.keeper.open()
     #expect(restarted.status?.state == .valid && restarted.status?.expiresAt == "2023-11-14T23:13:20.000Z")
     try await restarted.keeper.syncBegins()
@@ -89,7 +86,7 @@ struct TokenKeeperStoreTests {
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1", refresh: "r1")
     _ = try await bench.keeper.current()
-    let next = restarts ? try Bench(folder: bench.folder) : bench
+    let next = restarts ? try Bench(workspace: bench.workspace) : bench
     next.setCredentials(Credentials(refreshToken: Secret("r9")))
     try await next.keeper.syncBegins()
     next.endpoint.grant("a9")
@@ -104,12 +101,12 @@ struct TokenKeeperStoreTests {
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1", refresh: "r1")
     _ = try await bench.keeper.current()
-    let moved = try Bench(folder: bench.folder) { $0.tokenOrigin = "https://other.test:443" }
+    let moved = try Bench(workspace: bench.workspace) { $0.tokenOrigin = "https://other.test:443" }
     try await moved.keeper.syncBegins()
     moved.endpoint.grant("a9")
     _ = try await moved.keeper.current()
     #expect(body(moved, 0).hasSuffix("refresh_token=r0"))
-    let bare = try Bench(.oauth2Refresh, Credentials(), folder: bench.folder)
+    let bare = try Bench(.oauth2Refresh, Credentials(), workspace: bench.workspace)
     let failure = await failure { try await bare.keeper.open() }
     #expect(failure?.kind == .configuration)
   }
@@ -120,7 +117,7 @@ struct TokenKeeperStoreTests {
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
     _ = try await bench.keeper.current()
-    let restarted = try Bench(.oauth2Refresh, Credentials(), folder: bench.folder)
+    let restarted = try Bench(.oauth2Refresh, Credentials(), workspace: bench.workspace)
     try await restarted.keeper.open()
     let token = try await restarted.keeper.current()
     #expect(token?.access == Secret("a1"))
@@ -128,18 +125,18 @@ struct TokenKeeperStoreTests {
 
   @Test("T10: a damaged store is 73 at start and before a sync, without a request; none and static open none")
   func damaged() async throws {
-    let folder = try TemporaryFolder()
-    mkdir("\(folder.path)/state", 0o700)
-    let path = "\(folder.path)/state/token.json"
+    let workspace = try Workspace()
+    mkdir(workspace.path("state"), 0o700)
+    let path = workspace.path("state/token.json")
     try Data("junk".utf8).write(to: URL(filePath: path))
-    let bench = try Bench(folder: folder)
+    let bench = try Bench(workspace: workspace)
     let atStart = await failure { try await bench.keeper.open() }
     let atSync = await failure { try await bench.keeper.syncBegins() }
     #expect(atStart?.kind == .cannotWrite && atSync == atStart)
     #expect(FileManager.default.contents(atPath: path) == Data("junk".utf8))
-    let fixed = try Bench(.static, Credentials(accessToken: Secret("a")), folder: folder)
+    let fixed = try Bench(.static, Credentials(accessToken: Secret("a")), workspace: workspace)
     try await fixed.keeper.open()
-    let none = try Bench(.none, Credentials(), folder: folder)
+    let none = try Bench(.none, Credentials(), workspace: workspace)
     try await none.keeper.open()
   }
 
@@ -177,10 +174,7 @@ struct TokenKeeperStoreTests {
 
   @Test("A reload with new credentials lets a request that is under way end, then asks with the new one")
   func reloadWhileRefreshing() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    await bench.endpoint.arrived(1)
+    let (bench, request) = try await Bench.refreshing()
     bench.setCredentials(Credentials(refreshToken: Secret("r9")))
     try await bench.keeper.reload(bench.settings)
     #expect(bench.endpoint.requests.all.count == 1)
@@ -218,10 +212,7 @@ struct TokenKeeperStoreTests {
 
   /// With a token request out, the flow "none" taken on.
   private func switchedOff() async throws -> (Bench, Task<Token?, any Error>) {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    await bench.endpoint.arrived(1)
+    let (bench, request) = try await Bench.refreshing()
     var none = bench.settings
     none.flow = .none
     try await bench.keeper.reload(none)
@@ -237,7 +228,7 @@ struct TokenKeeperStoreTests {
     bench.endpoint.grant("a1", refresh: "r1")
     await bench.events.wait(for: .tokenRefreshed)
     #expect(bench.stored?.refreshToken == "r1")
-    let next = restarts ? try Bench(folder: bench.folder) : bench
+    let next = restarts ? try Bench(workspace: bench.workspace) : bench
     try await next.keeper.reload(bench.settings)
     let token = try await next.keeper.current()
     #expect(token?.access == Secret("a1"))
@@ -267,7 +258,7 @@ struct TokenKeeperStoreTests {
     #expect(bench.events.all.last { $0.name == .tokenFailed }?.reason == "incomplete")
     #expect(bench.status?.state == .unauthorized)
     #expect(await bench.keeper.drain())
-    let restarted = try Bench(folder: bench.folder)
+    let restarted = try Bench(workspace: bench.workspace)
     let still = await failure { try await restarted.keeper.syncBegins() }
     #expect(still == ended)
   }

@@ -153,7 +153,7 @@ struct TokenKeeperTests {
     await bench.keeper.accepted(token.generation)
     #expect(await bench.keeper.refusedAgain(token.generation).kind == .refused)
     if restarts { #expect(await bench.keeper.drain()) }
-    let next = restarts ? try Bench(folder: bench.folder) : bench
+    let next = restarts ? try Bench(workspace: bench.workspace) : bench
     try await next.keeper.syncBegins()
     next.endpoint.grant("a2")
     let fresh = try await next.keeper.current()
@@ -205,10 +205,7 @@ struct TokenKeeperTests {
 
   @Test("A cancelled request leaves at once")
   func cancelledWaiter() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
-    let request = bench.requests(1)[0]
-    await bench.endpoint.arrived(1)
+    let (bench, request) = try await Bench.refreshing()
     request.cancel()
     await #expect(throws: CancellationError.self) { try await request.value }
     #expect(bench.endpoint.requests.all.count == 1)

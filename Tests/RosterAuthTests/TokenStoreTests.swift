@@ -1,17 +1,18 @@
 import FoundationEssentials
 import Glibc
 import RosterModel
+import RosterTestSupport
 import Testing
 
 @testable import RosterAuth
 
 struct TokenStoreTests {
-  private let folder: TemporaryFolder
+  private let workspace: Workspace
   private let store: TokenStore
 
   init() throws {
-    folder = try TemporaryFolder()
-    store = TokenStore(path: "\(folder.path)/a/b/token.json")
+    workspace = try Workspace()
+    store = TokenStore(path: workspace.path("a/b/token.json"))
   }
 
   private static let start = Date(timeIntervalSince1970: 1_700_000_000.5)
@@ -97,7 +98,7 @@ struct TokenStoreTests {
         let tests = try TokenStoreTests()
         try await tests.store.save(Self.session)
         #expect(tests.mode(tests.store.path) == 0o600)
-        #expect(tests.mode("\(tests.folder.path)/a/b") == 0o700)
+        #expect(tests.mode(tests.workspace.path("a/b")) == 0o700)
       }
     }
   }
@@ -165,7 +166,7 @@ struct TokenStoreTests {
 
   @Test("A folder that cannot be made is 73")
   func noFolder() throws {
-    try write("a file", to: "\(folder.path)/a")
+    try write("a file", to: workspace.path("a"))
     let failure = #expect(throws: Failure.self) { try store.load() }
     #expect(failure?.kind == .cannotWrite)
   }

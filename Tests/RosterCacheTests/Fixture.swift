@@ -2,22 +2,18 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterFiles
+import RosterTestSupport
 import Testing
 
 @testable import RosterCache
 
 /// A folder of its own for a test, gone with it.
 final class Folder: Sendable {
-  let path: String
+  private let workspace: Workspace
 
-  init() throws {
-    let made = FileManager.default.temporaryDirectory.appending(path: "roster-cache-XXXXXX").path
-    var template = Array(made.utf8CString)
-    path = try #require(mkdtemp(&template).map { String(cString: $0) })
-  }
+  init() throws { workspace = try Workspace() }
 
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
+  var path: String { workspace.folder }
   var cache: String { path + "/roster.db" }
   /// What 0.1 kept beside the cache.
   var staging: String { path + "/roster.staging.db" }

@@ -1,7 +1,4 @@
-import FoundationEssentials
-import Glibc
 import RosterModel
-import Synchronization
 import Testing
 
 @testable import RosterCache
@@ -12,27 +9,7 @@ struct RedefinitionTests {
 
   private func feed() throws -> String { try #require(try folder.ask("SELECT feed FROM cache_info").first) }
 
-  /// Opens the cache as these definitions have it, and closes it again.
-  private func redefine(_ resources: Resource...) async throws {
-    await (try folder.define(resources)).close()
-    try folder.expectSound(resources)
-  }
-
-  private static let gender = JSONPointer(segments: ["gender"])
-
-  /// Without the column gender, with one for `rank`.
-  private static let ranked = changed {
-    $0.columns.removeAll { $0.name == "gender" }
-    $0.columns.append(.init("rank", at: JSONPointer(segments: ["rank"]), .integer))
-  }
-
-  private static func changed(_ change: (inout Resource) -> Void) -> Resource {
-    var resource = Resource.character
-    change(&resource)
-    return resource
-  }
-
-  private let people = [person(1, more: #","rank":7,"home":{"moons":1.50e2}"#), person(2), person(3)]
+  private let people = someRanked
 
   @Test(
     "5: another definition: columns are filled from `extra`, and what a column had goes back to it; another feed; the next sync tells what it changes"
@@ -42,7 +19,7 @@ struct RedefinitionTests {
     _ = try await cache.mirror(paired(people))
     let before = try feed()
     await cache.close()
-    try await redefine(Self.ranked)
+    try await folder.redefine(ranked)
     #expect(
       try folder.ask("SELECT rank || extra FROM characters WHERE id = 1") == [
         #"7{"gender":"unknown","home":{"moons":1.50e2}}"#
@@ -57,11 +34,11 @@ struct RedefinitionTests {
     let after = try feed()
     #expect(after != before)
     // The same one once more is the same one.
-    let next = try await folder.define([Self.ranked])
+    let next = try await folder.define([ranked])
     #expect(try feed() == after)
     _ = try await next.begin(at: noon)
     #expect(try await next.known("character", addresses: [address(1), address(2)]).isEmpty)
-    let report = try await next.mirror(Self.ranked, paired([people[0], person(2, more: #","rank":9"#)]))
+    let report = try await next.mirror(ranked, paired([people[0], person(2, more: #","rank":9"#)]))
     #expect([report.added, report.changed, report.removed] == [0, 1, 1])
     #expect(try folder.ask("SELECT record_id || kind FROM changes ORDER BY id") == ["2changed", "3removed"])
     #expect(
@@ -70,7 +47,7 @@ struct RedefinitionTests {
       ])
     #expect(try feed() == after)
     await next.close()
-    try folder.expectSound([Self.ranked])
+    try folder.expectSound([ranked])
   }
 
   @Test(
@@ -109,7 +86,7 @@ struct RedefinitionTests {
     _ = try await cache.mirror([people])
     let before = try feed()
     await cache.close()
-    try await redefine(definition)
+    try await folder.redefine(definition)
     #expect(try feed() != before)
     let next = try await folder.define([definition])
     let report = try await next.mirror(definition, [people])
@@ -117,7 +94,7 @@ struct RedefinitionTests {
     await next.close()
     try folder.expectSound([definition])
     // And back again.
-    try await redefine(.character)
+    try await folder.redefine(.character)
     let last = try await folder.define()
     #expect(try await last.mirror([people]).outcome == .unchanged)
     await last.close()
@@ -141,7 +118,7 @@ struct RedefinitionTests {
       ("a", .integer), ("b", .text), ("c", .integer), ("d", .integer), ("e", .text), ("f", .integer), ("g", .real),
       ("h", .boolean),
     ])
-    try await redefine(second)
+    try await folder.redefine(second)
     #expect(
       try folder.ask(
         "SELECT json_array(id, a, b, c, d, e, f, g, h, extra) FROM thing") == [
@@ -159,7 +136,7 @@ struct RedefinitionTests {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1, more: #","rank":7,"list":["x"],"mixed":[{"as":"x"},7,{"as":8}]"#)]])
     await cache.close()
-    let other = Self.changed {
+    let other = changed {
       $0.columns = [
         $0.columns[0], .init("deep", at: JSONPointer(segments: ["name", "first"])),
         .init("deeper", at: JSONPointer(segments: ["rank", "a", "b"]), .json),
@@ -172,7 +149,7 @@ struct RedefinitionTests {
           table: "m", at: JSONPointer(segments: ["mixed"]), columns: [.init("as", at: JSONPointer(segments: ["as"]))]),
       ]
     }
-    try await redefine(other)
+    try await folder.redefine(other)
     #expect(try folder.ask("SELECT id || deep || ifnull(deeper, '-') || named FROM characters") == ["1-"])
     #expect(try folder.ask("SELECT count(*) FROM l") == ["0"])
     #expect(try folder.ask("SELECT position || \"as\" FROM m ORDER BY 1") == ["0x", "1", "2"])
@@ -221,12 +198,12 @@ struct RedefinitionTests {
     _ = try await cache.compare()
     _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     await cache.close()
-    let next = try await folder.define([Self.ranked, .location])
+    let next = try await folder.define([ranked, .location])
     #expect(try folder.ask("SELECT name FROM resources ORDER BY 1") == ["character", "issue"])
     #expect(try folder.ask("SELECT records || (SELECT count(*) FROM removed) FROM cache_info") == ["40"])
     let before = try feed()
     let second = try await next.begin(at: noon)
-    try await Pull(cache: next).pages(Self.ranked, [people])
+    try await Pull(cache: next).pages(ranked, [people])
     try await Pull(cache: next).pages(.location, [[]])
     _ = try await next.compare()
     #expect(try await next.publish(second, [:], at: noon, history: ninetyDays).outcome == .published)
@@ -234,7 +211,7 @@ struct RedefinitionTests {
     #expect(try folder.ask("SELECT records FROM cache_info") == ["3"])
     #expect(try feed() != before)
     await next.close()
-    try folder.expectSound([Self.ranked, .location])
+    try folder.expectSound([ranked, .location])
   }
 
   @Test("5: two other definitions in a row, without a sync between, and back: everything is where it was")
@@ -243,135 +220,16 @@ struct RedefinitionTests {
     _ = try await cache.mirror(paired(people))
     let rows = try folder.ask("SELECT json_array(id, name, gender, origin_url, extra) FROM characters")
     await cache.close()
-    try await redefine(Self.ranked)
-    try await redefine(
-      Self.changed {
+    try await folder.redefine(ranked)
+    try await folder.redefine(
+      changed {
         $0.columns.removeAll { $0.name.hasPrefix("origin") }
         $0.search.removeAll { $0.hasPrefix("origin") }
       })
-    try await redefine(.character)
+    try await folder.redefine(.character)
     #expect(try folder.ask("SELECT json_array(id, name, gender, origin_url, extra) FROM characters") == rows)
     let next = try await folder.define()
     #expect(try await next.mirror(paired(people)).outcome == .unchanged)
     await next.close()
-  }
-
-  @Test("P8: how often a record was absent is known by another definition of the same list, and by one of another not")
-  func absent() async throws {
-    let first = Self.changed { $0.removal = .twice }
-    let cache = try await folder.define([first])
-    _ = try await cache.mirror(first, [people])
-    _ = try await cache.mirror(first, [Array(people[..<2])])
-    #expect(try await cache.absent() == ["character": 1])
-    await cache.close()
-    let second = Self.changed {
-      $0.removal = .twice
-      $0.columns.removeAll { $0.name == "gender" }
-    }
-    let next = try await folder.define([second])
-    #expect(try await next.absent() == ["character": 1])
-    #expect(try await next.mirror(second, [Array(people[..<2])]).removed == 1)
-    await next.close()
-    try folder.expectSound([second])
-  }
-
-  @Test(
-    "P8: who is missing in the first pull by another path, key, records or where goes at once; never, where that is the rule",
-    arguments: [Resource.Removal.ask, .twice, .never])
-  func anotherList(removal: Resource.Removal) async throws {
-    let first = Self.changed { $0.removal = removal }
-    let cache = try await folder.define([first])
-    _ = try await cache.mirror(first, paired(people))
-    await cache.close()
-    let second = Self.changed {
-      $0.removal = removal
-      $0.conditions = [.init(JSONPointer(segments: ["rank"]), .present)]
-    }
-    let next = try await folder.define([second])
-    #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
-    let record = try await next.begin(at: noon)
-    try await Pull(cache: next).pages(second, paired(people))
-    let found = try #require(try await next.compare().first)
-    #expect(found.isOfAnotherList && found.missing == 2 && found.skipped == 2)
-    // One that could remove nobody leaves it to the next.
-    #expect(
-      try await next.publish(record, ["character": ResourceEnd(.nobody)], at: noon, history: ninetyDays).removed == 0)
-    await next.close()
-    let last = try await folder.define([second])
-    #expect(try await last.mirror(second, [nil, nil]).removed == (removal == .never ? 0 : 2))
-    _ = try await last.begin(at: noon)
-    try await Pull(cache: last).pages(second, [nil, nil])
-    #expect(try await last.compare().first?.isOfAnotherList == false)
-    await last.close()
-    try folder.expectSound([second])
-  }
-
-  @Test("P8: a definition that was changed and put back before a sync is of the same list")
-  func putBack() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people))
-    await cache.close()
-    try await redefine(Self.changed { $0.path = "/other" })
-    let next = try await folder.define()
-    _ = try await next.begin(at: noon)
-    try await Pull(cache: next).pages(.character, [people])
-    #expect(try await next.compare().first?.isOfAnotherList == false)
-    await next.close()
-  }
-
-  @Test("5: killed at any moment of it, the cache is as it was or as it is to be; readers see nothing between")
-  func killed() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })
-    await cache.close()
-    let folder = folder
-    let copies = Mutex<[Folder]>([])
-    let next = try await folder.define([Self.ranked]) {
-      let seen = try? folder.ask("SELECT count(*) FROM characters WHERE gender = 'unknown'")
-      #expect(seen == ["2000"])
-      if let copy = try? folder.copy() { copies.withLock { $0.append(copy) } }
-    }
-    await next.close()
-    let killed = copies.withLock { $0 }
-    #expect(killed.count > 2)
-    for copy in killed {
-      #expect(try copy.ask("SELECT count(*) FROM characters WHERE gender = 'unknown'") == ["2000"])
-      await (try copy.define([Self.ranked])).close()
-      #expect(try copy.ask("SELECT count(*) FROM characters WHERE extra ->> '$.gender' = 'unknown'") == ["2000"])
-      try copy.expectSound([Self.ranked])
-    }
-  }
-
-  @Test("5: SIGKILL in the midst of it: the next start begins it again")
-  func sigkill() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })
-    await cache.close()
-    await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.cache as String] in
-      _ = try await Cache.open(
-        path: path, upstream: upstream, resources: [Self.ranked], now: noon, logger: quiet,
-        tick: { kill(getpid(), SIGKILL) })
-    }
-    #expect(try folder.ask("SELECT count(*) FROM characters WHERE gender = 'unknown'") == ["2000"])
-    try await redefine(Self.ranked)
-    #expect(try folder.ask("SELECT count(*) FROM characters WHERE extra ->> '$.gender' = 'unknown'") == ["2000"])
-  }
-
-  @Test("S4: a large cache tells that it gets on: a start may take longer than TimeoutStartSec=")
-  func large() async throws {
-    let thousands = Int(ProcessInfo.processInfo.environment["ROSTER_REDEFINED"] ?? "") ?? 3
-    let cache = try await folder.define()
-    _ = try await cache.mirror(
-      (0..<thousands * 5).map { page in (1...200).map { person(Int64(page * 200 + $0)) } })
-    await cache.close()
-    let ticks = Mutex(0)
-    let started = ContinuousClock.now
-    let next = try await folder.define([Self.ranked]) { ticks.withLock { $0 += 1 } }
-    let duration = ContinuousClock.now - started
-    await next.close()
-    let told = ticks.withLock { $0 }
-    #expect(told > thousands * 3, "\(told) ticks in \(duration)")
-    if thousands > 3 { print("redefined \(thousands),000 records in \(duration), \(told) ticks") }
-    #expect(try folder.ask("SELECT count(*) FROM characters") == ["\(thousands * 1000)"])
   }
 }

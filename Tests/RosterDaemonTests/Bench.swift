@@ -85,7 +85,7 @@ func withBench(
       "ROSTERD_RETRY_BASE_DELAY": "0s", "ROSTERD_RETRY_MAX_DELAY": "0s", "ROSTERD_RETRY_JITTER": "0s",
       "ROSTERD_CACHE_PATH": workspace.path("state/roster.db"),
       "ROSTERD_STATUS_SOCKET": workspace.path("run/status.sock"), "ROSTERD_AUTH_FLOW": flow.rawValue,
-      "ROSTERD_AUTH_TOKEN_URL": [.none, .fixed, .basic].contains(flow) ? "" : "/token",
+      "ROSTERD_AUTH_TOKEN_URL": flow.refreshes ? "/token" : "",
       "ROSTERD_AUTH_CREDENTIALS_DIR": workspace.path("credentials"),
       "ROSTERD_AUTH_TOKEN_STORE": workspace.path("state/token.json"),
     ].merging(environment) { $1 }

@@ -7,6 +7,12 @@ import Testing
 
 @testable import RosterDaemon
 
+private func cancelled(_ id: Int64) -> SyncRecord {
+  var record = SyncRecord(id: id, startedAt: "", outcome: .cancelled)
+  record.exit = Failure.Kind.cancelled.exitCode
+  return record
+}
+
 @Suite(.timeLimit(.minutes(1))) struct SyncLoopTests {
   private struct World {
     var now = Date(timeIntervalSince1970: 1_700_000_000)
@@ -18,8 +24,7 @@ import Testing
     let ended: @Sendable (SyncRecord) async -> Void
 
     func run() async -> SyncRecord {
-      var record = SyncRecord(id: 1, startedAt: "", outcome: .cancelled)
-      record.exit = Failure.Kind.cancelled.exitCode
+      let record = cancelled(1)
       await ended(record)
       return record
     }
@@ -68,8 +73,7 @@ import Testing
     func run() async -> SyncRecord {
       await begun()
       for await _ in AsyncStream<Never>.makeStream().stream {}
-      var record = SyncRecord(id: 7, startedAt: "", outcome: .cancelled)
-      record.exit = Failure.Kind.cancelled.exitCode
+      let record = cancelled(7)
       await ended(record)
       return record
     }

@@ -21,11 +21,11 @@ import Testing
     }
   }
 
-  private static func refresh(_ flow: Tokens.Flow, _ token: String, _ credentials: SimulatedCredentials) -> (
+  private static func refresh(_ flow: Flow, _ token: String, _ credentials: SimulatedCredentials) -> (
     String, [Request.Header]
   ) {
     switch flow {
-    case .none, .fixed, .basic: ("", [])
+    case .none, .static, .basic: ("", [])
     case .oauth2Refresh, .oauth2ClientCredentials:
       ("grant_type=refresh_token&refresh_token=\(token)", [credentials.basic])
     case .authenticateForm: ("refreshToken=\(token)", [])
@@ -36,9 +36,9 @@ import Testing
   @Test(
     "Each refreshing flow rotates, and a second use of a spent token revokes everything",
     arguments: [
-      Tokens.Flow.oauth2Refresh, .authenticateForm, .bearerRefresh, .bearerRenew,
+      Flow.oauth2Refresh, .authenticateForm, .bearerRefresh, .bearerRenew,
     ])
-  func strictRotation(flow: Tokens.Flow) async throws {
+  func strictRotation(flow: Flow) async throws {
     try await withSimulator(Scenario(tokens: Tokens(flow: flow, expiresIn: 300))) {
       (simulator: Simulator) async throws in
       let start = simulator.credentials
@@ -102,7 +102,7 @@ import Testing
       #expect(simulator.credentials.files.isEmpty)
       #expect(try await simulator.page(1).status == 200)
     }
-    try await withSimulator(Scenario(tokens: Tokens(flow: .fixed))) { (simulator: Simulator) async throws in
+    try await withSimulator(Scenario(tokens: Tokens(flow: .static))) { (simulator: Simulator) async throws in
       #expect(try await simulator.page(1).status == 401)
       #expect(try await simulator.page(1, token: "stranger").status == 401)
       #expect(try await simulator.page(1, token: simulator.credentials.accessToken).status == 200)
@@ -152,7 +152,7 @@ import Testing
   @Test("JWTs carry their expiry")
   func jwt() async throws {
     let clock = ManualClock(now: Date(timeIntervalSince1970: 1_000_000))
-    var tokens = Tokens(flow: .fixed, lifetime: .seconds(90))
+    var tokens = Tokens(flow: .static, lifetime: .seconds(90))
     tokens.areJWTs = true
     try await withSimulator(Scenario(tokens: tokens), clock: clock) { (simulator: Simulator) async throws in
       let token = try #require(simulator.credentials.accessToken)

@@ -58,15 +58,6 @@ func tally(pages: Int, of total: Int, records: Int = 0) -> Tally {
   return tally
 }
 
-/// A folder for a socket, short enough for sun_path, that goes when the test ends.
-func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
-  var template = Array("/tmp/rosterd-XXXXXX".utf8CString)
-  guard mkdtemp(&template) != nil else { throw TestError(what: "mkdtemp: \(errno)") }
-  let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-  defer { try? FileManager.default.removeItem(atPath: folder) }
-  return try await body(folder)
-}
-
 /// What a logger was told, as it comes.
 func makeLog() -> (logger: Logger, lines: AsyncStream<String>) {
   let (lines, came) = AsyncStream<String>.makeStream()

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import RosterModel
 import RosterStatusClient
+import RosterTestSupport
 import Testing
 
 @testable import RosterStatus

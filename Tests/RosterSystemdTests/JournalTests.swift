@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterModel
+import RosterTestSupport
 import Testing
 
 @testable import RosterSystemd
@@ -16,6 +17,11 @@ private func enterOwnFileSystem() throws {
 }
 
 @Suite struct JournalTests {
+  private let workspace: Workspace
+  private var path: String { workspace.path("journal") }
+
+  init() throws { workspace = try Workspace() }
+
   @Test(
     "S5: metadata become the contract's fields, others capitals",
     arguments: [
@@ -35,10 +41,8 @@ private func enterOwnFileSystem() throws {
 
   @Test("S5: a journal that does not read costs records, not the daemon, and is told how many")
   func stuck() throws {
-    let folder = try TemporaryFolder()
-    defer { folder.remove() }
-    let journal = try DatagramSocket(path: folder.path + "/journal")
-    let writer = Journal(path: folder.path + "/journal")
+    let journal = try DatagramSocket(path: path)
+    let writer = Journal(path: path)
     func record(_ message: String) -> LogRecord { LogRecord(at: Date(), level: .info, message: message, metadata: []) }
     // net.unix.max_dgram_qlen is 512 at most where systemd runs.
     for number in 0..<2000 { writer.write(record("\(number)")) }
@@ -56,11 +60,9 @@ private func enterOwnFileSystem() throws {
 
   @Test("S5: a record that is too long for a datagram keeps its beginning")
   func tooLong() throws {
-    let folder = try TemporaryFolder()
-    defer { folder.remove() }
-    let journal = try DatagramSocket(path: folder.path + "/journal")
+    let journal = try DatagramSocket(path: path)
     let message = String(repeating: "x", count: 1 << 20)
-    Journal(path: folder.path + "/journal").write(
+    Journal(path: path).write(
       LogRecord(at: Date(), level: .error, message: message, metadata: [("sync", "17")]))
     let datagram = try #require(journal.receive())
     #expect(datagram.hasPrefix("MESSAGE=xxxx") && datagram.hasSuffix("\nSYNC_ID=17\n"))
@@ -68,12 +70,10 @@ private func enterOwnFileSystem() throws {
 
   @Test("S5: a journal that is not there, or comes again, is no trouble")
   func restarted() throws {
-    let folder = try TemporaryFolder()
-    defer { folder.remove() }
-    let writer = Journal(path: folder.path + "/journal")
+    let writer = Journal(path: path)
     let record = LogRecord(at: Date(), level: .info, message: "m", metadata: [])
     writer.write(record)
-    let journal = try DatagramSocket(path: folder.path + "/journal")
+    let journal = try DatagramSocket(path: path)
     writer.write(record)
     #expect(journal.receive()?.contains("LOST=1\n") == true)
     #expect(journal.receive()?.hasPrefix("MESSAGE=m\n") == true)

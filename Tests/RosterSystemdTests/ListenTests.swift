@@ -1,6 +1,7 @@
 import Glibc
 import RosterModel
 import RosterSystemd
+import RosterTestSupport
 import Testing
 
 /// Runs with a descriptor where systemd passes its first ones. What lies there, or is opened beside, may be the test
@@ -28,17 +29,17 @@ private func passedSocket() -> Passed {
   @Test("S3: a passed listening Unix socket is found, made close-on-exec, and not found again")
   func passed() async {
     await #expect(processExitsWith: .success) {
-      let folder = try TemporaryFolder()
-      defer { folder.remove() }
-      let path = folder.path + "/status.sock"
-      let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-      try #require(withUnixAddress(path) { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0)
-      let (first, isKept, isTold, second) = passing(listener) {
-        (passedSocket(), fcntl(3, F_GETFD) & FD_CLOEXEC == 0, getenv("LISTEN_FDS") != nil, passedSocket())
+      try await withFolder { folder in
+        let path = folder + "/status.sock"
+        let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        try #require(withUnixAddress(path) { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0)
+        let (first, isKept, isTold, second) = passing(listener) {
+          (passedSocket(), fcntl(3, F_GETFD) & FD_CLOEXEC == 0, getenv("LISTEN_FDS") != nil, passedSocket())
+        }
+        #expect(first == Passed.success(3))
+        #expect(!isKept && !isTold)
+        #expect(second == Passed.success(nil))
       }
-      #expect(first == Passed.success(3))
-      #expect(!isKept && !isTold)
-      #expect(second == Passed.success(nil))
     }
   }
 
@@ -67,12 +68,14 @@ private func passedSocket() -> Passed {
   @Test("S3: more than one passed socket is refused with 73, for only one would be served")
   func tooMany() async {
     await #expect(processExitsWith: .success) {
-      let folder = try TemporaryFolder()
-      defer { folder.remove() }
-      let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-      try #require(withUnixAddress(folder.path + "/s") { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0)
-      guard case .failure(let failure) = passing(listener, count: 2, passedSocket) else { return #expect(Bool(false)) }
-      #expect(failure.kind == .cannotWrite && failure.cause.contains("2 descriptors"))
+      try await withFolder { folder in
+        let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        try #require(withUnixAddress(folder + "/s") { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0)
+        guard case .failure(let failure) = passing(listener, count: 2, passedSocket) else {
+          return #expect(Bool(false))
+        }
+        #expect(failure.kind == .cannotWrite && failure.cause.contains("2 descriptors"))
+      }
     }
   }
 }

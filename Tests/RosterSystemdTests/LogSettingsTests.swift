@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterModel
+import RosterTestSupport
 import Synchronization
 import Testing
 
@@ -27,25 +28,25 @@ import Testing
   @Test("S5: rosterLog writes whole lines to stderr, in the format it is told")
   func stderr() async {
     await #expect(processExitsWith: .success) {
-      let folder = try TemporaryFolder()
-      defer { folder.remove() }
-      let path = folder.path + "/stderr"
-      let saved = dup(STDERR_FILENO)
-      let file = open(path, O_WRONLY | O_CREAT, 0o600)
-      dup2(file, STDERR_FILENO)
-      let settings = LogSettings(level: .info, format: .text)
-      let log = rosterLog(settings)
-      log.info("first", metadata: ["sync": "1"])
-      settings.format = .json
-      log.error("second")
-      settings.format = .text
-      log.debug("unseen")
-      dup2(saved, STDERR_FILENO)
-      let lines = try String(contentsOfFile: path, encoding: .utf8).split(
-        separator: "\n", omittingEmptySubsequences: false)
-      #expect(lines.count == 3 && lines.last == "")
-      #expect(lines[0].hasSuffix("Z info  first  sync=1"))
-      #expect(lines[1].hasSuffix(#","level":"error","message":"second"}"#))
+      try await withFolder { folder in
+        let path = folder + "/stderr"
+        let saved = dup(STDERR_FILENO)
+        let file = open(path, O_WRONLY | O_CREAT, 0o600)
+        dup2(file, STDERR_FILENO)
+        let settings = LogSettings(level: .info, format: .text)
+        let log = rosterLog(settings)
+        log.info("first", metadata: ["sync": "1"])
+        settings.format = .json
+        log.error("second")
+        settings.format = .text
+        log.debug("unseen")
+        dup2(saved, STDERR_FILENO)
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(
+          separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3 && lines.last == "")
+        #expect(lines[0].hasSuffix("Z info  first  sync=1"))
+        #expect(lines[1].hasSuffix(#","level":"error","message":"second"}"#))
+      }
     }
   }
 }

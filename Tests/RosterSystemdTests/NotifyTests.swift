@@ -1,42 +1,50 @@
 import FoundationEssentials
 import Glibc
 import RosterSystemd
+import RosterTestSupport
 import Testing
+
+/// Runs with a socket where libsystemd sends what it is told.
+private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
+  try await withFolder { folder in
+    let path = folder + "/notify"
+    let manager = try DatagramSocket(path: path)
+    setenv("NOTIFY_SOCKET", path, 1)
+    try body(manager)
+  }
+}
 
 /// Each runs in a process of its own, because libsystemd reads the environment.
 @Suite struct NotifyTests {
   @Test("S4: every state travels as sd_notify(3) says, and a status with READY counts for the throttle")
   func states() async {
     await #expect(processExitsWith: .success) {
-      let folder = try TemporaryFolder()
-      defer { folder.remove() }
-      let path = folder.path + "/notify"
-      let manager = try DatagramSocket(path: path)
-      setenv("NOTIFY_SOCKET", path, 1)
-      let notify = Notify()
-      let start = Date(timeIntervalSince1970: 1000)
+      try await withManager { manager in
+        let notify = Notify()
+        let start = Date(timeIntervalSince1970: 1000)
 
-      notify.extendTimeout(by: .seconds(90))
-      #expect(manager.receive() == "EXTEND_TIMEOUT_USEC=90000000")
-      notify.ready(status: "waits for\nthe first sync", now: start)
-      #expect(manager.receive() == "READY=1\nSTATUS=waits for the first sync")
-      #expect(notify.status("pulls page 1", now: start + 0.125) == .milliseconds(375))
-      #expect(manager.receive() == nil)
-      #expect(notify.status("pulls page 2", now: start + 0.5) == nil)
-      #expect(manager.receive() == "STATUS=pulls page 2")
-      #expect(notify.status("idle", now: start + 1) == nil)
-      #expect(manager.receive() == "STATUS=idle")
-      notify.ready(status: "reloaded", now: start + 1.25)
-      #expect(manager.receive() == "READY=1")
-      notify.ready(status: "reloaded", now: start + 1.5)
-      #expect(manager.receive() == "READY=1\nSTATUS=reloaded")
+        notify.extendTimeout(by: .seconds(90))
+        #expect(manager.receive() == "EXTEND_TIMEOUT_USEC=90000000")
+        notify.ready(status: "waits for\nthe first sync", now: start)
+        #expect(manager.receive() == "READY=1\nSTATUS=waits for the first sync")
+        #expect(notify.status("pulls page 1", now: start + 0.125) == .milliseconds(375))
+        #expect(manager.receive() == nil)
+        #expect(notify.status("pulls page 2", now: start + 0.5) == nil)
+        #expect(manager.receive() == "STATUS=pulls page 2")
+        #expect(notify.status("idle", now: start + 1) == nil)
+        #expect(manager.receive() == "STATUS=idle")
+        notify.ready(status: "reloaded", now: start + 1.25)
+        #expect(manager.receive() == "READY=1")
+        notify.ready(status: "reloaded", now: start + 1.5)
+        #expect(manager.receive() == "READY=1\nSTATUS=reloaded")
 
-      notify.watchdog()
-      #expect(manager.receive() == "WATCHDOG=1")
-      notify.stopping()
-      #expect(manager.receive() == "STOPPING=1")
-      notify.failed(exitStatus: 73)
-      #expect(manager.receive() == "EXIT_STATUS=73")
+        notify.watchdog()
+        #expect(manager.receive() == "WATCHDOG=1")
+        notify.stopping()
+        #expect(manager.receive() == "STOPPING=1")
+        notify.failed(exitStatus: 73)
+        #expect(manager.receive() == "EXIT_STATUS=73")
+      }
     }
   }
 
@@ -44,24 +52,21 @@ import Testing
     "S4: READY goes alone where it and its status are too long for systemd, and a status is cut to what systemd reads")
   func long() async {
     await #expect(processExitsWith: .success) {
-      let folder = try TemporaryFolder()
-      defer { folder.remove() }
-      let path = folder.path + "/notify"
-      let manager = try DatagramSocket(path: path)
-      setenv("NOTIFY_SOCKET", path, 1)
-      let notify = Notify()
-      let start = Date(timeIntervalSince1970: 1000)
-      let longest = 4096
-      let fitting = String(repeating: "x", count: longest - "READY=1\nSTATUS=".utf8.count)
-      notify.ready(status: fitting, now: start)
-      #expect(manager.receive() == "READY=1\nSTATUS=\(fitting)")
-      notify.ready(status: fitting + "y", now: start + 1)
-      #expect(manager.receive() == "READY=1")
-      #expect(manager.receive() == "STATUS=\(fitting)y")
-      notify.ready(status: String(repeating: "é", count: 300_000), now: start + 2)
-      #expect(manager.receive() == "READY=1")
-      let status = try #require(manager.receive())
-      #expect(status.utf8.count <= longest && status.hasPrefix("STATUS=éé") && status.hasSuffix("é…"))
+      try await withManager { manager in
+        let notify = Notify()
+        let start = Date(timeIntervalSince1970: 1000)
+        let longest = 4096
+        let fitting = String(repeating: "x", count: longest - "READY=1\nSTATUS=".utf8.count)
+        notify.ready(status: fitting, now: start)
+        #expect(manager.receive() == "READY=1\nSTATUS=\(fitting)")
+        notify.ready(status: fitting + "y", now: start + 1)
+        #expect(manager.receive() == "READY=1")
+        #expect(manager.receive() == "STATUS=\(fitting)y")
+        notify.ready(status: String(repeating: "é", count: 300_000), now: start + 2)
+        #expect(manager.receive() == "READY=1")
+        let status = try #require(manager.receive())
+        #expect(status.utf8.count <= longest && status.hasPrefix("STATUS=éé") && status.hasSuffix("é…"))
+      }
     }
   }
 
@@ -73,18 +78,15 @@ import Testing
         clock_gettime(CLOCK_MONOTONIC, &time)
         return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
       }
-      let folder = try TemporaryFolder()
-      defer { folder.remove() }
-      let path = folder.path + "/notify"
-      let manager = try DatagramSocket(path: path)
-      setenv("NOTIFY_SOCKET", path, 1)
-      let before = monotonic()
-      Notify().reloading()
-      let message = try #require(manager.receive())
-      let prefix = "RELOADING=1\nMONOTONIC_USEC="
-      #expect(message.hasPrefix(prefix))
-      let sent = try #require(Int(message.dropFirst(prefix.count)))
-      #expect((before...monotonic()).contains(sent))
+      try await withManager { manager in
+        let before = monotonic()
+        Notify().reloading()
+        let message = try #require(manager.receive())
+        let prefix = "RELOADING=1\nMONOTONIC_USEC="
+        #expect(message.hasPrefix(prefix))
+        let sent = try #require(Int(message.dropFirst(prefix.count)))
+        #expect((before...monotonic()).contains(sent))
+      }
     }
   }
 

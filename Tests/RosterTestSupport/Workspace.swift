@@ -29,3 +29,10 @@ package final class Workspace: Sendable {
     return path(name)
   }
 }
+
+/// Runs `body` with the path of a folder that is gone afterwards.
+package func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+  let workspace = try Workspace()
+  defer { withExtendedLifetime(workspace) {} }
+  return try await body(workspace.folder)
+}

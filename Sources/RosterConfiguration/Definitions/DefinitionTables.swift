@@ -144,18 +144,6 @@ extension Resource.Condition.Test {
   }
 }
 
-extension TOMLItem {
-  /// As `isNot`, without the value.
-  fileprivate func isNotShown(_ wanted: String) -> String {
-    switch self {
-    case .string: "a string is not \(wanted)"
-    case .integer, .float: "a number is not \(wanted)"
-    case .boolean: "a boolean is not \(wanted)"
-    case .date, .list, .table: isNot(wanted)
-    }
-  }
-}
-
 /// As TOML writes a table in one line.
 func inlineTable(_ entries: [(name: String, value: String)]) -> String {
   let members = entries.map { "\(dotted([$0.name])) = \($0.value)" }

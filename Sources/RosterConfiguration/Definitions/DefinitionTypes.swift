@@ -6,13 +6,8 @@ extension ValueType<JSONPointer> {
 
   static var pointer: Self {
     .text(
-      "a string", allowed: "a JSON Pointer such as \"/user/name\", of at most \(mostNames) names",
-      parse: { (text) throws(Mistakes) in
-        guard let pointer = JSONPointer(text), pointer.segments.count <= mostNames else {
-          throw Mistakes("\(quoted(text)) is no JSON Pointer")
-        }
-        return pointer
-      },
+      allowed: "a JSON Pointer such as \"/user/name\", of at most \(mostNames) names", problem: "is no JSON Pointer",
+      parse: { JSONPointer($0).flatMap { $0.segments.count <= mostNames ? $0 : nil } },
       write: \.description)
   }
 }
@@ -20,13 +15,8 @@ extension ValueType<JSONPointer> {
 extension ValueType<Resource.AnswerPlace> {
   static var answerPlace: Self {
     .text(
-      "a string", allowed: "a JSON Pointer such as \"/info/count\", or \"header:NAME\"",
-      parse: { (text) throws(Mistakes) in
-        guard let place = Resource.AnswerPlace(text), place.isShallow else {
-          throw Mistakes("\(quoted(text)) is no place in an answer")
-        }
-        return place
-      },
+      allowed: "a JSON Pointer such as \"/info/count\", or \"header:NAME\"", problem: "is no place in an answer",
+      parse: { Resource.AnswerPlace($0).flatMap { $0.isShallow ? $0 : nil } },
       write: \.description)
   }
 }
@@ -34,13 +24,8 @@ extension ValueType<Resource.AnswerPlace> {
 extension ValueType<Resource.RequestPlace> {
   static var requestPlace: Self {
     .text(
-      "a string", allowed: "the name of a query parameter, or a place in body: a JSON Pointer such as \"/page\"",
-      parse: { (text) throws(Mistakes) in
-        guard let place = Resource.RequestPlace(text) else {
-          throw Mistakes("\(quoted(text)) is no place in a request")
-        }
-        return place
-      },
+      allowed: "the name of a query parameter, or a place in body: a JSON Pointer such as \"/page\"",
+      problem: "is no place in a request", parse: { Resource.RequestPlace($0) },
       write: \.description)
   }
 }
@@ -54,7 +39,7 @@ extension Resource.AnswerPlace {
 extension ValueType<String> {
   static var resourcePath: Self {
     .text(
-      "a string", allowed: "a path below base_url that begins with /, without query and fragment",
+      allowed: "a path below base_url that begins with /, without query and fragment",
       parse: { (text) throws(Mistakes) in
         if let mistake = mistake(inPath: text, queryAllowed: false) { throw Mistakes("\(quoted(text)) \(mistake)") }
         return text
@@ -64,7 +49,7 @@ extension ValueType<String> {
 
   static var byKey: Self {
     .text(
-      "a string", allowed: "a path below base_url that begins with /, with {key} or {keys} in it",
+      allowed: "a path below base_url that begins with /, with {key} or {keys} in it",
       parse: { (text) throws(Mistakes) in
         guard text.contains("{key}") != text.contains("{keys}") else {
           let isNone = !text.contains("{key}")
@@ -85,11 +70,8 @@ extension ValueType<String> {
   /// Of a table or column.
   static var identifier: Self {
     .text(
-      "a string", allowed: "a plain identifier: letters, digits and _, no digit first",
-      parse: { (text) throws(Mistakes) in
-        guard text.isIdentifier else { throw Mistakes("\(quoted(text)) is no plain identifier") }
-        return text
-      },
+      allowed: "a plain identifier: letters, digits and _, no digit first",
+      problem: "is no plain identifier", parse: { $0.isIdentifier ? $0 : nil },
       write: { $0 })
   }
 }
@@ -101,19 +83,9 @@ extension String {
 
 extension ValueType<[String]> {
   static var columnNames: Self {
-    Self(
-      name: "a list of strings", allowed: "names of text columns", isBare: false,
-      read: { (item) throws(Mistakes) in
-        guard case .list(let items) = item else { throw Mistakes(item.isNot("a list of strings")) }
-        var names: [String] = []
-        for item in items {
-          guard case .string(let name) = item else { throw Mistakes(item.isNot("a string")) }
-          guard !names.contains(name) else { throw Mistakes("\(quoted(name)) is given twice") }
-          names.append(name)
-        }
-        return names
-      },
-      write: { "[\($0.map(quoted).joined(separator: ", "))]" })
+    .list(
+      "a list of strings", of: .text("any text"), allowed: "names of text columns",
+      problem: { name, before in before.contains(name) ? "\(quoted(name)) is given twice" : nil })
   }
 }
 

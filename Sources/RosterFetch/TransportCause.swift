@@ -8,30 +8,6 @@ import RosterFiles
 import RosterModel
 
 /// What the libraries throw, as P11 tells it apart.
-/// - Parameters:
-///   - proxy: by way of which the request was sent.
-///   - received: body bytes that came before.
-func fault(_ error: any Error, by proxy: ProxyServer?, received: Int = 0) -> any Error {
-  if Task.isCancelled || error is CancellationError || error as? HTTPClientError == .cancelled {
-    return CancellationError()
-  }
-  var fault = (error as? ProxyFault)?.fault ?? TransportCause(error).fault
-  if let proxy, !fault.isOfProxy { fault.cause += " (by way of the proxy \(proxy))" }
-  fault.received = received
-  fault.isUnsent = isBeforeSending(error)
-  return fault
-}
-
-/// Whether it ended the making of a connection: a TLS handshake comes before the request (T5).
-private func isBeforeSending(_ error: any Error) -> Bool {
-  switch error {
-  case is NIOConnectionError, is TLSBrokenOff, is ProxyFault: true
-  case let error as HTTPClientError: error == .connectTimeout || error == .tlsHandshakeTimeout
-  case let error as IOError: error.errnoCode == ECONNREFUSED
-  default: false
-  }
-}
-
 enum TransportCause: Equatable {
   case passing(Failure.Reason, String)
   case noNetwork(String)
@@ -68,7 +44,8 @@ enum TransportCause: Equatable {
       )
     case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError, is TLSBrokenOff:
       self = .passing(.tls, "TLS was broken off")
-    case BodyFault.tooLarge: self = Self.tooLarge
+    case BodyFault.tooLarge(let most):
+      self = .passing(.tooLarge, "the answer is larger than \(most / 1024 / 1024) MiB")
     case is BodyFault: self = .passing(.malformed, "the answer's compression is broken")
     case is HTTPParserError: self = .passing(.malformed, "the answer is not HTTP")
     case ChannelError.connectTimeout: self = .passing(.timeout, "no connection in time")
@@ -76,9 +53,6 @@ enum TransportCause: Equatable {
     default: self = .passing(.connection, "the connection failed")
     }
   }
-
-  private static let tooLarge = TransportCause.passing(
-    .tooLarge, "the answer is larger than \(HTTPTransport.mostBytes / 1024 / 1024) MiB")
 
   private static func client(_ error: HTTPClientError) -> TransportCause {
     switch error {
@@ -109,3 +83,6 @@ enum TransportCause: Equatable {
     [ENETUNREACH, ENETDOWN, EHOSTUNREACH].contains(code)
   }
 }
+
+/// The handshake failed, and not because of the server's certificate.
+struct TLSBrokenOff: Error {}

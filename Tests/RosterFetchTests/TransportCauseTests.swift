@@ -9,7 +9,7 @@ private func errors(_ codes: [CInt]) -> [any Error] {
   codes.map { IOError(errnoCode: $0, reason: "connect") }
 }
 
-@Suite struct TransportFaultTests {
+@Suite struct TransportCauseTests {
   @Test(
     "P11: there is no network only where every address of the host says so",
     arguments: [[ENETUNREACH], [EHOSTUNREACH, ENETUNREACH], [ENETDOWN]])

@@ -1,0 +1,75 @@
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+/// What a definition that asks for another list comes to (P8).
+struct AnotherListTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  private let people = someRanked
+
+  @Test("P8: how often a record was absent is known by another definition of the same list, and by one of another not")
+  func absent() async throws {
+    let first = changed { $0.removal = .twice }
+    let cache = try await folder.define([first])
+    _ = try await cache.mirror(first, [people])
+    _ = try await cache.mirror(first, [Array(people[..<2])])
+    #expect(try await cache.absent() == ["character": 1])
+    await cache.close()
+    let second = changed {
+      $0.removal = .twice
+      $0.columns.removeAll { $0.name == "gender" }
+    }
+    let next = try await folder.define([second])
+    #expect(try await next.absent() == ["character": 1])
+    #expect(try await next.mirror(second, [Array(people[..<2])]).removed == 1)
+    await next.close()
+    try folder.expectSound([second])
+  }
+
+  @Test(
+    "P8: who is missing in the first pull by another path, key, records or where goes at once; never, where that is the rule",
+    arguments: [Resource.Removal.ask, .twice, .never])
+  func anotherList(removal: Resource.Removal) async throws {
+    let first = changed { $0.removal = removal }
+    let cache = try await folder.define([first])
+    _ = try await cache.mirror(first, paired(people))
+    await cache.close()
+    let second = changed {
+      $0.removal = removal
+      $0.conditions = [.init(JSONPointer(segments: ["rank"]), .present)]
+    }
+    let next = try await folder.define([second])
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
+    let record = try await next.begin(at: noon)
+    try await Pull(cache: next).pages(second, paired(people))
+    let found = try #require(try await next.compare().first)
+    #expect(found.isOfAnotherList && found.missing == 2 && found.skipped == 2)
+    // One that could remove nobody leaves it to the next.
+    #expect(
+      try await next.publish(record, ["character": ResourceEnd(.nobody)], at: noon, history: ninetyDays).removed == 0)
+    await next.close()
+    let last = try await folder.define([second])
+    #expect(try await last.mirror(second, [nil, nil]).removed == (removal == .never ? 0 : 2))
+    _ = try await last.begin(at: noon)
+    try await Pull(cache: last).pages(second, [nil, nil])
+    #expect(try await last.compare().first?.isOfAnotherList == false)
+    await last.close()
+    try folder.expectSound([second])
+  }
+
+  @Test("P8: a definition that was changed and put back before a sync is of the same list")
+  func putBack() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people))
+    await cache.close()
+    try await folder.redefine(changed { $0.path = "/other" })
+    let next = try await folder.define()
+    _ = try await next.begin(at: noon)
+    try await Pull(cache: next).pages(.character, [people])
+    #expect(try await next.compare().first?.isOfAnotherList == false)
+    await next.close()
+  }
+}

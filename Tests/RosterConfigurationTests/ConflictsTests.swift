@@ -1,0 +1,67 @@
+import RosterTestSupport
+import Testing
+
+@testable import RosterConfiguration
+
+@Suite("Section 2: values that do not go together, or not on this machine")
+struct ConflictsTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  @Test(
+    "78: one line names the first key and what it does not go with",
+    arguments: [
+      (
+        "auth.flow = \"bearer_refresh\"",
+        "rosterd.toml:1: auth.flow: the flow \"bearer_refresh\" needs a token_url; allowed: a URL or a path in auth.token_url"
+      ),
+      (
+        "[auth]\ntoken_url = \"http://rickandmortyapi.com/token\"",
+        "rosterd.toml:2: auth.token_url: an http token_url does not go with an https base_url; allowed: an https URL or a path in auth.token_url"
+      ),
+      (
+        "auth.flow = \"static\"\n[upstream.headers]\nauthorization = \"Bearer geheim\"",
+        "rosterd.toml:3: upstream.headers.authorization: the flow \"static\" sends its own; allowed: this header with the flow \"none\""
+      ),
+      (
+        "[upstream]\nbase_url = \"http://h\"\ntls.pins = [\"sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"]",
+        "rosterd.toml:3: upstream.tls.pins: an http base_url has no key that could be pinned; allowed: pins with an https base_url"
+      ),
+      (
+        "[retry]\nbase_delay = \"20s\"",
+        "rosterd.toml:2: retry.base_delay: a max_delay of 10s is less than a base_delay of 20s; allowed: a max_delay of base_delay or more"
+      ),
+      (
+        "[retry]\nbase_delay = \"2s\"\nmax_delay = \"1s\"",
+        "rosterd.toml:3: retry.max_delay: a max_delay of 1s is less than a base_delay of 2s; allowed: a max_delay of base_delay or more"
+      ),
+      (
+        "cache.path = \"/srv/x\"\nauth.token_store = \"/srv/x\"",
+        "rosterd.toml:2: auth.token_store: auth.token_store and cache.path name one file; allowed: a file of its own"
+      ),
+    ])
+  func conflict(text: String, sentence: String) throws {
+    let faults = try workspace.faults(text)
+    #expect(faults == [sentence])
+    #expect(!faults.joined().contains("geheim"))
+  }
+
+  @Test("78: a socket's name has room for 107 bytes")
+  func longSocket() throws {
+    let name = "/" + String(repeating: "s", count: 106)
+    #expect(try workspace.faults("status.socket = \"\(name)\"").isEmpty)
+    #expect(
+      try workspace.faults("status.socket = \"\(name)s\"") == [
+        "rosterd.toml:1: status.socket: \"\(name)s\" is too long for a socket; allowed: at most 107 bytes"
+      ])
+  }
+
+  @Test("78: a socket's path does not name a folder", arguments: ["/run/rosterd/", "/run/..", "."])
+  func socketFolder(path: String) throws {
+    #expect(
+      try workspace.faults("status.socket = \"\(path)\"") == [
+        "rosterd.toml:1: status.socket: \"\(path)\" names a folder; allowed: the path of a file in it"
+      ])
+  }
+}
