@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterFetch
 package import RosterModel
 
@@ -5,13 +6,15 @@ package import RosterModel
 package enum OneRequest {
   /// Redirects within the origin are followed; headers are sent beside User-Agent and Accept, which they may replace.
   /// - Throws: a Failure that does not repeat the query of the address (T9): 77 for 401 and 403, 69 where nothing
-  ///   answers or upstream wants no request now, 65 for any other status but 200.
-  package static func answer(from url: String, headers: [Request.Header]) async throws -> Response {
-    let transport = HTTPTransport(HTTPTransport.Settings(connections: 1))
+  ///   answers or upstream wants no request now (403 with nothing remaining too), 65 for any other status but 200.
+  package static func answer(
+    from url: String, headers: [Request.Header], proxies: ProxyRules
+  ) async throws -> Response {
+    let transport = HTTPTransport(HTTPTransport.Settings(connections: 1, proxies: proxies))
     let send = Interceptor.chain([.headers(headers), .redirects], to: transport.send)
     do {
       let response = try await send(Request(.get, url))
-      if let refusal = refusal(response.status) { throw refusal }
+      if let refusal = refusal(response) { throw refusal }
       await transport.shutdown()
       return response
     } catch {
@@ -24,20 +27,24 @@ package enum OneRequest {
   }
 
   /// nil: it is the answer.
-  private static func refusal(_ status: Int) -> RequestFault? {
+  private static func refusal(_ response: Response) -> RequestFault? {
+    let status = response.status
     if status == 200 { return nil }
     let kind: Failure.Kind =
       switch status {
+      case _ where response.isRateLimit: .unreachable
       case 401, 403: .refused
-      case 408, 429, 500...599: .unreachable
+      case 408, 500...599: .unreachable
       default: .badAnswer
       }
-    return RequestFault(kind, cause: "upstream answered \(status)", reason: .status(status))
+    return RequestFault(
+      kind, cause: "upstream answered \(status)\(response.pauseClause(now: Date()))", reason: .status(status))
   }
 
   /// Those of a sync speak of its configuration, which there is not yet. nil: the fault's own holds.
   private static func hint(_ fault: RequestFault) -> String? {
     switch (fault.kind, fault.reason) {
+    case _ where fault.isOfProxy: nil
     case (.refused, _): "give the credential that it wants, as in --header \"Authorization: Bearer …\""
     case (_, .status(405)): "if it wants a POST, give an answer to one to rosterd infer - on standard input"
     case (.unreachable, .status): "try again later"

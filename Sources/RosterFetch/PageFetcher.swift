@@ -180,13 +180,12 @@ extension PageFetcher {
     if response.status == status { return }
     let isRateLimit = response.isRateLimit
     let passing = isRateLimit || RetryTable.passing.contains(response.status)
-    let pause = response.pause(now: clock.now())
-    let wish =
-      pause.map { ", and wants no request for \(Int($0.duration.seconds.rounded(.up))) s (\($0.header))" } ?? ""
+    let now = clock.now()
     throw RequestFault(
-      passing ? .unreachable : .badAnswer, cause: "upstream answered \(response.status)\(wish)",
+      passing ? .unreachable : .badAnswer,
+      cause: "upstream answered \(response.status)\(response.pauseClause(now: now))",
       hint: Self.hint(isRateLimit, passing), reason: isRateLimit ? .rateLimit : .status(response.status),
-      retryAfter: pause?.duration)
+      retryAfter: response.pause(now: now)?.duration)
   }
 
   private static func hint(_ isRateLimit: Bool, _ isPassing: Bool) -> String {

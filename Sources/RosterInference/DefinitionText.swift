@@ -67,7 +67,7 @@ private struct DefinitionText {
   mutating func upstream(_ finding: Finding) {
     table("upstream")
     line("base_url = \(finding.baseURL.quotedText)", finding.notes(.baseURL))
-    line(nil, finding.notes(.links))
+    line(finding.isRebased ? "links = \"rebase\"" : nil, finding.notes(.links))
     let headers = finding.headers.map { "\($0.name.tomlKey) = \($0.value.quotedText)" }.joined(separator: ", ")
     line(headers.isEmpty ? nil : "headers = { \(headers) }", finding.notes(.headers))
     let auth = finding.notes(.auth)

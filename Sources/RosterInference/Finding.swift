@@ -10,6 +10,8 @@ package struct Finding: Sendable, Equatable {
   package var baseURL: String
   /// `upstream.headers`, those that hold no secret.
   package var headers: [Request.Header]
+  /// The next page's address is on another origin: it is asked of base_url's.
+  package var isRebased = false
   /// The definition.
   package var resource: Resource
   /// In the order in which they were made.

@@ -27,7 +27,7 @@ package enum Inference {
     let request = RequestNotes(answer.asked, query, pages.style, evidence)
     return Finding(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
-      headers: request.headers, resource: resource,
+      headers: request.headers, isRebased: request.isRebased, resource: resource,
       notes: request.notes + query.notes + list.notes + key.notes + suggestions(resource, fields, of: list.records)
         + paging.notes + fields.notes)
   }

@@ -41,6 +41,8 @@ struct RequestNotes {
   private(set) var notes: [Note] = []
   /// Of those that the user gave, the harmless ones.
   private(set) var headers: [Request.Header] = []
+  /// The next page's address is on another origin.
+  private(set) var isRebased = false
 
   init(_ asked: ListAnswer.Asked?, _ query: Query, _ style: Resource.Style, _ evidence: PageEvidence) {
     guard let asked else {
@@ -56,10 +58,8 @@ struct RequestNotes {
     headers = asked.headers.filter(Secrets.isHarmless).sorted { $0.name < $1.name }
     credentials(asked.headers.filter { !Secrets.isHarmless($0) }, query.secrets)
     if style.followsAddresses, let next = evidence.link ?? evidence.next?.text, asked.address.isElsewhere(next) {
-      notes.append(
-        .remark(
-          .links, "the next page's address is on another origin than base_url: its path is asked of base_url",
-          lines: "links = \"rebase\""))
+      isRebased = true
+      notes.append(.remark(.links, "the next page's address is on another origin: its path is asked of base_url's"))
     }
   }
 

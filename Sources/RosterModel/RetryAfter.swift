@@ -18,6 +18,11 @@ extension Response {
     return waits.max().map { (Self.atMostADay($0), "ratelimit-reset") }
   }
 
+  /// For people: `, and wants no request for 30 s (Retry-After)`; empty where it says nothing of that.
+  package func pauseClause(now: Date) -> String {
+    pause(now: now).map { ", and wants no request for \(Int($0.duration.seconds.rounded(.up))) s (\($0.header))" } ?? ""
+  }
+
   /// Retry-After in seconds or as a date (RFC 9110 §10.2.3), counted from the answer's Date where there is one; nil
   /// where absent or unreadable. At most a day: a server that sends seconds since 1970 must not silence rosterd for
   /// years (P11).

@@ -23,8 +23,13 @@ struct ConfigurationOption: ParsableArguments {
       for warning in warnings { complain("warning: \(warning)", in: isLogging ? configuration.log.format : .text) }
       return configuration
     } catch let faults as ConfigurationFaults {
-      for fault in faults.faults { complain("\(fault)", in: isLogging ? faults.logFormat : .text) }
-      throw ExitCode(Failure.Kind.configuration.exitCode)
+      throw refused(faults, in: isLogging ? faults.logFormat : .text)
     }
   }
+}
+
+/// Says all of them; what it returns ends the program with 78.
+func refused(_ faults: ConfigurationFaults, in format: LogFormat) -> ExitCode {
+  for fault in faults.faults { complain("\(fault)", in: format) }
+  return ExitCode(Failure.Kind.configuration.exitCode)
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
+import FoundationEssentials
 import Glibc
+import RosterConfiguration
 import RosterDaemon
 import RosterFiles
 import RosterInference
@@ -46,8 +48,14 @@ struct InferCommand: AsyncParsableCommand {
   private func asked(_ text: String) async throws -> ListAnswer {
     let address = try ListAddress(text)
     let headers = try headers.map(header)
-    let response = try await OneRequest.answer(from: address.url, headers: headers)
+    let response = try await OneRequest.answer(from: address.url, headers: headers, proxies: try proxies(address.url))
     return try ListAnswer(response.body, headers: response.headers, asked: .init(address, headers: headers))
+  }
+
+  private func proxies(_ url: String) throws -> ProxyRules {
+    do { return try Configuration.proxies(toAsk: url, environment: ProcessInfo.processInfo.environment) } catch {
+      throw refused(error, in: .text)
+    }
   }
 
   private func given() throws -> ListAnswer {
@@ -69,17 +77,10 @@ struct InferCommand: AsyncParsableCommand {
     let name = String(text[..<colon])
     let value = String(text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
     guard name.isHTTPToken else { throw ValidationError("What stands before the colon of a header is no name") }
-    guard !Self.ownHeaders.contains(name.lowercased()) else {
-      throw ValidationError("The header \(name) is rosterd's own to send")
-    }
-    guard !value.unicodeScalars.contains(where: { $0 != "\t" && $0.properties.generalCategory == .control }) else {
-      throw ValidationError("The value of the header \(name) holds a line end or another control character")
+    guard !HeaderText.isOwn(name) else { throw ValidationError("The header \(name) is rosterd's own to send") }
+    if let mistake = HeaderText.mistake(in: value) {
+      throw ValidationError("The value of the header \(name) \(mistake)")
     }
     return Request.Header(name, value)
   }
-
-  /// They say where the request goes, frame it, or ask for what the transport does not speak.
-  private static let ownHeaders: Set<String> = [
-    "accept-encoding", "connection", "content-length", "expect", "host", "transfer-encoding", "upgrade",
-  ]
 }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import RosterModel
 import RosterSimulator
+import RosterTestSupport
 import Testing
 
 /// `rosterd infer`: the real program against a server on loopback.
@@ -23,6 +24,49 @@ import Testing
       let tags = try await site.rows("SELECT thing_id, position, tag FROM thing_tags ORDER BY 1, 2")
       #expect(tags == (1...5).map { ["\($0)", "0", "t\($0)"] })
       #expect(try await site.rows("SELECT proof, pages FROM resources") == [["count", "3"]])
+    }
+  }
+
+  @Test("upstream.links: a next page on the API's public host is followed by what infer prints, and by sync")
+  func rebased() async throws {
+    try await withThings { site in
+      let inferred = try await site.rosterd("infer", "\(site.upstream.baseURL)/hosts")
+      #expect(inferred.output.split(separator: "\n").contains { $0.hasPrefix("links = \"rebase\"") })
+      let file = "\(site.folder)/inferred.toml"
+      try Data(inferred.output.utf8).write(to: URL(filePath: file))
+      let sync = try await site.rosterd("sync", "--config", file)
+      #expect(sync.exit == 0, "\(inferred.output)\n\(sync.error)")
+      #expect(try await site.rows("SELECT group_concat(id) FROM hosts") == [["1,2"]])
+    }
+  }
+
+  @Test("upstream.proxy of the environment, else of the default file, else HTTP_PROXY and NO_PROXY: infer asks so too")
+  func proxy() async throws {
+    try await withThings { site in
+      try await ForwardProxy.run { proxy in
+        proxy.configure { [port = Int(site.upstream.origin.split(separator: ":").last ?? "")] in $0.target = port }
+        func infer(_ address: String, _ settings: [String: String]) async throws -> Program.Outcome {
+          try await site.rosterd("infer", address, with: settings)
+        }
+        let away = "http://upstream.invalid/api/things"
+        #expect(try await infer(away, ["ROSTERD_UPSTREAM_PROXY": proxy.url]).exit == 0)
+        #expect(try await infer(away, ["HTTP_PROXY": proxy.url]).exit == 0)
+        #expect(proxy.requests == ["GET \(away)", "GET \(away)"])
+        let local = "\(site.upstream.baseURL)/things"
+        #expect(try await infer(local, ["http_proxy": proxy.url, "NO_PROXY": "127.0.0.1"]).exit == 0)
+        #expect(proxy.requests.count == 2)
+        try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
+        // What is wrong elsewhere is no matter of infer's.
+        try Data("sync.interval = 3\n[upstream]\nproxy = \"\(proxy.url)\"\n".utf8)
+          .write(to: URL(filePath: "\(site.folder)/etc/rosterd.toml"))
+        #expect(try await infer(away, [:]).exit == 0)
+        #expect(proxy.requests.count == 3)
+        let bad = try await infer(away, ["ROSTERD_UPSTREAM_PROXY": "", "HTTP_PROXY": "socks5://u:\(Self.secret)@h"])
+        #expect(bad.exit == 78 && bad.error.hasPrefix("rosterd: HTTP_PROXY: ") && !bad.error.contains(Self.secret))
+        let dead = try await infer(away, ["ROSTERD_UPSTREAM_PROXY": "http://127.0.0.1:1"])
+        #expect(dead.exit == 69 && dead.error.contains("the proxy http://127.0.0.1:1 is out of reach"), "\(dead.error)")
+        #expect(dead.error.contains("whether upstream.proxy is right"))
+      }
     }
   }
 
@@ -59,7 +103,8 @@ import Testing
     "What may go wrong: exit code, one sentence, nothing on stdout, and no secret of the header or the query",
     arguments: [
       ("/refused", Int32(77), "401"), ("/forbidden", 77, "403"), ("/nowhere", 65, "404"), ("/broken", 69, "503"),
-      ("/busy", 69, "429"), ("/page", 65, "HTML"), ("/scalars", 65, "a list without objects"),
+      ("/busy", 69, "429"), ("/spent", 69, "403, and wants no request for 30 s"), ("/page", 65, "HTML"),
+      ("/scalars", 65, "a list without objects"),
       ("/empty", 65, "an empty list"),
       ("/elsewhere", 65, "another host"), ("/post", 65, "405"), ("/nothing", 65, "204"),
     ])
@@ -95,7 +140,9 @@ import Testing
       ["http://127.0.0.1:1/", "--header", "X-A: s3cret-token\n"],
       ["http://127.0.0.1:1/", "--header", "Bad Name: s3cret-token"],
       ["http://127.0.0.1:1/", "--header", ": s3cret-token"],
-      ["http://127.0.0.1:1/", "--header", "Host: s3cret-token"], ["-", "--header", "X-A: s3cret-token"],
+      ["http://127.0.0.1:1/", "--header", "Host: s3cret-token"],
+      ["http://127.0.0.1:1/", "--header", "If-None-Match: s3cret-token"],
+      ["http://127.0.0.1:1/", "--header", "range: s3cret-token"], ["-", "--header", "X-A: s3cret-token"],
       ["http://127.0.0.1:1/", "--header", "Authorization:", "Bearer", "s3cret-token"],
       ["http://127.0.0.1:1/", "--header"],
     ])
@@ -129,6 +176,10 @@ import Testing
     case "/api/moved": return Response(status: 302, headers: [.init("Location", "/api/things?x=1")])
     case "/api/packed": return Response(status: 200, headers: [.init("Content-Encoding", "gzip")], body: packed)
     case "/api/elsewhere": return Response(status: 302, headers: [.init("Location", "http://other.example/things")])
+    case "/api/hosts":
+      let next = request.url.contains("cursor") ? "null" : "\"https://public.example/api/hosts?cursor=2\""
+      return Response(
+        status: 200, body: Array(#"{"next":\#(next),"data":[{"id":\#(next == "null" ? 2 : 1),"name":"x"}]}"#.utf8))
     case "/api/private":
       let isAllowed = request.headers.contains { $0.name == "PRIVATE-TOKEN" && $0.value == secret }
       return isAllowed ? things("") : Response(status: 401)
@@ -139,7 +190,10 @@ import Testing
   private static let failing: [String: Response] = [
     "/api/refused": Response(status: 401), "/api/forbidden": Response(status: 403),
     "/api/broken": Response(status: 503),
-    "/api/busy": Response(status: 429), "/api/post": Response(status: 405), "/api/nothing": Response(status: 204),
+    "/api/busy": Response(status: 429),
+    "/api/spent": Response(
+      status: 403, headers: [.init("X-RateLimit-Remaining", "0"), .init("X-RateLimit-Reset", "30")]),
+    "/api/post": Response(status: 405), "/api/nothing": Response(status: 204),
     "/api/page": Response(status: 200, body: Array("<!doctype html><title>Log in</title>".utf8)),
     "/api/scalars": Response(status: 200, body: Array("[1,2]".utf8)),
     "/api/empty": Response(status: 200, body: Array("[]".utf8)),

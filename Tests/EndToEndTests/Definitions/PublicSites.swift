@@ -227,3 +227,97 @@ extension PublicAPI {
       """
   }
 }
+
+// rickandmortyapi.com/documentation
+
+extension PublicAPI {
+  static let rickandmorty = PublicAPI(
+    // Not at /api, where the simulator has characters of its own.
+    file: "rickandmorty", prefix: "/public/api", hasETags: true,
+    kinds: [
+      Kind(
+        name: "character", resources: ["character"], count: 65, fates: [3: .deleted, 9: .deleted, 21: .unlisted],
+        record: mortyCharacter),
+      Kind(
+        name: "location", resources: ["location"], count: 45, fates: [3: .deleted],
+        record: { id, edition in
+          """
+          {"id":\(id),"name":"Place \(id) (\(edition))","type":"\(id % 4 == 0 ? "" : "Moon")",
+          "dimension":"Dimension C-\(id)","residents":[\(mortyPlaces("character", 0..<id % 3))],
+          "url":"\(mortyPlace("location", id))","created":"2017-11-10T12:42:04.162Z"}
+          """
+        }),
+      Kind(
+        name: "episode", resources: ["episode"], count: 51, fates: [7: .unlisted],
+        record: { id, edition in
+          """
+          {"id":\(id),"name":"Episode \(id) of \(edition)","air_date":"May \(id), 2014","episode":"S01E\(id)",
+          "characters":[\(mortyPlaces("character", id - 1..<id + edition))],"url":"\(mortyPlace("episode", id))",
+          "created":"2017-11-10T12:56:33.798Z"}
+          """
+        }),
+    ],
+    asked: [("character", 4), ("location", 3), ("episode", 3)].flatMap { name, pages in
+      (1...pages).map { "/\(name)?page=\($0)" }
+    },
+    proof: ["character": "count", "location": "count", "episode": "count"],
+    seen: [
+      "SELECT name, status, origin_name, origin_url, location_name, extra FROM characters WHERE id = 7": [
+        "Rick 7 \"edition\" 1", "Alive", "Place 8", mortyPlace("location", 8), "unknown", "NULL",
+      ],
+      "SELECT group_concat(position || url, ' ') FROM character_episodes WHERE character_id = 7": [
+        "0\(mortyPlace("episode", 7)) 1\(mortyPlace("episode", 8))"
+      ],
+      "SELECT name, type, dimension FROM locations WHERE id = 8": ["Place 8 (1)", "", "Dimension C-8"],
+      "SELECT air_date, episode FROM episodes WHERE id = 28": ["May 28, 2014", "S01E28"],
+    ]
+  ) { call, world in
+    let name = String(call.path.dropFirst().prefix { $0 != "/" })
+    guard world.listed[name] != nil else { throw Refusal(status: 404, why: "no such endpoint") }
+    if let keys = call.key(below: "/\(name)/") {
+      try call.allow()
+      let ids = keys.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+      guard !ids.contains(nil) else { throw Refusal(status: 500, why: "Hey! you must provide an id") }
+      let found = ids.compactMap { world.record(name, $0) }.filter { $0.fate != .deleted }.map(\.json)
+      // One that is asked for alone is no list, and its absence is told.
+      if ids.count > 1 { return .json(.list(found)) }
+      return found.first.map { .json($0) } ?? .json(("error", .text("\(name) not found")), status: 404)
+    }
+    try call.allow("page")
+    let (all, page) = (world.records(name), try call.integer("page", or: 1, in: 1...1000))
+    let pages = (all.count + 19) / 20
+    guard page <= pages else { return .json(("error", .text("There is nothing here")), status: 404) }
+    func link(_ page: Int) -> JSONValue {
+      (1...pages).contains(page) ? .text("https://rickandmortyapi.com/api/\(name)?page=\(page)") : .null
+    }
+    let info: [JSONValue.Member] = [
+      .init("count", .integer(all.count)), .init("pages", .integer(pages)), .init("next", link(page + 1)),
+      .init("prev", link(page - 1)),
+    ]
+    return .json(("info", .object(info)), ("results", .list(all.page((page - 1) * 20, 20))))
+  }
+
+  private static let mortyCharacter: @Sendable (Int, Int) -> String = { id, edition in
+    // Fields that the API did not have before.
+    let origin =
+      edition == 2
+      ? #"{"name":"Place \#(id)","url":"","since":1.50},"nickname":"R\#(id)""#
+      : #"{"name":"Place \#(id + 1)","url":"\#(mortyPlace("location", id + 1))"}"#
+    return """
+      {"id":\(id),"name":"Rick \(id) \\"edition\\" \(edition)","status":"\(id % 5 == 0 ? "Dead" : "Alive")",
+      "species":"Human","type":"\(id % 4 == 0 ? "Clone" : "")","gender":"Male",
+      "origin":\(origin),
+      "location":{"name":"unknown","url":""},"image":"\(mortyPlace("character/avatar", id)).jpeg",
+      "episode":[\(mortyPlaces("episode", id..<id + 3 - edition))],"url":"\(mortyPlace("character", id))",
+      "created":"2017-11-04T18:48:46.250Z"}
+      """
+  }
+
+  private static func mortyPlace(_ name: String, _ id: Int) -> String {
+    "https://rickandmortyapi.com/api/\(name)/\(id)"
+  }
+
+  private static func mortyPlaces(_ name: String, _ ids: Range<Int>) -> String {
+    ids.map { "\"\(mortyPlace(name, $0))\"" }.joined(separator: ",")
+  }
+}

@@ -4,10 +4,10 @@ import RosterSimulator
 import Testing
 
 /// The definitions that come along (config/sources), by the real program against servers that behave as those APIs'
-/// documentation says. Rick and Morty's is in `ResourceTests`.
+/// documentation says.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SourceTests {
   static let all: [PublicAPI] = [
-    .github, .gitlab, .stripe, .jira, .wordpress, .zendesk, .pokeapi, .swapi, .notion,
+    .rickandmorty, .github, .gitlab, .stripe, .jira, .wordpress, .zendesk, .pokeapi, .swapi, .notion,
   ]
 
   @Test("P1, P6–P10, P12: a definition mirrors its API over what comes, changes and goes", arguments: Self.all)
@@ -32,8 +32,7 @@ import Testing
     }
   }
 
-  @Test(
-    "check takes every definition that comes along, without a word", arguments: Self.all.map(\.file) + ["rickandmorty"])
+  @Test("check takes every definition that comes along, without a word", arguments: Self.all.map(\.file))
   func check(_ file: String) async throws {
     let outcome = try await Program.run(try Program.built("rosterd"), ["check", "--config", Self.path(file)])
     #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
