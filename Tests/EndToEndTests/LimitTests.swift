@@ -26,9 +26,8 @@ import Testing
       #expect(record.outcome == .published)
       // 28 pages, a 503, a redirect, 401s of whatever was under way, a grant.
       #expect(arrivals.count >= 32)
-      // A turn is given by rosterd's clock (RequestPaceTests have each second): on a busy machine requests that went
-      // one after the other come together, but not a second's worth more.
-      #expect(arrivals.most(within: .milliseconds(500)) <= 10)
+      // A turn is given by rosterd's clock: on the way to upstream's, two of them may come closer.
+      #expect(arrivals.most(within: .milliseconds(950)) <= 10)
       #expect(arrivals.span >= .milliseconds(100 * (arrivals.count - 11)))
       #expect(site.upstream.counts.peakTokensInFlight == 1)
     }

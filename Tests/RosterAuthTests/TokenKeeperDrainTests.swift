@@ -76,7 +76,7 @@ struct TokenKeeperDrainTests {
 
   @Test("T7: an answer that comes as a drain gives up is not overwritten by the note that it did not")
   func answerAtTheEndOfADrain() async throws {
-    for _ in 0..<30 {
+    for _ in 0..<100 {
       let (bench, request) = try await Bench.refreshing()
       let keeper = bench.keeper
       let drained = Task { await keeper.drain() }

@@ -158,9 +158,8 @@ private struct FeedWalk {
 
   private mutating func open() async throws -> Runtime {
     if let runtime { return runtime }
-    let clock = WallClock(now: { [clock] in clock.now }, sleep: { try await Task.sleep(for: $0) })
     let opened = try await Runtime.open(
-      bench.configuration, clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      bench.configuration, clock: clock.wallClock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     runtime = opened
     return opened
   }

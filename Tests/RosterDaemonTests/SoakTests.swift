@@ -6,7 +6,6 @@ import RosterModel
 import RosterSimulator
 import RosterSync
 import RosterTestSupport
-import Synchronization
 import Testing
 
 @testable import RosterDaemon
@@ -31,7 +30,8 @@ private struct Soak {
 
   let bench: Bench
   let runtime: Runtime
-  let sleepers: Sleepers
+  /// Nothing that a sync does waits by it: retries come at once here.
+  let clock: ManualClock
 
   private var upstream: Simulator { bench.upstream }
 
@@ -40,13 +40,13 @@ private struct Soak {
     let scenario = Scenario(characters: sevenPages, tokens: .init(flow: .authenticateForm))
     let environment = ["ROSTERD_UPSTREAM_TIMEOUT": "200ms", "ROSTERD_RETRY_MAX_RETRIES": "1"]
     try await withBench(scenario, concurrency: 8, environment: environment) { bench in
-      let sleepers = Sleepers()
+      let clock = ManualClock()
       weak var cache: Cache?
       do {
         let runtime = try await Runtime.open(
-          bench.configuration, clock: sleepers.clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+          bench.configuration, clock: clock.wallClock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         cache = runtime.cache
-        try await Soak(bench: bench, runtime: runtime, sleepers: sleepers).measure()
+        try await Soak(bench: bench, runtime: runtime, clock: clock).measure()
         await runtime.close()
       }
       // A task that were still there would hold what it works with.
@@ -60,7 +60,7 @@ private struct Soak {
     try await rounds(Self.rounds)
     let after = try await rest()
     #expect(after == before, "\(before) before, \(after) after")
-    #expect(sleepers.now == 0)
+    #expect(clock.pending.isEmpty)
     let last = await sync()
     #expect(last.exit == 0, "\(last.error ?? "")")
   }
@@ -150,22 +150,5 @@ private struct Soak {
     // A session whose end was lifted is on its way to the disk, beside the sync (TokenMachine's `keeping`).
     let store = bench.workspace.path("state")
     return try openFiles(besides: store, store + "/token.json.new")
-  }
-}
-
-/// The system's clock, and how many tasks sleep by it.
-private final class Sleepers: Sendable {
-  private let count = Mutex(0)
-
-  var now: Int { count.withLock { $0 } }
-
-  var clock: WallClock {
-    WallClock(
-      now: { Date() },
-      sleep: { duration in
-        self.count.withLock { $0 += 1 }
-        defer { self.count.withLock { $0 -= 1 } }
-        try await Task.sleep(for: duration)
-      })
   }
 }

@@ -147,7 +147,7 @@ import Testing
       let asked = AsyncStream<Void>.makeStream()
       let routes = makeRoutes(history: { _ in
         asked.continuation.yield()
-        try await Task.sleep(for: .seconds(3600))  // ends when the connection goes
+        for await _ in AsyncStream<Never>.makeStream().stream {}  // ends when the connection goes
         return []
       })
       try await withServer(routes) { path, server in

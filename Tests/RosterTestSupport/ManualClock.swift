@@ -83,6 +83,7 @@ package final class ManualClock: Sendable {
   }
 
   private func sleep(_ duration: Duration) async throws {
+    if duration <= .zero { return try Task.checkCancellation() }
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID

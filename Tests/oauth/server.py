@@ -65,7 +65,7 @@ class Checks:
 
 def check(request):
     """What nginx's auth_request asks for each page: 204 or 401, as the toolkit judges the token."""
-    time.sleep(Checks.delay)
+    time.sleep(Checks.delay)  # an upstream that takes its time is what is played
     with Checks.lock:
         if Checks.expire_at is not None and Checks.passed >= Checks.expire_at:
             Checks.expire_at = None

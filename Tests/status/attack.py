@@ -36,6 +36,7 @@ def run(lines, program, folder, long):
             site = Site(daemon, lambda: ended_syncs(daemon), long)
             warm(site)
             # While no sync runs: what one needs is not the client's.
+            daemon.until(lambda status: status["state"] == "idle")
             base = daemon.resident()
             attacks = [
                 idle, crowd, half_heads, huge_heads, byte_by_byte, big_bodies, pipelines, unread_syncs, garbage,
@@ -82,6 +83,7 @@ def large_answers(program, folder):
         clients = [stack.enter_context(Client(daemon.socket)) for _ in range(250)]
         for client in clients:
             client.send(request)
+        # Longer than the second after which somebody who reads nothing is given up.
         for _ in range(60):
             assert daemon.ask("GET", "/healthz").status == 200
             peak = max(peak, daemon.resident())
@@ -271,7 +273,6 @@ def pipelines(site, watch):
         sent += sum(push(client, STATUS * 20_000) for client in clients)
         for _ in range(20):
             watch()
-            time.sleep(0.02)
         # Whoever reads at last gets every answer.
         client = stack.enter_context(Client(site.daemon.socket))
         count = push(client, GET * 20_000) // len(GET)
@@ -303,6 +304,7 @@ def unread_syncs(site, watch):
         for client in clients:
             push(client, b"GET /v1/syncs?limit=1000 HTTP/1.1\r\nHost: a\r\n\r\n" * 200)
         watch()
+        # Over the second after which somebody who reads nothing is given up.
         for _ in range(5):
             time.sleep(0.2)
             watch()
@@ -422,7 +424,8 @@ def writable(client):
 
 
 def memory(site, base):
-    time.sleep(1)
+    # As when the base was measured: no sync runs.
+    site.daemon.until(lambda status: status["state"] == "idle")
     grown = site.daemon.resident() - base
     assert grown < ALLOWED, f"{grown / MIB:.1f} MiB more"
     return f"{grown / MIB:.1f} MiB more than the {base / MIB:.1f} before"

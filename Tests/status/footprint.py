@@ -32,7 +32,7 @@ def idle(program, folder, seconds):
         # Dispatch ends the threads that the sync needed after five seconds.
         time.sleep(6 if seconds else 0)
         before = switches(daemon.process.pid)
-        time.sleep(seconds)
+        time.sleep(seconds)  # wakeups are counted by the second
         # A thread that has ended takes its count along; one that idles long enough to end has not woken often.
         woken = sum(max(0, count - before.get(thread, 0)) for thread, count in switches(daemon.process.pid).items())
         woken /= seconds or 1

@@ -63,7 +63,7 @@ class Upstream:
 
     def answer(self, handler):
         number = int(handler.path.rpartition("page=")[2] or 1)
-        time.sleep(self.latency)
+        time.sleep(self.latency)  # an upstream that takes its time is what is played
         self.gate.wait(PATIENCE)
         status = self.status if self.only in (None, number) else None
         if status:
@@ -378,6 +378,7 @@ def answers(port):
 
 
 def wait_until(condition, what, limit=PATIENCE):
+    """For what nobody tells: a program of others that is ready, a state without an event, a file that appears."""
     deadline = time.monotonic() + limit
     while not condition():
         if time.monotonic() > deadline:

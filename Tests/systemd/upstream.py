@@ -56,7 +56,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(401, {})
         page, pages = int(query["page"]), settings["pages"]
         if page > 1:
-            time.sleep(settings["delay"])
+            time.sleep(settings["delay"])  # an upstream that takes its time is what is played
         with lock:
             counts["pages"] += 1
             broken = settings["broken"] == page
