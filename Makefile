@@ -27,7 +27,7 @@ RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
+.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-crash power footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -98,6 +98,14 @@ test-oauth:
 # and sqlite3.
 test-readers:
 	Tests/readers/run .build/debug/rosterd
+
+# Power cuts, a sample of the states. Needs cc.
+test-crash:
+	python3 -B Tests/crash/power --states 200 .build/debug/rosterd
+
+# Every state that a power cut may leave the disk in, at any call of a sync on its files; minutes.
+power:
+	python3 -B Tests/crash/power .build/release/rosterd
 
 # The status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
 test-status:
