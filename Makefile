@@ -99,9 +99,10 @@ test-oauth:
 test-readers:
 	Tests/readers/run .build/debug/rosterd
 
-# Power cuts, a sample of the states. Needs cc.
+# Power cuts and kills, a sample of each. Needs cc.
 test-crash:
 	python3 -B Tests/crash/power --states 200 .build/debug/rosterd
+	python3 -B Tests/crash/kills --kills 100 .build/debug/rosterd
 
 # Every state that a power cut may leave the disk in, at any call of a sync on its files; minutes.
 power:
@@ -125,7 +126,7 @@ test-systemd: deb
 
 # What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills
 # between, three hundred histories with tools that follow them, ten thousand syncs of one cache, two thousand random
-# APIs with random definitions, followers that are killed over 500 publishes.
+# APIs with random definitions, followers that are killed over 500 publishes, ten thousand kills at any moment.
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \
@@ -133,6 +134,7 @@ soak: packages
 	  swift test --skip-build $(CHECKS) \
 	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests'
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
+	python3 -B Tests/crash/kills --kills 10000 .build/debug/rosterd
 
 # A build of its own, because the flag changes every file.
 tsan: packages
