@@ -29,7 +29,7 @@ RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
+.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-crash power footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -101,6 +101,15 @@ test-oauth:
 test-readers:
 	Tests/readers/run .build/debug/rosterd
 
+# Power cuts and kills, a sample of each. Needs cc.
+test-crash:
+	python3 -B Tests/crash/power --states 200 .build/debug/rosterd
+	python3 -B Tests/crash/kills --kills 100 .build/debug/rosterd
+
+# Every state that a power cut may leave the disk in, at any call of a sync on its files; minutes.
+power:
+	python3 -B Tests/crash/power .build/release/rosterd
+
 # The status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
 test-status:
 	Tests/status/run .build/release/rosterd
@@ -119,7 +128,7 @@ test-systemd: deb
 
 # What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills
 # between, three hundred histories with tools that follow them, ten thousand syncs of one cache, two thousand random
-# APIs with random definitions, followers that are killed over 500 publishes.
+# APIs with random definitions, followers that are killed over 500 publishes, ten thousand kills at any moment.
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \
@@ -127,6 +136,7 @@ soak: packages
 	  swift test --skip-build $(CHECKS) $(AT_ONCE) \
 	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests'
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
+	python3 -B Tests/crash/kills --kills 10000 .build/debug/rosterd
 
 # A build of its own, because the flag changes every file.
 tsan: packages

@@ -128,11 +128,16 @@ package enum CacheFile {
   /// Removes what a kill left of a cache that was being made. Any other file of that name is left as it is.
   private static func removeUnfinished(_ making: String) throws {
     if let found = fileStatus(making), found.st_size > 0 {
-      guard try number(header(of: making), at: applicationIDOffset) == unfinishedID else {
+      guard try number(header(of: making), at: applicationIDOffset) == unfinishedID || isBlank(making) else {
         throw refusal(making, "rosterd did not make this file, and needs its name", "move it away")
       }
     }
     try remove(making)
+  }
+
+  /// What a power cut leaves of a first page that the disk has made room for: nothing of anybody.
+  private static func isBlank(_ path: String) -> Bool {
+    (try? contents(of: path, limit: Schema.pageBytes))?.allSatisfy { $0 == 0 } ?? false
   }
 
   private static func make(_ path: String, _ schema: Schema) throws {
@@ -140,9 +145,11 @@ package enum CacheFile {
     let database = try Database(path: path, access: .writer)
     defer { database.close() }
     try database.execute("PRAGMA page_size = \(Schema.pageBytes)")
-    // One flush at the end does: nobody knows its name yet.
-    try database.execute(
-      "PRAGMA synchronous = OFF; PRAGMA application_id = \(unfinishedID); PRAGMA journal_mode = WAL")
+    // One flush at the end does: nobody knows its name yet. And one here, so that its header says whose it is, whatever
+    // a power cut leaves of the rest.
+    try database.execute("PRAGMA synchronous = OFF; PRAGMA application_id = \(unfinishedID)")
+    try flush(path, path)
+    try database.execute("PRAGMA journal_mode = WAL")
     try schema.migrate(database)
     _ = try database.checkpoint(.truncate)
   }

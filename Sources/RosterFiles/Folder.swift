@@ -1,7 +1,8 @@
 import Glibc
 package import RosterModel
 
-/// Makes the folder that a file lies in, and those above it, where they are not there yet. Throws a Failure 73.
+/// Makes the folder that a file lies in, and those above it, where they are not there yet; they survive a power cut.
+/// Throws a Failure 73.
 /// - Parameter mode: as `mode_t`, of the folders that are made, whatever the umask: others need to pass through those
 ///   above the cache (section 5), nobody through the token store's.
 package func makeFolder(of path: String, mode: UInt32) throws(Failure) {
@@ -9,12 +10,36 @@ package func makeFolder(of path: String, mode: UInt32) throws(Failure) {
   var folder = path.hasPrefix("/") ? "" : "."
   for part in parts {
     folder += "/\(part)"
-    if mkdir(folder, mode) == 0 ? chmod(folder, mode) == 0 : errno == EEXIST || errno == EISDIR { continue }
-    let error = SystemError.last
-    throw Failure(
-      .cannotWrite, step: "make the folder", subject: folder, cause: error.text,
-      hint: Failure.hint(for: error.code, else: "make it, or give the path of one that this user may write to"))
+    do throws(FileError) { try make(folder, mode) } catch {
+      throw Failure(
+        .cannotWrite, step: error.step, subject: error.path, cause: error.error.text,
+        hint: Failure.hint(
+          for: error.error.code, else: "make it, or give the path of one that this user may write to"))
+    }
   }
+}
+
+private func make(_ folder: String, _ mode: UInt32) throws(FileError) {
+  guard mkdir(folder, mode) == 0 else {
+    if errno == EEXIST || errno == EISDIR { return }
+    throw .last("make the folder", folder)
+  }
+  do throws(FileError) {
+    guard chmod(folder, mode) == 0 else { throw .last("make the folder", folder) }
+    try flushFolder(parentFolder(of: folder))
+  } catch {
+    // The next start would take it for one that survives.
+    rmdir(folder)
+    throw error
+  }
+}
+
+/// What was made, renamed or removed in a folder is durable only with the folder (fsync(2)).
+func flushFolder(_ folder: String) throws(FileError) {
+  let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  guard directory >= 0 else { throw .last("open", folder) }
+  defer { close(directory) }
+  guard fsync(directory) == 0 else { throw .last("flush", folder) }
 }
 
 /// The folder that a file lies in, by its path alone: "." for a bare name.

@@ -38,7 +38,7 @@ package struct WholeFile: Sendable {
       unlink(temporaryPath)
       throw error
     }
-    if durably { try flushFolder() }
+    if durably { try flushFolder(parentFolder(of: path)) }
   }
 
   private func writeTemporary(_ bytes: [UInt8], _ durably: Bool) throws(FileError) {
@@ -57,14 +57,5 @@ package struct WholeFile: Sendable {
       rest = rest.dropFirst(count)
     }
     guard !durably || fsync(file) == 0 else { throw .last("flush", temporaryPath) }
-  }
-
-  /// The rename itself is durable only with its directory (fsync(2)).
-  private func flushFolder() throws(FileError) {
-    let folder = parentFolder(of: path)
-    let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard directory >= 0 else { throw .last("open", folder) }
-    defer { close(directory) }
-    guard fsync(directory) == 0 else { throw .last("flush", folder) }
   }
 }

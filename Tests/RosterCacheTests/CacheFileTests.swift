@@ -222,6 +222,18 @@ extension CacheFileTests {
     #expect(try !folder.names().contains("roster.db.new"))
   }
 
+  @Test("5: a first page that a power cut left blank in the name of a new cache holds up no start")
+  func blank() async throws {
+    try folder.write(Array(repeating: 0, count: Schema.pageBytes), to: "roster.db.new")
+    await (try folder.define()).close()
+    #expect(try !folder.names().contains("roster.db.new"))
+    // Of more than a page somebody else may have use.
+    let other = try Folder()
+    try other.write(Array(repeating: 0, count: Schema.pageBytes + 1), to: "roster.db.new")
+    await #expect(throws: Failure.self) { _ = try await other.define() }
+    #expect(try other.bytes("roster.db.new").count == Schema.pageBytes + 1)
+  }
+
   @Test("5: of damaged caches that were moved aside three are kept, the latest")
   func damagedCopies() async throws {
     await (try folder.define()).close()

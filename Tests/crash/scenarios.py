@@ -1,0 +1,306 @@
+"""What is recorded, and what a reader may see when power has gone."""
+
+import copy
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import disk
+import sites
+import upstream
+
+FIRST_VERSION = Path(__file__).resolve().parents[1] / "RosterCacheTests/Fixtures/later"
+# A definition without some columns that the built-in one has.
+OTHER = """
+[resource.character]
+path = "/character"
+records = "/results"
+table = "characters"
+search = ["name", "species"]
+by_key = "/character/{keys}"
+[resource.character.pages]
+last = "/info/pages"
+count = "/info/count"
+[resource.character.columns]
+id = { at = "/id", type = "integer" }
+name = "/name"
+status = "/status"
+url = "/url"
+species = "/species"
+[resource.character.lists.character_episodes]
+at = "/episode"
+columns = { url = "" }
+"""
+
+
+def put(state, folder):
+    """Writes a state there; where rosterd reads which inodes its files stand for."""
+    numbers = []
+    for name, (content, inode) in sorted(state.items()):
+        path = Path(folder) / name
+        if name.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+            continue
+        # Nobody flushes an index of the log: whatever it holds, it is made anew.
+        path.write_bytes(content if not name.endswith("-shm") else b"\xff" * 32768)
+        os.chmod(path, 0o640 if "roster.db" in name else 0o600)
+        numbers.append(f"{path.stat().st_ino} {inode}\n")
+    identities = Path(f"{folder}.identities")
+    identities.write_text("".join(numbers))
+    return identities
+
+
+class Scenario:
+    """A first sync."""
+
+    version = 1
+    records = upstream.RECORDS
+    tokens = False
+    base = upstream.BASE
+    definition = ""
+
+    def __init__(self, program, folder, libraries):
+        self.program, self.folder, self.libraries = program, Path(folder) / type(self).__name__.lower(), libraries
+        self.folder.mkdir()
+        self.identities = {}
+
+    def site(self, folder, proxy):
+        site = sites.Site(self.program, folder, proxy, self.base)
+        # More may go with a version than the guard lets go.
+        site.settings |= {"LD_PRELOAD": str(self.libraries["identity"]), "ROSTERD_SYNC_MAX_REMOVAL": "100"}
+        if self.definition:
+            site.use_definition(self.definition)
+        if self.tokens:
+            site.use_tokens()
+        return site
+
+    def serve(self, version):
+        return upstream.Upstream(version, self.records)
+
+    def prepare(self, site, server):
+        """rosterd has never run."""
+
+    def act(self, site, server, settings):
+        """What is recorded; views that readers may have meanwhile."""
+        server.version = self.version
+        site.sync(**settings)
+        return []
+
+    def record(self):
+        folder = self.folder / "recorded"
+        server = self.serve(1)
+        site = self.site(folder, server.proxy)
+        self.prepare(site, server)
+        server.tokens = self.tokens
+        before = sites.View(site.cache) if site.cache.exists() else None
+        start = self.started(site)
+        self.disk = disk.Disk(folder, self.identities)
+        log = self.folder / "calls"
+        preload = f"{self.libraries['recorder']}:{self.libraries['identity']}"
+        meanwhile = self.act(
+            site, server, {"LD_PRELOAD": preload, "ROSTER_RECORD": str(log), "ROSTER_RECORD_UNDER": str(folder)}
+        )
+        self.calls = disk.calls(log)
+        server.close()
+        self.after = sites.View(site.cache)
+        self.prove(folder)
+        self.before, self.start = before, start
+        self.views = [view for view in (before, start, *meanwhile, self.after) if view]
+        columns = self.after.columns
+        self.targets = {v: upstream.content(v, self.records, columns) for v in (self.version, self.version + 1)}
+        if self.after.content != self.targets[self.version]:
+            raise sites.Fault("the cache is not what upstream has")
+
+    def prove(self, folder):
+        """That no call was missed: replayed, they make what lies there now."""
+        model = copy.deepcopy(self.disk)
+        for call in self.calls:
+            model.do(call)
+        replayed = {name: content for name, (content, _) in model.state(lambda _: None, lambda file: file.all).items()}
+        found = {
+            str(path.relative_to(folder)) + "/" * path.is_dir(): b"" if path.is_dir() else path.read_bytes()
+            for path in folder.rglob("*")
+        }
+        for name in replayed.keys() | found.keys():
+            if not name.endswith("-shm") and replayed.get(name) != found.get(name):
+                raise sites.Fault(f"the recorder missed what became of {name}")
+
+    def started(self, site):
+        """What a reader sees once rosterd has started and pulled nothing."""
+        shutil.copytree(site.folder, self.folder / "started")
+        self.site(self.folder / "started", "http://127.0.0.1:9").run("sync", ROSTERD_RETRY_MAX_RETRIES="0")
+        return sites.View(self.folder / "started/state/roster.db")
+
+    def states(self, seed):
+        """Each with the snapshot that somebody was told of before, and the numbers of the last access token that was
+        granted and of the last that was used."""
+        model, dice = copy.deepcopy(self.disk), random.Random(seed)
+        told, granted, used = 0, 0, 0
+        for index, call in enumerate(self.calls):
+            changed = model.do(call)
+            if call.kind == "R" and call.second.endswith(b".published"):
+                file = model.at(call.second.decode())
+                told = int(file.content(file.all).split()[0])
+            if call.kind == "N":
+                granted += bool(re.match(rb"POST \S+/token ", call.first))
+                used = max([used] + [int(number) for number in re.findall(rb"Bearer A(\d+)", call.first)])
+            for state in model.states(changed, dice):
+                yield index, state, told, granted, used
+
+    def check(self, folder, server, state, told, granted, used, version):
+        """The state is written there; what is found, rosterd or a reader should not have let happen."""
+        site = self.site(folder, server.proxy)
+        site.settings["ROSTER_IDENTITIES"] = str(put(state, folder))
+        server.version, server.records, server.tokens = version, self.records, self.tokens
+        server.granted, server.used, server.expired, server.uses = granted, used, used, 0
+        server.reuses = 0
+        found = self.look(folder, told)
+        said = site.sync()
+        if server.reuses:
+            raise sites.Fault("a refresh token is sent whose successor was used")
+        view = sites.View(site.cache)
+        if view.content != self.targets[version]:
+            raise sites.Fault(f"after the next sync the cache is not what upstream has: {said}")
+        if view.running:
+            raise sites.Fault("a sync runs for ever")
+        left = [name.name for name in (folder / "state").iterdir() if ".damaged-" in name.name or ".new" in name.name]
+        if left:
+            raise sites.Fault(f"{left} are left")
+        for earlier in (self.before, found):
+            if earlier:
+                earlier.follow(view)
+
+    def look(self, folder, told):
+        """A reader comes before rosterd does: to a copy, since it may write the log back."""
+        path = folder / "state/roster.db"
+        if not path.exists():
+            if self.before or told:
+                raise sites.Fault("the cache is gone")
+            return None
+        with sites.workspace("rosterd-reader-") as copied:
+            for part in ("", "-wal"):
+                if Path(f"{path}{part}").exists():
+                    shutil.copy(f"{path}{part}", copied)
+            view = sites.View(Path(copied) / "roster.db")
+        allowed = [each for each in self.views if (each.snapshot or 0) >= told]
+        if not any(view.content == each.content and view.snapshot == each.snapshot for each in allowed):
+            raise sites.Fault(f"a reader sees neither the old snapshot nor the new one: {view.snapshot}, told {told}")
+        return view
+
+
+class First(Scenario):
+    __doc__ = Scenario.__doc__
+
+
+class Changing(Scenario):
+    """Everybody changes, one goes, one comes."""
+
+    version = 2
+
+    def prepare(self, site, server):
+        server.version = 1
+        site.sync()
+
+
+class Rotation(Changing):
+    """The first session, whose access token expires in the sync and is refreshed once."""
+
+    tokens = True
+
+    def prepare(self, site, server):
+        plain = sites.Site(self.program, site.folder, server.proxy, self.base)
+        plain.settings["LD_PRELOAD"] = str(self.libraries["identity"])
+        plain.sync()
+
+    def act(self, site, server, settings):
+        server.lifetime = 2
+        super().act(site, server, settings)
+        if server.granted != 2:
+            raise sites.Fault(f"{server.granted} tokens were granted")
+        return []
+
+
+class Migration(Changing):
+    """A cache of 0.1, with its staging file, meets this rosterd."""
+
+    records = 9
+
+    def prepare(self, site, server):
+        (site.folder / "state").mkdir()
+        for name in ("roster.db", "roster.staging.db"):
+            shutil.copy(FIRST_VERSION / name, site.folder / "state" / name)
+        with sqlite3.connect(site.folder / "state/roster.staging.db") as staging:
+            staging.execute("UPDATE info SET file = ?", (f"{site.cache.stat().st_ino} 0",))
+        staging.close()
+
+    def __init__(self, *arguments):
+        with sqlite3.connect(f"file:{FIRST_VERSION}/roster.db?mode=ro&immutable=1", uri=True) as database:
+            self.base = database.execute("SELECT upstream FROM cache_identity").fetchone()[0]
+        database.close()
+        super().__init__(*arguments)
+
+
+class Redefinition(Changing):
+    """The cache was made by a definition with other columns."""
+
+    definition = OTHER
+
+    def prepare(self, site, server):
+        plain = sites.Site(self.program, site.folder, server.proxy, self.base)
+        plain.settings["LD_PRELOAD"] = str(self.libraries["identity"])
+        plain.sync()
+
+
+class Daemon(Changing):
+    """Two syncs of a daemon, which is stopped then."""
+
+    def act(self, site, server, settings):
+        # Its socket is none of the disk's.
+        (self.folder / "run").mkdir()
+        site.settings |= {"ROSTERD_SYNC_INTERVAL": "100ms", "RUNTIME_DIRECTORY": f"{self.folder}/run"}
+        server.version = 2
+        daemon = site.start("run", **settings)
+        try:
+            meanwhile = [self.wait(site, 2)]
+            server.version = self.version = 3
+            self.wait(site, 3)
+        finally:
+            daemon.send_signal(signal.SIGTERM)
+            said = daemon.communicate(timeout=sites.PATIENCE)[1]
+        if daemon.returncode:
+            raise sites.Fault(f"the daemon exits {daemon.returncode}: {said}")
+        return meanwhile
+
+    def wait(self, site, snapshot):
+        deadline = time.monotonic() + sites.PATIENCE
+        while time.monotonic() < deadline:
+            view = sites.View(site.cache)
+            if view.content[1] and view.content[1][0][1].endswith(f"v{snapshot}"):
+                return view
+            time.sleep(0.01)
+        raise sites.Fault(f"the daemon publishes no version {snapshot}")
+
+
+class Again(Changing):
+    """A power cut in the first sync after a power cut in a publication."""
+
+    def prepare(self, site, server):
+        earlier = Changing(self.program, self.folder, self.libraries)
+        earlier.record()
+        model = copy.deepcopy(earlier.disk)
+        commit = next(n for n, call in enumerate(earlier.calls) if call.second.endswith(b".published"))
+        for call in earlier.calls[: commit - 4]:
+            model.do(call)
+        state = model.state(lambda _: None, lambda file: frozenset(sorted(file.all)[::2]))
+        identities = put(state, site.folder)
+        site.settings["ROSTER_IDENTITIES"] = str(identities)
+        self.identities = dict(tuple(map(int, line.split())) for line in identities.read_text().splitlines())
+        self.version = 3
+
+
+ALL = [First, Changing, Rotation, Migration, Redefinition, Daemon, Again]
