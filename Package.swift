@@ -98,6 +98,7 @@ let package = Package(
     .target(
       name: "PageAssets", path: "Sources/RosterPage/Assets",
       exclude: ["page.html", "page.css", "page.js", "page.svg"]),
+    library("RosterWeb", isSmall: true, ["RosterModel", "RosterFiles", "RosterStatusClient"]),
     library("RosterSystemd", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
     library(
       "RosterSimulator", isSmall: true, ["RosterModel", "RosterJSON", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
@@ -126,7 +127,7 @@ let package = Package(
       "rosterctl",
       [
         "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient", "RosterCache",
-        "RosterTerminal",
+        "RosterTerminal", "RosterWeb",
       ]),
 
     // No product: `make bench` builds it.
@@ -158,6 +159,7 @@ let package = Package(
       [nio("NIOCore"), nio("NIOHTTP1"), .product(name: "AsyncHTTPClient", package: "async-http-client")]),
     tests(of: "RosterTerminal"),
     tests(of: "RosterPage"),
+    tests(of: "RosterWeb", ["RosterStatusClient"]),
     tests(
       of: "RosterDaemon",
       [

@@ -40,8 +40,11 @@ package struct StatusText: Sendable {
     ].compactMap { row in row.1.map { (row.0, $0) } }
   }
 
-  /// What the daemon does, or what is wrong and what to do, in one line.
-  package var sentence: String { message.printable }
+  /// The headline in one line, without the state that it begins with.
+  package var sentence: String {
+    let state = "\(status.state.rawValue): "
+    return (message.hasPrefix(state) ? String(message.dropFirst(state.count)) : message).printable
+  }
 
   /// What the daemon does, or what is wrong and what to do: the first lines of `text`.
   package var headline: String {

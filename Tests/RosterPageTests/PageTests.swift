@@ -29,7 +29,7 @@ import Testing
     (sync.finishedAt, sync.pages, sync.records, sync.requests) = ("2026-01-01T11:59:01.100Z", 42, 1826, 43)
     let html = html(status(), [sync])
     #expect(html.contains(#"<body data-state="idle">"#) && html.contains("<title>idle · rosterd</title>"))
-    #expect(html.contains(#"<p id="sentence">idle: all is well</p>"#))
+    #expect(html.contains(#"<p id="sentence">all is well</p>"#))
     #expect(html.contains("As of 2026-01-01 12:00:00 UTC"))
     #expect(html.contains("<dt>upstream<dd>https://example.org/api?a=1&amp;b=2\n"))
     #expect(html.contains("<tr><td>character<td>1,826<td>42<td>count<td>\n<tr><td>location<td>0<td>1<td><td>3\n"))

@@ -62,6 +62,11 @@ class Upstream:
         self.is_open = True
         self.gate.release(1000)
 
+    def reopen(self):
+        """As `open`, and to be closed again."""
+        self.open()
+        self.gate = threading.Semaphore(0)
+
     def answer(self, handler):
         address = urllib.parse.urlsplit(handler.path)
         name = address.path.rpartition("/")[2]

@@ -43,8 +43,11 @@
     }
     return `${whole} s`;
   }
-  /** What counts on the page moves by whole seconds. */
-  const counting = (time) => (time < 10 ? `${Math.max(0, Math.floor(time))} s` : span(Math.floor(time)));
+  /** What counts on the page moves by whole seconds, and from ten minutes on by minutes. */
+  function counting(time) {
+    if (time < 10) return `${Math.max(0, Math.floor(time))} s`;
+    return time < 600 || time >= 3600 ? span(Math.floor(time)) : `${Math.floor(time / 60)} min`;
+  }
   const took = (time) => (time < .1 ? `${Math.round(Math.max(0, time) * 1000)} ms` : span(time));
 
   function bytes(number) {
@@ -177,10 +180,7 @@
         ["what happened", explained.what], ["since", since], ["readers see", explained.readers],
         ["concerned", explained.concerned], ["what to do", explained.todo], ["tries again", next]];
     }
-    const { last } = status.sync;
-    return [
-      ["the last sync", last && sentence(last)], ["token", status.token.last_error],
-      ["tries again", status.sync.next_at && due(status.sync.next_at)]];
+    return [];
   }
 
   function drawReasons() {
@@ -259,8 +259,8 @@
     }
     const { limit, used } = budget;
     const window = windows[budget.window_seconds] ?? `in ${span(budget.window_seconds)}`;
-    set($("requests"), `${grouped(used)} of ${grouped(limit)}`);
-    set($("requests-more"), `budget of ${window}` + (aDay ? `; ${aDay}` : ""));
+    set($("requests"), grouped(used));
+    set($("requests-more"), `of ${grouped(limit)} ${window}` + (aDay ? `; ${aDay}` : ""));
     const share = Math.min(1, used / limit);
     $("gauge").firstChild.style.width = `${share * 100}%`;
     $("gauge").className = share >= 1 ? "full" : share > .8 ? "high" : "";
@@ -288,6 +288,7 @@
 
   // MARK: The picture of syncs
 
+  const gutter = 40;  // for the names of durations
   const height = 176;
   const top = 16;
   const floor = 132;  // where bars stand
@@ -310,7 +311,7 @@
     if (historyIsDrawn || !width) return;
     historyIsDrawn = true;
     const shown = syncs.slice(-HISTORY);
-    const slot = width / Math.max(60, shown.length);
+    const slot = (width - gutter) / Math.max(50, shown.length);
     const longest = Math.max(.001, ...shown.map((sync) => lasted(sync) ?? 0));
     const y = (time) => floor - Math.sqrt(time / longest) * (floor - top);
     const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "false", role: "presentation" });
@@ -319,15 +320,16 @@
     const options = svg("g", { role: "presentation" });
     picture.append(
       ...[highest, lower].filter(Boolean).flatMap((time) => [
-        svg("path", { class: "grid", d: `M0 ${Math.round(y(time)) + .5}H${width}` }),
-        svg("text", { x: 0, y: Math.round(y(time)) - 3, "aria-hidden": "true" }, took(time))]),
-      options, svg("path", { class: "axis", d: `M0 ${floor + .5}H${width}` }));
+        svg("path", { class: "grid", d: `M${gutter} ${Math.round(y(time)) + .5}H${width}` }),
+        svg("text", { x: gutter - 6, y: Math.round(y(time)) + 4, "text-anchor": "end", "aria-hidden": "true" },
+          took(time).replace(".0", ""))]),
+      options, svg("path", { class: "axis", d: `M${gutter} ${floor + .5}H${width}` }));
     shown.forEach((sync, index) => {
       const x = width - (shown.length - index - .5) * slot;
       options.append(option(sync, x, slot, y(lasted(sync) ?? longest)));
     });
     if (shown.length) {
-      const left = Math.max(0, width - shown.length * slot);
+      const left = width - shown.length * slot;
       const first = svg("text", { x: left, y: height - 6, "aria-hidden": "true" }, moment(seconds(shown[0].started_at)));
       const end = svg("text", { x: width, y: height - 6, "text-anchor": "end", "aria-hidden": "true" },
         moment(seconds(shown.at(-1).started_at)));
@@ -441,24 +443,25 @@
   function drawResource(parts, name, stored, running, current) {
     const records = stored?.records ?? 0;
     set(parts.count, grouped(records));
+    if (!parts.isDrawn) drawSpark(parts, name, records);
     const done = (running?.pages_done ?? 0) + (running ? fetched.get(name) ?? 0 : 0);
     const total = running?.pages_total ?? null;
     drawBar(parts.bar, total === null ? done : Math.min(done, total), total, Boolean(running) && current !== null);
     const facts = running
       ? [`${done}${total === null ? "" : ` of ${total}`} pages`, `${many(running.records, "record")} so far`]
       : stored ? [many(stored.pages, "page"), ...(stored.proof ? [`proof: ${stored.proof}`] : []),
-        ...(stored.absent ? [`${stored.absent} absent`] : [])] : [];
+        ...(stored.absent ? [`${stored.absent} absent`] : []), ...(parts.range ? [parts.range] : [])] : [];
     set(parts.more, facts.join(", "));
-    if (parts.isDrawn) return;
-    parts.isDrawn = true;
-    drawSpark(parts.spark, name, records);
   }
 
-  function drawSpark(spark, name, records) {
+  function drawSpark(parts, name, records) {
+    const { spark } = parts;
+    parts.isDrawn = true;
     const shown = syncs.slice(-HISTORY);
     const points = shown.map((sync, index) => [index, sync.resources?.[name]]).filter(([, value]) => value !== undefined);
     const values = points.map(([, value]) => value);
     const [least, most] = [Math.min(...values), Math.max(...values)];
+    parts.range = values.length < 2 ? "" : least === most ? "always as many" : `${grouped(least)} to ${grouped(most)}`;
     attribute(spark, "aria-label", values.length < 2 ? `${records} records of ${name}`
       : `${records} records of ${name}; ${least} to ${most} over ${values.length} syncs`);
     if (values.length < 2) return spark.replaceChildren(svg("path", { class: "line", d: "M0 15H100" }));
