@@ -20,8 +20,11 @@ func nio(_ module: String) -> Target.Dependency {
 }
 
 /// Every target names what it may import, and nothing else compiles.
-func library(_ name: String, isSmall: Bool = false, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: isSmall ? smallSettings : settings)
+func library(
+  _ name: String, isSmall: Bool = false, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies, exclude: exclude, swiftSettings: isSmall ? smallSettings : settings)
 }
 
 func program(
@@ -87,14 +90,20 @@ let package = Package(
       "RosterSync", isSmall: true, ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
       "RosterStatus", isSmall: true,
-      ["RosterModel", "RosterJSON", "RosterFiles", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+      ["RosterModel", "RosterJSON", "RosterFiles", "RosterPage", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     library(
       "RosterStatusClient", isSmall: true,
       ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    // Apart from the target around it, because a target is of one language.
+    .target(
+      name: "PageAssets", path: "Sources/RosterPage/Assets",
+      exclude: ["page.html", "page.css", "page.js", "page.svg"]),
+    library("RosterWeb", isSmall: true, ["RosterModel", "RosterFiles", "RosterStatusClient"]),
     library("RosterSystemd", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
     library(
       "RosterSimulator", isSmall: true, ["RosterModel", "RosterJSON", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     library("RosterTerminal", isSmall: true, ["RosterModel", "RosterJSON"]),
+    library("RosterPage", isSmall: true, ["RosterModel", "RosterTerminal", "PageAssets"], exclude: ["Assets"]),
     library(
       "RosterDaemon", isSmall: true,
       [
@@ -118,7 +127,7 @@ let package = Package(
       "rosterctl",
       [
         "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient", "RosterCache",
-        "RosterTerminal",
+        "RosterTerminal", "RosterWeb",
       ]),
 
     // No product: `make bench` builds it.
@@ -149,6 +158,8 @@ let package = Package(
       of: "RosterSimulator",
       [nio("NIOCore"), nio("NIOHTTP1"), .product(name: "AsyncHTTPClient", package: "async-http-client")]),
     tests(of: "RosterTerminal"),
+    tests(of: "RosterPage"),
+    tests(of: "RosterWeb", ["RosterStatusClient"]),
     tests(
       of: "RosterDaemon",
       [

@@ -79,7 +79,7 @@ package struct Daemon: Sendable {
     let loop = loop
     let routes = StatusRoutes(
       board: runtime.board, alive: { runtime.signsOfLife == .alive },
-      history: { try await runtime.recent(limit: $0) },
+      history: { try await runtime.recent($0) },
       sync: { request in
         let asked = try await loop.ask(request)
         return .init(sync: asked.id, joined: asked.joined)

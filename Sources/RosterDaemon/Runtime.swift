@@ -183,8 +183,8 @@ struct Runtime: Sendable {
 
   /// The latest syncs, newest first: one that may still be joined as it runs (P12), though its row may have its end
   /// already.
-  func recent(limit: Int) async throws -> [SyncRecord] {
-    board.recent(try await reader.recent(limit: limit))
+  func recent(_ request: SyncsRequest) async throws -> [SyncRecord] {
+    board.recent(try await reader.recent(request))
   }
 
   /// Makes what is on disk whole and gives it free, for the next rosterd. May be called again.

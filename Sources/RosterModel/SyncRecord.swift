@@ -44,6 +44,9 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   /// Why it failed, or what falls short of what upstream has; null where all is well.
   @OrNull package var error: String?
 
+  /// Records by resource; nil: nobody asked, or the sync was neither published nor unchanged.
+  package var resources: [String: Int]?
+
   /// Nothing counted yet.
   package init(id: Int64, startedAt: String, outcome: Outcome = .running) {
     self.id = id
@@ -60,6 +63,6 @@ package struct SyncRecord: Codable, Sendable, Equatable {
     case finishedAt = "finished_at"
     case outcome, pages, records, added, changed, removed, rejected, skipped, requests
     case notModified = "not_modified"
-    case resumed, retries, refreshes, bytes, exit, error
+    case resumed, retries, refreshes, bytes, exit, error, resources
   }
 }

@@ -36,6 +36,43 @@ enum OpenAPI {
 
   private static let paths: StaticString = #"""
     {
+    "/": {
+      "get": {"operationId": "getPage", "summary": "The page for people: the same facts as HTML, live with a script. It only reads, and asks no other host.",
+        "description": "The latest syncs are read from the database; where that cannot be, the page says so.",
+        "responses": {"200": {"$ref": "#/components/responses/Page"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
+      "head": {"operationId": "headPage", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
+    "/page.css": {
+      "get": {"operationId": "getPageStyle", "summary": "The page's style.",
+        "responses": {"200": {"$ref": "#/components/responses/PageStyle"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
+      "head": {"operationId": "headPageStyle", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
+    "/page.js": {
+      "get": {"operationId": "getPageScript", "summary": "The page's script.",
+        "responses": {"200": {"$ref": "#/components/responses/PageScript"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
+      "head": {"operationId": "headPageScript", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
+    "/page.svg": {
+      "get": {"operationId": "getPageIcon", "summary": "The page's icon.",
+        "responses": {"200": {"$ref": "#/components/responses/PageIcon"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
+      "head": {"operationId": "headPageIcon", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
     "/v1/status": {
       "get": {"operationId": "getStatus", "summary": "State, message, cache, syncs, token, configuration. Never waits for the database or for upstream.",
         "responses": {"200": {"$ref": "#/components/responses/Status"}, "default": {"$ref": "#/components/responses/Problem"},
@@ -47,12 +84,12 @@ enum OpenAPI {
     },
     "/v1/syncs": {
       "get": {"operationId": "listSyncs", "summary": "The latest syncs, newest first; the one that runs too.",
-        "parameters": [{"$ref": "#/components/parameters/Limit"}],
+        "parameters": [{"$ref": "#/components/parameters/Limit"}, {"$ref": "#/components/parameters/WithResources"}],
         "responses": {"200": {"$ref": "#/components/responses/Syncs"}, "default": {"$ref": "#/components/responses/Problem"},
           "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
           "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
           "431": {"$ref": "#/components/responses/HeadTooLarge"}, "503": {"$ref": "#/components/responses/Unavailable"}}},
-      "head": {"operationId": "headSyncs", "summary": "The head of GET.", "parameters": [{"$ref": "#/components/parameters/Limit"}],
+      "head": {"operationId": "headSyncs", "summary": "The head of GET.", "parameters": [{"$ref": "#/components/parameters/Limit"}, {"$ref": "#/components/parameters/WithResources"}],
         "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
     },
     "/v1/changes": {
@@ -144,6 +181,8 @@ enum OpenAPI {
     {
     "Limit": {"name": "limit", "in": "query", "description": "How many.",
       "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20}},
+    "WithResources": {"name": "resources", "in": "query", "description": "Whether each sync that was published or unchanged has its records by resource.",
+      "schema": {"type": "boolean", "default": false}},
     "Since": {"name": "since", "in": "query", "required": true, "description": "Changes with a larger id.",
       "schema": {"type": "integer", "minimum": 0}},
     "Feed": {"name": "feed", "in": "query", "description": "The feed that since is of (cache_info.feed); another one is 410.",
@@ -165,6 +204,10 @@ enum OpenAPI {
     {
     "Status": {"description": "What the daemon does, or what is wrong and what to do.",
       "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}}},
+    "Page": {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}},
+    "PageStyle": {"description": "CSS.", "content": {"text/css": {"schema": {"type": "string"}}}},
+    "PageScript": {"description": "JavaScript.", "content": {"text/javascript": {"schema": {"type": "string"}}}},
+    "PageIcon": {"description": "SVG.", "content": {"image/svg+xml": {"schema": {"type": "string"}}}},
     "Syncs": {"description": "The latest syncs.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Syncs"}}}},
     "Changes": {"description": "Changes, or none within wait.",
       "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Changes"}}}},

@@ -13,7 +13,7 @@ package struct StatusRoutes: Sendable {
   package let board: StatusBoard
   private let owner: UInt32
   private let alive: @Sendable () -> Bool
-  private let history: @Sendable (Int) async throws -> [SyncRecord]
+  let history: @Sendable (SyncsRequest) async throws -> [SyncRecord]
   private let sync: @Sendable (SyncRequest) async throws -> SyncRequest.Accepted
   let feed: @Sendable (FeedRequest) async throws -> FeedAnswer
   private let cancel: @Sendable () async throws -> Int64?
@@ -23,7 +23,7 @@ package struct StatusRoutes: Sendable {
   /// and returns its id, nil where none does.
   package init(
     board: StatusBoard, owner: UInt32 = getuid(), alive: @escaping @Sendable () -> Bool = { true },
-    history: @escaping @Sendable (Int) async throws -> [SyncRecord],
+    history: @escaping @Sendable (SyncsRequest) async throws -> [SyncRecord],
     sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted,
     feed: @escaping @Sendable (FeedRequest) async throws -> FeedAnswer,
     cancel: @escaping @Sendable () async throws -> Int64?
@@ -46,6 +46,7 @@ package struct StatusRoutes: Sendable {
       return request.method == "POST" ? startSync(request) : .now(Self.notAllowed(path, allow: "POST"))
     case "/v1/cancel":
       return request.method == "POST" ? cancelSync(request) : .now(Self.notAllowed(path, allow: "POST"))
+    case "/" where reads: return page()
     case "/v1/status" where reads: return .now(.json(200, board.status()))
     case "/v1/syncs" where reads: return syncs(request)
     case "/v1/changes" where reads: return changes(request)
@@ -54,10 +55,15 @@ package struct StatusRoutes: Sendable {
     case "/healthz" where reads: return .now(health())
     case "/readyz" where reads: return .now(readiness(request))
     case "/openapi.json" where reads: return .now(.text(200, OpenAPI.document, type: Response.jsonType))
-    case "/v1/status", "/v1/syncs", "/v1/changes", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json":
+    case "/v1/status", "/v1/syncs", "/v1/changes", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json",
+      "/":
       return .now(Self.notAllowed(path, allow: "GET, HEAD"))
-    default: return .now(.problem(404, "nothing is at \(path)"))
+    default: return .now(asset(path, reads: reads) ?? .problem(404, "nothing is at \(path)"))
     }
+  }
+
+  private func asset(_ path: String, reads: Bool) -> Response? {
+    Self.pageAsset(path).map { reads ? $0 : Self.notAllowed(path, allow: "GET, HEAD") }
   }
 
   private static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
@@ -96,10 +102,20 @@ extension StatusRoutes {
   }
 
   private func syncs(_ request: StatusRequest) -> StatusAnswer {
-    switch Self.limit(request, default: Self.defaultLimit) {
-    case .failure(let bad): .now(bad.response)
-    case .success(let limit): .later { await Self.result(200) { Syncs(syncs: try await history(limit)) } }
+    do throws(BadParameter) {
+      let wanted = SyncsRequest(
+        limit: try Self.limit(request, default: Self.defaultLimit).get(), withResources: try Self.withResources(request)
+      )
+      return .later { await Self.result(200) { Syncs(syncs: try await history(wanted)) } }
+    } catch {
+      return .now(error.response)
     }
+  }
+
+  private static func withResources(_ request: StatusRequest) throws(BadParameter) -> Bool {
+    guard let text = request.query("resources") else { return false }
+    guard let value = Bool(text) else { throw BadParameter("resources", text, "true or false") }
+    return value
   }
 
   static func limit(_ request: StatusRequest, default usual: Int) -> Result<Int, BadParameter> {

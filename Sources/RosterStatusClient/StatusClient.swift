@@ -1,23 +1,21 @@
-import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import RosterFiles
 package import RosterModel
 
 /// Asks a daemon over its status socket.
 package struct StatusClient: Sendable {
   private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
-  private let path: String
+  private let socket: DaemonSocket
 
   /// Asks nothing yet.
   package init(socket path: String) {
-    self.path = path
+    socket = DaemonSocket(path)
   }
 
   /// The user to whom the socket belongs, which is the daemon's; nil: not to be found out.
-  package var owner: String? { SocketAccess.owner(of: path) }
+  package var owner: String? { SocketAccess.owner(of: socket.path) }
 
   /// One request and its whole answer, whatever its status. Throws `Failure`: 3 where no daemon answers within `limit`,
   /// 77 where the socket is not allowed to this user; or CancellationError.
@@ -28,7 +26,7 @@ package struct StatusClient: Sendable {
       group.addTask { try await exchange(method, target, body) }
       group.addTask {
         try await Task.sleep(for: limit)
-        throw silent("nothing came within \(limit.text)")
+        throw socket.silent("nothing came within \(limit.text)")
       }
       defer { group.cancelAll() }
       guard let first = try await group.next() else { throw CancellationError() }
@@ -53,7 +51,7 @@ package struct StatusClient: Sendable {
           switch part {
           case .head(let head):
             guard head.status == .ok else {
-              throw silent("what answers is no rosterd (it answered \(head.status.code) to /v1/events)")
+              throw socket.silent("what answers is no rosterd (it answered \(head.status.code) to /v1/events)")
             }
             hasBegun = true
             if try await !opened() { return }
@@ -83,11 +81,11 @@ package struct StatusClient: Sendable {
           response = Response(
             status: Int(head.status.code), headers: head.headers.map { Request.Header($0.name, $0.value) })
         case .body(let bytes): response?.body += bytes.readableBytesView
-        case .end: return try response ?? { throw silent("the answer has no head") }()
+        case .end: return try response ?? { throw socket.silent("the answer has no head") }()
         }
       }
       try Task.checkCancellation()
-      throw silent("the connection ended before the answer did")
+      throw socket.silent("the connection ended before the answer did")
     }
   }
 
@@ -112,7 +110,7 @@ package struct StatusClient: Sendable {
   ) async throws -> Result {
     do {
       let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .withConnectedSocket(try connectedSocket()) { channel in
+        .withConnectedSocket(try socket.connect()) { channel in
           channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHTTPClientHandlers()
             return try Connection(wrappingChannelSynchronously: channel)
@@ -120,37 +118,13 @@ package struct StatusClient: Sendable {
         }
       return try await connection.executeThenClose(body)
     } catch let error as IOError {
-      throw failure(error.errnoCode)
+      throw socket.failure(error.errnoCode)
     } catch let error as ChannelError {
-      throw silent("the connection ended (\(error))")
+      throw socket.silent("the connection ended (\(error))")
     } catch HTTPParserError.invalidEOFState {
-      throw silent("the connection ended before the answer did")
+      throw socket.silent("the connection ended before the answer did")
     } catch let error as HTTPParserError {
-      throw silent("what answers speaks no HTTP (\(error))")
+      throw socket.silent("what answers speaks no HTTP (\(error))")
     }
-  }
-
-  /// NIO's own way takes 103 bytes of a path, as other systems do; Linux takes 107 (unix(7)).
-  private func connectedSocket() throws(Failure) -> Int32 {
-    let descriptor = socket(AF_UNIX, UnixSocket.stream, 0)
-    if descriptor < 0 { throw failure(errno) }
-    let answer = UnixSocket.withAddress(of: path) { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
-    if answer == 0 { return descriptor }
-    close(descriptor)
-    throw answer.map(failure) ?? silent("the path is too long for a socket")
-  }
-
-  private func failure(_ code: Int32) -> Failure {
-    let cause = SystemError(code: code).text
-    guard code == EACCES || code == EPERM else { return silent(cause) }
-    return Failure(
-      .refused, step: "ask the daemon", subject: path, cause: cause,
-      hint: SocketAccess.hint(for: path))
-  }
-
-  private func silent(_ cause: String) -> Failure {
-    Failure(
-      .noDaemon, step: "ask the daemon", subject: path, cause: "no daemon answers: \(cause)",
-      hint: "see whether rosterd runs, and whether --socket names its status.socket")
   }
 }

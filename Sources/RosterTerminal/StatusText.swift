@@ -29,10 +29,21 @@ package struct StatusText: Sendable {
       // The bar has its width already, and colours that no line break may part.
       + layout.row("progress", lines: progress.map { [$0] } ?? [])
       + layout.row("resources", lines: resources.lines(width: width - layout.indent, colour: colour))
-      + [
-        ("token", token), ("last sync", last), ("next sync", next), ("config", config),
-        ("upstream", upstream), ("budget", budget), ("cache", cache), ("daemon", daemon),
-      ].map { layout.row($0, $1) }.joined()
+      + rows.dropFirst(data == nil ? 0 : 1).map { layout.row($0.name, $0.value) }.joined()
+  }
+
+  /// What stands below the headline, besides bars and resources.
+  package var rows: [(name: String, value: String)] {
+    [
+      ("data", data), ("token", token), ("last sync", last), ("next sync", next), ("config", config),
+      ("upstream", upstream), ("budget", budget), ("cache", cache), ("daemon", daemon),
+    ].compactMap { row in row.1.map { (row.0, $0) } }
+  }
+
+  /// The headline in one line, without the state that it begins with.
+  package var sentence: String {
+    let state = "\(status.state.rawValue): "
+    return (message.hasPrefix(state) ? String(message.dropFirst(state.count)) : message).printable
   }
 
   /// What the daemon does, or what is wrong and what to do: the first lines of `text`.

@@ -12,9 +12,10 @@ struct SocketOption: ParsableArguments {
   var socket: String?
 
   /// Says on stderr where the configuration file could not tell the place.
-  func client() -> StatusClient {
-    StatusClient(socket: place(socket) { Whereabouts.socket(environment: environment) })
-  }
+  func client() -> StatusClient { StatusClient(socket: path()) }
+
+  /// Likewise.
+  func path() -> String { place(socket) { Whereabouts.socket(environment: environment) } }
 }
 
 /// Where the cache is; likewise.

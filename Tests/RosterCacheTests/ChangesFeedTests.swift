@@ -130,7 +130,7 @@ import Testing
     #expect(try follower.next().isEmpty)
     _ = try await cache.mirror([people(1...2)])
     #expect(isAnew(try await reader.changes(FeedRequest(since: 3, feed: before.feed))))
-    #expect(try await reader.recent(limit: 9).map(\.outcome) == [.published])
+    #expect(try await reader.recent(SyncsRequest(limit: 9)).map(\.outcome) == [.published])
     let failure = #expect(throws: Failure.self) { try follower.next() }
     #expect(failure?.kind == .badAnswer && failure?.hint?.hasPrefix("read everything anew") == true)
     await reader.close()
@@ -142,7 +142,7 @@ import Testing
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...3)])
     let reader = SideReader(beside: cache)
-    _ = try await reader.recent(limit: 1)
+    _ = try await reader.recent(SyncsRequest(limit: 1))
     // A stranger who were the last one on the file, as far as its locks tell, would remove its log when it closes.
     let status = try shell("sqlite3 \(folder.cache) 'SELECT count(*) FROM characters'")
     #expect(status == 0)
@@ -152,7 +152,7 @@ import Testing
     await reader.close()
     await cache.close()
     #expect(try folder.bytes("roster.db-wal").isEmpty)
-    await #expect(throws: Failure.self) { try await reader.recent(limit: 1) }
+    await #expect(throws: Failure.self) { try await reader.recent(SyncsRequest(limit: 1)) }
   }
 
   @Test("Damage that a reader beside the writer meets is mended by the next sync")

@@ -19,7 +19,7 @@ import Testing
         let seen = Mutex<[[SyncRecord]]>([])
         let look: @Sendable (SyncRecord) async -> Date? = { _ in
           let rows = (try? CacheReader(path: bench.cachePath).recent(limit: 9)) ?? []
-          let list = (try? await runtime.recent(limit: 9)) ?? []
+          let list = (try? await runtime.recent(SyncsRequest(limit: 9))) ?? []
           seen.withLock { $0 = [rows, list] }
           return nil
         }
@@ -27,7 +27,7 @@ import Testing
         let (rows, list) = seen.withLock { ($0[0], $0[1]) }
         #expect(rows == [report] && report.outcome == .published)
         #expect(list.map(\.outcome) == [.running] && list[0].finishedAt == nil && list[0].pages == 7)
-        let after = try await runtime.recent(limit: 9)
+        let after = try await runtime.recent(SyncsRequest(limit: 9))
         #expect(after == [report])
       }
     }
@@ -45,7 +45,7 @@ import Testing
         try workspace.write("", to: "tokens")
         let report = await runtime.sync(SyncRequest()).run()
         #expect(report.id == 2 && report.exit == 73 && report.error?.contains(store) == true)
-        #expect(try await runtime.recent(limit: 1) == [report])
+        #expect(try await runtime.recent(SyncsRequest(limit: 1)) == [report])
       }
     }
   }

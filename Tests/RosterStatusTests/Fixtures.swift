@@ -22,7 +22,7 @@ func makeBoard(
 func makeRoutes(
   _ board: StatusBoard = makeBoard(), owner: UInt32 = 1000,
   alive: @autoclosure @escaping @Sendable () -> Bool = true,
-  history: @escaping @Sendable (Int) async throws -> [SyncRecord] = { _ in [] },
+  history: @escaping @Sendable (SyncsRequest) async throws -> [SyncRecord] = { _ in [] },
   sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted = { _ in
     SyncRequest.Accepted(sync: 1, joined: false)
   },

@@ -36,16 +36,24 @@ import Testing
   @Test("Status: /v1/syncs gives the latest, 20 unless asked otherwise")
   func syncs() async throws {
     struct Answer: Decodable { var syncs: [SyncRecord] }
-    let asked = Mutex<[Int]>([])
-    let routes = makeRoutes(history: { limit in
-      asked.withLock { $0.append(limit) }
+    let asked = Mutex<[SyncsRequest]>([])
+    let routes = makeRoutes(history: { request in
+      asked.withLock { $0.append(request) }
       return [makeReport()]
     })
     let answer = await get("/v1/syncs", routes)
     #expect(try JSONDecoder().decode(Answer.self, from: Data(answer.body)).syncs == [makeReport()])
     _ = await get("/v1/syncs?limit=1000", routes)
     _ = await get("http://localhost/v1/syncs?other=1&limit=%31", routes)
-    #expect(asked.withLock { $0 } == [20, 1000, 1])
+    _ = await get("/v1/syncs?resources=true", routes)
+    _ = await get("/v1/syncs?resources=false&limit=2", routes)
+    #expect(
+      asked.withLock { $0 } == [
+        SyncsRequest(limit: 20), SyncsRequest(limit: 1000), SyncsRequest(limit: 1),
+        SyncsRequest(limit: 20, withResources: true), SyncsRequest(limit: 2),
+      ])
+    let bad = try problem(await get("/v1/syncs?resources=1", routes))
+    #expect(bad.status == 400 && bad.detail == "resources is 1; it must be true or false")
   }
 
   @Test("Status: a limit outside 1…1000 is 400", arguments: ["0", "1001", "-1", "x", "", "1.5"])

@@ -8,7 +8,8 @@ import threading
 
 from support import Daemon, Upstream
 
-GETS = ["/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json"]
+GETS = ["/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz",
+        "/openapi.json"]
 
 
 class Schemas:
@@ -132,6 +133,7 @@ def states(daemon, upstream, schemas):
         schemas.check("Status", status)
         seen.add(status["state"])
         schemas.check("Syncs", daemon.json("/v1/syncs?limit=1000"))
+        schemas.check("Syncs", daemon.json("/v1/syncs?resources=true"))
         schemas.check("Changes", daemon.json("/v1/changes?since=0&limit=1000"))
 
     def sync(expected, **wish):

@@ -46,12 +46,23 @@ package struct CacheReader {
 
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncRecord] {
-    try read { try latest(limit) }
+    try read { try latest(SyncsRequest(limit: limit)) }
   }
 
   /// The same within a transaction.
-  func latest(_ limit: Int) throws -> [SyncRecord] {
-    try database.rows("\(SyncRow.select) ORDER BY id DESC LIMIT ?", Value(limit), read: SyncRow.read)
+  func latest(_ request: SyncsRequest) throws -> [SyncRecord] {
+    let latest = "\(SyncRow.select) ORDER BY id DESC LIMIT ?"
+    var syncs = try database.rows(latest, Value(request.limit), read: SyncRow.read)
+    guard request.withResources, let oldest = syncs.last?.id else { return syncs }
+    let select = "SELECT sync_id, resource, records FROM sync_resources WHERE sync_id >= ?"
+    var records: [Int64: [String: Int]] = [:]
+    for (sync, resource, count) in try database.rows(
+      select, Value(oldest), read: { ($0.integer(0), $0.text(1), $0.int(2)) })
+    {
+      records[sync, default: [:]][resource] = count
+    }
+    for index in syncs.indices { syncs[index].resources = records[syncs[index].id] }
+    return syncs
   }
 
   // MARK: What every reading is made of

@@ -17,8 +17,8 @@ package actor SideReader {
   package init(beside cache: Cache) { self.cache = cache }
 
   /// The latest syncs, newest first. Throws `Failure`: 73 where the cache cannot be read, 1 behind `close`.
-  package func recent(limit: Int) async throws -> [SyncRecord] {
-    try await read { try $0.latest(limit) }
+  package func recent(_ request: SyncsRequest) async throws -> [SyncRecord] {
+    try await read { try $0.latest(request) }
   }
 
   /// What follows an id of the feed. Throws `Failure` as above.

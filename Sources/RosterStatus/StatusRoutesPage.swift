@@ -1,0 +1,34 @@
+internal import RosterModel
+import RosterPage
+
+/// `GET /` and what belongs to it.
+extension StatusRoutes {
+  /// As many as the page draws.
+  private static let syncsOfPage = 100
+
+  /// nil: that path is none of the page's.
+  static func pageAsset(_ path: String) -> Response? {
+    PageAsset(rawValue: path).map { Response(status: 200, headers: pageHeaders($0.type), body: $0.bytes) }
+  }
+
+  /// Where the database cannot be read, it says so and has the rest.
+  func page() -> StatusAnswer {
+    .later {
+      let syncs = try? await history(SyncsRequest(limit: Self.syncsOfPage))
+      let page = Page(board.status(), syncs: syncs, time: board.clock.now().rfc3339)
+      return Response(status: 200, headers: Self.pageHeaders("text/html; charset=utf-8"), body: page.html)
+    }
+  }
+
+  /// Nothing but what this socket serves is loaded or run (W3C Content Security Policy 3), no text becomes HTML (Trusted
+  /// Types), and nobody is told where the page is.
+  private static func pageHeaders(_ type: String) -> [Request.Header] {
+    let policy =
+      "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    return [
+      Request.Header("Content-Type", type), Request.Header("Content-Security-Policy", policy),
+      Request.Header("X-Content-Type-Options", "nosniff"), Request.Header("Referrer-Policy", "no-referrer"),
+      Request.Header("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
+  }
+}

@@ -1,0 +1,155 @@
+import Glibc
+import RosterModel
+import RosterStatusClient
+
+/// One connection of a browser, for one request: its head is read, the daemon is asked, and what that answers is passed
+/// on as it comes. No call blocks; poll(2) says when the next one is worth it.
+struct WebExchange {
+  private enum Phase {
+    /// Bytes of the head that have come.
+    case head([UInt8])
+    case relay
+    /// All is sent; a close with unread input would take it from a client that has not read it yet (RFC 9112 §9.6).
+    case linger
+    case ended
+  }
+
+  /// Of a head; as the status socket's (S2).
+  private static let longestHead = 16 * 1024
+  /// Bytes that are read at once, and that may wait for a client.
+  private static let chunk = 64 * 1024
+  private static let lingering = Duration.seconds(1)
+
+  private let client: Int32
+  private var daemon: Int32 = -1
+  private var phase = Phase.head([])
+  /// For the daemon.
+  private var question: [UInt8] = []
+  /// For the client.
+  private var answer: [UInt8] = []
+  /// To be put behind the status line.
+  private var cookie: String?
+  /// Until then the head, or the client's end, has to be there.
+  private(set) var deadline: ContinuousClock.Instant?
+
+  init(_ client: Int32, patience: Duration) {
+    self.client = client
+    deadline = .now + patience
+  }
+
+  var isOver: Bool { if case .ended = phase { true } else { false } }
+
+  /// What it waits for: of the client, then of the daemon.
+  var waits: [pollfd] {
+    let writes = answer.isEmpty || cookie != nil ? 0 : POLLOUT
+    let asks = question.isEmpty ? 0 : POLLOUT
+    let reads = answer.count < Self.chunk ? POLLIN : 0
+    return [
+      pollfd(fd: client, events: Int16(POLLIN | writes), revents: 0),
+      pollfd(fd: daemon, events: Int16(asks | reads), revents: 0),
+    ]
+  }
+
+  mutating func goOn(_ clientEvents: Int16, _ daemonEvents: Int16, gate: inout WebGate, socket: DaemonSocket) {
+    if clientEvents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readClient(&gate, socket) }
+    if daemon >= 0, daemonEvents & Int16(POLLOUT) != 0 { ask() }
+    if daemon >= 0, daemonEvents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readDaemon() }
+    if !isOver { send() }
+  }
+
+  /// The time is over.
+  mutating func expire() {
+    if case .head = phase { return refuse(.init(408, "the request was not complete in time"), "GET") }
+    end()
+  }
+
+  private mutating func readClient(_ gate: inout WebGate, _ socket: DaemonSocket) {
+    guard let bytes = Self.read(client, Self.longestHead + 1) else { return }
+    if bytes.isEmpty { return end() }
+    guard case .head(let before) = phase else { return }
+    let head = before + bytes
+    guard let end = Self.end(of: head, from: before.count) else {
+      phase = .head(head)
+      if head.count > Self.longestHead { refuse(.init(431, "the head of the request is longer than 16 KiB"), "GET") }
+      return
+    }
+    guard let request = try? WebRequest(head: head[..<end]) else {
+      return refuse(.init(400, "this is no HTTP/1.1 request (RFC 9112)"), "GET")
+    }
+    switch gate.decide(request) {
+    case .refuse(let answer): refuse(answer, request.method)
+    case .forward(let question, let cookie): forward(question, cookie, request.method, to: socket)
+    }
+  }
+
+  private mutating func forward(_ question: [UInt8], _ cookie: String?, _ method: String, to socket: DaemonSocket) {
+    do {
+      daemon = try socket.connect()
+      (self.question, self.cookie, phase, deadline) = (question, cookie, .relay, nil)
+    } catch {
+      refuse(.init(502, "\(error)"), method)
+    }
+  }
+
+  private mutating func ask() {
+    let count = Glibc.send(daemon, question, question.count, Int32(MSG_NOSIGNAL))
+    if count > 0 { question.removeFirst(count) }
+  }
+
+  private mutating func readDaemon() {
+    guard let bytes = Self.read(daemon, Self.chunk) else { return }
+    answer += bytes
+    addCookie()
+    if !bytes.isEmpty { return }
+    // It has answered, or died; a client sees by the answer's end which.
+    close(daemon)
+    daemon = -1
+    cookie = nil
+  }
+
+  private mutating func addCookie() {
+    guard let field = cookie, let end = answer.firstIndex(of: UInt8(ascii: "\n")) else { return }
+    answer.insert(contentsOf: field.utf8, at: end + 1)
+    cookie = nil
+  }
+
+  private mutating func refuse(_ refusal: WebAnswer, _ method: String) {
+    answer = refusal.bytes(for: method)
+    phase = .relay
+    deadline = nil
+  }
+
+  private mutating func send() {
+    if !answer.isEmpty, cookie == nil {
+      let count = Glibc.send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
+      if count < 0, errno != EAGAIN, errno != EINTR { return end() }
+      answer.removeFirst(max(0, count))
+    }
+    guard case .relay = phase, answer.isEmpty, daemon < 0 else { return }
+    shutdown(client, Int32(SHUT_WR))
+    phase = .linger
+    deadline = .now + Self.lingering
+  }
+
+  private mutating func end() {
+    if daemon >= 0 { close(daemon) }
+    close(client)
+    (daemon, phase, deadline) = (-1, .ended, nil)
+  }
+
+  /// What has come, empty at its end or where it is broken; nil: nothing yet.
+  private static func read(_ descriptor: Int32, _ most: Int) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: most)
+    let count = recv(descriptor, &bytes, most, 0)
+    if count < 0 { return errno == EAGAIN || errno == EINTR ? nil : [] }
+    return Array(bytes.prefix(count))
+  }
+
+  /// Where the empty line behind a head begins; bytes before `start` were looked at already.
+  private static func end(of head: [UInt8], from start: Int) -> Int? {
+    let mark = Array("\r\n\r\n".utf8)
+    let first = max(0, start - mark.count)
+    guard head.count >= first + mark.count else { return nil }
+    return (first...(head.count - mark.count)).first { head[$0..<($0 + mark.count)].elementsEqual(mark) }
+  }
+}

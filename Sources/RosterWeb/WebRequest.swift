@@ -1,0 +1,79 @@
+/// The head of one request from a browser, read strictly: what could be understood in two ways is refused (RFC 9112).
+struct WebRequest {
+  /// It is none.
+  struct Malformed: Error {}
+
+  /// As sent.
+  let method: String
+  /// Of the target, as sent, its escapes too.
+  let path: String
+  /// What stands behind the `?`, as sent, in its order.
+  let query: [Substring]
+  /// HTTP/1.0 knows no chunks.
+  let isHTTP11: Bool
+  /// Names in lower case.
+  private let fields: [(name: String, value: Substring)]
+
+  /// The bytes up to the empty line that ends it.
+  init(head: some Collection<UInt8>) throws(Malformed) {
+    // To Swift CR LF is one character: a CR or LF alone stays in its line, and is refused there.
+    let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
+    guard lines.allSatisfy({ $0.utf8.allSatisfy(Self.isText) }), lines[0].utf8.allSatisfy({ $0 < 0x7F }) else {
+      throw Malformed()
+    }
+    let words = lines[0].split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 3, words[0].utf8.allSatisfy(Self.isCapital), !words[0].isEmpty, words[1].first == "/",
+      !words[1].contains("#"), words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0"
+    else { throw Malformed() }
+    method = String(words[0])
+    let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    path = String(target[0])
+    query = target.dropFirst().flatMap { $0.split(separator: "&") }
+    isHTTP11 = words[2] == "HTTP/1.1"
+    var found: [(String, Substring)] = []
+    for line in lines.dropFirst() { found.append(try Self.field(line)) }
+    fields = found
+  }
+
+  /// The value of the one field of that name, which is in lower case; nil: there is none, or several.
+  subscript(name: String) -> Substring? {
+    let found = fields.filter { $0.name == name }
+    return found.count == 1 ? found[0].value : nil
+  }
+
+  /// Every value of a query's parameter.
+  func parameters(_ name: String) -> [Substring] { query.compactMap { $0.value(of: name) } }
+
+  /// The value of a cookie (RFC 6265 §4.2.1); nil: it was not sent.
+  func cookie(_ name: String) -> Substring? {
+    (self["cookie"] ?? "").split(separator: ";").lazy.compactMap { $0.trimmed.value(of: name) }.first
+  }
+
+  private static func field(_ line: Substring) throws(Malformed) -> (String, Substring) {
+    let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    // A space before the colon, or at the line's beginning, was read differently by different servers (§5.1, §5.2).
+    guard parts.count == 2, !parts[0].isEmpty, !parts[0].contains(where: { $0 == " " || $0 == "\t" }) else {
+      throw Malformed()
+    }
+    return (parts[0].lowercased(), parts[1].trimmed)
+  }
+
+  /// No control; bytes beyond ASCII may be another program's cookie (§5.5, obs-text).
+  private static func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+
+  private static func isCapital(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
+}
+
+extension Substring {
+  /// What follows `name=`; nil: it does not begin so.
+  fileprivate func value(of name: String) -> Substring? {
+    hasPrefix(name + "=") ? dropFirst(name.count + 1) : nil
+  }
+
+  fileprivate var trimmed: Substring {
+    var text = self
+    while text.first == " " || text.first == "\t" { text.removeFirst() }
+    while text.last == " " || text.last == "\t" { text.removeLast() }
+    return text
+  }
+}

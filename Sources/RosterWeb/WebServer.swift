@@ -1,0 +1,104 @@
+import Glibc
+import RosterFiles
+package import RosterModel
+package import RosterStatusClient
+
+/// The page and the reading routes of a status socket on 127.0.0.1, for whoever has the token. One thread, which sleeps
+/// in poll(2) while nothing happens.
+package struct WebServer {
+  /// Connections at once; others wait in the kernel's queue until one ends.
+  private static let most = 128
+  /// For a head to be complete, as on the status socket (S2).
+  private static let patience = Duration.seconds(10)
+
+  private let listener: Int32
+  private let socket: DaemonSocket
+  private var gate: WebGate
+  private var exchanges: [WebExchange] = []
+
+  /// Listens from now on; connections are taken up by `run`. Throws `Failure`: 3 and 77 where the daemon cannot be
+  /// reached, 73 where the port cannot be had.
+  /// - Parameter port: 0: one that is free.
+  package init(port: UInt16, socket: DaemonSocket) throws(Failure) {
+    // Now, where somebody reads why not; later the daemon may be restarted.
+    close(try socket.connect())
+    self.socket = socket
+    (listener, gate) = try Self.listen(port)
+  }
+
+  /// Opens the page, as often as it is used.
+  package var address: String { gate.address(gate.token) }
+
+  /// Opens it once.
+  package mutating func ticketAddress() -> String { gate.address(gate.issueTicket()) }
+
+  /// Serves until the process ends. Throws `Failure` (70) where the kernel refuses to wait.
+  package mutating func run() throws(Failure) -> Never {
+    while true { try turn() }
+  }
+
+  private mutating func turn() throws(Failure) {
+    // An exchange has two of these, then comes who wants one.
+    var waits = exchanges.flatMap(\.waits)
+    waits.append(pollfd(fd: exchanges.count < Self.most ? listener : -1, events: Int16(POLLIN), revents: 0))
+    guard poll(&waits, nfds_t(waits.count), timeout) >= 0 || errno == EINTR else {
+      throw Failure(.defect, step: "wait for browsers", subject: address, cause: SystemError.last.text)
+    }
+    let now = ContinuousClock.now
+    for index in exchanges.indices {
+      let (client, daemon) = (waits[2 * index].revents, waits[2 * index + 1].revents)
+      exchanges[index].goOn(client, daemon, gate: &gate, socket: socket)
+      if let deadline = exchanges[index].deadline, deadline <= now { exchanges[index].expire() }
+    }
+    exchanges.removeAll(where: \.isOver)
+    if waits[waits.count - 1].revents != 0 { accept() }
+  }
+
+  private mutating func accept() {
+    let client = Glibc.accept(listener, nil, nil)
+    guard client >= 0 else { return }
+    _ = fcntl(client, F_SETFL, O_NONBLOCK)
+    _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+    exchanges.append(WebExchange(client, patience: Self.patience))
+  }
+
+  /// Until the next deadline, in milliseconds; -1: there is none.
+  private var timeout: Int32 {
+    guard let next = exchanges.compactMap(\.deadline).min() else { return -1 }
+    let left = ContinuousClock.now.duration(to: next)
+    return max(0, Int32(left / .milliseconds(1)) + 1)
+  }
+
+  private static func listen(_ port: UInt16) throws(Failure) -> (Int32, WebGate) {
+    let descriptor = Glibc.socket(AF_INET, UnixSocket.stream, 0)
+    var yes: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout.size(ofValue: yes)))
+    var place = sockaddr_in()
+    place.sin_family = sa_family_t(AF_INET)
+    place.sin_port = port.bigEndian
+    place.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isOpen = withUnsafeMutablePointer(to: &place) { place in
+      place.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
+        bind(descriptor, place, size) == 0 && Glibc.listen(descriptor, SOMAXCONN) == 0
+          && getsockname(descriptor, place, &size) == 0
+      }
+    }
+    guard isOpen else {
+      throw Failure(
+        .cannotWrite, step: "offer the page", subject: "127.0.0.1:\(port)", cause: SystemError.last.text,
+        hint: "name another --port, or none to have a free one")
+    }
+    return (descriptor, WebGate(port: UInt16(bigEndian: place.sin_port), token: .secret()))
+  }
+}
+
+extension String {
+  /// 128 bits from the kernel (getrandom(2)), as hexadecimal digits.
+  static func secret() -> String {
+    (0..<16).map { _ in
+      let byte = UInt8.random(in: 0...255)
+      return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }.joined()
+  }
+}

@@ -1,0 +1,81 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterPage
+
+@Suite struct PageTests {
+  private func status(_ state: DaemonStatus.State = .idle, message: String = "idle: all is well") -> DaemonStatus {
+    var cache = DaemonStatus.Cache(path: "/var/lib/rosterd/roster.db")
+    cache.records = 1826
+    cache.resources = [
+      .init(name: "character", table: "characters", records: 1826, pages: 42, proof: "count", absent: 0),
+      .init(name: "location", table: "locations", records: 0, pages: 1, proof: nil, absent: 3),
+    ]
+    return DaemonStatus(
+      version: "0.2.0", pid: 4711, startedAt: "2026-01-01T11:55:00.000Z", uptimeSeconds: 300, state: state,
+      message: message, upstream: DaemonStatus.Upstream(baseURL: "https://example.org/api?a=1&b=2"), cache: cache,
+      sync: DaemonStatus.Sync(), token: TokenStatus(flow: "none"),
+      config: DaemonStatus.Config(path: nil, loadedAt: "2026-01-01T11:55:00.000Z"))
+  }
+
+  private func html(_ status: DaemonStatus, _ syncs: [SyncRecord]? = []) -> String {
+    String(decoding: Page(status, syncs: syncs, time: "2026-01-01T12:00:00.123Z").html, as: UTF8.self)
+  }
+
+  @Test("Page: the HTML tells state, sentence, facts, resources and syncs without a script")
+  func facts() {
+    var sync = SyncRecord(id: 17, startedAt: "2026-01-01T11:59:00.000Z", outcome: .published)
+    (sync.finishedAt, sync.pages, sync.records, sync.requests) = ("2026-01-01T11:59:01.100Z", 42, 1826, 43)
+    let html = html(status(), [sync])
+    #expect(html.contains(#"<body data-state="idle">"#) && html.contains("<title>idle · rosterd</title>"))
+    #expect(html.contains(#"<p id="sentence">all is well</p>"#))
+    #expect(html.contains("As of 2026-01-01 12:00:00 UTC"))
+    #expect(html.contains("<dt>upstream<dd>https://example.org/api?a=1&amp;b=2\n"))
+    #expect(html.contains("<tr><td>character<td>1,826<td>42<td>count<td>\n<tr><td>location<td>0<td>1<td><td>3\n"))
+    #expect(
+      html.contains(
+        "<li><time>2026-01-01 11:59:00 UTC</time>sync 17 published in 1.1 s: 42 pages, 1826 records; 43 requests\n"))
+    #expect(!html.contains("{{") && !html.contains("}}"))
+  }
+
+  @Test("Page: what comes from upstream is text, whatever it looks like")
+  func hostile() {
+    let text = #"</p><script src="//evil">alert('1')</script>{{syncs}} \#u{202E}&"#
+    var sync = SyncRecord(id: 1, startedAt: "<b>", outcome: .failed)
+    sync.error = text
+    let html = html(status(.degraded, message: text), [sync])
+    let escaped =
+      "&lt;/p&gt;&lt;script src=&quot;//evil&quot;&gt;alert(&#39;1&#39;)&lt;/script&gt;{{syncs}} \u{FFFD}&amp;"
+    #expect(html.contains("<p id=\"sentence\">\(escaped)</p>"))
+    #expect(html.contains("<time>&lt;b&gt; UTC</time>sync 1 failed: \(escaped)"))
+    #expect(html.components(separatedBy: "<script").count == 2)
+  }
+
+  @Test("Page: syncs that cannot be read are told, the rest stays")
+  func unreadable() {
+    let html = html(status(), nil)
+    #expect(html.contains("<li>They cannot be read now.") && html.contains("all is well"))
+  }
+
+  @Test("Page: HTML, style, script and icon are there and take less than 40 KB together")
+  func size() {
+    let assets = PageAsset.allCases.map(\.bytes)
+    #expect(assets.allSatisfy { $0.count > 100 })
+    let html = Page(status(), syncs: [], time: "").html
+    #expect(assets.reduce(html.count) { $0 + $1.count } < 40_000)
+  }
+
+  @Test("Page: the files name nothing that is elsewhere, and have neither inline script nor inline style")
+  func selfContained() {
+    let texts = PageAsset.allCases.map { String(decoding: $0.bytes, as: UTF8.self) } + [html(status())]
+    for text in texts {
+      let addresses = text.components(separatedBy: "://").dropLast().map { $0.suffix(5) }
+      #expect(addresses.allSatisfy { $0 == "=http" || $0 == "\"http" || $0 == "https" }, "\(addresses)")
+    }
+    let html = html(status())
+    for bad in ["style=", "<style", " onload", " onclick", "javascript:", "<script>"] {
+      #expect(!html.contains(bad), "\(bad)")
+    }
+  }
+}

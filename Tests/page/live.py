@@ -1,0 +1,245 @@
+"""What the page shows while things happen: syncs, failures, restarts, many resources, many events."""
+
+from site_of_page import LIVE, Site, Web, check_visit
+from support import Daemon, Nginx
+
+PAGES = 52  # of the three lists
+# How far the bar is, as drawn and as told.
+BAR = """(() => {
+  const bar = document.getElementById('bar');
+  const drawn = bar.firstChild.getBoundingClientRect().width / bar.getBoundingClientRect().width;
+  return [Math.round(drawn * 52), Number(bar.ariaValueNow ?? -1), Number(bar.ariaValueMax ?? -1)];
+})()"""
+
+
+def run(lines, program, folder, driver, pictures):
+    with Site(program, folder / "site") as site:
+        lines.check("Page: while a sync runs the bars move, the counts grow, its end is told",
+                    lambda: running(site, driver, pictures))
+        lines.check("Page: a sync that fails is told, and one that ends well again",
+                    lambda: failing(site, driver, pictures))
+        lines.check("Page: the age of the data counts", lambda: counting(site, driver))
+        lines.check("Page: a daemon that goes is told; one that comes is followed from the last event on",
+                    lambda: restart(site, driver, pictures))
+        lines.check("Page: after a sleep of the machine it asks anew, from the last event on",
+                    lambda: asleep(site, driver))
+        lines.check("Page: one that nobody looks at keeps no stream open", lambda: hidden(site, driver))
+        lines.check("Page: a new address of rosterctl web is told for, where the old one does not hold any more",
+                    lambda: superseded(site, driver))
+    lines.check("Page: credentials that upstream refuses are told",
+                lambda: unauthorized(program, folder / "token", driver, pictures))
+    lines.check("Page: a hundred resources, each with its bar", lambda: many(program, folder / "many", driver, pictures))
+    lines.check("Page: 10,000 events are drawn in frames and leave no memory behind",
+                lambda: events(program, folder / "events", driver))
+
+
+def running(site, driver, pictures):
+    with site.visit(driver) as browser:
+        site.upstream.close()
+        site.daemon.ask("POST", "/v1/sync")
+        number = site.daemon.status()["sync"]["current"]["id"]
+        browser.until("document.body.dataset.state === 'syncing'")
+        seen = []
+        for let, done in [(10, 10), (15, 25), (15, 40)]:
+            site.upstream.let(let)
+            # The motion of the bar takes its time.
+            browser.until(f"{BAR}.join() === '{done},{done},{PAGES}'", f"the bar at {done}")
+            seen.append(browser.text("#sentence"))
+            told = browser.run("return [...document.querySelectorAll('#list [role=progressbar]')].map((one) => one.ariaValueText)")
+            assert len(told) == 3 and all(" pages" in text for text in told), told
+        assert seen == [f"{done} of {PAGES} pages" for done in (10, 25, 40)], seen
+        assert browser.text("#next") == "after this one"
+        browser.picture(pictures / "syncing-1440.png")
+        site.upstream.reopen()
+        browser.until(f"document.querySelector('#sync-{number}')")
+        browser.until("document.body.dataset.state === 'idle'")
+        assert browser.text("#told").split("\n")[-1].endswith("52 requests"), browser.text("#told")
+        assert f"sync {number} unchanged in" in browser.text("#told")
+        assert browser.run("return document.getElementById('bar').ariaValueText") == "no sync runs"
+
+
+def failing(site, driver, pictures):
+    with site.visit(driver) as browser:
+        site.upstream.status = 503
+        status = site.daemon.sync()
+        browser.until("document.body.dataset.state === 'degraded'")
+        number = status["sync"]["last"]["id"]
+        kind = browser.until(f"document.querySelector('#sync-{number} rect:not(.hit)')?.getAttribute('class')")
+        assert kind == "failed", kind
+        assert f"sync {number} failed" in browser.text("#sentence") and "503" in browser.text("#sentence")
+        assert browser.run("return document.title") == "degraded · rosterd"
+        assert "degraded: " in browser.run("return document.getElementById('announced').textContent")
+        browser.picture(pictures / "degraded-1440.png")
+        site.upstream.status, site.upstream.rejected = None, 2
+        site.daemon.sync()
+        browser.until("/rejected/.test(document.getElementById('why').innerText)")
+        assert "6 records" in browser.text("#why") and "rosterctl rejects" in browser.text("#why"), browser.text("#why")
+        browser.picture(pictures / "rejected-1440.png")
+        site.upstream.rejected = 0
+        site.daemon.sync()
+        browser.until("document.body.dataset.state === 'idle' && document.getElementById('why').hidden")
+
+
+def counting(site, driver):
+    with site.visit(driver) as browser:
+        age = "parseInt(document.getElementById('age').innerText)"
+        site.daemon.sync()
+        first = browser.until(f"{age} < 3 && {age} + 1") - 1
+        browser.until(f"{age} >= {first + 2}", "the age counts")
+        left = browser.text("#next")
+        assert left.startswith("in 59 min") or left.startswith("in 1 h"), left
+
+
+def streams(browser):
+    """What of the stream was asked for so far: the Last-Event-ID of each, or None."""
+    return [
+        {name.lower(): value for name, value in request["headers"].items()}.get("last-event-id")
+        for request in browser.asked() if request["url"].endswith("/v1/events")]
+
+
+def restart(site, driver, pictures):
+    with site.visit(driver, gone=True) as browser:
+        site.daemon.sync()
+        browser.until("document.body.dataset.state === 'idle'")
+        before = browser.run("return document.querySelectorAll('[role=option]').length")
+        site.daemon.stop()
+        browser.until("document.body.dataset.state === 'lost'")
+        assert "what stands here is from before" in browser.text("#sentence"), browser.text("#sentence")
+        assert browser.run("return document.title") == "no answer · rosterd"
+        browser.picture(pictures / "lost-1440.png")
+        site.start()
+        site.daemon.until(lambda status: status["state"] == "idle")
+        browser.until("document.body.dataset.state === 'idle'")
+        assert "rosterd was started again at" in browser.text("#note"), browser.text("#note")
+        # Of the daemon that came, the sync too with which it began.
+        browser.until(f"document.querySelectorAll('[role=option]').length === {before + 1}")
+        asked = streams(browser)
+        assert len(asked) > 1 and asked[0] is None and asked[-1], asked
+
+
+def asleep(site, driver):
+    with site.visit(driver) as browser:
+        site.daemon.sync()
+        browser.until("document.body.dataset.state === 'idle'")
+        before = len(streams(browser))
+        browser.run("const real = Date.now; Date.now = () => real() + 3600e3")
+        found = []
+
+        def again():
+            found[:] = streams(browser)
+            return len(found) > before
+
+        from support import wait_until
+
+        wait_until(again, "the stream is asked for again")
+        assert found[-1], found
+        browser.until("document.body.dataset.state === 'idle'")
+
+
+def hidden(site, driver):
+    with site.visit(driver) as browser:
+        before = site.daemon.descriptors()
+        # Another tab before it.
+        own = browser.ask("GET", "/window")
+        other = browser.ask("POST", "/window/new", type="tab")["handle"]
+        browser.ask("POST", "/window", handle=other)
+        from support import wait_until
+
+        wait_until(lambda: site.daemon.descriptors() < before, "the stream is closed")
+        site.daemon.sync()
+        number = site.daemon.status()["sync"]["last"]["id"]
+        browser.ask("POST", "/window", handle=own)
+        browser.until(f"document.querySelector('#sync-{number}')")
+
+
+def superseded(site, driver):
+    web = Web(site.program, site.daemon.socket)
+    with driver.browser() as browser:
+        browser.go(web.address)
+        browser.until(LIVE)
+        assert browser.run("return location.search") == "", "the token stands in the address"
+        web.__exit__()
+        browser.until("document.body.dataset.state === 'lost'")
+        with Web(site.program, site.daemon.socket, "--port", str(web.port)):
+            browser.until("/open the one that `rosterctl web` prints now/.test(document.getElementById('sentence').innerText)")
+        check_visit(browser, web.origin, ("net::ERR_", "403 (Forbidden)"))
+
+
+def unauthorized(program, folder, driver, pictures):
+    with Site(program, folder, ROSTERD_AUTH_FLOW="oauth2_refresh", ROSTERD_AUTH_TOKEN_URL="/token") as site:
+        with site.visit(driver) as browser:
+            assert browser.text("#token") == "valid" and "expires in" in browser.text("#token-more")
+            site.upstream.token = (400, {"error": "invalid_grant", "error_description": "<b>gone</b>"})
+            site.upstream.status = 401
+            site.daemon.sync()
+            browser.until("document.body.dataset.state === 'unauthorized'")
+            assert browser.text("#token") == "unauthorized", browser.text("#token")
+            assert "invalid_grant" in browser.text("#sentence"), browser.text("#sentence")
+            browser.picture(pictures / "unauthorized-1440.png")
+
+
+def many(program, folder, driver, pictures):
+    lists = {f"resource_{number}": 1 + number % 5 for number in range(100)}
+    with Site(program, folder, lists) as site:
+        for more in range(6):
+            site.upstream.more = more % 4
+            site.daemon.sync()
+        for width in [1440, 360]:
+            with site.visit(driver, width=width) as browser:
+                assert browser.run("return document.querySelectorAll('#list li').length") == 100
+                assert browser.run("return document.documentElement.scrollWidth - innerWidth") <= 0
+                site.upstream.close()
+                site.daemon.ask("POST", "/v1/sync")
+                site.upstream.let(150)
+                full = "[...document.querySelectorAll('#list [role=progressbar]')].filter((one) => one.ariaValueNow === one.ariaValueMax && one.ariaValueMax)"
+                browser.until("document.getElementById('bar').ariaValueNow === '150'")
+                whole = browser.run(f"return {full}.length")
+                assert 20 < whole < 100, whole
+                browser.picture(pictures / f"many-{width}.png")
+                site.upstream.reopen()
+                browser.until("document.body.dataset.state === 'idle'")
+    return f"{whole} of 100 bars are full after 150 of 300 pages"
+
+
+# Counts what is drawn, and how long the page could not be used, before the page's own script runs.
+WATCH = """
+window.frames_ = 0; window.longest = 0; window.told_ = 0;
+const ask = window.requestAnimationFrame;
+window.requestAnimationFrame = (draw) => ask((time) => { window.frames_ += 1; draw(time); });
+const parse = JSON.parse;
+JSON.parse = (text) => { if (text.startsWith('{"at"')) window.told_ += 1; return parse(text); };
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration);
+}).observe({ type: 'longtask' });
+"""
+
+
+def events(program, folder, driver):
+    pages = 2500
+    folder.mkdir()
+    nginx = Nginx(folder / "pages", pages)
+    try:
+        with Daemon(program, folder / "rosterd", nginx.base, ROSTERD_SYNC_CONCURRENCY="32") as daemon:
+            daemon.until(lambda status: status["state"] == "idle")
+            with Web(program, daemon.socket) as web, driver.browser() as browser:
+                browser.tell("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+                browser.go(web.address)
+                browser.until(LIVE)
+                heaps, took = [], 0.0
+                for turn in range(5):
+                    nginx.serve("ba"[turn % 2])
+                    last = daemon.sync()["sync"]["last"]
+                    browser.until(f"document.querySelector('#sync-{last['id']}') && document.body.dataset.state === 'idle'")
+                    heaps.append(browser.heap())
+                told, frames, longest = browser.run("return [window.told_, window.frames_, window.longest]")
+                took = browser.run("return performance.now() / 1000")
+                check_visit(browser, web.origin)
+    finally:
+        nginx.stop()
+    # What waits too long for the reader is dropped, and made up by the status (S2): not every event need arrive.
+    assert told >= 10000, told
+    assert frames < took * 70, (frames, took)
+    growth = heaps[-1] - heaps[0]
+    assert growth < 1_000_000, heaps
+    return (f"{told} events in {took:.0f} s, {frames} frames, the longest task {longest:.0f} ms; "
+            f"heap {heaps[0] / 1e6:.2f} MB after 2,500, {heaps[-1] / 1e6:.2f} MB after all")

@@ -1,0 +1,103 @@
+"""What the tests of the page share: a daemon, `rosterctl web` before it, and what every visit of a browser has to be."""
+
+import contextlib
+import http.client
+import subprocess
+import urllib.parse
+
+from support import Daemon, end
+from upstream import Upstream
+
+# Three lists, as the demo has them.
+LISTS = {"character": 42, "location": 7, "episode": 3}
+# Of the lists' records, without asking upstream first: these tests are about the page.
+SETTINGS = {"ROSTERD_RETRY_MAX_RETRIES": "0", "ROSTERD_SYNC_MAX_REMOVAL": "100"}
+LIVE = "!document.getElementById('text')"
+# What a browser says of a daemon that is gone, and of nothing else.
+GONE = ("net::ERR_", "502 (Bad Gateway)")
+
+
+class Web:
+    """rosterctl web."""
+
+    def __init__(self, program, socket, *arguments, **environment):
+        rosterctl = program.with_name("rosterctl")
+        self.process = subprocess.Popen(
+            [rosterctl, "web", "--socket", socket, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=environment or None)
+        self.address = self.process.stdout.readline().strip()
+        assert self.address, self.process.stderr.read()
+        parts = urllib.parse.urlsplit(self.address)
+        assert parts.hostname == "127.0.0.1", self.address
+        self.port, self.token = parts.port, urllib.parse.parse_qs(parts.query)["token"][0]
+        self.origin = f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        end(self.process)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def ask(self, method, target, body=None, **headers):
+        """The answer, its body read."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        with contextlib.closing(connection):
+            connection.request(method, target, body, {name.replace("_", "-"): value for name, value in headers.items()})
+            answer = connection.getresponse()
+            answer.text = answer.read().decode()
+            return answer
+
+
+class Site:
+    """An upstream, its daemon and its page. `settings` by the names of environment variables."""
+
+    def __init__(self, program, folder, lists=LISTS, configuration="", **settings):
+        self.program, self.folder = program, folder
+        self.upstream = Upstream(lists)
+        folder.mkdir()
+        (folder / "refresh_token").write_text("first")
+        self.configuration = folder / "rosterd.toml"
+        self.configuration.write_text(self.upstream.configuration(configuration))
+        self.settings = SETTINGS | settings
+        self.daemon = None
+        self.start()
+        self.daemon.until(lambda status: status["sync"]["last"])
+        self.web = Web(program, self.daemon.socket)
+        self.address = self.web.address
+
+    def start(self):
+        self.daemon = Daemon(
+            self.program, self.folder, self.upstream.base, configuration=self.configuration, **self.settings)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.web.__exit__()
+        self.upstream.open()
+        self.daemon.__exit__()
+        self.upstream.stop()
+
+    @contextlib.contextmanager
+    def visit(self, driver, gone=False, **wanted):
+        """The page in a browser of its own, live. In the end: nothing was asked of another host, the console is empty.
+
+        `gone`: the daemon was, meanwhile.
+        """
+        with driver.browser(**wanted) as browser:
+            browser.go(self.address)
+            if wanted.get("script", True):
+                browser.until(LIVE, "the page is live")
+            yield browser
+            check_visit(browser, self.web.origin, GONE if gone else ())
+
+
+def check_visit(browser, origin, but=()):
+    strangers = [request["url"] for request in browser.asked() if not request["url"].startswith(origin + "/")]
+    # Of the browser's own, before the first page.
+    strangers = [url for url in strangers if not url.startswith(("data:", "chrome:", "about:"))]
+    assert not strangers, strangers
+    told = [line for line in browser.console() if not any(part in line for part in but)]
+    assert not told, told
