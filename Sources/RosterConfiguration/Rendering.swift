@@ -1,3 +1,5 @@
+import RosterModel
+
 extension Configuration {
   /// TOML that `load` takes again: every key with its value, defaults filled in, secrets masked. What `rosterd check`
   /// prints.
@@ -12,8 +14,10 @@ extension Configuration {
       }
       lines += path.suffix(1).map { "\($0) = \(key.write(self))" }
     }
-    let tables = [lines.joined(separator: "\n") + "\n"] + resources.map { $0.rendered(maxRemoval: sync.maxRemoval) }
-    return tables.joined(separator: "\n")
+    let tables = resources.map {
+      $0.rendered(maxRemoval: sync.maxRemoval, secret: auth.send.carrier == .parameter ? auth.send.name : nil)
+    }
+    return ([lines.joined(separator: "\n") + "\n"] + tables).joined(separator: "\n")
   }
 
   /// The keys whose values differ: those that a reload applies, and those that keep theirs until a restart.

@@ -134,7 +134,7 @@ package struct PageFetcher: Sendable {
       }
     } catch let fault as RequestFault {
       // A token request that failed is told as what it is: it is a Failure already.
-      throw fault.failure(step: step, subject: request.url)
+      throw fault.failure(step: step, subject: request.url.secretsMasked)
     }
   }
 }

@@ -2,9 +2,16 @@ import RosterModel
 
 extension Resource {
   /// TOML that a definition is read from again, defaults filled in.
-  /// - Parameter maxRemoval: `sync.max_removal`, which holds where the definition has none of its own.
-  func rendered(maxRemoval: Int) -> String {
-    let draft = ResourceDraft(self)
+  /// - Parameters:
+  ///   - maxRemoval: `sync.max_removal`, which holds where the definition has none of its own.
+  ///   - secret: the parameter that carries the token, if one does: masked, as are those whose names are a credential's.
+  func rendered(maxRemoval: Int, secret: String?) -> String {
+    var draft = ResourceDraft(self)
+    draft.query = query.map { parameter in
+      let isSecret = parameter.name == secret || parameter.name.namesSecret
+      return isSecret ? Resource.Parameter(parameter.name, .text("***")) : parameter
+    }
+    draft.byKey = byKey?.secretsMasked
     let name = "resource.\(name)"
     var lines = ["[\(name)]"] + Self.lines(ResourceDraft.keys, draft)
     if self.maxRemoval == nil { lines.append("# max_removal: \(maxRemoval), as sync.max_removal has it") }
