@@ -143,9 +143,7 @@ package final class HTTPTransport: Sendable {
     } onCancel: {
       exchange.cancel()
     }
-    if case .relayed(let proxy) = route.way, response.status == ProxyFault.wantsCredentials,
-      let origin = Origin(url: request.url)
-    {
+    if case .relayed(let proxy) = route.way, response.isProxyRefusal, let origin = Origin(url: request.url) {
       throw ProxyFault(proxy: proxy, kind: .refused(response.status, origin))
     }
     return response

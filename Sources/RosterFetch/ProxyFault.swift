@@ -88,6 +88,17 @@ struct ProxyFault: Error {
   }
 }
 
+extension Response {
+  /// Of a request that a proxy was to pass on: the proxy wants credentials, and upstream knows nothing of it. A 401 is
+  /// the proxy's where its challenge is one of a proxy (RFC 9110 §11.7.1), or where tinyproxy answers itself: what it
+  /// passes on has `Via` (RFC 9110 §7.6.3).
+  var isProxyRefusal: Bool {
+    guard status == 401 else { return status == ProxyFault.wantsCredentials }
+    let isOwn = self["Via"] == nil && self["Server"]?.lowercased().hasPrefix("tinyproxy") == true
+    return isOwn || self["Proxy-Authenticate"] != nil
+  }
+}
+
 extension ProxyFault.Kind {
   fileprivate init?(_ error: HTTPClientError, to origin: Origin) {
     switch error {

@@ -158,6 +158,33 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     }
   }
 
+  @Test(
+    "P11: a 401 to a plain request is the proxy's where its headers say so, else upstream's",
+    arguments: [
+      (["Server: tinyproxy/1.11.1", "WWW-Authenticate: Basic realm=\"tinyproxy\""], true),
+      (["Proxy-Authenticate: Basic realm=\"p\""], true), (["WWW-Authenticate: Bearer"], false),
+      (["Server: tinyproxy/1.11.1", "Via: 1.1 proxy (tinyproxy/1.11.1)"], false),
+    ])
+  func plainRefusal(headers: [String], isOfProxy: Bool) async throws {
+    try await ForwardProxy.run { proxy in
+      proxy.configure {
+        $0.refusal = 401
+        $0.refusalHeaders = headers
+      }
+      try await withTransport(Scenario(), .init(proxies: rules(server(proxy, user: "roster")))) { _, transport in
+        let request = Request(.get, "http://upstream.invalid/api")
+        guard isOfProxy else {
+          let answer = try await transport.send(request)
+          #expect(answer.status == 401)
+          return
+        }
+        let fault = await fault(transport, request)
+        #expect(fault?.cause == "the proxy \(proxy.url) refuses the user and the password (401)")
+        #expect(fault?.isOfProxy == true && fault?.kind == .unreachable)
+      }
+    }
+  }
+
   @Test("P11: a proxy that does not answer CONNECT is a timeout")
   func silent() async throws {
     try await ForwardProxy.run { proxy in

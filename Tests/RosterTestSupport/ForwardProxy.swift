@@ -11,6 +11,8 @@ package final class ForwardProxy: Sendable {
     package var credentials: String?
     /// The status of every answer; nil: it does what it is asked.
     package var refusal: Int?
+    /// Of such an answer.
+    package var refusalHeaders: [String] = []
     /// Answers nothing.
     package var isSilent = false
     /// Where every connection leads; nil: to the port that is asked for.
@@ -35,21 +37,9 @@ package final class ForwardProxy: Sendable {
   private let threads = DispatchGroup()
 
   private init(_ settings: Settings) throws {
-    let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = loopback(0)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard bound else { throw Unavailable(code: errno) }
-    self.listener = listener
-    port = Int(UInt16(bigEndian: address.sin_port))
+    (listener, port) = try listeningSocket()
     state = Mutex(State(settings: settings))
   }
-
-  private struct Unavailable: Error { var code: CInt }
 
   /// Runs while `body` runs.
   package static func run(_ settings: Settings = .init(), _ body: (ForwardProxy) async throws -> Void) async throws {
@@ -146,7 +136,7 @@ package final class ForwardProxy: Sendable {
     }
     if settings.isSilent { return true }
     if let refusal = refusal(of: head, settings) {
-      answer(client, refusal)
+      answer(client, refusal, settings.refusalHeaders)
       return false
     }
     let words = head.split(separator: " ", maxSplits: 2).map(String.init)
@@ -174,9 +164,10 @@ package final class ForwardProxy: Sendable {
     return settings.refusal
   }
 
-  private func answer(_ client: CInt, _ status: Int) {
-    let challenge = status == 407 ? "Proxy-Authenticate: Basic realm=\"proxy\"\r\n" : ""
-    write(client, Array("HTTP/1.1 \(status) Refused\r\n\(challenge)Content-Length: 0\r\n\r\n".utf8))
+  private func answer(_ client: CInt, _ status: Int, _ headers: [String] = []) {
+    let challenge = status == 407 ? ["Proxy-Authenticate: Basic realm=\"proxy\""] : []
+    let lines = ["HTTP/1.1 \(status) Refused"] + challenge + headers + ["Content-Length: 0", "", ""]
+    write(client, Array(lines.joined(separator: "\r\n").utf8))
   }
 
   /// Answers 502 where nobody listens.
@@ -249,12 +240,4 @@ package final class ForwardProxy: Sendable {
     while let bytes = read(source) { write(target, bytes) }
     shutdown(target, CInt(SHUT_WR))
   }
-}
-
-private func loopback(_ port: Int) -> sockaddr_in {
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-  address.sin_port = UInt16(port).bigEndian
-  return address
 }
