@@ -74,7 +74,8 @@ private struct Parts: SyncHost {
   // MARK: SyncHost
 
   var settings: SyncSettings {
-    SyncSettings(concurrency: 8, maxRemoval: 50, history: .seconds(86_400), maxRetryAfter: .seconds(1))
+    SyncSettings(
+      concurrency: 8, maxPages: 100_000, maxRemoval: 50, history: .seconds(86_400), maxRetryAfter: .seconds(1))
   }
 
   func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {

@@ -40,6 +40,8 @@ package struct Configuration: Sendable, Equatable {
     package var retryInterval: Duration = .seconds(60)
     /// Pages in flight.
     package var concurrency = 8
+    /// Of one list: ten times what a list that people page through is likely to have.
+    package var maxPages = 100_000
     /// Percent.
     package var maxRemoval = 20
   }

@@ -38,6 +38,9 @@ extension ConfigurationKey {
       "After a failed sync; doubles up to interval."),
     ConfigurationKey("sync.concurrency", \.sync.concurrency, .integer(1...64), "Pages in flight."),
     ConfigurationKey(
+      "sync.max_pages", \.sync.maxPages, .integer(1...1_000_000_000),
+      "Of one list; one that goes on behind them ends the sync."),
+    ConfigurationKey(
       "sync.max_removal", \.sync.maxRemoval, .integer(0...100),
       "Percent of a resource's records that one sync may remove."),
   ]

@@ -16,9 +16,9 @@ struct SyncProcess: SyncHost {
   var settings: SyncSettings {
     let configuration = runtime.live.configuration
     return SyncSettings(
-      concurrency: configuration.sync.concurrency, maxRemoval: configuration.sync.maxRemoval,
-      history: configuration.cache.history, maxRetryAfter: configuration.retry.maxRetryAfter,
-      links: configuration.upstream.links)
+      concurrency: configuration.sync.concurrency, maxPages: configuration.sync.maxPages,
+      maxRemoval: configuration.sync.maxRemoval, history: configuration.cache.history,
+      maxRetryAfter: configuration.retry.maxRetryAfter, links: configuration.upstream.links)
   }
 
   func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {

@@ -19,7 +19,9 @@ struct Pull: Sendable {
   /// the failure is thrown. Returns what became of each.
   func run(_ wanted: [Int]) async throws -> [Int: PullOutcome] {
     let lists = wanted.map { self.lists[$0] }
-    var work = PullWork(plan: PullPlan(lists.map(\.paging)), windows: lists.map(KnownWindow.init))
+    var work = PullWork(
+      plan: PullPlan(lists.map(\.paging), maxPages: progress.host.settings.maxPages),
+      windows: lists.map(KnownWindow.init))
     try await withThrowingTaskGroup(of: PullStep.self) { group in
       while true {
         await begin(lists, &work, in: &group)
@@ -31,8 +33,17 @@ struct Pull: Sendable {
       }
       group.cancelAll()
     }
-    if let failure = work.failure { throw failure }
+    if let failure = work.failure {
+      if work.plan.isEndless { await drop() }
+      throw failure
+    }
     return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
+  }
+
+  /// All of the pull: kept, a list without end would take more of the disk with each sync, and lead back to itself where
+  /// upstream was mended meanwhile. What cannot be dropped must not hide why.
+  private func drop() async {
+    for resource in lists.flatMap(\.resources) { try? await cache.discard(resource) }
   }
 
   /// Starts all that may start now.
@@ -138,7 +149,7 @@ extension Pull {
     let waiting = page.body.count * list.plans.count
     guard
       try work.plan.came(
-        asking, page.facts, waiting: waiting, isTransferred: true, likeness: page.likeness, links: links)
+        asking, page.facts, waiting: waiting, isTransferred: true, records: page.records(of: list.plans), links: links)
     else { return }
     let pages = zip(list.resources, page.scans).map { resource, scan in
       ReceivedPage(
@@ -164,14 +175,35 @@ extension Pull {
 }
 
 extension FetchedPage {
-  /// Equal where the same records are listed in the same order, whatever else the answer tells.
-  fileprivate var likeness: Int {
+  /// Alike are pages that list the same records in the same order, whatever else the answer tells.
+  fileprivate func records(of plans: [RecordPlan]) -> RepeatedPages.Page {
     var hasher = Hasher()
-    for scan in scans {
-      scan.keys.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-      scan.rejectedKeys.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    var keys: [Int] = []
+    for (scan, plan) in zip(scans, plans) {
+      for list in [scan.keys, scan.rejectedKeys] {
+        list.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        keys += list.hashes(isText: plan.hasTextKeys)
+      }
     }
-    if scans.allSatisfy({ $0.keys.count + $0.rejectedKeys.count == 0 }) { hasher.combine(digest) }
-    return hasher.finalize()
+    if keys.isEmpty { hasher.combine(digest) }
+    return .init(likeness: hasher.finalize(), keys: keys, isSkipping: scans.contains { $0.skipped > 0 })
+  }
+}
+
+extension KeyList {
+  fileprivate func hashes(isText: Bool) -> [Int] {
+    bytes.withUnsafeBufferPointer { bytes in
+      var cursor = KeyCursor(bytes, isText: isText)
+      var hashes: [Int] = []
+      while let key = cursor.next() {
+        var hasher = Hasher()
+        switch key {
+        case .integer(let key): hasher.combine(key)
+        case .text(let key): hasher.combine(bytes: UnsafeRawBufferPointer(key))
+        }
+        hashes.append(hasher.finalize())
+      }
+      return hashes
+    }
   }
 }

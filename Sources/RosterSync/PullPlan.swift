@@ -1,5 +1,5 @@
 package import RosterFetch
-package import RosterModel
+import RosterModel
 
 /// Decides what a pull asks for next, over all its lists, and when it stops. Pure.
 ///
@@ -32,6 +32,7 @@ package struct PullPlan: Sendable {
     }
 
     let paging: Paging
+    let maxPages: Int
     var way = Way.first
     var first: ListFacts?
     /// Of a list that follows its answers: eight bytes an address, since nothing else of a pull grows with its pages.
@@ -39,6 +40,7 @@ package struct PullPlan: Sendable {
     var repeated = RepeatedPages()
     var pages = 0
     var drift: String?
+    var isEndless = false
   }
 
   private var lists: [List]
@@ -46,9 +48,11 @@ package struct PullPlan: Sendable {
   private var waitingBytes = 0
   private var isStopped = false
 
-  /// - Parameter lists: each is pulled whole.
-  package init(_ lists: [Paging]) {
-    self.lists = lists.map { List(paging: $0) }
+  /// - Parameters:
+  ///   - lists: each is pulled whole.
+  ///   - maxPages: of a list; one that goes on behind them fails (65): nobody can tell it from one without end.
+  package init(_ lists: [Paging], maxPages: Int) {
+    self.lists = lists.map { List(paging: $0, maxPages: maxPages) }
   }
 
   // MARK: What to ask for
@@ -85,11 +89,11 @@ package struct PullPlan: Sendable {
   /// - Parameters:
   ///   - bytes: that wait for the stage from now on, if it is wanted.
   ///   - isTransferred: it must tell of as many records and pages as the first one.
-  ///   - likeness: equal for pages of the same records; nil: of a page that was not transferred.
+  ///   - records: what it brought; nil: of a page that was not transferred.
   ///   - links: looked at where it leads to another origin.
-  package mutating func came(
+  mutating func came(
     _ asking: Asking, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
-    likeness: @autoclosure () -> Int? = nil, links: () -> NextLinks = { .sameOrigin }
+    records: @autoclosure () -> RepeatedPages.Page? = nil, links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
     inFlight -= 1
     let list = asking.list
@@ -99,7 +103,7 @@ package struct PullPlan: Sendable {
     guard lists[list].drift == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
     if !asking.isAnnounced { try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, links) }
-    if lists[list].isFollowing { try lists[list].check(likeness(), of: asking.page) }
+    if lists[list].isFollowing { try lists[list].check(records(), of: asking.page) }
     lists[list].pages += 1
     waitingBytes += bytes
     return true
@@ -133,6 +137,9 @@ package struct PullPlan: Sendable {
 
   /// So many bytes wait for the stage no more.
   package mutating func staged(_ bytes: Int) { waitingBytes -= bytes }
+
+  /// A list has failed because it has no end: what was pulled of it is of no use to anybody.
+  var isEndless: Bool { lists.contains(where: \.isEndless) }
 
   /// What is known of a list at the end.
   package func outcome(of list: Int) -> PullOutcome {
@@ -191,11 +198,14 @@ extension PullPlan.List {
       throw refused(page, error.reason, error.hint)
     }
     switch next {
-    case .announced(let pages): way = .announced(next: 2, last: pages)
+    case .announced(let pages):
+      guard pages <= maxPages else { throw tooLong(page, "it announces \(pages) pages, more than") }
+      way = .announced(next: 2, last: pages)
     case .page(let next):
+      guard next.number <= maxPages else { throw tooLong(page, "the list goes on behind the pages that are all of") }
       if met.isEmpty { met.insert(page.address.hashValue) }
       if paging.followsAnswers, !met.insert(next.address.hashValue).inserted {
-        throw refused(page, "it leads to a page that was met before", "upstream turns in a circle; tell who runs it")
+        throw endless(page, "it leads to a page that was met before")
       }
       way = .following(next, isFromKept: !isTransferred)
     case .end: way = .ended
@@ -203,17 +213,31 @@ extension PullPlan.List {
   }
 
   /// Throws where a list by its answers' values has no end (65); one by numbers is pulled again (P7).
-  mutating func check(_ likeness: Int?, of page: PageRequest) throws(Failure) {
-    guard repeated.came(likeness) else { return }
-    let cause = "it has the records of pages before it, and so have most"
-    if paging.followsAnswers { throw refused(page, cause, "upstream turns in a circle; tell who runs it") }
+  mutating func check(_ records: RepeatedPages.Page?, of page: PageRequest) throws(Failure) {
+    guard repeated.came(records) else { return }
+    let cause = "it has no record that pages before it had not, and so have most"
+    if paging.followsAnswers { throw endless(page, cause) }
     drift = "page \(page.number): \(cause); see that upstream knows the parameter of the definition's pages"
     way = .ended
   }
 
+  private mutating func tooLong(_ page: PageRequest, _ cause: String) -> Failure {
+    endless(
+      page, "\(cause) sync.max_pages (\(maxPages))",
+      "raise it if \(paging.resource.name) has so many; else see that the definition's pages come to an end")
+  }
+
+  private mutating func endless(
+    _ page: PageRequest, _ cause: String, _ hint: String = "upstream turns in a circle; tell who runs it"
+  ) -> Failure {
+    isEndless = true
+    return refused(page, cause, hint)
+  }
+
   private func refused(_ page: PageRequest, _ cause: String, _ hint: String) -> Failure {
     Failure(
-      .badAnswer, step: "go on behind page \(page.number) of \(paging.resource.name)", subject: page.request.url,
+      .badAnswer, step: "go on behind page \(page.number) of \(paging.resource.name)",
+      subject: page.request.url.secretsMasked,
       cause: cause, hint: hint)
   }
 }

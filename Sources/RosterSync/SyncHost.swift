@@ -31,6 +31,8 @@ package protocol SyncHost: Sendable {
 package struct SyncSettings: Sendable, Equatable {
   /// Pages in flight.
   package var concurrency: Int
+  /// Of one list.
+  package var maxPages: Int
   /// Percent of a resource's records that may go, where its definition says nothing else.
   package var maxRemoval: Int
   /// How long syncs and changes are kept.
@@ -42,9 +44,11 @@ package struct SyncSettings: Sendable, Equatable {
 
   /// All of them.
   package init(
-    concurrency: Int, maxRemoval: Int, history: Duration, maxRetryAfter: Duration, links: NextLinks = .sameOrigin
+    concurrency: Int, maxPages: Int, maxRemoval: Int, history: Duration, maxRetryAfter: Duration,
+    links: NextLinks = .sameOrigin
   ) {
     self.concurrency = concurrency
+    self.maxPages = maxPages
     self.maxRemoval = maxRemoval
     self.history = history
     self.maxRetryAfter = maxRetryAfter

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import RosterTestSupport
 import Synchronization
+import Testing
 
 /// A program that a test starts, in a process group of its own, with an environment of its own. Its output goes to
 /// files, so that no pipe can fill up.
@@ -85,6 +86,13 @@ final class Program: Sendable {
         met.resume()
       }
     }
+  }
+
+  /// The most memory that it ever had at a time, in bytes; while it runs.
+  func peakMemory() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+    let kibibytes = status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) }
+    return try #require(kibibytes) << 10
   }
 
   /// Whether anything that it started still runs.

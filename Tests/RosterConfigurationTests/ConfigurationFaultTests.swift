@@ -122,7 +122,7 @@ struct ConfigurationFaultTests {
       ),
       (
         "[sync]\nintervall = \"1m\"",
-        "rosterd.toml:2: sync.intervall: is unknown; allowed: interval, jitter, retry_interval, concurrency, max_removal"
+        "rosterd.toml:2: sync.intervall: is unknown; allowed: interval, jitter, retry_interval, concurrency, max_pages, max_removal"
       ),
       (
         "[snyc]\ninterval = \"1m\"",

@@ -41,6 +41,7 @@ struct RenderingTests {
       jitter = "0s"
       retry_interval = "36h"
       concurrency = 1
+      max_pages = 7
       max_removal = 0
       [retry]
       max_retries = 20
@@ -171,5 +172,26 @@ struct RenderingTests {
       #expect(lines[key.path] != nil, "\(key.name) is missing")
       #expect(key.isSame(sample, defaults), "\(key.name) is not the default")
     }
+  }
+
+  @Test("T9: what a definition's query says of credentials is masked, by name or because auth.send names it")
+  func secrets() throws {
+    let definition = """
+      [auth]
+      flow = "static"
+      send = "?k={access_token}"
+      [resource.thing]
+      path = "/things"
+      query = { k = "geheim", api_key = "geheim", accessToken = "geheim", key = 4711, state = "all", sort_key = "name" }
+      by_key = "/things/{key}?X-Signature=geheim&expand=all"
+      columns.id = { at = "/id", type = "integer" }
+      """
+    let text = try workspace.load(definition).rendered()
+    #expect(!text.contains("geheim") && !text.contains("4711"))
+    #expect(
+      text.contains(
+        #"query = { k = "***", api_key = "***", accessToken = "***", key = "***", state = "all", sort_key = "name" }"#))
+    #expect(text.contains(#"by_key = "/things/{key}?X-Signature=***&expand=all""#))
+    #expect(try workspace.load(text).rendered() == text)
   }
 }

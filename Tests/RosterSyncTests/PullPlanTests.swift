@@ -18,7 +18,7 @@ private let cursor = paging(.cursor(param: .query("c"), at: place))
 private final class Planned {
   private var plan: PullPlan
 
-  init(_ lists: [Paging]) { plan = PullPlan(lists) }
+  init(_ lists: [Paging], maxPages: Int = 1000) { plan = PullPlan(lists, maxPages: maxPages) }
 
   func ask(_ concurrency: Int = 8) -> PullPlan.Asking? { plan.next(concurrency: concurrency) }
 
@@ -28,7 +28,9 @@ private final class Planned {
     _ asking: PullPlan.Asking, _ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true,
     likeness: Int? = nil, links: NextLinks = .sameOrigin
   ) throws -> Bool {
-    try plan.came(asking, facts, waiting: waiting, isTransferred: isTransferred, likeness: likeness, links: { links })
+    let records = likeness.map { RepeatedPages.Page(likeness: $0, keys: [$0]) }
+    return try plan.came(
+      asking, facts, waiting: waiting, isTransferred: isTransferred, records: records, links: { links })
   }
 
   /// To the page that is asked for next.
@@ -139,6 +141,30 @@ private final class Planned {
     for _ in 1...3 { #expect(try numbered.came(numbered.asked(), ListFacts(records: 2), likeness: 7)) }
     #expect(numbered.ask() == nil)
     #expect(numbered.outcome(of: 0).drift?.contains("page 3") == true)
+  }
+
+  @Test(
+    "A list that goes on behind sync.max_pages, or announces more, fails with 65 and names it; one as long does not")
+  func tooLong() throws {
+    for (style, most) in [(cursor, 3), (paging(.number()), 3), (parallel, 5)] {
+      for isTooLong in [false, true] {
+        let plan = Planned([style], maxPages: isTooLong ? most - 1 : most)
+        let end = Result {
+          while let asking = plan.ask() {
+            let isLast = asking.page.number == most
+            _ = try plan.came(
+              asking,
+              ListFacts(records: isLast ? 0 : 2, count: 9, last: 5, next: isLast ? nil : .integer(asking.page.number)))
+          }
+        }
+        guard isTooLong else {
+          try end.get()
+          continue
+        }
+        let failure = #expect(throws: Failure.self) { try end.get() }
+        #expect(failure?.kind == .badAnswer && failure?.description.contains("sync.max_pages (\(most - 1))") == true)
+      }
+    }
   }
 
   @Test("P7: a page that is there twice because records moved ends nothing")

@@ -63,7 +63,9 @@ struct SyncBench {
     let maxRemoval: Int
 
     var settings: SyncSettings {
-      SyncSettings(concurrency: 4, maxRemoval: maxRemoval, history: .seconds(90 * 86_400), maxRetryAfter: .seconds(120))
+      SyncSettings(
+        concurrency: 4, maxPages: 100_000, maxRemoval: maxRemoval, history: .seconds(90 * 86_400),
+        maxRetryAfter: .seconds(120))
     }
 
     func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {

@@ -90,7 +90,8 @@ package struct Paging: Sendable {
     case .number(_, _, .some): return max(1, first.last ?? 1)
     case .offset where pages.count != nil:
       guard first.records > 0, let count = first.count else { return 1 }
-      return max(1, (count + first.records - 1) / first.records)
+      // Not rounded up by a sum: upstream may say any number.
+      return max(1, count / first.records + (count % first.records == 0 ? 0 : 1))
     default: return nil
     }
   }

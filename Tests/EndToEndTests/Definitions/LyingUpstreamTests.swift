@@ -10,13 +10,55 @@ import Testing
     "P3, P7, P11: an upstream that lies of its list ends the sync with 65, and readers keep what they have",
     arguments: Self.lies)
   fileprivate func end(_ lie: Lie) async throws {
-    try await withLiar(lie) { site, liar in
+    try await withLiar(lie, ["ROSTERD_SYNC_MAX_PAGES": "20"]) { site, liar in
       let refused = try await Self.sync(site)
       #expect(refused.exit == 65, "\(refused.exit) \(refused.error)")
       #expect(liar.asked < 40, "it ends soon")
       #expect(try await site.rows("SELECT count(*), min(title), max(title) FROM item") == [["30", "true", "true"]])
       let last = try await site.rows("SELECT outcome, exit FROM syncs ORDER BY id DESC LIMIT 1")
       #expect(last == [["failed", "65"]])
+    }
+  }
+
+  @Test(
+    "P7: pages without end that bring no record that is new end the sync, whatever differs in them",
+    arguments: Self.stale)
+  fileprivate func nothingNew(_ lie: Lie) async throws {
+    try await withLiar(lie) { site, liar in
+      let refused = try await Self.sync(site)
+      #expect(refused.exit == 65 && refused.error.contains("it has no record that pages before it had not"))
+      #expect(liar.asked < 150, "\(liar.asked)")
+      #expect(try await site.rows("SELECT count(*) FROM item") == [["30"]])
+    }
+  }
+
+  @Test(
+    "P3, P4: a list without end is pulled up to sync.max_pages: memory and disk are bounded, and it is not kept"
+  )
+  func neverEnding() async throws {
+    let most = 1500
+    let lie = Lie("new records for ever", Self.cursor) { _, n in
+      let records = (1...10).map { #"{"id":\#(n * 10 + $0),"title":"\#(String(repeating: "lie", count: 1000))"}"# }
+      return .page(records, members: ["\"next\":\"\(n + 1)\""])
+    }
+    try await withLiar(lie, ["ROSTERD_SYNC_MAX_PAGES": "\(most)"]) { site, liar in
+      liar.end()
+      try await site.withDaemon(["run", "--config", "\(site.folder)/rosterd.toml"]) { daemon, _ in
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        let before = try daemon.peakMemory()
+        liar.begin()
+        let refused = try await site.rosterctl("sync", "--wait")
+        #expect(refused.exit == 65 && refused.output.contains("sync.max_pages (\(most))"), "\(refused.output)")
+        #expect(liar.asked == most)
+        // 45 MB were pulled.
+        let grown = try daemon.peakMemory() - before
+        #expect(grown < 24 << 20, "it grew by \(grown)")
+        #expect(try site.pulledBytes() < 1 << 20)
+        #expect(try await site.rows("SELECT count(*) FROM item") == [["30"]])
+        liar.end()
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        #expect(try site.pulledBytes() < 1 << 20)
+      }
     }
   }
 
@@ -40,11 +82,13 @@ import Testing
   }
 
   /// The truth is published, then upstream begins to lie.
-  private func withLiar(_ lie: Lie, _ body: (Site, Liar) async throws -> Void) async throws {
+  private func withLiar(
+    _ lie: Lie, _ settings: [String: String] = [:], _ body: (Site, Liar) async throws -> Void
+  ) async throws {
     let liar = Liar(lie)
     var scenario = Scenario(characters: [])
     scenario.beside = { liar.answer($0) }
-    try await withSite(scenario) { site in
+    try await withSite(scenario, settings) { site in
       let definition = """
         [resource.item]
         path = "/items"
@@ -69,6 +113,7 @@ import Testing
   }
 
   private static let count = "style = \"number\"\ncount = \"/count\""
+  private static let endless = "style = \"number\"\nlast = \"/pages\""
   private static let parallel = "style = \"number\"\nlast = \"/pages\"\ncount = \"/count\""
   private static let weak = "style = \"number\"\nparam = \"p\""
   private static let offset = "style = \"offset\"\nparam = \"from\"\ncount = \"/count\""
@@ -120,8 +165,29 @@ import Testing
     Lie("an answer without end", count) { _, _ in
       .text(#"{"count":30,"items":[{"id":1,"title":""# + String(repeating: "lie", count: 3_000_000) + #""}]}"#)
     },
+    Lie("new records for ever, by a cursor", cursor) { _, n in .page(items(n), members: ["\"next\":\"fresh-\(n)\""]) },
+    Lie("new records for ever, by number", weak) { page, _ in .page(items(page)) },
+    Lie("new records for ever, by addresses", next) { _, n in .page(items(n), members: ["\"next\":\"?n=\(n)\""]) },
+    Lie("new records for ever, by Link", link) { _, n in
+      .page(items(n), headers: [.init("Link", "<?n=\(n)>; rel=next")])
+    },
+    Lie("new records for ever behind the last one", after) { _, n in .page(items(n), members: [#""more":true"#]) },
+    Lie("more pages than anybody pulls", endless) { page, _ in .page(items(page), members: ["\"pages\":\(Int.max)"]) },
+    Lie("a total above which there is no number", offset) { page, _ in .page(items(page), count: .max) },
+    Lie("a total above which there is no number, by pages", parallel) { page, _ in
+      .page(items(page), count: .max, members: ["\"pages\":\(Int.max)"])
+    },
     Lie("no key is one", count) { _, _ in
       .page((1...30).map { "{\"id\":\"x\($0)\",\"title\":\"lie\"}" }, count: 30)
+    },
+  ]
+
+  private static let stale: [Lie] = [
+    Lie("fresh cursors to records without a key", cursor) { _, n in
+      .page(["{\"title\":\"\(n)\"}"], members: ["\"next\":\"fresh-\(n)\""])
+    },
+    Lie("fresh cursors to the same records in another order", cursor) { _, n in
+      .page((1...7).map { items(($0 * n) % 3 + 1)[(n + $0) % 10] }, members: ["\"next\":\"fresh-\(n)\""])
     },
   ]
 
@@ -157,6 +223,8 @@ private final class Liar: Sendable {
 
   func begin() { state.withLock { $0 = (true, 0) } }
 
+  func end() { state.withLock { $0.isLying = false } }
+
   func answer(_ request: Request) -> Response? {
     let (isLying, asked) = state.withLock { state in
       state.asked += 1
@@ -191,4 +259,12 @@ extension Response {
   }
 
   fileprivate static func text(_ body: String) -> Response { Response(status: 200, body: Array(body.utf8)) }
+}
+
+extension Site {
+  /// Of pages that wait to be published, or for the next sync.
+  fileprivate func pulledBytes() throws -> Int {
+    let attributes = try FileManager.default.attributesOfItem(atPath: "\(cache).pulled")
+    return try #require(attributes[.size] as? Int)
+  }
 }
