@@ -1,0 +1,149 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// A server on loopback whose answers are sent piece by piece and never held: they may be of any size. One request a
+/// connection.
+package final class StreamingServer: Sendable {
+  /// One answer, to whatever is asked.
+  package struct Answer: Sendable {
+    /// Status line and headers, without the empty line.
+    package var head: [String]
+    /// Sent so many times.
+    package var piece: [UInt8]
+    /// How often.
+    package var times: Int
+
+    /// A body of one piece, unless given.
+    package init(_ head: [String] = ["HTTP/1.1 200 OK"], piece: [UInt8], times: Int = 1) {
+      self.head = head
+      self.piece = piece
+      self.times = times
+    }
+  }
+
+  /// What reached it, and what went out.
+  package struct Counts: Sendable {
+    /// Since the answer was chosen.
+    package var requests = 0
+    /// Of bodies, since the answer was chosen.
+    package var bytesSent = 0
+  }
+
+  private struct State {
+    var answer: Answer
+    var counts = Counts()
+    var sockets: Set<CInt> = []
+    var isStopped = false
+  }
+
+  /// Of 127.0.0.1.
+  package let port: Int
+  private let listener: CInt
+  private let state: Mutex<State>
+  private let threads = DispatchGroup()
+
+  private init(_ answer: Answer) throws {
+    (listener, port) = try listeningSocket()
+    state = Mutex(State(answer: answer))
+  }
+
+  /// Runs while `body` runs.
+  package static func run(_ answer: Answer, _ body: (StreamingServer) async throws -> Void) async throws {
+    let server = try StreamingServer(answer)
+    server.thread { server.accept() }
+    do { try await body(server) } catch {
+      await server.stop()
+      throw error
+    }
+    await server.stop()
+  }
+
+  /// What it did since the answer was chosen.
+  package var counts: Counts { state.withLock { $0.counts } }
+
+  /// For requests from now on.
+  package func answer(_ answer: Answer) {
+    state.withLock { state in
+      state.answer = answer
+      state.counts = Counts()
+    }
+  }
+
+  private func stop() async {
+    let sockets = state.withLock { state in
+      state.isStopped = true
+      return state.sockets
+    }
+    // Whoever writes to them is woken, and closes them.
+    for socket in sockets { shutdown(socket, CInt(SHUT_RDWR)) }
+    shutdown(listener, CInt(SHUT_RDWR))
+    await withCheckedContinuation { done in
+      threads.notify(queue: DispatchQueue(label: "streaming-end")) { done.resume() }
+    }
+    close(listener)
+  }
+
+  /// A queue of its own: blocked threads of the global one would hold up every task of this process.
+  private func thread(_ work: @escaping @Sendable () -> Void) {
+    DispatchQueue(label: "streaming").async(group: threads, execute: DispatchWorkItem(block: work))
+  }
+
+  private func accept() {
+    while true {
+      let client = Glibc.accept(listener, nil, nil)
+      if client < 0 { return }
+      // A program that is started meanwhile must not hold it open.
+      _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+      thread { self.serve(client) }
+    }
+  }
+
+  private func serve(_ client: CInt) {
+    let isServed = state.withLock { state in
+      if !state.isStopped { state.sockets.insert(client) }
+      return !state.isStopped
+    }
+    if isServed, readHead(client) { send(to: client) }
+    state.withLock { _ = $0.sockets.remove(client) }
+    close(client)
+  }
+
+  private func send(to client: CInt) {
+    let answer = state.withLock { state in
+      state.counts.requests += 1
+      return state.answer
+    }
+    guard write(client, Array("\((answer.head + ["Connection: close"]).joined(separator: "\r\n"))\r\n\r\n".utf8)) else {
+      return
+    }
+    for _ in 0..<answer.times {
+      guard write(client, answer.piece) else { return }
+      state.withLock { $0.counts.bytesSent += answer.piece.count }
+    }
+    // What was not read of the request must not reset what was answered.
+    shutdown(client, CInt(SHUT_WR))
+    var byte: UInt8 = 0
+    while recv(client, &byte, 1, 0) > 0 {}
+  }
+
+  private func readHead(_ client: CInt) -> Bool {
+    var last: [UInt8] = []
+    var byte: UInt8 = 0
+    while recv(client, &byte, 1, 0) == 1 {
+      last = last.suffix(3) + [byte]
+      if last.elementsEqual("\r\n\r\n".utf8) { return true }
+    }
+    return false
+  }
+
+  private func write(_ client: CInt, _ bytes: [UInt8]) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.send(client, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+      if count <= 0 { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+}
