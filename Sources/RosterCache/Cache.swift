@@ -93,6 +93,12 @@ package actor Cache {
       let last = try database.first(
         "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
       let resources = try resourceFacts(database)
+      let emptied = try database.rows(
+        """
+        SELECT s.resource, s.skipped FROM sync_resources s JOIN resources r ON r.name = s.resource
+        WHERE s.sync_id = \(FixedTables.verified) AND s.skipped > 0 AND s.rejected = 0 AND r.records = 0 ORDER BY 1
+        """
+      ) { EmptiedResource(name: $0.text(0), skipped: $0.int(1)) }
       let requests = try database.first("SELECT requests FROM syncs WHERE id = \(FixedTables.verified)") { $0.int(0) }
       let facts = try database.first(
         "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
@@ -100,8 +106,7 @@ package actor Cache {
         CacheFacts(
           feed: $0.text(0), snapshot: $0.optionalInteger(1), publishedAt: $0.optionalText(2),
           verifiedAt: $0.optionalText(3), records: $0.int(4), pages: $0.int(5), resources: resources,
-          requests: requests, last: last,
-          isWALPinned: isWALPinned)
+          emptied: emptied, requests: requests, last: last, isWALPinned: isWALPinned)
       }
       // The row is made with the file.
       guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }

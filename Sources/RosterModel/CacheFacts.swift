@@ -1,3 +1,23 @@
+/// A resource without records, because `where` passes over every one that upstream lists.
+package struct EmptiedResource: Sendable, Equatable {
+  /// As `[resource.NAME]` has it.
+  package var name: String
+  /// Records that were passed over.
+  package var skipped: Int
+
+  /// Of the last published or unchanged sync.
+  package init(name: String, skipped: Int) {
+    self.name = name
+    self.skipped = skipped
+  }
+
+  /// For an operator: a definition that fits nothing looks like an upstream that has nothing.
+  package var complaint: String {
+    let records = skipped == 1 ? "the only record" : "all \(skipped) records"
+    return "the `where` of \(name) passes over \(records): see that it fits what upstream sends"
+  }
+}
+
 /// What is to be told of the snapshot that readers see.
 package struct CacheFacts: Sendable, Equatable {
   /// As `cache_info.feed`.
@@ -14,6 +34,8 @@ package struct CacheFacts: Sendable, Equatable {
   package var pages: Int
   /// In the order of their names.
   package var resources: [DaemonStatus.CachedResource]
+  /// Those whose `where` fits nothing.
+  package var emptied: [EmptiedResource]
   /// Of the last sync that published or verified the snapshot: what the next one is likely to take; nil before the
   /// first.
   package var requests: Int?
@@ -25,8 +47,9 @@ package struct CacheFacts: Sendable, Equatable {
   /// An empty cache's, unless said otherwise.
   package init(
     feed: String = "", snapshot: Int64? = nil, publishedAt: String? = nil, verifiedAt: String? = nil, records: Int = 0,
-    pages: Int = 0, resources: [DaemonStatus.CachedResource] = [], requests: Int? = nil, last: SyncRecord? = nil,
-    isWALPinned: Bool = false
+    pages: Int = 0, resources: [DaemonStatus.CachedResource] = [], emptied: [EmptiedResource] = [],
+    requests: Int? = nil,
+    last: SyncRecord? = nil, isWALPinned: Bool = false
   ) {
     self.feed = feed
     self.snapshot = snapshot
@@ -35,6 +58,7 @@ package struct CacheFacts: Sendable, Equatable {
     self.records = records
     self.pages = pages
     self.resources = resources
+    self.emptied = emptied
     self.requests = requests
     self.last = last
     self.isWALPinned = isWALPinned

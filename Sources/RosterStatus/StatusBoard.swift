@@ -199,7 +199,8 @@ extension StatusBoard {
       version: version, pid: pid, startedAt: startedAt.rfc3339,
       uptimeSeconds: Self.seconds(from: startedAt, to: now), state: name,
       message: DaemonStatus.message(
-        state: name, cache: cache, isWALPinned: state.cache.isWALPinned, sync: sync, isPostponed: state.isPostponed,
+        state: name, cache: cache, emptied: state.cache.emptied, isWALPinned: state.cache.isWALPinned, sync: sync,
+        isPostponed: state.isPostponed,
         token: state.token, standsSince: state.standsSince),
       upstream: upstream(limits(), requests: state.cache.requests ?? state.last?.requests), cache: cache, sync: sync,
       token: state.token,

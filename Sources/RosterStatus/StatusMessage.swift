@@ -17,7 +17,8 @@ extension DaemonStatus {
   /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it
   /// long after it was sent.
   static func message(
-    state: State, cache: Cache, isWALPinned: Bool = false, sync: Sync, isPostponed: Bool = false, token: TokenStatus,
+    state: State, cache: Cache, emptied: [EmptiedResource] = [], isWALPinned: Bool = false, sync: Sync,
+    isPostponed: Bool = false, token: TokenStatus,
     standsSince: Date? = nil
   ) -> String {
     // A sync that hangs before its row is written is none of those that run.
@@ -36,7 +37,8 @@ extension DaemonStatus {
     case .degraded: return "degraded: " + (sync.last.map(trouble) ?? "") + next
     case .idle:
       guard let verified = cache.verifiedAt else { return "idle: no snapshot yet" + next }
-      return "idle: \(cache.records) records, verified at \(verified)" + next
+      return "idle: \(cache.records) records, verified at \(verified)"
+        + emptied.map { "; \($0.complaint)" }.joined() + next
     }
   }
 

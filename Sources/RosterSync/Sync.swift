@@ -146,7 +146,12 @@ package actor Sync {
       found, drifts: drifts, counts: byResource(\.count), maxRemoval: host.settings.maxRemoval,
       allowRemoval: request.withLock { $0.allowRemoval })
     switch after {
-    case .publish, .ask: return []
+    case .publish, .ask:
+      for found in found where found.distinct + found.rejected == 0 && found.skipped > 0 {
+        let emptied = EmptiedResource(name: found.resource, skipped: found.skipped)
+        logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
+      }
+      return []
     case .fail(let failure): throw failure
     case .again(let reasons): return try await discard(reasons)
     }

@@ -153,9 +153,11 @@ extension SyncMachine {
   private mutating func allRejected(_ found: ResourceComparison) -> Failure? {
     guard found.distinct == 0, found.rejected > 0 else { return nil }
     state = .ended
+    let key = resource(found)?.key.description ?? ""
+    let unknown = found.rejectedUnknown > 0 ? ", \(found.rejectedUnknown) for want of a key at \(key)" : ""
     return Failure(
       .badAnswer, step: "store what upstream sent", subject: upstream,
-      cause: "none of \(counted(found.rejected, "record")) of \(found.resource) can be stored",
+      cause: "none of \(counted(found.rejected, "record")) of \(found.resource) can be stored\(unknown)",
       hint: "check that the definition of \(found.resource) is of the API at upstream.base_url")
   }
 

@@ -28,6 +28,48 @@ import Testing
     }
   }
 
+  @Test("A `where` that fits nothing is told: in the log and in the status, over restarts, until it is mended")
+  func emptied() async throws {
+    var scenario = Scenario(characters: [])
+    scenario.beside = served
+    try await withSite(scenario) { site in
+      let file = "\(site.folder)/rosterd.toml"
+      func define(_ condition: String, key: String = "/id") throws {
+        let location = """
+          [resource.location]
+          path = "/location"
+          records = "/results"
+          key = "\(key)"
+          where = { "/type" = "\(condition)" }
+          pages = { last = "/info/pages", count = "/info/count" }
+          columns = { id = { at = "\(key)", type = "integer" }, name = "/name" }
+          """
+        try Data(location.utf8).write(to: URL(filePath: file))
+      }
+      let complaint = "the `where` of location passes over all 45 records: see that it fits what upstream sends"
+      try define("Sun")
+      let once = try await site.rosterd("sync", "--config", file)
+      #expect(once.exit == 0 && once.error.contains(" warning \(complaint) "), "\(once.error)")
+      try await site.withDaemon(["run", "--config", file]) { _, _ in
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        let status = try await site.status()
+        #expect(status.state == .idle && status.message.contains("; \(complaint); next sync"), "\(status.message)")
+      }
+      try define("Moon", key: "/number")
+      let keyless = try await site.rosterd("sync", "--config", file)
+      #expect(keyless.exit == 65)
+      #expect(keyless.error.contains("none of 45 records of location can be stored, 45 for want of a key at /number"))
+      try define("Moon")
+      let mended = try await site.rosterd("sync", "--config", file)
+      #expect(mended.exit == 0 && !mended.error.contains("warning"), "\(mended.error)")
+      try await site.withDaemon(["run", "--config", file]) { _, _ in
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        let message = try await site.status().message
+        #expect(message.hasPrefix("idle: 45 records") && !message.contains("where"), "\(message)")
+      }
+    }
+  }
+
   private static let definitions = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../config/sources/rickandmorty.toml").path
 
