@@ -18,8 +18,19 @@ final class Arrivals: Sendable {
   }
 
   /// From the first request to the last.
-  var span: Duration {
-    times.withLock { times in times.first.flatMap { first in times.last.map { $0 - first } } ?? .zero }
+  var span: Duration { span(from: 0) }
+
+  /// From a request to the last.
+  func span(from index: Int) -> Duration {
+    times.withLock { times in times.indices.contains(index) ? times[times.count - 1] - times[index] : .zero }
+  }
+
+  /// How many came in which second, the first request's being the first.
+  var perSecond: [Int] {
+    times.withLock { times in
+      let seconds = times.map { Int(times[0].duration(to: $0).components.seconds) }
+      return seconds.isEmpty ? [] : (0...(seconds.max() ?? 0)).map { second in seconds.count { $0 == second } }
+    }
   }
 
   /// The most that any time so long saw.

@@ -179,20 +179,29 @@ import Testing
 
   @Test(
     "P11: each kind of rate limit ends in one wait: no page request before its end, over a SIGKILL, and each once after it",
-    arguments: ["retry-after", "429 reset", "403 reset", "403 moment"])
+    arguments: [
+      "429 retry-after", "429 date", "429 reset", "429 moment", "429 alone", "403 reset", "403 moment",
+      "403 retry-after",
+    ])
   func rateLimited(kind: String) async throws {
     let moment = Date().timeIntervalSince1970.rounded(.up) + 2
     let headers: [Request.Header] =
-      switch kind {
-      case "retry-after": [.init("Retry-After", "2")]
-      case "429 reset": [.init("RateLimit-Reset", "2")]
-      case "403 reset": [.init("x-ratelimit-remaining", "0"), .init("x-ratelimit-reset", "2")]
-      default: [.init("X-RateLimit-Remaining", "0"), .init("X-RateLimit-Reset", "\(Int(moment))")]
+      switch kind.dropFirst("429 ".count) {
+      case "retry-after": [.init("Retry-After", "2"), .init("X-RateLimit-Reset", "60")]
+      case "date": [.init("Retry-After", Date(timeIntervalSince1970: moment).httpDate)]
+      case "reset": [.init("RateLimit-Reset", "2")]
+      case "alone": []
+      default: [.init("X-RateLimit-Reset", "\(Int(moment))")]
       }
-    let refusal = Fault.answer(status: kind.hasPrefix("403") ? 403 : 429, headers: headers)
+    let remaining = [Request.Header("X-RateLimit-Remaining", "0")]
+    let refusal =
+      kind.hasPrefix("403")
+      ? Fault.answer(status: 403, headers: headers + remaining) : .answer(status: 429, headers: headers)
+    let isMoment = kind.hasSuffix("moment") || kind.hasSuffix("date")
     let times = Arrivals()
     let scenario = Scenario.pages(9, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.request(2), refusal)])
-    try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+    let settings = ["ROSTERD_SYNC_CONCURRENCY": "1", "ROSTERD_RETRY_BASE_DELAY": kind == "429 alone" ? "2s" : "0s"]
+    try await withSite(scenario, settings) { site in
       try await site.withDaemon { daemon, _ in
         try await site.upstream.waitFor { $0.pageRequests.count == 2 }
         // The time is stored before anybody waits for it.
@@ -204,7 +213,46 @@ import Testing
       let record = try await site.sync()
       #expect(record.outcome == .published && times.count == 2 + 9)
       // The answer's Date has whole seconds, and so has a moment.
-      #expect(times.gap(before: 2) >= .milliseconds(kind == "403 moment" ? 900 : 1950))
+      #expect(times.gap(before: 2) >= .milliseconds(isMoment ? 900 : 1950))
+      #expect(!isMoment || Date().timeIntervalSince1970 >= moment)
+    }
+  }
+
+  @Test(
+    "P11: of pages that are asked for at once none starts before the end of one rate limit, and not all at once then")
+  func together() async throws {
+    let times = Arrivals()
+    let wait = Fault.answer(status: 429, headers: [.init("Retry-After", "3")])
+    let scenario = Scenario.pages(30, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.request(7), wait)])
+    let settings = ["ROSTERD_SYNC_CONCURRENCY": "8", "ROSTERD_RETRY_JITTER": "1s", "ROSTERD_RETRY_BASE_DELAY": "0s"]
+    try await withSite(scenario, settings) { site in
+      let record = try await site.sync()
+      #expect(record.outcome == .published && times.count == 31)
+      let seconds = times.perSecond
+      let quiet = try #require((1..<times.count).first { times.gap(before: $0) >= .milliseconds(2950) }, "\(seconds)")
+      // Those that were asked for before the answer was there, and a few that followed those of other connections.
+      #expect((7...22).contains(quiet) && seconds.contains(0), "\(seconds)")
+      // Eight draws from a second that all fall into a twentieth of it are not seen in a lifetime.
+      #expect(times.span(from: quiet) >= .milliseconds(50), "\(seconds)")
+    }
+  }
+
+  @Test(
+    "P11: refusals one after the other, with Retry-After: 0 or without, are met by a backoff that doubles",
+    arguments: ["0", nil])
+  func backoff(retryAfter: String?) async throws {
+    let times = Arrivals()
+    let scenario = Scenario.pages(
+      3,
+      rules: [
+        .on(.anyPage, .drift { _ in times.note() }), .on(.page(1), times: 3, .status(429, retryAfter: retryAfter)),
+      ])
+    try await withSite(scenario, ["ROSTERD_RETRY_BASE_DELAY": "250ms"]) { site in
+      let record = try await site.sync()
+      #expect(record.retries == 3 && times.count == 6)
+      for (index, least) in [(1, 250), (2, 500), (3, 1000)] {
+        #expect(times.gap(before: index) >= .milliseconds(least), "\(index)")
+      }
     }
   }
 
