@@ -119,8 +119,8 @@ let package = Package(
     program(
       "rosterd",
       [
-        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterInference", "RosterDaemon",
-        "RosterSimulator", "RosterStatusClient", "RosterSystemd", "RosterTerminal", log,
+        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterCache", "RosterInference",
+        "RosterDaemon", "RosterSimulator", "RosterStatusClient", "RosterSystemd", "RosterTerminal", log,
       ]),
     // No HTTP client and no TLS: a test looks into it.
     program(

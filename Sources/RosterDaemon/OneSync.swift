@@ -1,5 +1,6 @@
 import Glibc
 package import Logging
+package import RosterCache
 package import RosterConfiguration
 package import RosterModel
 import RosterStatus
@@ -11,9 +12,11 @@ import UnixSignals
 package enum OneSync {
   /// SIGTERM, SIGINT and a terminal that hangs up cancel the sync: what was pulled is kept for the next one.
   /// Throws the Failure that kept it from starting; how the sync ended is in the report.
-  /// - Parameter watch: runs beside the sync, with a look at its progress, and is cancelled at its end.
+  /// - Parameters:
+  ///   - request: what it is allowed.
+  ///   - watch: runs beside the sync, with a look at its progress, and is cancelled at its end.
   package static func run(
-    _ configuration: Configuration, allowRemoval: Bool, clock: WallClock = .system, logger: Logger,
+    _ configuration: Configuration, _ request: SyncRequest, clock: WallClock = .system, logger: Logger,
     watch: @escaping @Sendable (@escaping @Sendable () -> DaemonStatus) async -> Void = { _ in }
   ) async throws -> SyncRecord {
     let lifetime = ProcessLifetime(exit: Failure.Kind.cancelled.exitCode, clock: clock, logger: logger) { opened in
@@ -26,7 +29,7 @@ package enum OneSync {
       let report = await withTaskGroup(of: Void.self) { group in
         group.addTask { await watch { runtime.board.status() } }
         defer { group.cancelAll() }
-        let sync = runtime.sync(SyncRequest(allowRemoval: allowRemoval))
+        let sync = runtime.sync(request)
         return await withGracefulShutdownHandler {
           await cancelWhenGracefulShutdown { await sync.run() }
         } onGracefulShutdown: {
@@ -38,6 +41,11 @@ package enum OneSync {
       return report
     }
     return try await lifetime.run(until: isHangupIgnored ? [.sigterm, .sigint] : [.sigterm, .sigint, .sighup])
+  }
+
+  /// What it has pulled and not published; once it has ended.
+  package static func pending(_ configuration: Configuration) throws -> PendingChanges {
+    try CacheReader(path: configuration.cache.path).pending()
   }
 
   /// Under nohup(1) it goes on.

@@ -42,7 +42,7 @@ struct SyncProcess: SyncHost {
   func tell(_ event: Event) { runtime.reporter.report(event) }
 
   func ended(_ record: SyncRecord) async {
-    if [.published, .unchanged].contains(record.outcome) { runtime.limits.ledger.syncWentWell() }
+    if [.published, .unchanged, .tried].contains(record.outcome) { runtime.limits.ledger.syncWentWell() }
     await runtime.finish(record, next: await ended(record))
   }
 }

@@ -4,11 +4,14 @@ package struct SyncRequest: Codable, Sendable, Equatable {
   package var allowRemoval: Bool
   /// A session that has ended is tried once more (T6).
   package var retrySession: Bool
+  /// It publishes nothing (`rosterd sync --dry-run`); nobody can ask a daemon for that.
+  package var isDryRun = false
 
   /// Nothing beyond the usual, unless said.
-  package init(allowRemoval: Bool = false, retrySession: Bool = false) {
+  package init(allowRemoval: Bool = false, retrySession: Bool = false, isDryRun: Bool = false) {
     self.allowRemoval = allowRemoval
     self.retrySession = retrySession
+    self.isDryRun = isDryRun
   }
 
   enum CodingKeys: String, CodingKey {

@@ -106,7 +106,7 @@ package actor Sync {
     } while !wanted.isEmpty
     try await askForMissing(record, by: fetcher)
     host.entered(.publishing)
-    return try await commit(record)
+    return try await conclude(record)
   }
 
   // MARK: The steps
@@ -184,14 +184,18 @@ package actor Sync {
     }
   }
 
-  private func commit(_ record: SyncRecord) async throws -> SyncRecord {
+  /// Publishes, unless it is to be tried only.
+  private func conclude(_ record: SyncRecord) async throws -> SyncRecord {
     try machine.publishes()
+    let isDryRun = request.withLock { $0.isDryRun }
     var record = record.counting(tally.now)
     record.exit = 0
     record.error = machine.shortcoming
     let (clock, history) = (clock, host.settings.history)
     return try await withTaskCancellationHandler { [record, ends = machine.ends] in
-      try await cache.publish(record, ends, at: clock.now(), history: history)
+      isDryRun
+        ? try await cache.tried(record, ends, at: clock.now(), history: history)
+        : try await cache.publish(record, ends, at: clock.now(), history: history)
     } onCancel: {
       cache.interruptPublish()
     }
@@ -213,7 +217,11 @@ extension Sync {
     var record = record.counting(tally.now)
     record.finishedAt = clock.now().rfc3339
     record.end(with: error)
-    if machine.isGuarded { await attempt("keep what was pulled") { try await cache.markGuarded() } }
+    if machine.isWhole {
+      await attempt("keep what was pulled") {
+        try await cache.concludePull(of: record.id, isGuarded: machine.isGuarded, machine.ends)
+      }
+    }
     for resource in machine.drifted {
       await attempt("drop what was pulled") { try await cache.discard(resource) }
     }

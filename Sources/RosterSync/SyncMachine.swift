@@ -31,6 +31,9 @@ package struct SyncMachine: Sendable {
   package private(set) var shortcoming: String?
   /// The guard held this sync back (P8): what was pulled is kept, and shown as pending.
   package private(set) var isGuarded = false
+  /// What was pulled is one state of upstream, and all that there is to decide about it is decided: it can be held
+  /// against the snapshot, also where it is not published.
+  package var isWhole: Bool { isGuarded || state == .publishing }
   /// What the publication does about each resource beside its pages.
   package private(set) var ends: [String: ResourceEnd] = [:]
 

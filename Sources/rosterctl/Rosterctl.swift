@@ -12,7 +12,7 @@ struct Rosterctl: AsyncParsableCommand {
     subcommands: [
       Status.self, Watch.self, Wait.self, SyncNow.self, Cancel.self, Events.self, Rejects.self, History.self,
       ListRecords.self, ShowRecord.self, ListCharacters.self, ShowCharacter.self, Changes.self,
-      Web.self,
+      Pending.self, Web.self,
     ])
 
   /// One place turns what went wrong into a sentence and an exit code.

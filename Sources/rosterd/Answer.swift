@@ -48,7 +48,11 @@ func exiting(_ format: LogFormat = .text, _ work: () async throws -> Void) async
 func jsonLine(_ value: some Encodable) throws -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  let line = String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
-  // Nothing of upstream's steers a terminal.
-  return isatty(STDOUT_FILENO) == 1 ? line.printableJSON : line
+  return printable(json: String(decoding: try encoder.encode(value), as: UTF8.self) + "\n")
 }
+
+/// JSON that a command was asked for, as `answer`.
+func answer(json text: String) throws { try answer(printable(json: text)) }
+
+/// Nothing of upstream's steers a terminal.
+private func printable(json text: String) -> String { isatty(STDOUT_FILENO) == 1 ? text.printableJSON : text }

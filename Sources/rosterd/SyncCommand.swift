@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import RosterCache
 import RosterConfiguration
 import RosterDaemon
 import RosterModel
@@ -12,19 +13,36 @@ struct SyncCommand: AsyncParsableCommand {
     commandName: "sync", abstract: "Syncs once, then exits; for cron and timers.")
 
   @OptionGroup var options: ConfigurationOption
-  @Flag(help: "Print the finished sync as JSON.")
+  @Flag(help: "Print the finished sync as JSON; with --dry-run, what would change.")
   var json = false
   @Flag(help: "Let this sync remove more than sync.max_removal percent.")
   var allowRemoval = false
+  @Flag(help: "Publish nothing, and print what would change; the next sync transfers none of it again.")
+  var dryRun = false
 
   func run() async throws {
     let configuration = try options.load()
     try await exiting(configuration.log.format) {
       let bar = LiveBar()
+      let request = SyncRequest(allowRemoval: allowRemoval, isDryRun: dryRun)
       let report = try await OneSync.run(
-        configuration, allowRemoval: allowRemoval, logger: rosterLog(configuration.logSettings), watch: bar.follow)
-      if json { try answer(try jsonLine(report)) }
+        configuration, request, logger: rosterLog(configuration.logSettings), watch: bar.follow)
+      if dryRun {
+        try tell(try OneSync.pending(configuration), of: report)
+      } else if json {
+        try answer(try jsonLine(report))
+      }
       if let exit = report.exit, exit != 0 { throw ExitCode(exit) }
     }
+  }
+
+  /// Of a sync that did not get that far people are told why, not what an earlier one has left.
+  private func tell(_ pending: PendingChanges, of report: SyncRecord) throws {
+    if json { return try pending.writeJSON(answer(json:)) }
+    guard pending.pull.isWhole, pending.pull.sync == report.id else { return }
+    let terminal = Terminal.of(STDOUT_FILENO, environment: ProcessInfo.processInfo.environment)
+    let text = PendingText(pending.pull, width: terminal.limit, colour: terminal.colour)
+    try answer(text.summary)
+    try pending.forEach { try answer(text.text(of: $0, $1)) }
   }
 }

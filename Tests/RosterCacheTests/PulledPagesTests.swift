@@ -160,7 +160,7 @@ struct PulledPagesTests {
   func guarded() async throws {
     let cache = try await folder.define()
     try await broken(cache)
-    try await cache.markGuarded()
+    try await cache.concludePull(of: 1, isGuarded: true, [:])
     await cache.close()
     let next = try await folder.define()
     _ = try await next.begin(at: noon)

@@ -50,7 +50,7 @@ private final class Naps: Sendable {
     let naps = Naps()
     try await body(upstream, naps) {
       try await OneSync.run(
-        configuration, allowRemoval: false, clock: naps.clock,
+        configuration, SyncRequest(), clock: naps.clock,
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
     await upstream.stop()

@@ -4,7 +4,7 @@ package import RosterModel
 /// the table `resources` tells. Each call reads one snapshot. Throws a `Failure` (73).
 package struct CacheReader {
   let database: Database
-  private let path: String
+  let path: String
 
   /// Of the cache at `path`, which may be in use by a daemon.
   package init(path: String) throws {
@@ -69,11 +69,12 @@ package struct CacheReader {
 
   /// One transaction, so that all of an answer is of one snapshot.
   func read<Result>(_ body: () throws -> Result) throws -> Result {
-    do {
-      return try database.transaction("BEGIN", body)
-    } catch let error as SQLiteError {
-      throw Self.failure(error, path)
-    }
+    try failing { try database.transaction("BEGIN", body) }
+  }
+
+  /// What SQLite reports becomes a `Failure`.
+  func failing<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as SQLiteError { throw Self.failure(error, path) }
   }
 
   /// `hasSnapshot`, within a transaction.

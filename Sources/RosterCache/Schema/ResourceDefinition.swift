@@ -69,6 +69,38 @@ extension Resource {
   }
 }
 
+extension Resource {
+  /// The same, and what says how pulled records are read and held against the snapshot; not how they are asked for.
+  /// nil where it is none that rosterd wrote.
+  init?(name: String, pulledBy definition: String) {
+    guard let json = try? JSONValue(json: definition.utf8), let records = json["records"]?.pointer,
+      case .object(let conditions)? = json["where"],
+      let removal = json["removal"]?.text.flatMap(Removal.init(rawValue:))
+    else { return nil }
+    self.init(name: name, tablesOf: json)
+    self.records = records
+    self.removal = removal
+    self.conditions = conditions.compactMap(Condition.init)
+    guard self.conditions.count == conditions.count, keyColumn != nil else { return nil }
+  }
+}
+
+extension Resource.Condition {
+  fileprivate init?(_ member: JSONValue.Member) {
+    guard let at = JSONPointer(member.name) else { return nil }
+    switch member.value {
+    case .text("absent"): self.init(at, .absent)
+    case .text("present"): self.init(at, .present)
+    case .text(let text): self.init(at, .equal(.text(text)))
+    case .boolean(let flag): self.init(at, .equal(.boolean(flag)))
+    case .number(let digits):
+      guard let value = Double(digits) else { return nil }
+      self.init(at, .equal(Int64(digits).map { .integer($0) } ?? .real(value)))
+    case .null, .list, .object: return nil
+    }
+  }
+}
+
 extension Resource.List {
   fileprivate init?(_ member: JSONValue.Member) {
     guard let at = member.value["at"]?.pointer, let columns = [Resource.Column](member.value["columns"]) else {

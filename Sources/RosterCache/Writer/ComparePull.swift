@@ -37,19 +37,13 @@ extension Cache {
   /// nobody asked for is passed over.
   package func keep(_ answers: [ReceivedPage]) throws {
     try performPull("keep records asked for by key") { database, file in
-      let places = try file.append(answers.map { (PageFacts($0, kind: .answer), $0.body) })
-      let mark = try database.statement("UPDATE temp.missing SET answered = 1 WHERE resource = ?1 AND key = ?2")
+      let places = try store(answers.map { (PageFacts($0, kind: .answer), $0.body) }, database, file)
       try database.transaction("BEGIN") {
         for (answer, place) in zip(answers, places) {
           let index = try self.index(of: answer.resource)
           try database.run("INSERT INTO temp.answers VALUES (?1, ?2)", .integer(place), Value(index))
-          for list in [answer.scan.keys, answer.scan.rejectedKeys] {
-            try list.bytes.forEachKey(isText: plans[index].hasTextKeys) { key in
-              mark.bind(1, Int64(index))
-              mark.bind(2, key)
-              try mark.run()
-            }
-          }
+          try PulledTables.answer(
+            index, [answer.scan.keys.bytes, answer.scan.rejectedKeys.bytes], isText: plans[index].hasTextKeys, database)
         }
       }
     }

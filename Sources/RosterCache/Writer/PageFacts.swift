@@ -4,7 +4,15 @@ internal import RosterModel
 
 /// What is kept of a pulled page beside its body.
 struct PageFacts {
-  enum Kind: Int { case page, answer }
+  enum Kind: Int {
+    case page, answer
+    /// What came before of the resource is dropped.
+    case dropped
+    /// Before the first page: by which definitions they were pulled (`PullSource`).
+    case source
+    /// Behind the last page: which of them are a whole pull (`PullConclusion`).
+    case conclusion
+  }
 
   var kind = Kind.page
   var resource: String
@@ -46,6 +54,20 @@ struct PageFacts {
     keys = page.scan.keys.bytes
     rejectedKeys = page.scan.rejectedKeys.bytes
     digest = page.digest
+  }
+
+  /// Of what is no page.
+  /// - Parameter number: of the sync that wrote it.
+  init(_ kind: Kind, number: Int64, digest: Int64, resource: String = "") {
+    self.kind = kind
+    self.resource = resource
+    self.number = Int(number)
+    address = ""
+    validator = Validator()
+    receivedAt = Date(timeIntervalSince1970: 0)
+    (records, storable, rejects, rejectsOfUnknownKey, skipped, recordsAt) = (0, 0, 0, 0, 0, 0)
+    (keys, rejectedKeys) = ([], [])
+    self.digest = digest
   }
 
   // MARK: As bytes

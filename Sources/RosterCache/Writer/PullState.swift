@@ -4,6 +4,8 @@ struct PullState {
   var generation = 0
   /// Pages before this offset of the file were held back by the removal guard.
   var guardedBelow: Int64 = 0
+  /// The last sync that has appended pages to the file.
+  var sync: Int64 = 0
   /// Resources whose published pages are not to be asked for conditionally.
   var distrusted: Set<String> = []
   /// Published pages that this pull is made of; never too few.

@@ -22,10 +22,17 @@ final class PulledFile {
     var source: Int64
     /// Pages before this offset are of a pull that the removal guard held back.
     var guardedBelow: Int64 = 0
+    /// The last sync that has appended pages.
+    var sync: Int64 = 0
+    /// Another number whenever pages were dropped: who reads the file beside its writer looks at it last.
+    var round: Int64 = 0
   }
 
   let path: String
+  /// Behind the last page.
   private(set) var end = headerLength
+  private var hasConclusion = false
+  private var round: Int64 = 0
   private let handle: CInt
   private let digest: PageDigest
   private var buffer = [UInt8]()
@@ -40,6 +47,19 @@ final class PulledFile {
     guard handle >= 0, fchmod(handle, CacheFile.privateMode) == 0 else {
       throw SystemError.last.failure("open", path)
     }
+  }
+
+  /// Opens it beside its writer, for a reader who changes nothing; nil: there is none.
+  init?(reading path: String, digest: PageDigest) throws {
+    self.path = path
+    self.digest = digest
+    handle = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard handle < 0 else { return }
+    let error = SystemError.last
+    if error.code == ENOENT { return nil }
+    throw Failure(
+      .cannotWrite, step: "read pulled pages", subject: path, cause: "it cannot be opened: \(error.text)",
+      hint: "ask as root or as rosterd's user: what is not published yet is nobody else's to read")
   }
 
   deinit {
@@ -76,21 +96,24 @@ final class PulledFile {
   private static let magic = "rosterd: pulled pages, not yet published\n"
   /// Room for what an owner is, and for what a later version adds.
   static let headerLength: Int64 = 512
-  private static let version = 1
+  private static let version = 2
 
   /// nil: it cannot be read.
   func owner() throws -> Owner? {
     var bytes = [UInt8](repeating: 0, count: Int(Self.headerLength))
     guard try bytes.withUnsafeMutableBytes({ try read($0, at: 0) }) else { return nil }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-    guard lines.count > 7, String(lines[0]) + "\n" == Self.magic, Int(lines[1]) == Self.version,
-      let epoch = Int64(lines[4]), let source = Int64(lines[5]), let guarded = Int64(lines[6])
+    let numbers = lines.dropFirst(4).prefix(5).compactMap { Int64($0) }
+    guard lines.count > 9, numbers.count == 5, String(lines[0]) + "\n" == Self.magic, Int(lines[1]) == Self.version
     else { return nil }
-    return Owner(feed: String(lines[2]), cache: String(lines[3]), epoch: epoch, source: source, guardedBelow: guarded)
+    round = numbers[4]
+    return Owner(
+      feed: String(lines[2]), cache: String(lines[3]), epoch: numbers[0], source: numbers[1],
+      guardedBelow: numbers[2], sync: numbers[3], round: numbers[4])
   }
 
   func write(_ owner: Owner) throws {
-    let numbers = "\(owner.epoch)\n\(owner.source)\n\(owner.guardedBelow)\n"
+    let numbers = [owner.epoch, owner.source, owner.guardedBelow, owner.sync, round].map { "\($0)\n" }.joined()
     let text = "\(Self.magic)\(Self.version)\n\(owner.feed)\n\(owner.cache)\n\(numbers)"
     var bytes = Array(text.utf8)
     bytes.append(contentsOf: repeatElement(0, count: max(0, Int(Self.headerLength) - bytes.count)))
@@ -99,16 +122,28 @@ final class PulledFile {
 
   // MARK: Pages
 
-  /// Drops every page and gives their room back.
-  func empty() throws { try cut(to: Self.headerLength) }
+  /// In bytes, with what is not whole.
+  var size: Int64 {
+    var found = stat()
+    return fstat(handle, &found) == 0 ? Int64(found.st_size) : 0
+  }
+
+  /// Drops every page and gives their room back. The owner is to be written before anything is appended.
+  func empty() throws {
+    round += 1
+    try cut(to: Self.headerLength)
+  }
 
   private func cut(to length: Int64) throws {
     guard ftruncate(handle, off_t(length)) == 0 else { throw SystemError.last.failure("shorten", path) }
     end = length
+    hasConclusion = false
   }
 
   /// Where each page lies now. All of them or, where this throws, none.
   func append(_ pages: [(facts: PageFacts, body: [UInt8])]) throws -> [Int64] {
+    // It told of other pages than there will be.
+    if hasConclusion { try cut(to: end) }
     buffer.removeAll(keepingCapacity: true)
     var places: [Int64] = []
     for page in pages {
@@ -130,6 +165,14 @@ final class PulledFile {
     return places
   }
 
+  /// Writes what is known of a whole pull behind its pages, in the place of an earlier conclusion. The next page takes
+  /// its place.
+  func conclude(_ facts: PageFacts, _ body: [UInt8]) throws {
+    let pages = end
+    _ = try append([(facts, body)])
+    (end, hasConclusion) = (pages, true)
+  }
+
   /// A batch of usual pages is far below it.
   private static let bufferLimit = 4 << 20
 
@@ -145,8 +188,19 @@ final class PulledFile {
     return (facts, UnsafeBufferPointer(rebasing: page.bindMemory(to: UInt8.self)[..<head.body]))
   }
 
-  /// Goes over all pages that are whole, in the order they came, and cuts off what follows them.
+  /// Goes over all that is whole, and cuts off what follows it.
   func scan(_ visit: (PageFacts, Int64) throws -> Void) throws {
+    var conclusion: Int64?
+    try cut(
+      to: walk { facts, place in
+        if facts.kind == .conclusion { conclusion = place }
+        try visit(facts, place)
+      })
+    if let conclusion { (end, hasConclusion) = (conclusion, true) }
+  }
+
+  /// Goes over all that is whole, in the order it came; returns where it ends.
+  func walk(_ visit: (PageFacts, Int64) throws -> Void) throws -> Int64 {
     var place = Self.headerLength
     while let (head, facts) = try record(at: place), try readBody(of: head, at: place),
       digest(UnsafeRawBufferPointer(rebasing: page[..<head.body])) == facts.digest
@@ -154,7 +208,7 @@ final class PulledFile {
       try visit(facts, place)
       place += head.length
     }
-    try cut(to: place)
+    return place
   }
 
   private func damaged(_ place: Int64) -> SQLiteError { .damaged("the pulled page at byte \(place) is not whole") }

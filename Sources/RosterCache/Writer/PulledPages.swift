@@ -64,11 +64,11 @@ extension Cache {
     guard !pages.isEmpty else { return }
     pull.compared = nil
     try performPull("keep pulled pages") { database, file in
-      let places = try file.append(pages.map { (PageFacts($0), $0.body) })
+      let places = try store(pages.map { (PageFacts($0), $0.body) }, database, file)
       try database.transaction("BEGIN") {
         for (page, place) in zip(pages, places) {
           let index = try self.index(of: page.resource)
-          try insert(index, page.address, page.number, place, database)
+          try PulledTables.insert(index, page.address, page.number, place, database)
           // It is not what was published any more.
           if pull.confirmed > 0 { try unconfirm(index, page.address, database) }
         }
@@ -110,16 +110,13 @@ extension Cache {
       try database.run("DELETE FROM temp.pulled WHERE resource = ?", Value(index))
       try database.run("DELETE FROM temp.same WHERE resource = ?", Value(index))
       // Nothing else in the file: its room comes back.
-      if try database.first("SELECT 1 FROM temp.pulled LIMIT 1", read: { $0.int(0) }) == nil { try file.empty() }
-    }
-  }
-
-  /// Notes that the removal guard held this pull back (P8): its pages without a validator are pulled again by the next
-  /// sync.
-  package func markGuarded() throws {
-    try performPull("keep pulled pages") { database, file in
-      pull.guardedBelow = file.end
-      try writeOwner(database, file)
+      if try database.first("SELECT 1 FROM temp.pulled LIMIT 1", read: { $0.int(0) }) == nil {
+        try file.empty()
+        try writeOwner(database, file)
+      } else {
+        let digest = try Self.digest(database)([])
+        _ = try file.append([(PageFacts(.dropped, number: begun, digest: digest, resource: resource), [])])
+      }
     }
   }
 
@@ -127,7 +124,7 @@ extension Cache {
 
   /// - Parameter migrated: What 0.1 kept beside a cache that it made; nil: another made it.
   func openPulled(_ database: Database, migrated: StagingFile?) throws {
-    try database.execute(Self.temporary)
+    try database.execute(PulledTables.create)
     let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
     try PulledFile.inspect(pulledPath, identity: remembered)
     let file = try PulledFile(pulledPath, digest: Self.digest(database))
@@ -146,7 +143,7 @@ extension Cache {
     generation += 1
     pulled = file
     try remember(file, remembered, database)
-    if isOurs { try index(file, guardedBelow: found?.guardedBelow ?? 0, database) } else { try file.empty() }
+    if isOurs, let found { try index(file, found, database) } else { try file.empty() }
     try writeOwner(database, file)
   }
 
@@ -187,9 +184,10 @@ extension Cache {
     try writeOwner(database, file)
   }
 
-  private func writeOwner(_ database: Database, _ file: PulledFile) throws {
+  func writeOwner(_ database: Database, _ file: PulledFile) throws {
     guard var owner = try owner(database) else { throw SQLiteError.damaged("cache_identity is empty") }
     owner.guardedBelow = pull.guardedBelow
+    owner.sync = pull.sync
     try file.write(owner)
   }
 
@@ -197,16 +195,15 @@ extension Cache {
   func beginPull(_ database: Database) throws {
     try database.execute(
       "UPDATE temp.pulled SET number = NULL; DELETE FROM temp.same; DELETE FROM temp.answers; DELETE FROM temp.missing")
-    pull = PullState(generation: generation, guardedBelow: pull.guardedBelow)
+    pull = PullState(generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync)
   }
 
   /// What a file of this cache, as it is now, would say.
   private func owner(_ database: Database) throws -> PulledFile.Owner? {
     let digest = try Self.digest(database)
-    let source = ([upstream] + schema.tables.map(\.resource.definition)).joined(separator: "\n")
     return try database.first("SELECT feed, \(FixedTables.verified) FROM main.cache_identity") {
       PulledFile.Owner(
-        feed: $0.text(0), cache: files.database?.text ?? "", epoch: $0.integer(1), source: digest(Array(source.utf8)))
+        feed: $0.text(0), cache: files.database?.text ?? "", epoch: $0.integer(1), source: digest(source.bytes))
     }
   }
 
@@ -232,20 +229,21 @@ extension Cache {
       "the cache may not be the one that was written last: its feed is a new one", metadata: ["path": "\(path)"])
   }
 
-  private func index(_ file: PulledFile, guardedBelow: Int64, _ database: Database) throws {
-    pull.guardedBelow = guardedBelow
+  private func index(_ file: PulledFile, _ owner: PulledFile.Owner, _ database: Database) throws {
+    (pull.guardedBelow, pull.sync) = (owner.guardedBelow, owner.sync)
+    var conclusion: PullConclusion?
     try database.transaction("BEGIN") {
       try file.scan { facts, place in
-        guard facts.kind == .page, let index = try? self.index(of: facts.resource) else { return }
-        try insert(index, facts.address, nil, place, database)
+        if facts.kind == .conclusion { conclusion = PullConclusion(try file.page(at: place).body) }
+        guard let index = try? self.index(of: facts.resource) else { return }
+        try PulledTables.take(facts, index, nil, place, database)
+      }
+      // What is not of the pull that was only tried is of no use any more.
+      if let conclusion, !conclusion.isGuarded {
+        try conclusion.restore(database)
+        try PulledTables.dropUnnumbered(database)
       }
     }
-  }
-
-  private func insert(_ index: Int, _ address: String, _ number: Int?, _ place: Int64, _ database: Database) throws {
-    try database.statement("INSERT OR REPLACE INTO temp.pulled VALUES (?1, ?2, ?3, ?4)").run([
-      Value(index), .text(address), Value(number.map(Int64.init)), .integer(place),
-    ])
   }
 
   private func unconfirm(_ index: Int, _ address: String, _ database: Database) throws {
@@ -291,26 +289,6 @@ extension Cache {
     }
     return pulled
   }
-
-  /// pulled: what is in the file; without a number it is not, or not yet, part of this pull. same: published pages that
-  /// are. came, gone: keys of pages that came, and of published pages that are not as they were. refused: keys of
-  /// rejected records.
-  private static let temporary = """
-    CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER, place INTEGER NOT NULL,
-      PRIMARY KEY (resource, address)) WITHOUT ROWID;
-    CREATE TEMP TABLE same(page INTEGER PRIMARY KEY, resource INTEGER NOT NULL, number INTEGER NOT NULL, etag TEXT,
-      last_modified TEXT);
-    CREATE TEMP TABLE answers(place INTEGER PRIMARY KEY, resource INTEGER NOT NULL);
-    CREATE TEMP TABLE missing(resource INTEGER NOT NULL, record_id INTEGER NOT NULL, key NOT NULL,
-      absent INTEGER NOT NULL, answered INTEGER NOT NULL, PRIMARY KEY (resource, record_id)) WITHOUT ROWID;
-    CREATE TEMP TABLE missed_pages(page INTEGER PRIMARY KEY, resource INTEGER NOT NULL);
-    CREATE TEMP TABLE came(resource INTEGER NOT NULL, key NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (resource, key))
-      WITHOUT ROWID;
-    CREATE TEMP TABLE gone(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
-    CREATE TEMP TABLE refused(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
-    CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
-      reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID;
-    """
 }
 
 extension KnownPage {

@@ -1,8 +1,8 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// Writes records of one resource, one by one, within the publishing transaction: looks the row up, compares it with
-/// the slices of the body, and writes what differs, with its list rows, its words in the index and its row in
+/// Writes records of one resource, one by one, within the publishing transaction: looks the row up (`StoredRecords`),
+/// and writes what differs, with its list rows, its words in the index and its row in
 /// `changes`. A row that stays is not written.
 struct RecordWriter {
   private(set) var added = 0
@@ -14,7 +14,7 @@ struct RecordWriter {
   private let sync: Int64
   /// The first snapshot of the resource: no look-up, no changes to tell, and the index is made at the end.
   private let isFirst: Bool
-  private let select: Statement
+  private let stored: StoredRecords
   private let insert: Statement
   private let update: Statement
   private let delete: Statement
@@ -32,7 +32,7 @@ struct RecordWriter {
     self.sync = sync
     self.isFirst = isFirst
     columns = tables.resource.columns.count
-    select = try database.statement(tables.select)
+    stored = try StoredRecords(database, tables)
     insert = try database.statement(tables.insert)
     update = try database.statement(tables.update)
     delete = try database.statement(tables.delete)
@@ -49,24 +49,10 @@ struct RecordWriter {
   /// The record that the decoder is at.
   mutating func write(_ decoder: inout RecordDecoder) throws {
     if isFirst { return try add(&decoder) }
-    select.bind(1, decoder.key)
-    defer { select.reset() }
-    guard try select.step() else {
-      select.reset()
-      return try add(&decoder)
-    }
-    let row = select.row
-    let id = row.integer(0)
-    var differs = !row.equals(Int32(columns + 1), decoder.extra)
-    var isIndexed = false
-    for column in 0..<columns where !row.equals(Int32(column + 1), decoder.column(column)) {
-      differs = true
-      if tables.isSearched[column] { isIndexed = true }
-    }
-    select.reset()
-    let changedLists = try lists.filter { try !$0.isEqual(id, &decoder) }
-    if differs || !changedLists.isEmpty {
-      try change(id, &decoder, row: differs, indexed: isIndexed, changedLists)
+    switch try stored.standing(of: &decoder) {
+    case .new: try add(&decoder)
+    case .same: break
+    case .changed(let difference): try change(difference, &decoder)
     }
   }
 
@@ -112,17 +98,17 @@ struct RecordWriter {
     try change.run([.integer(id), "added", nil])
   }
 
-  private mutating func change(
-    _ id: Int64, _ decoder: inout RecordDecoder, row: Bool, indexed: Bool, _ changedLists: [ListWriter]
-  ) throws {
+  private mutating func change(_ difference: RecordDifference, _ decoder: inout RecordDecoder) throws {
+    let id = difference.id
+    let isIndexed = difference.columns.contains { tables.isSearched[$0] }
     let before = try json.rows([.integer(id)], limit: 1) { $0.text(0) }.first
-    if indexed { try unindex?.run([.integer(id)]) }
+    if isIndexed { try unindex?.run([.integer(id)]) }
     bind(update, decoder)
     update.bind(Int32(columns + 2), sync)
     update.bind(Int32(columns + 3), id)
     try update.run()
-    for list in changedLists { try list.replace(id, &decoder) }
-    if indexed { try index?.run([.integer(id)]) }
+    for list in difference.lists { try lists[list].replace(id, &decoder) }
+    if isIndexed { try index?.run([.integer(id)]) }
     try change.run([.integer(id), "changed", Value(before)])
     changed += 1
   }
@@ -138,7 +124,6 @@ private struct ListWriter {
   private let list: Int
   private let columns: Int
   private let hasExtra: Bool
-  private let select: Statement
   private let insert: Statement
   private let insertNew: Statement
   private let deleteFrom: Statement
@@ -148,22 +133,9 @@ private struct ListWriter {
     let definition = tables.resource.lists[list]
     columns = definition.columns.count
     hasExtra = definition.hasExtra
-    select = try database.statement(tables.select(definition))
     insert = try database.statement(tables.insert(definition))
     insertNew = try database.statement(tables.insertNew(definition))
     deleteFrom = try database.statement(tables.deleteFrom(definition))
-  }
-
-  func isEqual(_ id: Int64, _ decoder: inout RecordDecoder) throws -> Bool {
-    select.bind(1, id)
-    defer { select.reset() }
-    decoder.openList(list)
-    while decoder.nextRow() {
-      guard try select.step() else { return false }
-      for column in 0..<columns where !select.row.equals(Int32(column), decoder.rowColumn(column)) { return false }
-      if hasExtra, !select.row.equals(Int32(columns), decoder.rowExtra) { return false }
-    }
-    return try !select.step()
   }
 
   func add(_ id: Int64, _ decoder: inout RecordDecoder) throws { _ = try write(insertNew, id, &decoder) }

@@ -79,46 +79,23 @@ struct ResourcePublication {
 
   /// True: rejects of pages that are as they were stand under another number now, or made way for those.
   private mutating func writePages() throws -> Bool {
-    let places = try database.rows(
-      "SELECT place, number FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number", Value(index)
-    ) { (place: $0.integer(0), number: $0.int(1)) }
     let pages = try PageRows(database, resource: id)
-    var decoder = RecordDecoder(plan)
-    for (place, number) in places {
-      try lookAround()
-      let (facts, body) = try whole.file.page(at: place)
-      try decoder.begin(body, at: facts.recordsAt)
-      try write(&decoder, page: number)
-      try pages.write(facts, number)
+    var pulled = try pulled(.pages)
+    while let facts = try pulled.nextPage() {
+      while let step = try pulled.next() {
+        switch step {
+        case .record: try records.write(&pulled.decoder)
+        case .rejected: try reject(pulled.decoder.reject, pulled.number, pulled.decoder.reject.position)
+        }
+      }
+      try pages.write(facts, pulled.number)
     }
     try pages.dropMissed(index)
     return try pages.renew(index)
   }
 
-  private func lookAround() throws {
-    if whole.interruption.isWanted { throw CancellationError() }
-  }
-
-  private mutating func write(_ decoder: inout RecordDecoder, page: Int) throws {
-    var place = KeyPlace(page: page)
-    while let step = try decoder.next() {
-      switch step {
-      case .record:
-        let own = place.next()
-        if found.repeats > 0, try !isLast(decoder.key, own) { continue }
-        try records.write(&decoder)
-      case .rejected: try reject(decoder.reject, page, decoder.reject.position)
-      }
-    }
-  }
-
-  /// Of a key that was met more than once the last counts (P7).
-  private func isLast(_ key: RecordKey, _ place: Int64) throws -> Bool {
-    let last = try database.statement("SELECT place FROM temp.came WHERE resource = ?1 AND key = ?2")
-    last.bind(1, Int64(index))
-    last.bind(2, key)
-    defer { last.reset() }
-    return try last.step() ? last.row.integer(0) == place : true
+  private func pulled(_ part: PulledRecords.Part) throws -> PulledRecords {
+    try PulledRecords(part, of: plan, index, found, database, whole.file, whole.interruption)
   }
 
   private func reject(_ reject: RecordReject, _ page: Int, _ position: Int) throws {
@@ -131,25 +108,13 @@ struct ResourcePublication {
 
   /// What upstream still has of the records that no page lists. Their rejects stand under page 0, one after the other.
   private mutating func writeAnswers() throws {
-    let places = try database.rows("SELECT place FROM temp.answers WHERE resource = ? ORDER BY place", Value(index)) {
-      $0.integer(0)
-    }
-    let asked = try database.statement("SELECT 1 FROM temp.missing WHERE resource = ?1 AND key = ?2")
-    var decoder = RecordDecoder(plan)
-    for place in places {
-      try lookAround()
-      let (facts, body) = try whole.file.page(at: place)
-      try decoder.begin(body, at: facts.recordsAt)
-      while let step = try decoder.next() {
+    var pulled = try pulled(.answers)
+    while try pulled.nextPage() != nil {
+      while let step = try pulled.next() {
         switch step {
-        case .record:
-          asked.bind(1, Int64(index))
-          asked.bind(2, decoder.key)
-          let isAsked = try asked.step()
-          asked.reset()
-          if isAsked { try records.write(&decoder) }
+        case .record: try records.write(&pulled.decoder)
         case .rejected:
-          try reject(decoder.reject, 0, rejected)
+          try reject(pulled.decoder.reject, 0, rejected)
           rejected += 1
         }
       }
@@ -157,10 +122,8 @@ struct ResourcePublication {
   }
 
   private mutating func removeMissing() throws {
-    guard end.removal == .missing, plan.resource.removal != .never, found.missing > 0 else { return }
-    let twice = plan.resource.removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""
-    let gone = try database.statement(
-      "SELECT record_id FROM temp.missing WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id")
+    guard let leaving = end.leaving(plan.resource, found) else { return }
+    let gone = try database.statement(leaving)
     gone.bind(1, Int64(index))
     defer { gone.reset() }
     while try gone.step() {

@@ -1,0 +1,148 @@
+internal import RosterDecode
+internal import RosterJSON
+internal import RosterModel
+
+/// Writes the differences of a resource into a temporary table, so that they are all known before the first is told,
+/// and take no memory. Their JSON is made by the statements that make it for `changes`.
+struct DifferenceTable {
+  static let create = """
+    CREATE TEMP TABLE differences(id INTEGER PRIMARY KEY, resource INTEGER NOT NULL, kind TEXT NOT NULL,
+      key TEXT NOT NULL, fields TEXT NOT NULL, before TEXT, after TEXT);
+    """
+
+  private let tables: ResourceTables
+  private let index: Int
+  private let insert: Statement
+  private let preview: RecordPreview
+  /// nil: the snapshot has no such table.
+  private let json: Statement?
+
+  init(_ database: Database, _ tables: ResourceTables, _ index: Int, isInSnapshot: Bool) throws {
+    self.tables = tables
+    self.index = index
+    insert = try database.statement(
+      "INSERT INTO temp.differences(resource, kind, key, fields, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+    preview = try RecordPreview(tables)
+    json = isInSnapshot ? try database.statement(tables.json) : nil
+  }
+
+  func added(_ decoder: inout RecordDecoder) throws {
+    try write(.init(kind: .added, key: decoder.key.json, after: try preview.json(&decoder)))
+  }
+
+  func changed(_ decoder: inout RecordDecoder, _ difference: RecordDifference) throws {
+    let (before, after) = (try stored(difference.id), try preview.json(&decoder))
+    let columns = difference.columns.map { tables.resource.columns[$0].name }
+    let extra = difference.extra ? ExtraDifference.paths(before, after) : []
+    let lists = difference.lists.map { tables.listName(tables.resource.lists[$0]) }
+    try write(
+      .init(
+        kind: .changed, key: decoder.key.json, fields: columns + extra + lists, before: before, after: after))
+  }
+
+  func removed(_ id: Int64) throws {
+    let before = try stored(id)
+    let key = try JSONValue(json: before.utf8)[tables.resource.columns[tables.key].name] ?? .null
+    var json = JSONWriter()
+    json.value(key)
+    try write(.init(kind: .removed, key: json.text, before: before))
+  }
+
+  private func stored(_ id: Int64) throws -> String {
+    guard let found = try json?.rows([.integer(id)], limit: 1, { $0.text(0) }).first else {
+      throw SQLiteError.damaged("the record \(id) of \(tables.resource.name) is not there")
+    }
+    return found
+  }
+
+  private func write(_ record: PendingRecord) throws {
+    try insert.run([
+      Value(index), .text(record.kind.rawValue), .text(record.key), .text(record.fields.joined(separator: "\n")),
+      Value(record.before), Value(record.after),
+    ])
+  }
+
+  /// In the order in which the publication writes them.
+  static func forEach(
+    _ database: Database, _ index: Int, _ kind: PendingRecord.Kind? = nil, _ body: (PendingRecord) throws -> Void
+  ) throws {
+    let rows = try database.once(
+      """
+      SELECT kind, key, fields, before, after FROM temp.differences WHERE resource = ?1 AND (?2 IS NULL OR kind = ?2)
+      ORDER BY id
+      """)
+    rows.bind(1, Int64(index))
+    rows.bind(2, Value(kind?.rawValue))
+    while try rows.step() {
+      let row = rows.row
+      guard let kind = PendingRecord.Kind(rawValue: row.text(0)) else { continue }
+      try body(
+        PendingRecord(
+          kind: kind, key: row.text(1), fields: row.text(2).split(separator: "\n").map(String.init),
+          before: row.optionalText(3), after: row.optionalText(4)))
+    }
+  }
+}
+
+/// Shows a record as the publication would store it: in the tables of its resource, in memory.
+private struct RecordPreview {
+  private let database: Database
+  private let writer: RecordWriter
+  private let json: Statement
+
+  init(_ tables: ResourceTables) throws {
+    var resource = tables.resource
+    resource.search = []
+    let tables = try ResourceTables(resource)
+    database = try Database(path: ":memory:", access: .writer)
+    for statement in tables.create + [FixedTables.changes] { try database.execute(statement) }
+    writer = try RecordWriter(database, tables, sync: 0, at: "", isFirst: true)
+    json = try database.statement("SELECT \(tables.jsonText()) FROM main.\(tables.table) r")
+  }
+
+  func json(_ decoder: inout RecordDecoder) throws -> String {
+    try database.execute("BEGIN")
+    defer { try? database.execute("ROLLBACK") }
+    try writer.restore(&decoder, id: nil, firstSync: 0, changedSync: 0)
+    return try json.rows([], limit: 1) { $0.text(0) }.first ?? "null"
+  }
+}
+
+extension RecordKey {
+  fileprivate var json: String {
+    var json = JSONWriter()
+    switch self {
+    case .integer(let number): json.value(number)
+    case .text(let text): json.value(utf8: text)
+    }
+    return json.text
+  }
+}
+
+/// Which fields of `extra` differ between two records.
+private enum ExtraDifference {
+  /// `extra` alone where SQLite's JSON does not tell.
+  static func paths(_ before: String, _ after: String) -> [String] {
+    let (old, new) = (leaves(of: before), leaves(of: after))
+    let names = old.map(\.path) + new.map(\.path).filter { path in !old.contains { $0.path == path } }
+    let found = names.filter { path in
+      old.first { $0.path == path }?.value != new.first { $0.path == path }?.value
+    }
+    return found.isEmpty ? ["extra"] : found
+  }
+
+  private static func leaves(of record: String) -> [(path: String, value: JSONValue)] {
+    guard let extra = try? JSONValue(json: record.utf8)["extra"], case .object(let members) = extra else { return [] }
+    return leaves(of: members, below: "extra")
+  }
+
+  private static func leaves(
+    of members: [JSONValue.Member], below path: String
+  ) -> [(path: String, value: JSONValue)] {
+    members.flatMap { member in
+      let path = "\(path).\(member.name)"
+      guard case .object(let inner) = member.value, !inner.isEmpty else { return [(path, member.value)] }
+      return leaves(of: inner, below: path)
+    }
+  }
+}

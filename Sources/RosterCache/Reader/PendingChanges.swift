@@ -1,0 +1,235 @@
+internal import RosterDecode
+internal import RosterJSON
+package import RosterModel
+
+/// What a sync has pulled and not published, held against the snapshot, as it was when it was asked for.
+package struct PendingChanges {
+  /// Which sync, and how much of each resource.
+  package let pull: PendingPull
+  private let reader: CacheReader
+
+  fileprivate init(_ pull: PendingPull, _ reader: CacheReader) {
+    self.pull = pull
+    self.reader = reader
+  }
+
+  /// Goes over the differences, in the order in which the publication would write them into `changes`. Throws `Failure`
+  /// (73), and what `body` throws.
+  package func forEach(_ body: (PendingRecord, PendingResource) throws -> Void) throws {
+    for (index, resource) in pull.resources.enumerated() { try forEach(index, nil) { try body($0, resource) } }
+  }
+
+  private func forEach(
+    _ resource: Int, _ kind: PendingRecord.Kind?, _ body: (PendingRecord) throws -> Void
+  ) throws {
+    try reader.failing { try DifferenceTable.forEach(reader.database, resource, kind, body) }
+  }
+
+  /// Writes the contract's JSON of `rosterctl pending`, piece by piece. Throws as `forEach`.
+  package func writeJSON(_ write: (String) throws -> Void) throws {
+    var text = ""
+    try appendJSON { piece in
+      text += piece
+      if text.utf8.count < Self.longestPiece { return }
+      try write(text)
+      text = ""
+    }
+    try write(text)
+  }
+
+  /// In bytes: many calls cost more than the memory.
+  private static let longestPiece = 1 << 16
+
+  private func appendJSON(_ write: (String) throws -> Void) throws {
+    try write("{\"sync\":\(pull.sync.map(String.init) ?? "null"),\"resources\":[")
+    for (index, resource) in pull.resources.enumerated() {
+      try write("\(index == 0 ? "" : ",")\(resource.head)")
+      for kind in PendingRecord.Kind.allCases {
+        var separator = ""
+        try write(",\"\(kind.rawValue)\":[")
+        try forEach(index, kind) { record in
+          try write(separator + record.json(of: resource))
+          separator = ","
+        }
+        try write("]")
+      }
+      try write("}")
+    }
+    try write("]}\n")
+  }
+}
+
+extension PendingResource {
+  fileprivate var head: String {
+    var json = JSONWriter()
+    json.object { $0.member("resource", name) }
+    return String(json.text.dropLast())
+  }
+}
+
+extension PendingRecord {
+  /// `key`, and the record as `changes` has it; of a changed one both, and in which fields they differ. A column that
+  /// is named `key` is told as itself: then the key's own column tells the key.
+  fileprivate func json(of resource: PendingResource) -> String {
+    guard kind == .changed else {
+      let record = after ?? before ?? "{}"
+      return resource.columns.contains("key") ? record : "{\"key\":\(key),\(record.dropFirst())"
+    }
+    var json = JSONWriter()
+    json.object { json in
+      func member(_ name: String, _ value: String?) {
+        json.name(name)
+        json.raw((value ?? "null").utf8)
+      }
+      let own = ["key", "fields", "before", "after"]
+      member("key", key)
+      if let column = resource.telling.first?.name, !own.contains(column) { member(column, key) }
+      json.name("fields")
+      json.list { json in for field in fields { json.value(field) } }
+      member("before", before)
+      member("after", after)
+    }
+    return json.text
+  }
+}
+
+extension CacheReader {
+  /// What a sync has pulled and not published. Reads the cache and the file of pulled pages; changes neither, and holds
+  /// up nobody. Throws `Failure`: 73 where one of them cannot be read.
+  package func pending() throws -> PendingChanges {
+    let path = try CacheFile.resolve(path) + ".pulled"
+    for _ in 0..<Self.looks {
+      do {
+        let pull = try read {
+          try database.execute(Self.dropTables)
+          guard var reading = try PendingReading(database, path) else { return PendingPull() }
+          return try reading.run()
+        }
+        return PendingChanges(pull, self)
+      } catch is PendingReading.Moved { continue }
+    }
+    throw Failure(
+      .cannotWrite, step: "read pulled pages", subject: path, cause: "a sync drops and renews them all the time",
+      hint: "ask again")
+  }
+
+  /// A publish empties the file in the middle of a look once, seldom twice.
+  private static let looks = 5
+
+  private static let dropTables = PulledTables.names.map { "DROP TABLE IF EXISTS temp.\($0);" }.joined()
+}
+
+/// One look at the file of pulled pages beside its writer, within a transaction of the cache.
+private struct PendingReading {
+  /// Its pages were dropped, or are of another snapshot, since the look began.
+  struct Moved: Error {}
+
+  private let database: Database
+  private let file: PulledFile
+  private let owner: PulledFile.Owner
+  private var pull = PendingPull()
+  private var resources: [Resource] = []
+  private var conclusion: PullConclusion?
+
+  /// nil: there is no file, or what it has is of no snapshot of this cache.
+  init?(_ database: Database, _ path: String) throws {
+    let identity = try database.first("SELECT feed, \(FixedTables.verified), pulled FROM main.cache_identity") {
+      (feed: $0.text(0), epoch: $0.integer(1), pulled: $0.optionalText(2))
+    }
+    guard let file = try PulledFile(reading: path, digest: Cache.digest(database)) else { return nil }
+    try PulledFile.inspect(path, identity: identity?.pulled)
+    guard let owner = try file.owner(), owner.feed == identity?.feed, owner.epoch == identity?.epoch else { return nil }
+    self.database = database
+    self.file = file
+    self.owner = owner
+  }
+
+  mutating func run() throws -> PendingPull {
+    do {
+      try database.execute(PulledTables.create + DifferenceTable.create)
+      try index()
+      if pull.sync != nil { try compare() }
+    } catch {
+      // What was read may be another's by now.
+      if try file.owner() != owner { throw Moved() }
+      throw error
+    }
+    if try file.owner() != owner { throw Moved() }
+    return pull
+  }
+
+  /// What the file has, as its writer would index it.
+  private mutating func index() throws {
+    var (resources, conclusion) = ([Resource](), PullConclusion?.none)
+    var pages = 0
+    let end = try file.walk { facts, place in
+      switch facts.kind {
+      case .source:
+        let body = try file.page(at: place).body
+        guard facts.digest == owner.source else { return }
+        resources = PullSource(body)?.resources ?? []
+      case .conclusion: conclusion = PullConclusion(try file.page(at: place).body)
+      case .page, .dropped, .answer:
+        guard let index = resources.firstIndex(where: { $0.name == facts.resource }) else { return }
+        pages += 1
+        try PulledTables.take(facts, index, facts.number, place, database)
+      }
+    }
+    (self.resources, self.conclusion) = (resources, conclusion)
+    if file.size > end { pull.leftOut = "what follows byte \(end) of \(file.path) is not whole" }
+    guard !resources.isEmpty, pages > 0 || conclusion != nil else { return }
+    pull.isWhole = conclusion != nil
+    pull.sync = conclusion?.sync ?? owner.sync
+    try conclusion?.restore(database)
+    pull.report = try database.first("\(SyncRow.select) WHERE id = ?", Value(pull.sync), read: SyncRow.read)
+  }
+
+  private mutating func compare() throws {
+    let snapshot = try ResourceDifferences.snapshot(database)
+    for (index, resource) in resources.enumerated() {
+      pull.resources.append(try compare(resource, index, isInSnapshot: snapshot[resource.name] != nil))
+    }
+    guard pull.isWhole else { return }
+    let pulled = Set(resources.map(\.name))
+    for tables in try Schema(of: database).tables where !pulled.contains(tables.resource.name) {
+      pull.resources.append(try drop(tables, pull.resources.count, snapshot[tables.resource.name] ?? 0))
+    }
+  }
+
+  private func compare(_ resource: Resource, _ index: Int, isInSnapshot: Bool) throws -> PendingResource {
+    let interruption = Interruption()
+    let (tables, plan) = (try ResourceTables(resource), try RecordPlan(resource))
+    let found = try KeyComparison(database, file, tables, plan, index).run(unless: interruption)
+    try answer(index, plan)
+    let table = try DifferenceTable(database, tables, index, isInSnapshot: isInSnapshot)
+    var differences = try ResourceDifferences(database, file, tables, plan, index, found, interruption)
+    try differences.find(conclusion.map { $0.parts[index].removal }, table)
+    var pending = PendingResource(tables)
+    pending.before = differences.before
+    (pending.added, pending.changed, pending.removed) = (differences.added, differences.changed, differences.removed)
+    return pending
+  }
+
+  private func answer(_ index: Int, _ plan: RecordPlan) throws {
+    for place in conclusion?.parts[index].answers ?? [] {
+      let facts = try file.facts(at: place)
+      try PulledTables.answer(index, [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, database)
+    }
+  }
+
+  /// A resource that is not named any more: the next publish drops its tables.
+  private func drop(_ tables: ResourceTables, _ index: Int, _ records: Int) throws -> PendingResource {
+    let table = try DifferenceTable(database, tables, index, isInSnapshot: true)
+    let ids = try database.once("SELECT \(tables.id) FROM main.\(tables.table) ORDER BY 1")
+    while try ids.step() { try table.removed(ids.row.integer(0)) }
+    var pending = PendingResource(tables)
+    (pending.before, pending.removed) = (records, records)
+    return pending
+  }
+}
+
+extension PendingResource {
+  fileprivate init(_ tables: ResourceTables) {
+    self.init(name: tables.resource.name, telling: tables.telling, columns: tables.resource.columns.map(\.name))
+  }
+}

@@ -1,0 +1,90 @@
+package import FoundationEssentials
+internal import RosterDecode
+package import RosterModel
+
+extension Cache {
+  /// Ends a sync that was to publish nothing: counts what it would have changed, keeps what it pulled for the next one,
+  /// and writes its row.
+  ///
+  /// Throws CancellationError where `interruptPublish` broke it off.
+  /// - Parameters:
+  ///   - report: Its exit and error are written as given. Returned as written: tried.
+  ///   - ends: As `publish` takes them.
+  package func tried(
+    _ report: SyncRecord, _ ends: [String: ResourceEnd], at now: @autoclosure @escaping @Sendable () -> Date,
+    history: Duration
+  ) throws -> SyncRecord {
+    try Task.checkCancellation()
+    var report = try sum(report, ends)
+    try concludePull(of: report.id, isGuarded: false, ends)
+    report.outcome = .tried
+    let end = now()
+    report.finishedAt = end.rfc3339
+    try self.end(report, at: end, history: history)
+    return report
+  }
+
+  /// Keeps what a whole pull is made of, so that readers can hold it against the snapshot.
+  /// - Parameters:
+  ///   - isGuarded: The removal guard held it back (P8): its pages without a validator are pulled again by the next
+  ///     sync (P4).
+  ///   - ends: What the publication would have done about missing records, as far as that was decided.
+  package func concludePull(of sync: Int64, isGuarded: Bool, _ ends: [String: ResourceEnd]) throws {
+    try performPull("keep pulled pages") { database, file in
+      let removals = plans.enumerated().map { index, plan -> ResourceEnd.Removal in
+        ends[plan.resource.name]?.removal ?? pull.compared?[index].removal ?? .missing
+      }
+      if !isGuarded { try PulledTables.dropUnnumbered(database) }
+      let conclusion = try PullConclusion(database, sync: sync, isGuarded: isGuarded, removals)
+      _ = try store([], database, file)
+      pull.guardedBelow = isGuarded ? file.end : 0
+      let body = conclusion.bytes
+      try file.conclude(PageFacts(.conclusion, number: sync, digest: try Self.digest(database)(body)), body)
+      try writeOwner(database, file)
+    }
+  }
+
+  /// Appends to the file, whose first words are by what its pages were pulled. Where each of them lies now.
+  func store(_ pages: [(facts: PageFacts, body: [UInt8])], _ database: Database, _ file: PulledFile) throws -> [Int64] {
+    if pull.sync != begun {
+      pull.sync = begun
+      try writeOwner(database, file)
+    }
+    guard file.end == PulledFile.headerLength else { return try file.append(pages) }
+    let source = source.bytes
+    let facts = PageFacts(.source, number: begun, digest: try Self.digest(database)(source))
+    return Array(try file.append([(facts, source)] + pages).dropFirst())
+  }
+
+  var source: PullSource { PullSource(upstream, schema.tables.map(\.resource)) }
+
+  private func sum(_ report: SyncRecord, _ ends: [String: ResourceEnd]) throws -> SyncRecord {
+    guard let compared = pull.compared else {
+      throw Failure(.defect, step: "try a sync", subject: path, cause: "what was pulled was not compared")
+    }
+    database?.arm(interruption)
+    defer { try? interruption.disarm() }
+    return try performPull("hold what was pulled against the snapshot") { database, file in
+      try database.transaction("BEGIN") {
+        var report = report
+        (report.pages, report.records, report.rejected, report.skipped) = (0, 0, 0, 0)
+        let known = Set(plans.map(\.resource.name))
+        for (name, records) in try ResourceDifferences.snapshot(database) where !known.contains(name) {
+          report.removed += records
+        }
+        for index in plans.indices {
+          var differences = try ResourceDifferences(
+            database, file, schema.tables[index], plans[index], index, compared[index], interruption)
+          try differences.find(ends[compared[index].resource]?.removal ?? .missing, nil)
+          differences.sum(into: &report)
+        }
+        return report
+      }
+    }
+  }
+}
+
+extension ResourceComparison {
+  /// Where nobody has decided: a record that does not say whose it is may be any of the missing ones (P9).
+  var removal: ResourceEnd.Removal { rejectedUnknown == 0 ? .missing : .nobody }
+}

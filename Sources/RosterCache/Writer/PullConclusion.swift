@@ -1,0 +1,107 @@
+internal import RosterModel
+
+/// What the temporary tables know of a whole pull that was not published: which pages of the file, which published ones
+/// and which answers it is made of. With it a reader holds the pull against the snapshot as the publication would.
+struct PullConclusion {
+  struct Part {
+    var removal = ResourceEnd.Removal.missing
+    /// Of pages of the file.
+    var pages: [(number: Int64, place: Int64)] = []
+    /// Of published pages that are as they were.
+    var same: [(number: Int64, page: Int64)] = []
+    /// Places of answers.
+    var answers: [Int64] = []
+
+    fileprivate var numbers: [Int64] {
+      [removal == .missing ? 1 : 0, Int64(pages.count), Int64(same.count), Int64(answers.count)]
+        + pages.flatMap { [$0.number, $0.place] } + same.flatMap { [$0.number, $0.page] } + answers
+    }
+  }
+
+  /// Which pulled it.
+  var sync: Int64
+  /// The removal guard held it back.
+  var isGuarded: Bool
+  /// In the order of the definitions.
+  var parts: [Part]
+
+  /// Of the pull at hand.
+  init(_ database: Database, sync: Int64, isGuarded: Bool, _ removals: [ResourceEnd.Removal]) throws {
+    self.sync = sync
+    self.isGuarded = isGuarded
+    func pairs(_ sql: String, _ index: Int) throws -> [(Int64, Int64)] {
+      try database.rows(sql, Value(index)) { ($0.integer(0), $0.integer(1)) }
+    }
+    parts = try removals.enumerated().map { index, removal in
+      Part(
+        removal: removal,
+        pages: try pairs("SELECT number, place FROM temp.pulled WHERE resource = ? AND number IS NOT NULL", index)
+          .map { ($0, $1) },
+        same: try pairs("SELECT number, page FROM temp.same WHERE resource = ?", index).map { ($0, $1) },
+        answers: try database.rows("SELECT place FROM temp.answers WHERE resource = ?", Value(index)) {
+          $0.integer(0)
+        })
+    }
+  }
+
+  /// Puts the temporary tables in the state that it was made of, where `pulled` has the pages of the file.
+  func restore(_ database: Database) throws {
+    let list = try database.statement("INSERT OR REPLACE INTO temp.listed VALUES (?1, ?2)")
+    let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, NULL, NULL)")
+    let answer = try database.statement("INSERT OR REPLACE INTO temp.answers VALUES (?1, ?2)")
+    for (index, part) in parts.enumerated() {
+      for page in part.pages { try list.run([.integer(page.place), .integer(page.number)]) }
+      for page in part.same { try same.run([.integer(page.page), Value(index), .integer(page.number)]) }
+      for place in part.answers { try answer.run([.integer(place), Value(index)]) }
+    }
+    try database.execute(
+      """
+      UPDATE temp.pulled SET number = (SELECT l.number FROM temp.listed l WHERE l.place = pulled.place);
+      DELETE FROM temp.listed
+      """)
+  }
+
+  // MARK: As bytes
+
+  var bytes: [UInt8] {
+    let numbers = [sync, isGuarded ? 1 : 0, Int64(parts.count)] + parts.flatMap(\.numbers)
+    return numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
+  }
+
+  /// nil: the bytes are none of these.
+  init?(_ body: UnsafeBufferPointer<UInt8>) {
+    var reader = FactsReader(UnsafeRawBufferPointer(body))
+    guard let sync = reader.number(), let guarded = reader.number(), let count = reader.number() else { return nil }
+    self.sync = Int64(sync)
+    isGuarded = guarded == 1
+    parts = []
+    for _ in 0..<count {
+      guard let part = Part(&reader) else { return nil }
+      parts.append(part)
+    }
+  }
+}
+
+extension PullConclusion.Part {
+  fileprivate init?(_ reader: inout FactsReader) {
+    guard let removal = reader.number(), let pages = reader.number(), let same = reader.number(),
+      let answers = reader.number()
+    else { return nil }
+    self.removal = removal == 1 ? .missing : .nobody
+    func pairs(_ count: Int) -> [(Int64, Int64)]? {
+      var found: [(Int64, Int64)] = []
+      for _ in 0..<count {
+        guard let one = reader.number(), let other = reader.number() else { return nil }
+        found.append((Int64(one), Int64(other)))
+      }
+      return found
+    }
+    guard let pages = pairs(pages), let same = pairs(same) else { return nil }
+    self.pages = pages.map { ($0, $1) }
+    self.same = same.map { ($0, $1) }
+    for _ in 0..<answers {
+      guard let place = reader.number() else { return nil }
+      self.answers.append(Int64(place))
+    }
+  }
+}

@@ -1,0 +1,81 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// Goes over the records of a pull that count, in the order in which they are published.
+///
+///     while let page = try pulled.nextPage() {
+///       while let step = try pulled.next() { … pulled.decoder … }
+///     }
+struct PulledRecords: ~Copyable {
+  enum Part { case pages, answers }
+
+  /// At the record of the last `next`.
+  var decoder: RecordDecoder
+  /// Of the page at hand; 0: an answer.
+  private(set) var number = 0
+
+  private let file: PulledFile
+  private let index: Int
+  private let part: Part
+  private let hasRepeats: Bool
+  private let interruption: Interruption
+  private let look: Statement
+  private var places: ArraySlice<(place: Int64, number: Int)>
+  private var place = KeyPlace(page: 0)
+
+  init(
+    _ part: Part, of plan: RecordPlan, _ index: Int, _ found: ResourceComparison, _ database: Database,
+    _ file: PulledFile, _ interruption: Interruption
+  ) throws {
+    let (pages, looks) =
+      part == .pages
+      ? (
+        "SELECT place, number FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number",
+        "SELECT place FROM temp.came WHERE resource = ?1 AND key = ?2"
+      )
+      : (
+        "SELECT place, 0 FROM temp.answers WHERE resource = ?1 ORDER BY place",
+        "SELECT 0 FROM temp.missing WHERE resource = ?1 AND key = ?2"
+      )
+    let look = try database.statement(looks)
+    let places = try database.rows(pages, Value(index)) { (place: $0.integer(0), number: $0.int(1)) }
+    self.file = file
+    self.index = index
+    self.part = part
+    self.interruption = interruption
+    self.look = look
+    self.places = places[...]
+    hasRepeats = found.repeats > 0
+    decoder = RecordDecoder(plan)
+  }
+
+  /// The next page or answer; nil: there is none.
+  mutating func nextPage() throws -> PageFacts? {
+    guard let (at, number) = places.popFirst() else { return nil }
+    if interruption.isWanted { throw CancellationError() }
+    let (facts, body) = try file.page(at: at)
+    try decoder.begin(body, at: facts.recordsAt)
+    self.number = number
+    place = KeyPlace(page: number)
+    return facts
+  }
+
+  /// The next record of the page that counts, or that cannot be stored; nil: there is none.
+  mutating func next() throws -> RecordDecoder.Step? {
+    while let step = try decoder.next() {
+      if case .rejected = step { return step }
+      if try counts(place.next()) { return step }
+    }
+    return nil
+  }
+
+  /// Of a key that was met more than once the last counts (P7); of an answer, who was asked for.
+  private func counts(_ own: Int64) throws -> Bool {
+    if part == .pages, !hasRepeats { return true }
+    look.bind(1, Int64(index))
+    look.bind(2, decoder.key)
+    defer { look.reset() }
+    guard try look.step() else { return part == .pages }
+    return part == .answers || look.row.integer(0) == own
+  }
+}

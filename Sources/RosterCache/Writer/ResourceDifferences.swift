@@ -1,0 +1,99 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// What publishing one resource would change: the publication's own comparison, which writes nothing.
+struct ResourceDifferences {
+  private(set) var added = 0
+  private(set) var changed = 0
+  private(set) var removed = 0
+  /// Of the snapshot.
+  let before: Int
+
+  private let database: Database
+  private let file: PulledFile
+  private let plan: RecordPlan
+  private let index: Int
+  private let found: ResourceComparison
+  private let interruption: Interruption
+  /// nil: the resource has no snapshot, so that every record is new.
+  private let stored: StoredRecords?
+  /// Of answers that cannot be stored.
+  private var rejected = 0
+
+  init(
+    _ database: Database, _ file: PulledFile, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int,
+    _ found: ResourceComparison, _ interruption: Interruption
+  ) throws {
+    self.database = database
+    self.file = file
+    self.plan = plan
+    self.index = index
+    self.found = found
+    self.interruption = interruption
+    before = try Self.snapshot(database)[plan.resource.name] ?? 0
+    let isFirst = try database.first(
+      "SELECT snapshot IS NULL FROM main.cache_resources WHERE name = ?", .text(plan.resource.name)
+    ) { $0.int(0) != 0 }
+    stored = isFirst == false ? try StoredRecords(database, tables) : nil
+  }
+
+  /// How many records each resource of the snapshot has.
+  static func snapshot(_ database: Database) throws -> [String: Int] {
+    let counts = try database.rows("SELECT name, records FROM main.resources") { ($0.text(0), $0.int(1)) }
+    return Dictionary(uniqueKeysWithValues: counts)
+  }
+
+  /// - Parameters:
+  ///   - removal: What becomes of who is missing; nil: the pull is not whole, and nobody is.
+  ///   - table: Where each difference is written down; nil: they are counted.
+  mutating func find(_ removal: ResourceEnd.Removal?, _ table: DifferenceTable?) throws {
+    for part in [PulledRecords.Part.pages, .answers] {
+      var pulled = try PulledRecords(part, of: plan, index, found, database, file, interruption)
+      while try pulled.nextPage() != nil {
+        while let step = try pulled.next() {
+          switch step {
+          case .record: try take(&pulled.decoder, table)
+          case .rejected: if part == .answers { rejected += 1 }
+          }
+        }
+      }
+    }
+    guard let removal, let leaving = ResourceEnd(removal).leaving(plan.resource, found) else { return }
+    for id in try database.rows(leaving, Value(index), read: { $0.integer(0) }) {
+      removed += 1
+      try table?.removed(id)
+    }
+  }
+
+  private mutating func take(_ decoder: inout RecordDecoder, _ table: DifferenceTable?) throws {
+    switch try stored?.standing(of: &decoder) ?? .new {
+    case .same: break
+    case .new:
+      added += 1
+      try table?.added(&decoder)
+    case .changed(let difference):
+      changed += 1
+      try table?.changed(&decoder, difference)
+    }
+  }
+
+  /// Adds to the sync's columns what the publication would have added.
+  func sum(into record: inout SyncRecord) {
+    record.pages += found.pages
+    record.records += before + added - removed
+    record.added += added
+    record.changed += changed
+    record.removed += removed
+    record.rejected += found.rejected + rejected
+    record.skipped += found.skipped
+  }
+}
+
+extension ResourceEnd {
+  /// The ids of records that go, where the resource's index is ?1; nil: none does (P8).
+  func leaving(_ resource: Resource, _ found: ResourceComparison) -> String? {
+    guard removal == .missing, resource.removal != .never, found.missing > 0 else { return nil }
+    let twice = resource.removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""
+    return "SELECT record_id FROM temp.missing WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id"
+  }
+}

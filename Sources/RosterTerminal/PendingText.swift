@@ -1,0 +1,160 @@
+package import RosterModel
+
+/// What a sync has pulled and not published, for people: as `git diff --stat` first, then record by record.
+package struct PendingText: Sendable {
+  private let pull: PendingPull
+  private let width: Int?
+  private let colour: Bool
+
+  /// - Parameter width: nil: nobody's terminal, so nothing is cut.
+  package init(_ pull: PendingPull, width: Int?, colour: Bool = false) {
+    self.pull = pull
+    self.width = width
+    self.colour = colour
+  }
+
+  /// What became of the sync, a line a resource, and the sum; each line with its end.
+  package var summary: String {
+    let lines = head.printable.wrapped(width ?? .max / 2) + (pull.differences == 0 ? [] : stat + [""])
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private var head: String {
+    guard let sync = pull.sync else { return "nothing is pulled that is not published" }
+    let what = pull.differences == 0 ? "nothing" : Words.count(pull.differences, "record")
+    guard pull.isWhole else {
+      let state = pull.report?.outcome == .running ? "runs" : "did not get to its end"
+      return "sync \(sync) \(state): what it has pulled so far would change \(what); who would go is not known yet"
+    }
+    guard let error = pull.report?.error, pull.report?.outcome == .failed else {
+      return "sync \(sync) has published nothing: it would change \(what)"
+        + (pull.report?.error.map { "; \($0)" } ?? "")
+    }
+    return "sync \(sync) has published nothing: \(error); it would change \(what)"
+  }
+
+  private var stat: [String] {
+    let shown = pull.resources.filter { $0.differences > 0 }
+    let names = shown.map(\.name.cells).max() ?? 0
+    let counts = shown.map { Words.grouped($0.differences).cells }.max() ?? 0
+    let room = max(Self.leastBar, min(Self.widestBar, (width ?? Self.usual) - names - counts - 5))
+    let most = shown.map(\.differences).max() ?? 1
+    let lines = shown.map { resource in
+      let name = resource.name + String(repeating: " ", count: names - resource.name.cells)
+      let count = Words.grouped(resource.differences).padded(left: counts)
+      return " \(name) | \(count) \(bar(resource, most > room ? Double(room) / Double(most) : 1))"
+    }
+    let sums = [(\PendingResource.added, "added"), (\.changed, "changed"), (\.removed, "removed")].map { part, word in
+      (shown.reduce(0) { $0 + $1[keyPath: part] }, word)
+    }
+    return lines + [
+      " "
+        + ([Words.count(shown.count, "resource")] + sums.filter { $0.0 > 0 }.map { "\(Words.grouped($0)) \($1)" })
+        .joined(separator: ", ")
+    ]
+  }
+
+  /// Each kind that there is has a sign.
+  private func bar(_ resource: PendingResource, _ scale: Double) -> String {
+    PendingRecord.Kind.allCases.map { kind in
+      let count = resource[keyPath: kind.count]
+      let cells = count == 0 ? 0 : max(1, Int(Double(count) * scale))
+      return String(repeating: kind.sign, count: cells).toned(kind.tone, colour)
+    }.joined()
+  }
+
+  private static let (leastBar, widestBar, usual) = (5, 60, 80)
+
+  // MARK: A record
+
+  /// `~ character 1  Rick Sanchez`, and below it, field by field, what it has and what it would have; each line with its
+  /// end.
+  package func text(of record: PendingRecord, _ resource: PendingResource) -> String {
+    let values = JSONMembers.texts(record.after ?? record.before ?? "")
+    let title = resource.telling.dropFirst().first.flatMap { $0.type == .text ? values[$0.name] : nil } ?? ""
+    let key = JSONMembers.shown(record.key)
+    let who = (title.isEmpty ? "\(resource.name) \(key)" : "\(resource.name) \(key)  \(title)").printable
+    let head = record.kind.sign.toned(record.kind.tone, colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who)
+    return ([head] + rows(record)).map { $0 + "\n" }.joined()
+  }
+
+  private func rows(_ record: PendingRecord) -> [String] {
+    guard let before = record.before, let after = record.after else { return [] }
+    let diff = RecordDiff(before: before, after: after)
+    let labels = min(Self.longestLabel, record.fields.map(\.printable.cells).max() ?? 0)
+    return record.fields.flatMap { name -> [String] in
+      let label = name.printable.cut(to: Self.longestLabel)
+      let start = "    " + label + String(repeating: " ", count: max(0, labels - label.cells)) + "  "
+      let room = width.map { max(Self.leastValue, $0 - start.cells) }
+      let lines = lines(of: name, diff, room)
+      return lines.enumerated().map { index, line in
+        (index == 0 ? start.toned(.faint, colour) : String(repeating: " ", count: start.cells)) + line
+      }
+    }
+  }
+
+  private func lines(of name: String, _ diff: RecordDiff, _ room: Int?) -> [String] {
+    if let field = diff.fields.first(where: { $0.name == name }) {
+      return [step(field.before ?? "(none)", field.after ?? "(none)", room)]
+    }
+    guard let list = diff.lists.first(where: { $0.name == name }) else { return ["changed"] }
+    if list.isReordered { return ["in another order"] }
+    let elements =
+      list.added.map { (PendingRecord.Kind.added, $0) } + list.removed.map { (PendingRecord.Kind.removed, $0) }
+    let shown = room == nil ? elements[...] : elements.prefix(Self.mostElements)
+    return shown.map { kind, text in
+      let text = text.printable
+      return "\(kind.sign) ".toned(kind.tone, colour) + (room.map { text.cut(to: $0 - 2) } ?? text)
+    } + (shown.count < elements.count ? ["and \(elements.count - shown.count) more"] : [])
+  }
+
+  /// `Alive → Dead`. Where both do not fit, what they begin with alike is left out first.
+  private func step(_ before: String, _ after: String, _ room: Int?) -> String {
+    var (before, after) = (before.printable, after.printable)
+    let arrow = " → "
+    if let room, before.cells + after.cells + arrow.cells > room {
+      let alike = zip(before, after).prefix { $0 == $1 }.count - Self.context
+      if alike > 1 { (before, after) = ("…" + before.dropFirst(alike), "…" + after.dropFirst(alike)) }
+      let both = room - arrow.cells
+      let half = both / 2
+      before = before.cut(to: max(half, both - after.cells))
+      after = after.cut(to: max(half, both - before.cells))
+    }
+    return before.toned(.bad, colour) + arrow + after.toned(.good, colour)
+  }
+
+  /// Longer names are cut: the values are what is looked for.
+  private static let longestLabel = 24
+  /// A narrower terminal breaks lines itself.
+  private static let leastValue = 20
+  /// Of a list, on a terminal.
+  private static let mostElements = 10
+  /// Of what is alike, so that the eye finds its place.
+  private static let context = 8
+}
+
+extension PendingRecord.Kind {
+  fileprivate var sign: String {
+    switch self {
+    case .added: "+"
+    case .changed: "~"
+    case .removed: "−"
+    }
+  }
+
+  fileprivate var tone: Tone {
+    switch self {
+    case .added: .good
+    case .changed: .busy
+    case .removed: .bad
+    }
+  }
+
+  fileprivate var count: KeyPath<PendingResource, Int> {
+    switch self {
+    case .added: \.added
+    case .changed: \.changed
+    case .removed: \.removed
+    }
+  }
+}

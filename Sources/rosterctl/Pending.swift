@@ -1,0 +1,23 @@
+import ArgumentParser
+import RosterCache
+import RosterModel
+import RosterTerminal
+
+struct Pending: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "What a sync has pulled and not published, against what readers see.")
+
+  @OptionGroup(visibility: .hidden) var unused: SocketOption
+  @OptionGroup var place: CacheOption
+  @Flag(help: "Print JSON.") var json = false
+
+  func run() async throws {
+    let pending = try place.reader().pending()
+    if let left = pending.pull.leftOut { Output.error.tell("note: \(left), and left out") }
+    if json { return try pending.writeJSON { try Output.standard.write(json: $0) } }
+    let terminal = Output.standard.terminal
+    let text = PendingText(pending.pull, width: terminal.limit, colour: terminal.colour)
+    try Output.standard.write(text.summary)
+    try pending.forEach { try Output.standard.write(text.text(of: $0, $1)) }
+  }
+}

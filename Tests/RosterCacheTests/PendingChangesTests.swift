@@ -1,0 +1,313 @@
+import FoundationEssentials
+import Glibc
+import RosterFiles
+import RosterJSON
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+/// `rosterctl pending`, beside a writer or without one.
+struct PendingChangesTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  @Test("Who comes, who changes and in which fields, and who goes: as the sync that follows writes it in changes")
+  func fields() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...6)))
+    let pages = [
+      [person(1), person(2, "!")],
+      [person(3, episodes: ["e/2", "e/1"]), person(4, more: #","origin2":{"b":1.10,"a":[1]},"x.y":"\u001b[31m""#)],
+      [person(5), person(9)],
+    ]
+    let shown = try await tried(cache, pages)
+    #expect(shown.pull.sync == 2 && shown.pull.isWhole && shown.pull.leftOut == nil)
+    #expect(
+      try shown.lines() == [
+        "character changed 2 name status", "character changed 3 episodes",
+        "character changed 4 extra.origin2.a extra.origin2.b extra.x.y", "character added 9", "character removed 6",
+      ])
+    #expect(try await cache.mirror(pages.map { $0 as [String]? }).outcome == .published)
+    #expect(try shown.documents() == folder.changes(after: 0))
+    #expect(try folder.pending().pull == PendingPull())
+    await cache.close()
+    #expect(try folder.pending().json() == #"{"sync":null,"resources":[]}"# + "\n")
+  }
+
+  @Test("Its JSON has the key, the record, and of a changed one both records and the names of what differs")
+  func json() async throws {
+    let cache = try await folder.define([issue])
+    let first = #"{"node":"a\"b","title":"T","labels":[{"name":"n","color":"c"}],"flags":[true]}"#
+    _ = try await cache.mirror(issue, [[first, #"{"node":"gone"}"#]])
+    let second = #"{"node":"a\"b","title":"T","score":1.5,"labels":[],"flags":[true],"more":{"k":null}}"#
+    let shown = try await tried(cache, issue, [[second, #"{"node":"new","locked":false}"#]])
+    let json = try JSONValue(json: shown.json().utf8)
+    #expect(json["sync"] == .integer(2))
+    guard case .list(let resources)? = json["resources"], let resource = resources.first, resources.count == 1 else {
+      Issue.record("\(json)")
+      return
+    }
+    #expect(resource["resource"] == .text("issue"))
+    guard case .list(let added)? = resource["added"], case .list(let changed)? = resource["changed"] else { return }
+    #expect(added.count == 1 && changed.count == 1 && resource["removed"] == .list([]))
+    #expect(added[0]["key"] == .text("new") && added[0]["node"] == .text("new"))
+    #expect(added[0]["locked"] == .boolean(false) && added[0]["labels"] == .list([]))
+    #expect(changed[0]["key"] == .text("a\"b") && changed[0]["node"] == .text("a\"b"))
+    #expect(changed[0]["fields"] == .list([.text("score"), .text("extra.more.k"), .text("labels")]))
+    #expect(changed[0]["before"]?["labels"] != .list([]) && changed[0]["after"]?["labels"] == .list([]))
+    // Missed once only: it stays.
+    #expect(try await cache.mirror(issue, [[second, #"{"node":"new","locked":false}"#]]).removed == 0)
+    await cache.close()
+  }
+
+  @Test("P8: what the removal guard held back shows who would go; an answer by key keeps who is still there")
+  func guarded() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...6)))
+    var record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [nil, [person(9)]])
+    _ = try await cache.compare()
+    try await cache.concludePull(of: record.id, isGuarded: true, [:])
+    let gone = ["3", "4", "5", "6"].map { "character removed \($0)" }
+    #expect(try folder.pending().lines() == ["character added 9"] + gone)
+    await cache.close()
+    #expect(try folder.pending().lines() == ["character added 9"] + gone)
+    let next = try await folder.define()
+    record = try await next.begin(at: noon)
+    // It begins with what was kept, and has asked for nothing yet.
+    #expect(try folder.pending().lines() == ["character added 9"] + gone)
+    try await Pull(cache: next).pages(.character, [nil, [person(9)]])
+    _ = try await next.compare()
+    try await Pull(cache: next).answers(.character, [person(4, "!"), #"{"id":5,"name":1}"#])
+    let ends = ["character": ResourceEnd(.missing)]
+    let report = try await next.tried(record, ends, at: noon, history: ninetyDays)
+    #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
+    #expect(report.outcome == .tried && report.records == 5 && report.pages == 2)
+    let shown = ["character added 9", "character changed 4 name status", "character removed 3", "character removed 6"]
+    #expect(try folder.pending().lines() == shown)
+    // Where not all could be asked for, nobody goes.
+    record = try await next.begin(at: noon)
+    try await Pull(cache: next).pages(.character, [nil, [person(9)]])
+    _ = try await next.compare()
+    let kept = try await next.tried(record, ["character": .init(.nobody)], at: noon, history: ninetyDays)
+    #expect(kept.removed == 0)
+    #expect(try folder.pending().lines() == ["character added 9"])
+    await next.close()
+  }
+
+  @Test("A pull that is not whole shows nothing as removed, also where it goes on behind one that was")
+  func broken() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...6)))
+    _ = try await tried(cache, [[person(1, "!")]])
+    _ = try await cache.begin(at: noon)
+    try await cache.append([Pull(cache: cache).received(.character, 1, [person(2, "?"), person(7)])])
+    let shown = try folder.pending()
+    #expect(shown.pull.sync == 3 && !shown.pull.isWhole && shown.pull.report?.outcome == .running)
+    #expect(try shown.lines() == ["character changed 2 name status", "character added 7"])
+    // Killed, and started again.
+    let copy = try folder.copy()
+    await cache.close()
+    let next = try await copy.define()
+    #expect(try copy.pending().lines() == shown.lines())
+    #expect(try copy.pending().pull.report?.outcome == .interrupted)
+    await next.close()
+  }
+
+  @Test("A page that is not whole is left out, with all that follows it, and that is said")
+  func torn() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    _ = try await tried(cache, [[person(1, "!"), person(2)], [person(3, "!")]])
+    await cache.close()
+    let bytes = try folder.bytes("roster.db.pulled")
+    for cut in [1, 200, bytes.count / 2, bytes.count - 513] {
+      try folder.write(bytes.dropLast(cut), to: "roster.db.pulled")
+      let shown = try folder.pending()
+      #expect(!shown.pull.isWhole && shown.pull.resources.allSatisfy { $0.removed == 0 }, "\(cut)")
+      #expect(shown.pull.leftOut?.contains(folder.pulled) == true)
+    }
+    try folder.write(bytes.prefix(40), to: "roster.db.pulled")
+    #expect(try folder.pending().pull == PendingPull())
+  }
+
+  @Test("Bad input: no cache, a foreign file, one that may not be read: a sentence, and 73")
+  func bad() async throws {
+    #expect(throws: Failure.self) { try folder.pending() }
+    await (try folder.define()).close()
+    try #require(unlink(folder.pulled) == 0)
+    #expect(try folder.pending().pull == PendingPull())
+    try folder.write(Array("somebody's\n".utf8), to: "roster.db.pulled")
+    let foreign = #expect(throws: Failure.self) { try folder.pending() }
+    #expect(foreign?.kind == .cannotWrite && foreign?.subject == folder.pulled)
+    try #require(unlink(folder.pulled) == 0 && mkdir(folder.pulled, 0o700) == 0)
+    let file = #expect(throws: Failure.self) { try folder.pending() }
+    #expect(file?.kind == .cannotWrite && file?.subject == folder.pulled)
+  }
+
+  @Test("What was pulled for another snapshot or by another definition is not pending any more")
+  func stale() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...4)))
+    _ = try await tried(cache, [[person(1, "!")]])
+    let pulled = try folder.bytes("roster.db.pulled")
+    _ = try await cache.mirror([[person(1, "?")]])
+    await cache.close()
+    try folder.write(pulled, to: "roster.db.pulled")
+    #expect(try folder.pending().pull == PendingPull())
+    // Another definition at the next start drops it.
+    let again = try await folder.define()
+    _ = try await tried(again, [[person(1, "!")]])
+    await again.close()
+    #expect(try folder.pending().pull.sync != nil)
+    var other = Resource.character
+    other.columns.removeLast()
+    await (try folder.define([other])).close()
+    #expect(try folder.pending().pull == PendingPull())
+  }
+
+  @Test("A resource that comes is all new, one that is not named any more goes with all its records")
+  func resources() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...2)))
+    await cache.close()
+    let next = try await folder.define([issue])
+    let shown = try await tried(next, issue, [[#"{"node":"a"}"#, #"{"node":"b"}"#]])
+    #expect(
+      try shown.lines() == ["issue added a", "issue added b", "character removed 1", "character removed 2"])
+    let report = try await next.mirror(issue, [[#"{"node":"a"}"#, #"{"node":"b"}"#]])
+    #expect(report.outcome == .published && report.added == 2)
+    #expect(try folder.ask("SELECT name FROM resources") == ["issue"])
+    await next.close()
+  }
+
+  @Test("P4, P7: what drifted is dropped for good, though pages of another resource stay")
+  func drifted() async throws {
+    let cache = try await folder.define([.character, issue])
+    _ = try await cache.begin(at: noon)
+    let pull = Pull(cache: cache)
+    try await pull.pages(.character, [people(1...2)])
+    try await pull.pages(issue, [[#"{"node":"a"}"#]])
+    try await cache.discard("character")
+    #expect(try folder.pending().lines() == ["issue added a"])
+    await cache.close()
+    let next = try await folder.define([.character, issue])
+    #expect(try await next.known("character", addresses: [address(1)]).isEmpty)
+    #expect(try await next.known("issue", addresses: [address(1)]).count == 1)
+    await next.close()
+  }
+
+  @Test("P4: what was only tried is kept, though the guard held an earlier pull of the same pages back")
+  func triedBehindGuard() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.begin(at: noon)
+    var pull = Pull(cache: cache)
+    pull.validators = false
+    try await pull.pages(.character, paired(people(1...6)))
+    _ = try await cache.compare()
+    try await cache.concludePull(of: 1, isGuarded: true, [:])
+    let record = try await cache.begin(at: noon)
+    let known = try await cache.known("character", addresses: [address(1), address(2)])
+    #expect(known.values.allSatisfy { $0.state == .guarded })
+    for number in 1...2 {
+      try await cache.confirm(
+        "character", [ConfirmedPage(number: number, page: try #require(known[address(number)]))])
+    }
+    _ = try await cache.compare()
+    _ = try await cache.tried(record, [:], at: noon, history: ninetyDays)
+    await cache.close()
+    let next = try await folder.define()
+    let kept = try await next.known("character", addresses: (1...3).map(address))
+    #expect(kept[address(1)]?.state == .kept && kept[address(2)]?.state == .kept)
+    // It is not of the pull that was tried last: it may be of the time before upstream was mended.
+    #expect(kept[address(3)] == nil)
+    await next.close()
+  }
+
+  @Test("A look beside a writer that publishes and pulls all the time shows one pull or none, never a mixture")
+  func beside() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...40)))
+    let folder = folder
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        for round in 0..<60 {
+          let mark = "\(round)"
+          let pages = paired(people(1...40, mark))
+          _ = try await self.tried(cache, pages)
+          if round % 3 == 2 { _ = try await cache.mirror(pages.map { $0 as [String]? }) }
+        }
+      }
+      group.addTask {
+        var looks = 0
+        while looks < 200 {
+          looks += 1
+          let shown = try folder.pending()
+          guard shown.pull.isWhole else { continue }
+          var marks: Set<String> = []
+          try shown.forEach { record, _ in
+            let name = try JSONValue(json: (record.after ?? "null").utf8)["name"]?.text ?? ""
+            marks.insert(String(name.split(separator: " ").last?.dropFirst(record.key.utf8.count) ?? ""))
+          }
+          #expect(marks.count == 1 && shown.pull.differences == 40, "\(marks)")
+        }
+      }
+      try await group.waitForAll()
+    }
+    await cache.close()
+    try self.folder.expectSound()
+  }
+
+  // MARK: Syncs that publish nothing
+
+  @discardableResult
+  private func tried(_ cache: Cache, _ pages: [[String]?]) async throws -> PendingChanges {
+    try await tried(cache, .character, pages)
+  }
+
+  private func tried(_ cache: Cache, _ resource: Resource, _ pages: [[String]?]) async throws -> PendingChanges {
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(resource, pages)
+    _ = try await cache.compare()
+    let report = try await cache.tried(record, [:], at: noon, history: ninetyDays)
+    #expect(report.outcome == .tried && report.finishedAt != nil)
+    let shown = try folder.pending()
+    #expect(report.added + report.changed + report.removed == shown.pull.differences || resource != .character)
+    return shown
+  }
+}
+
+extension Folder {
+  fileprivate func pending() throws -> PendingChanges { try CacheReader(path: cache).pending() }
+
+  /// Kind, before and after.
+  fileprivate func changes(after id: Int) throws -> [String] {
+    try ask("SELECT kind || ifnull(before, '-') || ifnull(after, '-') FROM changes WHERE id > \(id) ORDER BY id")
+  }
+}
+
+extension PendingChanges {
+  fileprivate func lines() throws -> [String] {
+    var lines: [String] = []
+    try forEach { record, resource in
+      let key = record.key.hasPrefix("\"") ? String(record.key.dropFirst().dropLast()) : record.key
+      lines.append(([resource.name, record.kind.rawValue, key] + record.fields).joined(separator: " "))
+    }
+    return lines
+  }
+
+  fileprivate func documents() throws -> [String] {
+    var all: [String] = []
+    try forEach { record, _ in
+      all.append(record.kind.rawValue + (record.before ?? "-") + (record.after ?? "-"))
+    }
+    return all
+  }
+
+  fileprivate func json() throws -> String {
+    var text = ""
+    try writeJSON { text += $0 }
+    return text
+  }
+}

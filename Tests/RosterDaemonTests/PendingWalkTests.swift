@@ -1,0 +1,101 @@
+import FoundationEssentials
+import RosterModel
+import RosterSimulator
+import RosterTestSupport
+import Synchronization
+import Testing
+
+@testable import RosterCache
+@testable import RosterDaemon
+
+/// Random definitions, upstreams and histories: what was pending is what the next sync did.
+@Suite struct PendingWalkTests {
+  /// `make soak`: 2,000.
+  private static let histories = ProcessInfo.processInfo.environment["ROSTER_PENDING"].flatMap(Int.init) ?? 40
+  /// Of one history alone.
+  private static let seed = ProcessInfo.processInfo.environment["ROSTER_SEED"].flatMap(UInt64.init)
+
+  @Test("What is pending after a dry run or the removal guard is, to the byte, what the next sync writes in changes")
+  func histories() async throws {
+    var told = [PendingRecord.Kind: Int]()
+    for seed in Self.seed.map({ [$0] }) ?? Array(0..<UInt64(Self.histories)) {
+      var dice = SeededDice(seed: seed)
+      let definitions = (0..<Int.random(in: 1...3, using: &dice)).map { RandomDefinition($0, &dice) }
+      let upstream = RandomUpstream(definitions, dice)
+      let transfers = Mutex(0)
+      var scenario = Scenario(characters: [])
+      scenario.beside = { request in
+        let response = upstream.answer(request)
+        if response?.status == 200 { transfers.withLock { $0 += 1 } }
+        return response
+      }
+      let toml = definitions.map(\.toml).joined()
+      do {
+        try await withBench(
+          scenario, concurrency: [1, 8][Int.random(in: 0...1, using: &dice)],
+          environment: ["ROSTERD_SYNC_MAX_REMOVAL": "0"], file: toml
+        ) { bench in
+          for number in 0..<6 {
+            upstream.change(times: Int.random(in: 0...4, using: &dice))
+            upstream.begin(changeAt: nil, failing: nil)
+            let note = Comment(rawValue: "seed \(seed), sync \(number)\n\(toml)")
+            let request = SyncRequest(allowRemoval: dice.happens(0.5), isDryRun: dice.happens(0.7))
+            let before = try await bench.sync(request)
+            guard ![.published, .unchanged].contains(before.outcome) else { continue }
+            let last = try Self.rows("SELECT coalesce(max(id), 0) FROM changes", bench).first ?? ""
+            let pending = try CacheReader(path: bench.cachePath).pending()
+            #expect(pending.pull.isWhole && pending.pull.sync == before.id, note)
+            var shown: [String] = []
+            var fields: [String] = []
+            try pending.forEach { record, resource in
+              shown.append("\(resource.name) \(record.kind) \(record.before ?? "") → \(record.after ?? "")")
+              fields.append(Set(record.fields.map { $0.hasPrefix("extra.") ? "extra" : $0 }).sorted().joined())
+              told[record.kind, default: 0] += 1
+            }
+            let hadSnapshot = try Self.rows("SELECT snapshot IS NOT NULL FROM cache_info", bench) == ["1"]
+            transfers.withLock { $0 = 0 }
+            let after = try await bench.sync(SyncRequest(allowRemoval: true))
+            #expect([.published, .unchanged].contains(after.outcome), note)
+            if before.outcome == .tried {
+              let counts = [\SyncRecord.added, \.changed, \.removed, \.records, \.pages, \.rejected, \.skipped]
+              #expect(counts.map { before[keyPath: $0] } == counts.map { after[keyPath: $0] }, note)
+            }
+            if hadSnapshot {
+              let changes = try Self.rows(
+                """
+                SELECT resource || ' ' || kind || ' ' || ifnull(before, '') || ' → ' || ifnull(after, '') FROM changes
+                WHERE id > \(last) ORDER BY id
+                """, bench)
+              #expect(changes == shown, note)
+              #expect(try Self.differing(last, bench) == fields, note)
+            } else {
+              #expect(pending.pull.resources.reduce(0) { $0 + $1.added } == after.records, note)
+            }
+            if before.outcome == .tried {
+              // The first page of each list is always asked for (P1).
+              #expect(transfers.withLock { $0 } <= definitions.count { $0.validators == .none || $0.isPost }, note)
+            }
+            #expect(try CacheReader(path: bench.cachePath).pending().pull == PendingPull(), note)
+          }
+        }
+      } catch {
+        Issue.record("seed \(seed): \(error)\n\(toml)")
+      }
+    }
+    #expect(PendingRecord.Kind.allCases.allSatisfy { told[$0, default: 0] > Self.histories / 2 }, "\(told)")
+  }
+
+  private static func rows(_ sql: String, _ bench: Bench) throws -> [String] {
+    try Database(path: bench.cachePath, access: .readOnly).rows(sql) { $0.text(0) }
+  }
+
+  /// Of each change behind that one, the members that differ, told by SQLite.
+  private static func differing(_ last: String, _ bench: Bench) throws -> [String] {
+    try rows(
+      """
+      SELECT coalesce((SELECT group_concat(key, '') FROM (SELECT a.key AS key FROM json_each(c.after) a
+        JOIN json_each(c.before) b ON b.key = a.key AND b.value IS NOT a.value ORDER BY a.key)), '')
+      FROM changes c WHERE id > \(last) ORDER BY id
+      """, bench)
+  }
+}
