@@ -40,8 +40,8 @@ struct Pull: Sendable {
     return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
   }
 
-  /// All of the pull: kept, a list without end would take more of the disk with each sync, and lead back to itself where
-  /// upstream was mended meanwhile. What cannot be dropped must not hide why.
+  /// All of the pull: kept, a list without end would take more of the disk with each sync, and lead back to itself
+  /// where upstream was mended meanwhile. What cannot be dropped must not hide why.
   private func drop() async {
     for resource in lists.flatMap(\.resources) { try? await cache.discard(resource) }
   }

@@ -4,7 +4,7 @@ extension Resource {
   /// TOML that a definition is read from again, defaults filled in.
   /// - Parameters:
   ///   - maxRemoval: `sync.max_removal`, which holds where the definition has none of its own.
-  ///   - secret: the parameter that carries the token, if one does: masked, as are those whose names are a credential's.
+  ///   - secret: the parameter that carries the token, if one does: masked, as are those that are named as credentials.
   func rendered(maxRemoval: Int, secret: String?) -> String {
     var draft = ResourceDraft(self)
     draft.query = query.map { parameter in
