@@ -66,7 +66,7 @@ struct RecordWriter {
     select.reset()
     let changedLists = try lists.filter { try !$0.isEqual(id, &decoder) }
     if differs || !changedLists.isEmpty {
-      try change(id, &decoder, row: differs, indexed: isIndexed, changedLists)
+      try change(id, &decoder, indexed: isIndexed, changedLists)
     }
   }
 
@@ -113,7 +113,7 @@ struct RecordWriter {
   }
 
   private mutating func change(
-    _ id: Int64, _ decoder: inout RecordDecoder, row: Bool, indexed: Bool, _ changedLists: [ListWriter]
+    _ id: Int64, _ decoder: inout RecordDecoder, indexed: Bool, _ changedLists: [ListWriter]
   ) throws {
     let before = try json.rows([.integer(id)], limit: 1) { $0.text(0) }.first
     if indexed { try unindex?.run([.integer(id)]) }
