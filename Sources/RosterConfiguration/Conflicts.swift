@@ -53,7 +53,7 @@ extension Configuration {
   private var socketTooLong: Conflict? {
     guard status.socket.utf8.count > UnixSocket.longestPath else { return nil }
     return Conflict(
-      keys: ["status.socket"], problem: "\(quoted(status.socket)) is too long for a socket",
+      keys: ["status.socket"], problem: "\(status.socket.tomlString) is too long for a socket",
       allowed: "at most \(UnixSocket.longestPath) bytes")
   }
 
@@ -61,7 +61,8 @@ extension Configuration {
     let name = status.socket.split(separator: "/", omittingEmptySubsequences: false).last
     guard name == "" || name == "." || name == ".." else { return nil }
     return Conflict(
-      keys: ["status.socket"], problem: "\(quoted(status.socket)) names a folder", allowed: "the path of a file in it")
+      keys: ["status.socket"], problem: "\(status.socket.tomlString) names a folder",
+      allowed: "the path of a file in it")
   }
 
   /// One file cannot serve as two.

@@ -27,7 +27,7 @@ extension ValueType<RequestBudget?> {
         "a number, a slash and a duration, as in \"10000/1d\": 1 to \(RequestBudget.mostRequests) requests in \(RequestBudget.leastWindow.text) or more; or nothing",
       parse: { (text) throws(Mistakes) in
         if text.isEmpty { return nil }
-        guard let budget = RequestBudget(text: text) else { throw Mistakes("\(quoted(text)) is no budget") }
+        guard let budget = RequestBudget(text: text) else { throw Mistakes("\(text.tomlString) is no budget") }
         return budget
       },
       write: { $0?.text ?? "" })

@@ -29,7 +29,7 @@ extension ValueType<[String]> {
   static var pins: Self {
     .list(
       "a list of strings", of: .text("any text"), allowed: "\"sha256/\" and the base64 of 32 bytes, each",
-      problem: { pin, _ in isPin(pin) ? nil : "\(quoted(pin)) is not a pin" })
+      problem: { pin, _ in isPin(pin) ? nil : "\(pin.tomlString) is not a pin" })
   }
 
   private static func isPin(_ text: String) -> Bool {
@@ -53,7 +53,7 @@ extension ValueType<[Request.Header]> {
         }
       },
       write: { headers in
-        let entries = headers.map { "\(quoted($0.name)) = \(quoted($0.shown))" }
+        let entries = headers.map { "\($0.name.tomlString) = \($0.shown.tomlString)" }
         return entries.isEmpty ? "{}" : "{ \(entries.joined(separator: ", ")) }"
       })
   }

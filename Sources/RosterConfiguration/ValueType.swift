@@ -47,7 +47,7 @@ extension ValueType {
         guard case .string(let text) = item else { throw Mistakes(item.isNot(name)) }
         return try parse(text)
       },
-      write: { quoted(write($0)) })
+      write: { write($0).tomlString })
   }
 
   /// The same, of texts that are a value or none: `problem` says so behind the text.
@@ -58,7 +58,7 @@ extension ValueType {
     .text(
       allowed: allowed,
       parse: { (text) throws(Mistakes) in
-        guard let value = parse(text) else { throw Mistakes("\(quoted(text)) \(problem)") }
+        guard let value = parse(text) else { throw Mistakes("\(text.tomlString) \(problem)") }
         return value
       },
       write: write)
@@ -127,14 +127,14 @@ extension ValueType<Duration> {
       read: { (item) throws(Mistakes) in
         switch item {
         case .string(let text):
-          guard let value = Duration(text: text) else { throw Mistakes("\(quoted(text)) is not \(name)") }
+          guard let value = Duration(text: text) else { throw Mistakes("\(text.tomlString) is not \(name)") }
           guard value >= least else { throw Mistakes("\(text) is out of range") }
           return value
         case .integer, .float: throw Mistakes("\(item.isNot(name)): it needs a unit and quotes, as in \"15m\"")
         default: throw Mistakes(item.isNot(name))
         }
       },
-      write: { quoted($0.text) })
+      write: { $0.text.tomlString })
   }
 }
 
@@ -152,7 +152,7 @@ extension TOMLItem {
   /// A clause: `8 is an integer, not a string`.
   func isNot(_ wanted: String) -> String {
     switch self {
-    case .string(let text): "\(quoted(text)) is a string, not \(wanted)"
+    case .string(let text): "\(text.tomlString) is a string, not \(wanted)"
     case .integer(let number): "\(number) is an integer, not \(wanted)"
     case .float(let number): "\(number) is a float, not \(wanted)"
     case .boolean(let flag): "\(flag) is a boolean, not \(wanted)"
@@ -163,28 +163,5 @@ extension TOMLItem {
   }
 }
 
-/// A TOML basic string (toml.io/en/v1.0.0#string).
-package func quoted(_ text: String) -> String {
-  var result = "\""
-  for scalar in text.unicodeScalars {
-    switch scalar {
-    case "\"", "\\": result += "\\\(scalar)"
-    case "\n": result += "\\n"
-    case "\r": result += "\\r"
-    case "\t": result += "\\t"
-    case "\u{0}"..."\u{1F}", "\u{7F}":
-      let hex = String(scalar.value, radix: 16, uppercase: true)
-      result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-    default: result.unicodeScalars.append(scalar)
-    }
-  }
-  return result + "\""
-}
-
 /// A key as TOML writes it: what is not bare stands in quotes.
-func dotted(_ path: [String]) -> String {
-  path.map { name in
-    let isBare = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
-    return isBare ? name : quoted(name)
-  }.joined(separator: ".")
-}
+func dotted(_ path: [String]) -> String { path.map(\.tomlKey).joined(separator: ".") }

@@ -21,9 +21,9 @@ extension Configuration {
     let path = upstream.tls.caFile
     guard !path.isEmpty else { return nil }
     do throws(SystemError) { _ = try contents(of: path, limit: Self.mostBytesOfCertificates) } catch {
-      return "\(quoted(path)) cannot be read: \(error.text)"
+      return "\(path.tomlString) cannot be read: \(error.text)"
     }
-    do { _ = try CABundle(path: path) } catch { return "\(quoted(path)) cannot be used: \(error.cause)" }
+    do { _ = try CABundle(path: path) } catch { return "\(path.tomlString) cannot be used: \(error.cause)" }
     return nil
   }
 

@@ -66,9 +66,9 @@ private struct DefinitionText {
 
   mutating func upstream(_ finding: Finding) {
     table("upstream")
-    line("base_url = \(finding.baseURL.quotedText)", finding.notes(.baseURL))
+    line("base_url = \(finding.baseURL.tomlString)", finding.notes(.baseURL))
     line(finding.isRebased ? "links = \"rebase\"" : nil, finding.notes(.links))
-    let headers = finding.headers.map { "\($0.name.tomlKey) = \($0.value.quotedText)" }.joined(separator: ", ")
+    let headers = finding.headers.map { "\($0.name.tomlKey) = \($0.value.tomlString)" }.joined(separator: ", ")
     line(headers.isEmpty ? nil : "headers = { \(headers) }", finding.notes(.headers))
     let auth = finding.notes(.auth)
     if !auth.isEmpty { lines.append("") }
@@ -78,32 +78,32 @@ private struct DefinitionText {
   mutating func resource(_ finding: Finding) {
     let resource = finding.resource
     table("resource.\(resource.name)")
-    line("path = \(resource.path.quotedText)", finding.notes(.path))
+    line("path = \(resource.path.tomlString)", finding.notes(.path))
     let query = resource.query.map { "\($0.name.tomlKey) = \($0.value.toml)" }.joined(separator: ", ")
     line(query.isEmpty ? nil : "query = { \(query) }", finding.notes(.query))
     line(nil, finding.notes(.method))
     line(
       "records = \(resource.records.toml)", finding.notes(.records) + (resource.records.isWhole ? [.wholeAnswer] : []))
     line("key = \(resource.key.toml)", finding.notes(.key))
-    line(resource.table == resource.name ? nil : "table = \(resource.table.quotedText)", finding.notes(.table))
+    line(resource.table == resource.name ? nil : "table = \(resource.table.tomlString)", finding.notes(.table))
     for place in [Note.Place.condition, .search, .byKey] { line(nil, finding.notes(place)) }
   }
 
   mutating func pages(_ finding: Finding) {
     let pages = finding.resource.pages
     table("resource.\(finding.resource.name).pages")
-    line("style = \(pages.style.name.quotedText)", finding.notes(.style))
+    line("style = \(pages.style.name.tomlString)", finding.notes(.style))
     for (place, key, value) in pages.style.keys(besides: finding.resource.key) {
       line("\(key) = \(value)", finding.notes(place))
     }
     if let size = pages.size {
       line("size = \(size.records)", finding.notes(.size))
-      if let param = size.param { line("size_param = \(param.description.quotedText)") }
+      if let param = size.param { line("size_param = \(param.description.tomlString)") }
     } else {
       line(nil, finding.notes(.size))
     }
-    line(pages.more.map { "more = \($0.description.quotedText)" }, finding.notes(.more))
-    line(pages.count.map { "count = \($0.description.quotedText)" }, finding.notes(.count))
+    line(pages.more.map { "more = \($0.description.tomlString)" }, finding.notes(.more))
+    line(pages.count.map { "count = \($0.description.tomlString)" }, finding.notes(.count))
     line(nil, finding.notes(.beyond))
   }
 
@@ -133,39 +133,26 @@ private struct DefinitionText {
 extension Note {
   /// On one line: the names of upstream's fields in it may hold anything.
   fileprivate var comment: String {
-    let plain = text.unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : String($0) }.joined()
-    return isUnseen ? "not seen: \(plain)" : plain
+    isUnseen ? "not seen: \(text.printable)" : text.printable
   }
 
   fileprivate static var wholeAnswer: Note { .remark(.records, "the answer itself is the list") }
 }
 
 extension Resource.Style {
-  fileprivate var name: String {
-    switch self {
-    case .number: "number"
-    case .offset: "offset"
-    case .cursor: "cursor"
-    case .next: "next"
-    case .link: "link"
-    case .after: "after"
-    case .one: "one"
-    }
-  }
-
   /// Those without a default, or with another value than that.
   fileprivate func keys(besides key: JSONPointer) -> [(Note.Place, String, String)] {
     switch self {
     case .number(let param, let first, let last):
-      [(.param, "param", param.description.quotedText)] + (first == 1 ? [] : [(.first, "first", "\(first)")])
-        + (last.map { [(.last, "last", $0.description.quotedText)] } ?? [])
+      [(.param, "param", param.description.tomlString)] + (first == 1 ? [] : [(.first, "first", "\(first)")])
+        + (last.map { [(.last, "last", $0.description.tomlString)] } ?? [])
     case .offset(let param, let first):
-      [(.param, "param", param.description.quotedText)] + (first == 0 ? [] : [(.first, "first", "\(first)")])
+      [(.param, "param", param.description.tomlString)] + (first == 0 ? [] : [(.first, "first", "\(first)")])
     case .cursor(let param, _, let at):
-      [(.param, "param", param.description.quotedText), (.at, "at", at.description.quotedText)]
-    case .next(let at): [(.at, "at", at.description.quotedText)]
+      [(.param, "param", param.description.tomlString), (.at, "at", at.description.tomlString)]
+    case .next(let at): [(.at, "at", at.description.tomlString)]
     case .after(let param, let at):
-      [(.param, "param", param.description.quotedText)] + (at == key ? [] : [(.at, "at", at.toml)])
+      [(.param, "param", param.description.tomlString)] + (at == key ? [] : [(.at, "at", at.toml)])
     case .link, .one: []
     }
   }
@@ -175,30 +162,10 @@ extension Resource.Column {
   fileprivate var toml: String {
     if type == .text, !isNullable { return at.toml }
     let null = isNullable ? ", null = true" : ""
-    return "{ at = \(at.toml), type = \(type.rawValue.quotedText)\(null) }"
-  }
-}
-
-extension Resource.Scalar {
-  fileprivate var toml: String {
-    switch self {
-    case .text(let text): text.quotedText
-    case .integer(let number): "\(number)"
-    case .real(let number): "\(number)"
-    case .boolean(let flag): "\(flag)"
-    }
-  }
-}
-
-extension String {
-  /// Bare where that is allowed (toml.io/en/v1.0.0#keys).
-  fileprivate var tomlKey: String {
-    let isBare =
-      !isEmpty && utf8.count == word.utf8.count + utf8.count { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
-    return isBare ? self : quotedText
+    return "{ at = \(at.toml), type = \(type.rawValue.tomlString)\(null) }"
   }
 }
 
 extension JSONPointer {
-  fileprivate var toml: String { description.quotedText }
+  fileprivate var toml: String { description.tomlString }
 }

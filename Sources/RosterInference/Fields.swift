@@ -10,7 +10,7 @@ struct Fields {
 
   private let resource: String
   private let records: Int
-  private var names = UniqueNames(reserved: Reserved.columns)
+  private var names = UniqueNames(ofColumnsBeside: ReservedNames.columns)
   private var tables: UniqueNames
   /// In `extra`, for people.
   private var kept: [String] = []

@@ -39,11 +39,11 @@ package enum Inference {
       notes.append(
         .remark(
           .condition, "\(count) of \(records.count) records have \(at): if those are of another kind, this skips them",
-          lines: "where = { \(at.description.quotedText) = \"absent\" }"))
+          lines: "where = { \(at.description.tomlString) = \"absent\" }"))
     }
     let texts = resource.columns.filter { $0.type == .text && Vocabulary.searched.contains($0.name.word) }.map(\.name)
     if !texts.isEmpty {
-      let names = texts.prefix(8).map(\.quotedText).joined(separator: ", ")
+      let names = texts.prefix(8).map(\.tomlString).joined(separator: ", ")
       notes.append(.remark(.search, "full-text search", lines: "search = [\(names)]"))
     }
     return notes + [byKey(resource)]
@@ -60,7 +60,7 @@ package enum Inference {
     let parts = segments.dropLast() + [last.prefix { $0 != "." }, "{key}\(last.drop { $0 != "." })\(slash)"]
     return .unseen(
       .byKey, "whether that is one record: then removals are confirmed at once",
-      lines: "by_key = \(parts.map { "/\($0)" }.joined().quotedText)")
+      lines: "by_key = \(parts.map { "/\($0)" }.joined().tomlString)")
   }
 
   /// Where nobody says where an answer came from.

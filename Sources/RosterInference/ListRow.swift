@@ -10,7 +10,7 @@ struct ListRow {
   /// More do not read well.
   private static let mostColumns = 40
 
-  init(resource: String) { names = UniqueNames(reserved: Reserved.listColumns(of: resource)) }
+  init(resource: String) { names = UniqueNames(ofColumnsBeside: ReservedNames.listColumns(of: resource)) }
 
   /// No columns where elements are of several kinds, or hold nothing that a column could take.
   mutating func add(_ element: Shape, field: String) {

@@ -32,25 +32,6 @@ extension String {
     }
     return humps
   }
-
-  /// In TOML's quotes. JSON's escapes are all TOML's too (toml.io/en/v1.0.0#string); what would steer a terminal is
-  /// escaped as well.
-  var quotedText: String {
-    var result = "\""
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "\"", "\\": result += "\\\(scalar)"
-      default: result += scalar.steersTerminal ? Self.escape(scalar) : String(scalar)
-      }
-    }
-    return result + "\""
-  }
-
-  /// Of those below U+10000, as all that steer a terminal are.
-  private static func escape(_ scalar: Unicode.Scalar) -> String {
-    let hex = String(scalar.value, radix: 16)
-    return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-  }
 }
 
 extension Unicode.Scalar {
@@ -66,6 +47,9 @@ struct UniqueNames {
   private var taken: Set<String>
 
   init(reserved: Set<String>) { taken = reserved }
+
+  /// Names of columns: SQLite has its own for a row's id (sqlite.org/lang_createtable.html#rowid).
+  init(ofColumnsBeside reserved: [String]) { taken = Set(reserved).union(["rowid", "oid"]) }
 
   mutating func take(_ wanted: String) -> String {
     var name = wanted

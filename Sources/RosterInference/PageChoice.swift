@@ -82,7 +82,7 @@ struct PageChoice {
       offset.value == before + evidence.records
     else { return false }
     pages = Resource.Pages(.offset(param: .query(offset.name)))
-    let lines = ["style = \"next\"", "at = \(next.at.description.quotedText)"]
+    let lines = ["style = \"next\"", "at = \(next.at.description.tomlString)"]
     notes.append(
       Note(
         place: .style, isUnseen: false, lines: lines,
@@ -187,7 +187,7 @@ struct PageChoice {
   }
 
   private mutating func suggestSize(_ name: String, _ text: String) {
-    let lines = ["size = 100", "size_param = \(name.quotedText)"]
+    let lines = ["size = 100", "size_param = \(name.tomlString)"]
     notes.append(Note(place: .size, isUnseen: false, lines: lines, text: text))
   }
 
@@ -201,7 +201,7 @@ struct PageChoice {
       notes.append(
         .unseen(
           .count, "whether \(doubtful) is the total or how many are on this page",
-          lines: "count = \(doubtful.description.quotedText)"))
+          lines: "count = \(doubtful.description.tomlString)"))
       return
     }
     switch pages.style {

@@ -73,7 +73,7 @@ extension RecordList {
     if let empty = members.first(where: { $0.value == .list([]) }) {
       return "the list at \(JSONPointer(segments: [empty.name])) is empty"
     }
-    let names = members.prefix(5).map(\.name.quotedText).joined(separator: ", ")
+    let names = members.prefix(5).map(\.name.tomlString).joined(separator: ", ")
     let more = members.count > 5 ? " and \(members.count - 5) more" : ""
     return "the answer is an object without a list of objects in it: it has \(names)\(more)"
   }

@@ -14,7 +14,7 @@ struct Query {
       if Secrets.isSecret(parameter) {
         secrets.append(parameter.name)
       } else if stays.contains(where: { $0.name == parameter.name }) {
-        notes.append(.remark(.query, "\(parameter.name.quotedText) was given twice; a definition can hold it once"))
+        notes.append(.remark(.query, "\(parameter.name.tomlString) was given twice; a definition can hold it once"))
       } else {
         stays.append(Resource.Parameter(parameter.name, Resource.Scalar(parameter.value)))
       }
@@ -65,9 +65,9 @@ struct RequestNotes {
 
   private mutating func credentials(_ secret: [Request.Header], _ parameters: [String]) {
     let sends =
-      secret.map(Self.send) + parameters.map { ["flow = \"static\"", "send = \("?\($0)={access_token}".quotedText)"] }
+      secret.map(Self.send) + parameters.map { ["flow = \"static\"", "send = \("?\($0)={access_token}".tomlString)"] }
     guard let first = sends.first else { return }
-    let names = secret.map { "the header \($0.name)" } + parameters.map { "the parameter \($0.quotedText)" }
+    let names = secret.map { "the header \($0.name)" } + parameters.map { "the parameter \($0.tomlString)" }
     notes.append(
       Note(
         place: .auth, isUnseen: false, lines: ["[auth]"] + first,
@@ -91,7 +91,7 @@ struct RequestNotes {
     if isAuthorization, scheme.lowercased() == "basic" { return ["flow = \"basic\""] }
     if isAuthorization, scheme == "Bearer" { return ["flow = \"static\""] }
     let prefix = isAuthorization && isKnown ? "\(scheme) " : ""
-    return ["flow = \"static\"", "send = \("\(header.name): \(prefix){access_token}".quotedText)"]
+    return ["flow = \"static\"", "send = \("\(header.name): \(prefix){access_token}".tomlString)"]
   }
 }
 

@@ -15,15 +15,15 @@ struct ResourceName {
     let plain = word.isEmpty ? "record" : Noun.singular(word.identifier)
     resource = String(plain.prefix(Self.longest))
     let plural = Noun.plural(resource)
-    table = Reserved.tables.contains(plural) || plural.hasPrefix("sqlite_") ? "\(plural)_list" : plural
+    table = ReservedNames.tables.contains(plural) || plural.hasPrefix("sqlite_") ? "\(plural)_list" : plural
   }
 
-  /// What no list of its may be called: its own table, and those of the index of words (sqlite.org/fts5.html).
+  /// What no list of its may be called: its own table, and those of the index of words.
   var otherTables: UniqueNames {
-    let index = ["", "_data", "_idx", "_content", "_docsize", "_config"].map { "\(table)_fts\($0)" }
     // In `changes` a list is called by its table's name without the resource's.
     let shown = ["first_sync", "changed_sync"].map { "\(resource)_\($0)" }
-    return UniqueNames(reserved: Reserved.tables.union(index).union(shown).union([table]))
+    return UniqueNames(
+      reserved: ReservedNames.tables.union(ReservedNames.wordTables(of: table)).union(shown).union([table]))
   }
 
   /// The last segment that says what is listed: `issues` of `/repos/octocat/hello/issues`. nil: none does.

@@ -97,10 +97,9 @@ enum Vocabulary {
 
   // MARK: Pages, in headers
 
+  /// Not GitLab's X-Total, which it leaves out above 10,000 records (docs.gitlab.com/api/rest).
   static let totalHeaders: Set<String> = ["xtotalcount", "xwptotal", "totalcount", "xpaginationtotalcount"]
   static let lastHeaders: Set<String> = ["xwptotalpages", "xpaginationpagecount", "xpaginationtotalpages"]
-  /// GitLab leaves them out above 10,000 records (docs.gitlab.com/api/rest): a definition must not count on them.
-  static let passingHeaders: Set<String> = ["xtotal", "xtotalpages"]
   /// Of APIs that page by Link headers, which are absent where one page holds all.
   static let linkingPrefixes = ["x-github-", "x-gitlab-"]
 }

@@ -73,6 +73,21 @@ extension Resource {
   }
 }
 
+extension Resource.Style {
+  /// As the configuration writes it.
+  package var name: String {
+    switch self {
+    case .number: "number"
+    case .offset: "offset"
+    case .cursor: "cursor"
+    case .next: "next"
+    case .link: "link"
+    case .after: "after"
+    case .one: "one"
+    }
+  }
+}
+
 extension Resource.RequestPlace: CustomStringConvertible {
   /// As the configuration writes it: a query parameter, or, with a leading `/`, a place in the body. nil: nothing,
   /// or a pointer that is none.

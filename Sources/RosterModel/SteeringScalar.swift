@@ -8,3 +8,11 @@ extension Unicode.Scalar {
     }
   }
 }
+
+extension String {
+  /// Without what would steer a terminal.
+  package var printable: String {
+    guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
+    return String(String.UnicodeScalarView(unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : $0 }))
+  }
+}

@@ -1,13 +1,4 @@
-internal import RosterModel
-
 extension String {
-  /// Without what would steer a terminal: controls, line ends, and marks that turn the direction of what follows (UAX 9
-  /// §2).
-  package var printable: String {
-    guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
-    return String(String.UnicodeScalarView(unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : $0 }))
-  }
-
   /// The cells of a terminal that it takes.
   var cells: Int { reduce(0) { $0 + Self.cells(of: $1) } }
 

@@ -1,3 +1,5 @@
+internal import RosterModel
+
 /// A record that could not be stored, and why.
 package struct RejectText: Sendable {
   private let resource: String

@@ -1,3 +1,5 @@
+internal import RosterModel
+
 /// Lines of a name and a value, the values below each other.
 struct Rows {
   var width: Int

@@ -1,3 +1,5 @@
+internal import RosterModel
+
 /// What `rosterctl watch` has on the screen: the status or the events, as far as there is room, above a line of keys.
 package struct WatchScreen: Sendable {
   /// What follows from a key, besides another frame.

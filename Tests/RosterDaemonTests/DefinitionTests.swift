@@ -27,7 +27,7 @@ import Testing
 
   @Test("78: no table of a definition has a name of the cache's own")
   func ownTables() {
-    #expect(TakenTables.own == Set(FixedTables.names))
+    #expect(ReservedNames.tables == Set(FixedTables.names))
   }
 
   @Test("400 columns, and places 100 deep, are stored and shown as JSON; one more is 78")

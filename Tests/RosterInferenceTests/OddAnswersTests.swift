@@ -91,9 +91,6 @@ import Testing
     if !table.hasPrefix("sqlite_") { #expect(try read(found) == [found.resource]) }
   }
 
-  @Test("Tables that infer leaves alone are those that the reader refuses")
-  func reservedTables() { #expect(Reserved.tables == TakenTables.own) }
-
   @Test("Types: null everywhere, mixed, beyond 64 bits and empty ones lose nothing and are told")
   func types() throws {
     let found = try finding(

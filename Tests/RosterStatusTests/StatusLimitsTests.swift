@@ -175,7 +175,8 @@ import Testing
       defer { late.close() }
       try late.send(get)
       #expect(await late.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
-      #expect(clients.count { $0.isOpen } < limits.connections)
+      // A process that another test starts has the server's ends too until it runs: NIO accepts without SOCK_CLOEXEC.
+      while clients.count(where: { $0.isOpen }) >= limits.connections { await Task.yield() }
     }
   }
 

@@ -177,25 +177,18 @@ extension Resource.Pages {
 }
 
 extension Resource.Style {
-  fileprivate var members: [(String, JSONValue?)] {
+  fileprivate var members: [(String, JSONValue?)] { [("style", .text(name))] + own }
+
+  private var own: [(String, JSONValue?)] {
     switch self {
     case .number(let param, let first, let last):
-      [
-        ("style", .text("number")), ("param", .text(param.description)), ("first", .integer(first)),
-        ("last", last.map { .text($0.description) }),
-      ]
-    case .offset(let param, let first):
-      [("style", .text("offset")), ("param", .text(param.description)), ("first", .integer(first))]
+      [("param", .text(param.description)), ("first", .integer(first)), ("last", last.map { .text($0.description) })]
+    case .offset(let param, let first): [("param", .text(param.description)), ("first", .integer(first))]
     case .cursor(let param, let start, let at):
-      [
-        ("style", .text("cursor")), ("param", .text(param.description)), ("start", start.map(JSONValue.text)),
-        ("at", .text(at.description)),
-      ]
-    case .next(let at): [("style", .text("next")), ("at", .text(at.description))]
-    case .link: [("style", .text("link"))]
-    case .after(let param, let at):
-      [("style", .text("after")), ("param", .text(param.description)), ("at", .text(at.description))]
-    case .one: [("style", .text("one"))]
+      [("param", .text(param.description)), ("start", start.map(JSONValue.text)), ("at", .text(at.description))]
+    case .next(let at): [("at", .text(at.description))]
+    case .after(let param, let at): [("param", .text(param.description)), ("at", .text(at.description))]
+    case .link, .one: []
     }
   }
 }

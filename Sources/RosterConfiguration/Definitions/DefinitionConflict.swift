@@ -34,8 +34,8 @@ extension ResourceDraft {
     let there = columns.filter { $0.at == key }
     if there.contains(where: { $0.type == .integer || $0.type == .text }) { return nil }
     let problem =
-      there.first.map { "the column \($0.name), which is at \(quoted(key.description)), is \($0.type.rawValue)" }
-      ?? "no column is at \(quoted(key.description))"
+      there.first.map { "the column \($0.name), which is at \(key.description.tomlString), is \($0.type.rawValue)" }
+      ?? "no column is at \(key.description.tomlString)"
     return DefinitionConflict(
       path: ["key"], restsOn: [["key"], ["columns"]], problem: problem,
       allowed: "the place of a column of the type integer or text")
@@ -53,7 +53,7 @@ extension ResourceDraft {
       return column.type == .text ? nil : (name, "is \(column.type.rawValue)")
     }.map { (name: String, problem: String) in
       DefinitionConflict(
-        path: ["search"], restsOn: [["columns"]], problem: "\(quoted(name)) \(problem)",
+        path: ["search"], restsOn: [["columns"]], problem: "\(name.tomlString) \(problem)",
         allowed: "names of text columns")
     }
   }
@@ -70,7 +70,7 @@ extension ResourceDraft {
       } else if let other = lists[..<index].first(where: { $0.at == list.at }) {
         conflicts.append(
           .init(
-            path: path + ["at"], problem: "\(other.table) is at \(quoted(list.at.description)) too",
+            path: path + ["at"], problem: "\(other.table) is at \(list.at.description.tomlString) too",
             allowed: "a list of its own"))
       }
       if list.columns.isEmpty {
@@ -90,13 +90,14 @@ extension ResourceDraft {
       let path = ["pages", name]
       if method == .get {
         return DefinitionConflict(
-          path: path, restsOn: [["method"]], problem: "\(quoted(pointer.description)) is a place in the body of a POST",
+          path: path, restsOn: [["method"]],
+          problem: "\(pointer.description.tomlString) is a place in the body of a POST",
           allowed: "the name of a query parameter, or the method POST")
       }
       guard !body.isObject(onTheWayTo: pointer.segments[...]) else { return nil }
       return DefinitionConflict(
         path: path, restsOn: [["body"]],
-        problem: "\(quoted(pointer.description)) leads through what is no table in body",
+        problem: "\(pointer.description.tomlString) leads through what is no table in body",
         allowed: "a place in a table")
     }
   }
@@ -147,6 +148,6 @@ extension PagesDraft {
 
   private var paramTwice: DefinitionConflict? {
     guard let sizeParam, sizeParam == param else { return nil }
-    return conflict("size_param", [], "\(quoted(sizeParam.description)) is param too", "a parameter of its own")
+    return conflict("size_param", [], "\(sizeParam.description.tomlString) is param too", "a parameter of its own")
   }
 }

@@ -1,3 +1,5 @@
+import RosterModel
+
 /// One key of a table of `[resource.NAME]`: what reading it, `check` and the man page know of it.
 struct DefinitionKey<Draft: Sendable>: Sendable {
   let name: String
@@ -18,7 +20,7 @@ struct DefinitionKey<Draft: Sendable>: Sendable {
   /// - Parameter absent: how it is written that it is left out; nil: not at all.
   init<Value>(
     _ name: String, _ field: any WritableKeyPath<Draft, Value?> & Sendable, _ type: ValueType<Value>,
-    absent: String? = quoted("")
+    absent: String? = "".tomlString
   ) {
     self.name = name
     allowed = type.allowed

@@ -6,14 +6,13 @@ extension ResourceDraft {
     let isSearched = Set(search.map { $0.lowercased() })
     // FTS5 keeps these for itself (sqlite.org/fts5.html#fts5_table_creation_and_initialization).
     let unsearchable = Set(["rank", "rowid", "\(table ?? name)_fts"].map { $0.lowercased() }).intersection(isSearched)
-    let own = ["record_id", "extra", "first_sync", "changed_sync"]
     let lists = lists.flatMap { list in
-      Self.conflicts(of: list.columns, at: ["lists", list.table, "columns"], own: ["\(name)_id", "position", "extra"])
+      Self.conflicts(of: list.columns, at: ["lists", list.table, "columns"], own: ReservedNames.listColumns(of: name))
     }
-    return Self.conflicts(of: columns, at: ["columns"], own: own) + placeless
+    return Self.conflicts(of: columns, at: ["columns"], own: ReservedNames.columns) + placeless
       + unsearchable.sorted().map {
         DefinitionConflict(
-          path: ["search"], problem: "\(quoted($0)) is SQLite's own in an index of words",
+          path: ["search"], problem: "\($0.tomlString) is SQLite's own in an index of words",
           allowed: "columns of other names")
       } + tooMany + lists + listNameConflicts(of: name)
   }
@@ -85,7 +84,7 @@ enum TakenTables {
     return named.compactMap { table in
       let key = table.name.lowercased()
       let problem = problem(of: table.name) ?? seen[key] ?? words[key]
-      seen[key] = seen[key] ?? "\(quoted(table.name)) is a table of resource.\(table.resource) already"
+      seen[key] = seen[key] ?? "\(table.name.tomlString) is a table of resource.\(table.resource) already"
       return problem.map {
         DefinitionConflict(
           path: table.path, restsOn: table.restsOn, problem: $0,
@@ -111,22 +110,14 @@ enum TakenTables {
 
   /// Taken whether or not anything is searched: `search` may come later, or go.
   private static func wordTables(of draft: ResourceDraft, _ name: String) -> [(String, String)] {
-    ["", "_data", "_idx", "_content", "_docsize", "_config"].map { part in
-      let table = "\(draft.table ?? name)_fts\(part)"
-      return (table.lowercased(), "\(quoted(table)) is of the index of words of resource.\(name)")
+    ReservedNames.wordTables(of: draft.table ?? name).map { table in
+      (table.lowercased(), "\(table.tomlString) is of the index of words of resource.\(name)")
     }
   }
 
   private static func problem(of name: String) -> String? {
-    if !name.isIdentifier { return "\(quoted(name)) is no plain identifier" }
-    if own.contains(name.lowercased()) { return "\(quoted(name)) is a table of rosterd's own" }
-    return name.lowercased().hasPrefix("sqlite_") ? "\(quoted(name)) is a name that SQLite keeps for itself" : nil
+    if !name.isIdentifier { return "\(name.tomlString) is no plain identifier" }
+    if ReservedNames.tables.contains(name.lowercased()) { return "\(name.tomlString) is a table of rosterd's own" }
+    return name.lowercased().hasPrefix("sqlite_") ? "\(name.tomlString) is a name that SQLite keeps for itself" : nil
   }
-
-  /// Those of every cache, private ones and indexes among them.
-  static let own: Set<String> = [
-    "resources", "syncs", "syncs_by_outcome", "sync_resources", "changes", "changes_by_record", "rejects", "removed",
-    "cache_info", "cache_identity", "cache_resources", "cache_pages", "cache_pages_rejecting", "cache_unlisted",
-    "cache_record_ids",
-  ]
 }

@@ -34,7 +34,7 @@ extension Resource {
 extension Resource.Column {
   /// A text that is '' where absent is short.
   fileprivate var toml: String {
-    if type == .text, !isNullable { return quoted(at.description) }
+    if type == .text, !isNullable { return at.description.tomlString }
     let draft = ColumnDraft(at: at, type: type, isNullable: isNullable || type != .text)
     return inlineTable(ColumnDraft.keys.compactMap { key in key.write(draft).map { (key.name, $0) } })
   }

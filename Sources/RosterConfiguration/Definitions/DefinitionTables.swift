@@ -94,10 +94,10 @@ extension JSONValue {
   /// TOML has no null, and so no definition that was read has one.
   fileprivate var toml: String {
     switch self {
-    case .null: quoted("")
+    case .null: "".tomlString
     case .boolean(let flag): "\(flag)"
     case .number(let digits): digits
-    case .text(let text): quoted(text)
+    case .text(let text): text.tomlString
     case .list(let values): "[\(values.map(\.toml).joined(separator: ", "))]"
     case .object(let members): inlineTable(members.map { ($0.name, $0.value.toml) })
     }
@@ -114,15 +114,6 @@ extension Resource.Scalar {
     case .float, .date, .list, .table: throw Mistakes(item.isNotShown("a scalar"))
     }
   }
-
-  fileprivate var toml: String {
-    switch self {
-    case .text(let text): quoted(text)
-    case .integer(let number): "\(number)"
-    case .real(let number): "\(number)"
-    case .boolean(let flag): "\(flag)"
-    }
-  }
 }
 
 extension Resource.Condition.Test {
@@ -137,8 +128,8 @@ extension Resource.Condition.Test {
 
   fileprivate var toml: String {
     switch self {
-    case .absent: quoted("absent")
-    case .present: quoted("present")
+    case .absent: "absent".tomlString
+    case .present: "present".tomlString
     case .equal(let scalar): scalar.toml
     }
   }
@@ -146,6 +137,6 @@ extension Resource.Condition.Test {
 
 /// As TOML writes a table in one line.
 func inlineTable(_ entries: [(name: String, value: String)]) -> String {
-  let members = entries.map { "\(dotted([$0.name])) = \($0.value)" }
+  let members = entries.map { "\($0.name.tomlKey) = \($0.value)" }
   return members.isEmpty ? "{}" : "{ \(members.joined(separator: ", ")) }"
 }

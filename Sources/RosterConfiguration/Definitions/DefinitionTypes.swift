@@ -41,7 +41,7 @@ extension ValueType<String> {
     .text(
       allowed: "a path below base_url that begins with /, without query and fragment",
       parse: { (text) throws(Mistakes) in
-        if let mistake = mistake(inPath: text, queryAllowed: false) { throw Mistakes("\(quoted(text)) \(mistake)") }
+        if let mistake = mistake(inPath: text, queryAllowed: false) { throw Mistakes("\(text.tomlString) \(mistake)") }
         return text
       },
       write: { $0 })
@@ -53,10 +53,10 @@ extension ValueType<String> {
       parse: { (text) throws(Mistakes) in
         guard text.contains("{key}") != text.contains("{keys}") else {
           let isNone = !text.contains("{key}")
-          throw Mistakes("\(quoted(text)) has \(isNone ? "neither {key} nor {keys}" : "both {key} and {keys}")")
+          throw Mistakes("\(text.tomlString) has \(isNone ? "neither {key} nor {keys}" : "both {key} and {keys}")")
         }
         let filled = text.replacing("{keys}", with: "1").replacing("{key}", with: "1")
-        if let mistake = mistake(inPath: filled, queryAllowed: true) { throw Mistakes("\(quoted(text)) \(mistake)") }
+        if let mistake = mistake(inPath: filled, queryAllowed: true) { throw Mistakes("\(text.tomlString) \(mistake)") }
         return text
       },
       write: { $0 })
@@ -85,7 +85,7 @@ extension ValueType<[String]> {
   static var columnNames: Self {
     .list(
       "a list of strings", of: .text("any text"), allowed: "names of text columns",
-      problem: { name, before in before.contains(name) ? "\(quoted(name)) is given twice" : nil })
+      problem: { name, before in before.contains(name) ? "\(name.tomlString) is given twice" : nil })
   }
 }
 

@@ -1,0 +1,37 @@
+extension String {
+  /// In TOML's quotes (toml.io/en/v1.0.0#string); what would steer a terminal is escaped too.
+  package var tomlString: String {
+    var result = "\""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\"", "\\": result += "\\\(scalar)"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where scalar.steersTerminal:
+        let hex = String(scalar.value, radix: 16, uppercase: true)
+        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+
+  /// As a key: bare where that is allowed (toml.io/en/v1.0.0#keys).
+  package var tomlKey: String {
+    let isBare = !isEmpty && allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
+    return isBare ? self : tomlString
+  }
+}
+
+extension Resource.Scalar {
+  /// As TOML writes it.
+  package var toml: String {
+    switch self {
+    case .text(let text): text.tomlString
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .boolean(let flag): "\(flag)"
+    }
+  }
+}
