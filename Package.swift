@@ -66,6 +66,7 @@ let package = Package(
     library("RosterModel", []),
     library("RosterJSON", ["RosterModel"]),
     library("RosterInference", isSmall: true, ["RosterModel", "RosterJSON"]),
+    library("RosterExplanation", isSmall: true, ["RosterModel"]),
     library("RosterFiles", isSmall: true, ["RosterModel"]),
     library(
       "RosterConfiguration", isSmall: true,
@@ -87,14 +88,17 @@ let package = Package(
       "RosterSync", isSmall: true, ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
       "RosterStatus", isSmall: true,
-      ["RosterModel", "RosterJSON", "RosterFiles", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+      [
+        "RosterModel", "RosterExplanation", "RosterJSON", "RosterFiles", log, nio("NIOCore"), nio("NIOPosix"),
+        nio("NIOHTTP1"),
+      ]),
     library(
       "RosterStatusClient", isSmall: true,
       ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     library("RosterSystemd", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
     library(
       "RosterSimulator", isSmall: true, ["RosterModel", "RosterJSON", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    library("RosterTerminal", isSmall: true, ["RosterModel", "RosterJSON"]),
+    library("RosterTerminal", isSmall: true, ["RosterModel", "RosterExplanation", "RosterJSON"]),
     library(
       "RosterDaemon", isSmall: true,
       [
@@ -117,8 +121,8 @@ let package = Package(
     program(
       "rosterctl",
       [
-        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient", "RosterCache",
-        "RosterTerminal",
+        "RosterModel", "RosterExplanation", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient",
+        "RosterCache", "RosterTerminal",
       ]),
 
     // No product: `make bench` builds it.
@@ -136,6 +140,7 @@ let package = Package(
     tests(of: "RosterAuth", [log]),
     tests(of: "RosterJSON"),
     tests(of: "RosterInference", ["RosterJSON", "RosterConfiguration", "RosterDecode", "RosterFetch"]),
+    tests(of: "RosterExplanation"),
     tests(of: "RosterFiles"),
     tests(of: "RosterConfiguration"),
     tests(of: "RosterDecode", ["RosterJSON"]),
@@ -148,7 +153,7 @@ let package = Package(
     tests(
       of: "RosterSimulator",
       [nio("NIOCore"), nio("NIOHTTP1"), .product(name: "AsyncHTTPClient", package: "async-http-client")]),
-    tests(of: "RosterTerminal"),
+    tests(of: "RosterTerminal", ["RosterExplanation"]),
     tests(
       of: "RosterDaemon",
       [

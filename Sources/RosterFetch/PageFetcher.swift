@@ -134,7 +134,10 @@ package struct PageFetcher: Sendable {
       }
     } catch let fault as RequestFault {
       // A token request that failed is told as what it is: it is a Failure already.
-      throw fault.failure(step: step, subject: request.url)
+      var failure = fault.failure(step: step, subject: request.url)
+      let page = RequestContext.page.map { Concern.page($0.number, of: $0.resource, request.url) }
+      failure.concerned.insert(contentsOf: [page ?? .address(request.url), .resource(resource)], at: 0)
+      throw failure
     }
   }
 }
@@ -183,10 +186,12 @@ extension PageFetcher {
     let pause = response.pause(now: clock.now())
     let wish =
       pause.map { ", and wants no request for \(Int($0.duration.seconds.rounded(.up))) s (\($0.header))" } ?? ""
-    throw RequestFault(
+    var fault = RequestFault(
       passing ? .unreachable : .badAnswer, cause: "upstream answered \(response.status)\(wish)",
       hint: Self.hint(isRateLimit, passing), reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
+    fault.header = pause?.header
+    throw fault
   }
 
   private static func hint(_ isRateLimit: Bool, _ isPassing: Bool) -> String {

@@ -16,6 +16,7 @@ func fault(_ error: any Error, by proxy: ProxyServer?, received: Int = 0) -> any
     return CancellationError()
   }
   var fault = (error as? ProxyFault)?.fault ?? TransportCause(error).fault
+  if error is PinMismatch { fault.trouble = .pin }
   if let proxy, !fault.isOfProxy { fault.cause += " (by way of the proxy \(proxy))" }
   fault.received = received
   fault.isUnsent = isBeforeSending(error)
@@ -45,8 +46,10 @@ enum TransportCause: Equatable {
         isAnswer ? .badAnswer : .unreachable, cause: cause, hint: "see whether the server is up and base_url is right",
         reason: reason)
     case .noNetwork(let cause):
-      return RequestFault(.unreachable, cause: cause, hint: "see whether this machine is online")
-    case .untrusted(let cause, let hint): return RequestFault(.unreachable, cause: cause, hint: hint)
+      return RequestFault(.unreachable, cause: cause, hint: "see whether this machine is online").with(
+        .noNetwork)
+    case .untrusted(let cause, let hint):
+      return RequestFault(.unreachable, cause: cause, hint: hint).with(.certificate)
     }
   }
 

@@ -13,7 +13,8 @@ package func makeFolder(of path: String, mode: UInt32) throws(Failure) {
     let error = SystemError.last
     throw Failure(
       .cannotWrite, step: "make the folder", subject: folder, cause: error.text,
-      hint: Failure.hint(for: error.code, else: "make it, or give the path of one that this user may write to"))
+      hint: Failure.hint(for: error.code, else: "make it, or give the path of one that this user may write to")
+    ).with(Trouble.Kind(errno: error.code))
   }
 }
 

@@ -4,7 +4,7 @@ package import RosterModel
 /// the table `resources` tells. Each call reads one snapshot. Throws a `Failure` (73).
 package struct CacheReader {
   let database: Database
-  private let path: String
+  let path: String
 
   /// Of the cache at `path`, which may be in use by a daemon.
   package init(path: String) throws {
