@@ -21,8 +21,10 @@ package struct Explanation: Codable, Sendable, Equatable {
   package init(_ situation: Situation) {
     let troubles = situation.troubles
     state = situation.state
-    what = ([situation.opening] + troubles.map { $0.told(in: situation) }).filter { !$0.isEmpty }
-      .joined(separator: " ")
+    let told = troubles.map { $0.told(in: situation) }
+    // Who reads on must know first that it is the cache that tells.
+    let first = situation.alone == nil ? [] : told.suffix(1)
+    what = (first + [situation.opening] + told.dropLast(first.count)).filter { !$0.isEmpty }.joined(separator: " ")
     readers = situation.readers
     concerned = troubles.flatMap(\.concerned).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     todo = troubles.isEmpty ? situation.nothing : troubles.map(\.todo).joined(separator: " ")
@@ -43,7 +45,7 @@ extension Trouble {
   fileprivate func told(in situation: Situation) -> String {
     var head = what
     if let last = situation.cache.last, self == situation.main, last.isDegraded {
-      head = "sync \(last.id) \(last.outcome == .failed ? "failed" : "was \(last.outcome.rawValue)"): \(what)"
+      head = "sync \(last.id) \(last.outcome == .failed ? "failed" : "has gone well, but"): \(what)"
     }
     return "\(head.asSentence) \(filled(kind.text.meaning))"
   }

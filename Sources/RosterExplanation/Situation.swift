@@ -36,9 +36,12 @@ package struct Situation: Sendable {
     self.path = path
   }
 
-  /// What is the matter: the reason of the state first.
-  var troubles: [Trouble] {
-    [silence.map { Trouble($0) }, main, refused, silent, pinned, absent].compactMap { $0 }
+  /// What is the matter: the reason of the state first, that nobody answers last.
+  var troubles: [Trouble] { [main, refused, silent, pinned, absent, alone].compactMap { $0 } }
+
+  /// No daemon answers.
+  var alone: Trouble? {
+    silence.map { Trouble(.noDaemon, "\($0.cause) (\($0.subject))", [.file($0.subject)]) }
   }
 
   /// What is the matter with syncs, or with the session.

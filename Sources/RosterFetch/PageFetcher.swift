@@ -136,7 +136,7 @@ package struct PageFetcher: Sendable {
       // A token request that failed is told as what it is: it is a Failure already.
       var failure = fault.failure(step: step, subject: request.url)
       let page = RequestContext.page.map { Concern.page($0.number, of: $0.resource, request.url) }
-      failure.concerned.insert(contentsOf: [page ?? .address(request.url), .resource(resource)], at: 0)
+      failure.concerned.insert(contentsOf: page.map { [$0] } ?? [.address(request.url), .resource(resource)], at: 0)
       throw failure
     }
   }

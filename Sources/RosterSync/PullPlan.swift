@@ -218,7 +218,7 @@ extension PullPlan.List {
     return Failure(
       .badAnswer, step: "go on behind page \(page.number) of \(name)", subject: page.request.url, cause: cause,
       hint: hint
-    ).with(trouble, [.page(page.number, of: name, page.request.url), .resource(name)])
+    ).with(trouble, [.page(page.number, of: name, page.request.url)])
   }
 }
 

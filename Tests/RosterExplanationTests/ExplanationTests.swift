@@ -164,7 +164,7 @@ import Testing
     situation.rejected = [.record("5", of: "character", page: 1, position: 4, reason: "/name is not a string")]
     let explanation = Explanation(situation)
     #expect(explanation.concerned == situation.rejected)
-    #expect(explanation.what.hasPrefix("Sync 3 was published: 1 record could not be stored"))
+    #expect(explanation.what.hasPrefix("Sync 3 has gone well, but: 1 record could not be stored"))
     #expect(explanation.todo.contains("rosterctl rejects"))
   }
 
@@ -174,7 +174,7 @@ import Testing
     alone.silence = Failure(
       .noDaemon, step: "ask the daemon", subject: "/run/rosterd/status.sock", cause: "no daemon answers", hint: "look")
     let explanation = Explanation(alone)
-    #expect(explanation.what.hasPrefix("Cannot ask the daemon (/run/rosterd/status.sock): no daemon answers."))
+    #expect(explanation.what.hasPrefix("No daemon answers (/run/rosterd/status.sock). This is what the cache tells."))
     #expect(explanation.what.contains("Sync 18 failed: "))
     #expect(explanation.todo.contains("systemctl start rosterd") && explanation.todo.contains("curl -i"))
     #expect(explanation.since == "2026-11-21T05:19:04.000Z")

@@ -29,8 +29,8 @@ import Testing
     #expect(
       try text(120) == """
         ▲ degraded since 2026-11-20 23:19:04 UTC (6 h 1 min ago)
-               what  Sync 18 failed: cannot pull page 17 of character: upstream answered 500. Upstream answers with an error
-                     of its own.
+               what  Sync 18 failed: cannot pull page 17 of character: upstream answered 500. That is a fault of upstream's own,
+                     not of the request.
             readers  They see the snapshot of sync 17, whole: 826 records, published at 05:04:03 UTC (16 min 1 s ago).
           concerned  page 17 of character: https://up.example/api/character?page=17
                      header Retry-After
