@@ -23,7 +23,7 @@ EXAMPLES   := $(wildcard systemd/examples/*)
 SOURCES    := $(wildcard config/sources/*.toml)
 PROGRAMS   := rosterd rosterctl
 
-DOCUMENTED   := RosterModel RosterJSON RosterInference RosterCache RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
+DOCUMENTED   := RosterModel RosterExplanation RosterJSON RosterInference RosterCache RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
                 RosterStatus RosterStatusClient RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)

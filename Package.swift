@@ -69,6 +69,7 @@ let package = Package(
     library("RosterModel", isSmall: true, []),
     library("RosterJSON", ["RosterModel"]),
     library("RosterInference", isSmall: true, ["RosterModel", "RosterJSON"]),
+    library("RosterExplanation", isSmall: true, ["RosterModel"]),
     library("RosterFiles", isSmall: true, ["RosterModel"]),
     library(
       "RosterConfiguration", isSmall: true,
@@ -90,7 +91,10 @@ let package = Package(
       "RosterSync", isSmall: true, ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
       "RosterStatus", isSmall: true,
-      ["RosterModel", "RosterJSON", "RosterFiles", "RosterPage", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+      [
+        "RosterModel", "RosterExplanation", "RosterJSON", "RosterFiles", "RosterPage", log, nio("NIOCore"),
+        nio("NIOPosix"), nio("NIOHTTP1"),
+      ]),
     library(
       "RosterStatusClient", isSmall: true,
       ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
@@ -102,7 +106,7 @@ let package = Package(
     library("RosterSystemd", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
     library(
       "RosterSimulator", isSmall: true, ["RosterModel", "RosterJSON", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    library("RosterTerminal", isSmall: true, ["RosterModel", "RosterJSON"]),
+    library("RosterTerminal", isSmall: true, ["RosterModel", "RosterExplanation", "RosterJSON"]),
     library("RosterPage", isSmall: true, ["RosterModel", "RosterTerminal", "PageAssets"], exclude: ["Assets"]),
     library(
       "RosterDaemon", isSmall: true,
@@ -126,8 +130,8 @@ let package = Package(
     program(
       "rosterctl",
       [
-        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient", "RosterCache",
-        "RosterTerminal", "RosterWeb",
+        "RosterModel", "RosterExplanation", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient",
+        "RosterCache", "RosterTerminal", "RosterWeb",
       ]),
 
     // No product: `make bench` builds it.
@@ -145,6 +149,7 @@ let package = Package(
     tests(of: "RosterAuth", [log]),
     tests(of: "RosterJSON"),
     tests(of: "RosterInference", ["RosterJSON", "RosterConfiguration", "RosterDecode", "RosterFetch"]),
+    tests(of: "RosterExplanation"),
     tests(of: "RosterFiles"),
     tests(of: "RosterConfiguration"),
     tests(of: "RosterDecode", ["RosterJSON"]),
@@ -157,7 +162,7 @@ let package = Package(
     tests(
       of: "RosterSimulator",
       [nio("NIOCore"), nio("NIOHTTP1"), .product(name: "AsyncHTTPClient", package: "async-http-client")]),
-    tests(of: "RosterTerminal"),
+    tests(of: "RosterTerminal", ["RosterExplanation"]),
     tests(of: "RosterPage"),
     tests(of: "RosterWeb", ["RosterStatusClient"]),
     tests(

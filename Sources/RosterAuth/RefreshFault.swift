@@ -84,7 +84,8 @@ struct RefreshAttempt: Sendable {
 
   private func incomplete(_ what: String) -> RefreshFault {
     let ending = ending("upstream granted it, but \(what)", settings.credential)
-    return RefreshFault(fault: .incomplete(ending), label: "incomplete", failure: .ended(ending, settings))
+    let failure = Failure.ended(ending, settings).with(.incomplete)
+    return RefreshFault(fault: .incomplete(ending), label: "incomplete", failure: failure)
   }
 
   private func ending(_ cause: String, _ file: CredentialFile) -> Session.Ending {

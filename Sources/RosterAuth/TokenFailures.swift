@@ -9,40 +9,46 @@ extension Failure {
     Failure(
       .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
       cause: "the flow needs the credential \(file.rawValue), and there is none",
-      hint: settings.mend(file.rawValue))
+      hint: settings.mend(file.rawValue)
+    ).with(.missingCredential)
   }
 
   static func unsendableCredential(_ file: CredentialFile, _ settings: TokenSettings) -> Failure {
     Failure(
       .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
       cause: "it is empty or holds a byte that no HTTP header may carry (allowed: printable ASCII, one line)",
-      hint: settings.mend(file.rawValue))
+      hint: settings.mend(file.rawValue)
+    ).with(.missingCredential)
   }
 
   static func unfitForBasic(_ file: CredentialFile, _ settings: TokenSettings) -> Failure {
     Failure(
       .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
       cause: "it holds a control character\(file == .username ? " or a colon" : ""), which HTTP Basic cannot carry",
-      hint: settings.mend(file.rawValue))
+      hint: settings.mend(file.rawValue)
+    ).with(.missingCredential)
   }
 
   static func ended(_ ending: Session.Ending, _ settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked, cause: ending.cause,
-      hint: "\(settings.mend(ending.file)); if the fault was upstream's: rosterctl sync --retry-session")
+      hint: "\(settings.mend(ending.file)); if the fault was upstream's: rosterctl sync --retry-session"
+    ).with(.session, [.file(settings.path(ending.file)), .address(settings.tokenURL.queryMasked)])
   }
 
   static func malformedAnswer(_ settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
       cause: "upstream granted it with an answer that is no JSON; \(settings.renewal) may be used up",
-      hint: "see what answers at auth.token_url")
+      hint: "see what answers at auth.token_url"
+    ).with(.tokenMalformed)
   }
 
   static func otherAnswer(_ status: Int, _ settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked, cause: "upstream answered \(status)",
-      hint: "see whether auth.token_url is right", reason: .status(status))
+      hint: "see whether auth.token_url is right", reason: .status(status)
+    ).with(.tokenStatus)
   }
 
   /// Retries are used up, or Retry-After asks for more patience than `max_retry_after`.
@@ -57,7 +63,8 @@ extension Failure {
     return Failure(
       .unreachable, step: refreshing, subject: settings.tokenURL.queryMasked,
       cause: "\(what) after \(times)\(unanswered ? "; \(settings.mayHaveRotated)" : "")",
-      hint: proxy?.hint ?? "see whether auth.token_url is up", reason: reason, retryAfter: retryAfter)
+      hint: proxy?.hint ?? "see whether auth.token_url is up", reason: reason, retryAfter: retryAfter
+    ).with(.tokenUnreachable)
   }
 
   /// 401 with `none`, `static` or `basic`, which have nothing to refresh (T3).
@@ -70,7 +77,10 @@ extension Failure {
       }
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin, cause: cause,
-      hint: settings.flow == .none ? "set auth.flow" : settings.mendCredential)
+      hint: settings.flow == .none ? "set auth.flow" : settings.mendCredential
+    ).with(
+      settings.flow == .none ? .noCredential : .credential,
+      settings.flow == .none ? [.setting("auth.flow")] : [.file(settings.path(settings.credential.rawValue))])
   }
 
   /// A static token whose own `exp` has passed (T2).
@@ -78,14 +88,16 @@ extension Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
       cause: "the access token expired at \(expiry.rfc3339)",
-      hint: settings.mend(CredentialFile.accessToken.rawValue))
+      hint: settings.mend(CredentialFile.accessToken.rawValue)
+    ).with(.outlived, [.file(settings.path(CredentialFile.accessToken.rawValue))])
   }
 
   static func freshTokenRefused(_ settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
       cause: "upstream refuses (401) an access token that it has just granted",
-      hint: "see whether base_url and auth.token_url belong together, and what auth.scope allows")
+      hint: "see whether base_url and auth.token_url belong together, and what auth.scope allows"
+    ).with(.freshRefused, [.setting("auth.token_url"), .setting("auth.scope")])
   }
 
   /// The request did not go through, and another attempt would not either.
@@ -107,7 +119,8 @@ extension Failure {
       hint: settings.flow == .none
         ? "set auth.flow"
         : settings.mendCredential
-          + (settings.flow.refreshes ? "; if the fault was upstream's: rosterctl sync --retry-session" : ""))
+          + (settings.flow.refreshes ? "; if the fault was upstream's: rosterctl sync --retry-session" : "")
+    ).with(.loggedOut, [.setting("auth.logout_status")])
   }
 
   static let stopping = Failure(
@@ -134,7 +147,7 @@ extension Failure {
   static func store(
     _ step: String, _ path: String, cause: String, hint: String? = nil
   ) -> Failure {
-    Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint)
+    Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint).with(.tokenStore)
   }
 }
 

@@ -89,43 +89,7 @@ package actor Cache {
 
   /// What is to be told of the snapshot that readers see.
   package func facts() throws -> CacheFacts {
-    try perform("read the cache") { database in
-      let last = try database.first(
-        "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
-      let resources = try resourceFacts(database)
-      let emptied = try database.rows(
-        """
-        SELECT s.resource, s.skipped FROM sync_resources s JOIN resources r ON r.name = s.resource
-        WHERE s.sync_id = \(FixedTables.verified) AND s.skipped > 0 AND s.rejected = 0 AND r.records = 0 ORDER BY 1
-        """
-      ) { EmptiedResource(name: $0.text(0), skipped: $0.int(1)) }
-      let requests = try database.first("SELECT requests FROM syncs WHERE id = \(FixedTables.verified)") { $0.int(0) }
-      let facts = try database.first(
-        "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
-      ) {
-        CacheFacts(
-          feed: $0.text(0), snapshot: $0.optionalInteger(1), publishedAt: $0.optionalText(2),
-          verifiedAt: $0.optionalText(3), records: $0.int(4), pages: $0.int(5), resources: resources,
-          emptied: emptied, requests: requests, last: last, isWALPinned: isWALPinned)
-      }
-      // The row is made with the file.
-      guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
-      return facts
-    }
-  }
-
-  private func resourceFacts(_ database: Database) throws -> [DaemonStatus.CachedResource] {
-    try database.rows(
-      """
-      SELECT r.name, r."table", r.records, r.pages, r.proof,
-        (SELECT count(*) FROM cache_unlisted u WHERE u.resource_id = c.id AND u.absent > 0)
-      FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
-      """
-    ) {
-      DaemonStatus.CachedResource(
-        name: $0.text(0), table: $0.text(1), records: $0.int(2), pages: $0.int(3), proof: $0.optionalText(4),
-        absent: $0.int(5))
-    }
+    try perform("read the cache") { try CacheFacts($0, isWALPinned: isWALPinned) }
   }
 
   /// Reads the whole file. False: it is damaged, and `recover` is due. Takes seconds for a million characters;

@@ -4,21 +4,23 @@ internal import RosterModel
 extension SQLiteError {
   /// As the user sees it: 73, and what to do; a code that no disk explains is a defect (70).
   func failure(_ step: String, _ path: String) -> Failure {
-    func cannot(_ cause: String, _ hint: String) -> Failure {
-      Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint)
+    func cannot(_ trouble: Trouble.Kind, _ cause: String, _ hint: String) -> Failure {
+      Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint).with(trouble)
     }
     return switch kind {
     case .damaged:
-      cannot("the file is damaged (\(message))", "look at the disk; rosterd moves it aside and pulls all anew")
+      cannot(
+        .damaged, "the file is damaged (\(message))", "look at the disk; rosterd moves it aside and pulls all anew")
     case .full:
-      cannot("the disk is full", "make room on the file system that holds it, \(mountPoint(of: path))")
+      cannot(.diskFull, "the disk is full", "make room on the file system that holds it, \(mountPoint(of: path))")
     case .locked:
-      cannot("another program keeps it locked", "end that program's transaction (fuser names it)")
+      cannot(.locked, "another program keeps it locked", "end that program's transaction (fuser names it)")
     case .readOnly:
-      cannot("it cannot be written (\(message))", "let rosterd's user own the file and its folder")
+      cannot(.unwritable, "it cannot be written (\(message))", "let rosterd's user own the file and its folder")
     case .cannotOpen:
-      cannot("it cannot be opened (\(message))", "see that the folder exists and rosterd's user may use it")
-    case .disk: cannot("\(message) (code \(code))", "look at the disk and the kernel's log")
+      cannot(
+        .unwritable, "it cannot be opened (\(message))", "see that the folder exists and rosterd's user may use it")
+    case .disk: cannot(.disk, "\(message) (code \(code))", "look at the disk and the kernel's log")
     case .interrupted, .other:
       Failure(.defect, step: step, subject: path, cause: "\(message) (SQLite code \(code))")
     }

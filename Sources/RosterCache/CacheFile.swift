@@ -30,7 +30,7 @@ package enum CacheFile {
       return .absent
     }
     guard found.st_mode & S_IFMT == S_IFREG else {
-      throw refusal(path, "it is not a file", "name another cache.path")
+      throw refusal(path, "it is not a file", "name another cache.path").with(.foreignFile)
     }
     if found.st_size == 0 { return .absent }
     let header = try header(of: path)
@@ -43,7 +43,7 @@ package enum CacheFile {
       return .ours
     }
     if header.starts(with: magic) {
-      throw refusal(path, "it is the SQLite file of another program", "name another cache.path")
+      throw refusal(path, "it is the SQLite file of another program", "name another cache.path").with(.foreignFile)
     }
     return try orphan(path, hadLock)
   }
@@ -51,7 +51,8 @@ package enum CacheFile {
   /// A file that does not say whose it is.
   private static func orphan(_ path: String, _ hadLock: Bool) throws -> Standing {
     guard hadLock else {
-      throw refusal(path, "rosterd did not make this file", "move it away, or name another cache.path")
+      throw refusal(path, "rosterd did not make this file", "move it away, or name another cache.path").with(
+        .foreignFile)
     }
     return .damaged
   }
@@ -79,7 +80,8 @@ package enum CacheFile {
 
   static func newer(_ path: String, _ version: Int) -> Failure {
     refusal(
-      path, "a newer rosterd made it (version \(version))", "install that rosterd again, or name another cache.path")
+      path, "a newer rosterd made it (version \(version))", "install that rosterd again, or name another cache.path"
+    ).with(.foreignFile)
   }
 
   /// Makes an empty cache where there is none, or an empty file.
@@ -129,7 +131,7 @@ package enum CacheFile {
   private static func removeUnfinished(_ making: String) throws {
     if let found = fileStatus(making), found.st_size > 0 {
       guard try number(header(of: making), at: applicationIDOffset) == unfinishedID || isBlank(making) else {
-        throw refusal(making, "rosterd did not make this file, and needs its name", "move it away")
+        throw refusal(making, "rosterd did not make this file, and needs its name", "move it away").with(.foreignFile)
       }
     }
     try remove(making)
@@ -212,7 +214,9 @@ package enum CacheFile {
   private static func reason() -> String { SystemError.last.text }
 
   private static func refusal(_ path: String, _ cause: String, _ hint: String? = nil) -> Failure {
-    let usual = Failure.hint(for: errno, else: "see that the folder exists and rosterd's user may write to it")
+    let code = errno
+    let usual = Failure.hint(for: code, else: "see that the folder exists and rosterd's user may write to it")
     return Failure(.cannotWrite, step: "open the cache", subject: path, cause: cause, hint: hint ?? usual)
+      .with(Trouble.Kind(errno: hint == nil ? code : 0))
   }
 }

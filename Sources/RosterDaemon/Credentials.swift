@@ -41,6 +41,6 @@ extension Credentials {
   }
 
   private static func unusable(_ path: String, _ cause: String, _ hint: String) -> Failure {
-    Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint)
+    Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint).with(.missingCredential)
   }
 }

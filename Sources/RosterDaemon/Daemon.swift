@@ -84,7 +84,8 @@ package struct Daemon: Sendable {
         let asked = try await loop.ask(request)
         return .init(sync: asked.id, joined: asked.joined)
       },
-      feed: { try await runtime.reader.changes($0) }, cancel: { try await loop.cancel() })
+      feed: { try await runtime.reader.changes($0) }, cancel: { try await loop.cancel() },
+      rejected: { try await runtime.reader.rejected() })
     server = StatusServer(
       at: try Self.place(runtime.live.configuration), routes: routes, limits: .ofThisProcess,
       logger: runtime.logger)

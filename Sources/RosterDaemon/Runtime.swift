@@ -27,6 +27,7 @@ struct Runtime: Sendable {
   private let locks: Locks
   private let gate: RetryAfterGate
   private let plans: [RecordPlan]
+  private let troubles: Troubles
   private let syncEnds = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
   var board: StatusBoard { reporter.board }
@@ -72,8 +73,11 @@ struct Runtime: Sendable {
           logger.warning("Retry-After will not outlive this process: \(error)")
         }
       }
+      let troubles = Troubles(beside: path, last: try await cache.lastTrouble())
       let limits = try Limits(configuration, cachePath: path, clock: clock, logger: logger)
-      let board = board(configuration, path, clock, try await cache.facts()) {
+      var facts = try await cache.facts()
+      if facts.last?.isDegraded == true { facts.last?.trouble = troubles.last }
+      let board = board(configuration, path, clock, facts) {
         .init(interval: live.configuration.sync.interval, heldUntil: gate.until(clock), budget: limits.ledger.usage)
       }
       let reporter = Reporter(board: board, logger: logger, moved: pulse.moved, watching: watching)
@@ -86,7 +90,7 @@ struct Runtime: Sendable {
       return Runtime(
         live: live, cache: cache, reader: SideReader(beside: cache), keeper: keeper, limits: limits, reporter: reporter,
         pulse: pulse, clock: clock, logger: logger, locks: locks, gate: gate,
-        plans: try resources.map { try RecordPlan($0) })
+        plans: try resources.map { try RecordPlan($0) }, troubles: troubles)
     } catch {
       await cache.close()
       await live.close()
@@ -228,7 +232,7 @@ struct Runtime: Sendable {
     // What cannot be read now is still there for whoever can: the status keeps what it knows.
     var facts: CacheFacts?
     do { facts = try await cache.facts() } catch { logger.error("cannot read the cache: \(error)") }
-    reporter.ended(record, cache: facts, next: next)
+    reporter.ended(troubles.noted(record), cache: facts, next: next)
     syncEnds.continuation.yield()
   }
 }

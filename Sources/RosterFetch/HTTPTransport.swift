@@ -159,6 +159,7 @@ private func fault(_ error: any Error, by proxy: ProxyServer?, received: Int = 0
     return CancellationError()
   }
   var fault = (error as? ProxyFault)?.fault ?? TransportCause(error).fault
+  if error is PinMismatch { fault.trouble = .pin }
   if let proxy, !fault.isOfProxy { fault.cause += " (by way of the proxy \(proxy))" }
   fault.received = received
   fault.isUnsent = error.endedConnecting

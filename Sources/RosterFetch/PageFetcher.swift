@@ -134,7 +134,11 @@ package struct PageFetcher: Sendable {
       }
     } catch let fault as RequestFault {
       // A token request that failed is told as what it is: it is a Failure already.
-      throw fault.failure(step: step, subject: request.url.secretsMasked)
+      let address = request.url.secretsMasked
+      var failure = fault.failure(step: step, subject: address)
+      let page = RequestContext.page.map { Concern.page($0.number, of: $0.resource, address) }
+      failure.concerned.insert(contentsOf: page.map { [$0] } ?? [.address(address), .resource(resource)], at: 0)
+      throw failure
     }
   }
 }
@@ -181,11 +185,14 @@ extension PageFetcher {
     let isRateLimit = response.isRateLimit
     let passing = isRateLimit || RetryTable.passing.contains(response.status)
     let now = clock.now()
-    throw RequestFault(
+    let pause = response.pause(now: now)
+    var fault = RequestFault(
       passing ? .unreachable : .badAnswer,
       cause: "upstream answered \(response.status)\(response.pauseClause(now: now))",
       hint: Self.hint(isRateLimit, passing), reason: isRateLimit ? .rateLimit : .status(response.status),
-      retryAfter: response.pause(now: now)?.duration)
+      retryAfter: pause?.duration)
+    fault.header = pause?.header
+    throw fault
   }
 
   private static func hint(_ isRateLimit: Bool, _ isPassing: Bool) -> String {

@@ -53,6 +53,7 @@ struct ProxyFault: Error {
   var fault: RequestFault {
     var fault = RequestFault(.unreachable, cause: "the proxy \(proxy) \(cause)", hint: hint, reason: reason)
     fault.isOfProxy = true
+    fault.trouble = .proxy
     return fault
   }
 

@@ -32,7 +32,8 @@ extension Interceptor {
   }
 
   private static func refused(_ cause: String) -> RequestFault {
-    RequestFault(.badAnswer, cause: cause, hint: "set upstream.base_url to where the API is now")
+    RequestFault(.badAnswer, cause: cause, hint: "set upstream.base_url to where the API is now").with(
+      .redirect)
   }
 }
 

@@ -63,6 +63,7 @@ extension RetryAfterGate {
     throw Failure(
       .unreachable, step: "sync", subject: baseURL,
       cause: "upstream wants no request before \((clock.now() + left.seconds).rfc3339) (Retry-After)",
-      hint: "the next sync waits for it, and it is never further away than a day; if upstream is wrong, \(lifting())")
+      hint: "the next sync waits for it, and it is never further away than a day; if upstream is wrong, \(lifting())"
+    ).with(.held, [.header("Retry-After")])
   }
 }

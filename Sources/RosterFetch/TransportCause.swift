@@ -21,8 +21,10 @@ enum TransportCause: Equatable {
         isAnswer ? .badAnswer : .unreachable, cause: cause, hint: "see whether the server is up and base_url is right",
         reason: reason)
     case .noNetwork(let cause):
-      return RequestFault(.unreachable, cause: cause, hint: "see whether this machine is online")
-    case .untrusted(let cause, let hint): return RequestFault(.unreachable, cause: cause, hint: hint)
+      return RequestFault(.unreachable, cause: cause, hint: "see whether this machine is online").with(
+        .noNetwork)
+    case .untrusted(let cause, let hint):
+      return RequestFault(.unreachable, cause: cause, hint: hint).with(.certificate)
     }
   }
 

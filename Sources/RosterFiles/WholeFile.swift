@@ -41,6 +41,9 @@ package struct WholeFile: Sendable {
     if durably { try flushFolder(parentFolder(of: path)) }
   }
 
+  /// Nothing where there is none.
+  package func remove() { unlink(path) }
+
   private func writeTemporary(_ bytes: [UInt8], _ durably: Bool) throws(FileError) {
     // A crash may have left one.
     unlink(temporaryPath)

@@ -47,6 +47,10 @@ package struct Failure: Error, Sendable, Equatable {
   package var reason: Reason?
   /// Retry-After, or the reset of a rate limit: no request starts earlier, from the answer on.
   package var retryAfter: Duration?
+  /// What is the matter, where neither `reason` nor `kind` says it well enough.
+  package var trouble: Trouble.Kind?
+  /// What to look at, beside the subject.
+  package var concerned: [Concern] = []
 
   /// `reason` and `retryAfter` are for what a request came to.
   package init(

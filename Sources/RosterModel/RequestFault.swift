@@ -14,6 +14,10 @@ package struct RequestFault: Error, Sendable, Equatable {
   package var isUnsent = false
   /// The way to upstream ended at the proxy, which the cause names.
   package var isOfProxy = false
+  /// What is the matter, where neither `reason` nor `kind` says it well enough.
+  package var trouble: Trouble.Kind?
+  /// The header that said so.
+  package var header: String?
   /// Body bytes of an answer that came before it failed.
   package var received = 0
 
@@ -35,6 +39,17 @@ package struct RequestFault: Error, Sendable, Equatable {
   ///   - subject: the URL that was asked for first: where a redirect leads is upstream's text, and may repeat a secret
   ///     (T9).
   package func failure(step: String, subject: String) -> Failure {
-    Failure(kind, step: step, subject: subject, cause: cause, hint: hint, reason: reason, retryAfter: retryAfter)
+    var failure = Failure(
+      kind, step: step, subject: subject, cause: cause, hint: hint, reason: reason, retryAfter: retryAfter)
+    failure.trouble = trouble
+    failure.concerned = header.map { [.header($0)] } ?? []
+    return failure
+  }
+
+  /// The same fault, which says what is the matter.
+  package func with(_ trouble: Trouble.Kind) -> RequestFault {
+    var fault = self
+    fault.trouble = trouble
+    return fault
   }
 }

@@ -43,6 +43,8 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   @OrNull package var exit: Int32?
   /// Why it failed, or what falls short of what upstream has; null where all is well.
   @OrNull package var error: String?
+  /// What is the matter with it, for who explains it: no part of the row, nor of its JSON.
+  package var trouble: Trouble?
 
   /// Records by resource; nil: nobody asked, or the sync was neither published nor unchanged.
   package var resources: [String: Int]?
@@ -64,5 +66,29 @@ package struct SyncRecord: Codable, Sendable, Equatable {
     case outcome, pages, records, added, changed, removed, rejected, skipped, requests
     case notModified = "not_modified"
     case resumed, retries, refreshes, bytes, exit, error, resources
+  }
+}
+
+extension SyncRecord {
+  /// Whether it left the daemon's state degraded: it failed, rejected records, or could not do all that it had to.
+  package var isDegraded: Bool {
+    switch outcome {
+    case .failed: true
+    case .published, .unchanged, .tried: rejected > 0 || error != nil
+    case .running, .cancelled, .interrupted: false
+    }
+  }
+}
+
+extension DaemonStatus.State {
+  /// What holds where no sync runs, by the last one that ended.
+  package init(after last: SyncRecord?) {
+    if last?.exit == Failure.Kind.refused.exitCode {
+      self = .unauthorized
+    } else if let last {
+      self = last.isDegraded ? .degraded : .idle
+    } else {
+      self = .starting
+    }
   }
 }

@@ -11,3 +11,10 @@ extension Failure {
     }
   }
 }
+
+extension Trouble.Kind {
+  /// What is the matter with a file that a call failed on with this errno (errno(3)).
+  package init(errno code: Int32) {
+    self = code == ENOSPC || code == EDQUOT ? .diskFull : code == EIO ? .disk : .unwritable
+  }
+}

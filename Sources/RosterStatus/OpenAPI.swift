@@ -82,6 +82,15 @@ enum OpenAPI {
       "head": {"operationId": "headStatus", "summary": "The head of GET.",
         "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
     },
+    "/v1/explain": {
+      "get": {"operationId": "explain", "summary": "Why the state is what it is, since when, what readers see meanwhile, what to look at and what to do.",
+        "responses": {"200": {"$ref": "#/components/responses/Explanation"}, "default": {"$ref": "#/components/responses/Problem"},
+          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
+          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
+          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
+      "head": {"operationId": "headExplain", "summary": "The head of GET.",
+        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+    },
     "/v1/syncs": {
       "get": {"operationId": "listSyncs", "summary": "The latest syncs, newest first; the one that runs too.",
         "parameters": [{"$ref": "#/components/parameters/Limit"}, {"$ref": "#/components/parameters/WithResources"}],
@@ -208,6 +217,8 @@ enum OpenAPI {
     "PageStyle": {"description": "CSS.", "content": {"text/css": {"schema": {"type": "string"}}}},
     "PageScript": {"description": "JavaScript.", "content": {"text/javascript": {"schema": {"type": "string"}}}},
     "PageIcon": {"description": "SVG.", "content": {"image/svg+xml": {"schema": {"type": "string"}}}},
+    "Explanation": {"description": "Sentences for people, and what is concerned.",
+      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Explanation"}}}},
     "Syncs": {"description": "The latest syncs.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Syncs"}}}},
     "Changes": {"description": "Changes, or none within wait.",
       "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Changes"}}}},

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+package import RosterExplanation
 package import RosterModel
 import Synchronization
 
@@ -205,6 +206,24 @@ extension StatusBoard {
       upstream: upstream(limits(), requests: state.cache.requests ?? state.last?.requests), cache: cache, sync: sync,
       token: state.token,
       config: state.config)
+  }
+
+  /// What an explanation is made of, as of now.
+  package func situation() -> Situation {
+    let status = status()
+    let state = state.withLock { $0 }
+    var cache = state.cache
+    cache.last = status.sync.last
+    var situation = Situation(status.state, cache, path: cachePath)
+    situation.current = status.sync.current
+    situation.nextAt = status.sync.nextAt
+    situation.isPostponed = state.isPostponed
+    situation.heldUntil = status.upstream.heldUntil
+    situation.budget = status.upstream.budget
+    situation.tokenError = status.token.lastError
+    situation.config = (status.config.path, status.config.lastError)
+    situation.standsSince = state.standsSince?.rfc3339
+    return situation
   }
 
   /// Rows of `syncs` as the status has them. One that runs here is not over, though its row may say so: it is not

@@ -8,10 +8,7 @@ extension DaemonStatus {
     let running = sync.current != nil
     if stopping { return .stopping }
     if token.state == .unauthorized { return .unauthorized }
-    if !running, let last = sync.last, last.exit == Failure.Kind.refused.exitCode { return .unauthorized }
-    if running { return .syncing }
-    guard let last = sync.last else { return .starting }
-    return last.isDegraded ? .degraded : .idle
+    return running ? .syncing : State(after: sync.last)
   }
 
   /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it
@@ -68,16 +65,5 @@ extension DaemonStatus {
     guard last.rejected > 0 else { return "sync \(last.id) \(last.outcome.rawValue)" }
     let records = last.rejected == 1 ? "1 record" : "\(last.rejected) records"
     return "sync \(last.id) rejected \(records); `rosterctl rejects` tells the reasons"
-  }
-}
-
-extension SyncRecord {
-  /// Whether it left the daemon's state degraded: it failed, rejected records, or could not do all that it had to.
-  package var isDegraded: Bool {
-    switch outcome {
-    case .failed: true
-    case .published, .unchanged, .tried: rejected > 0 || error != nil
-    case .running, .cancelled, .interrupted: false
-    }
   }
 }

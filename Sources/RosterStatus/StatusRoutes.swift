@@ -1,4 +1,5 @@
 import Glibc
+import RosterExplanation
 package import RosterModel
 
 /// Says what the status socket answers to a request. Pure: what is not on the board comes from the closures.
@@ -17,16 +18,18 @@ package struct StatusRoutes: Sendable {
   private let sync: @Sendable (SyncRequest) async throws -> SyncRequest.Accepted
   let feed: @Sendable (FeedRequest) async throws -> FeedAnswer
   private let cancel: @Sendable () async throws -> Int64?
+  private let rejected: @Sendable () async throws -> [Concern]
 
   /// `owner` may ask for a sync, besides root. `alive` tells whether the daemon's loop is, and the sync that runs;
   /// `history` reads the latest syncs; `sync` asks for one; `feed` reads the changes; `cancel` ends the sync that runs
-  /// and returns its id, nil where none does.
+  /// and returns its id, nil where none does; `rejected` reads the first records that could not be stored.
   package init(
     board: StatusBoard, owner: UInt32 = getuid(), alive: @escaping @Sendable () -> Bool = { true },
     history: @escaping @Sendable (SyncsRequest) async throws -> [SyncRecord],
     sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted,
     feed: @escaping @Sendable (FeedRequest) async throws -> FeedAnswer,
-    cancel: @escaping @Sendable () async throws -> Int64?
+    cancel: @escaping @Sendable () async throws -> Int64?,
+    rejected: @escaping @Sendable () async throws -> [Concern] = { [] }
   ) {
     self.board = board
     self.owner = owner
@@ -35,6 +38,7 @@ package struct StatusRoutes: Sendable {
     self.sync = sync
     self.feed = feed
     self.cancel = cancel
+    self.rejected = rejected
   }
 
   /// HEAD is answered as GET; whoever writes the answer leaves its body out (RFC 9110 §9.3.2).
@@ -48,6 +52,7 @@ package struct StatusRoutes: Sendable {
       return request.method == "POST" ? cancelSync(request) : .now(Self.notAllowed(path, allow: "POST"))
     case "/" where reads: return page()
     case "/v1/status" where reads: return .now(.json(200, board.status()))
+    case "/v1/explain" where reads: return explanation()
     case "/v1/syncs" where reads: return syncs(request)
     case "/v1/changes" where reads: return changes(request)
     case "/v1/events" where reads: return events(request)
@@ -55,8 +60,8 @@ package struct StatusRoutes: Sendable {
     case "/healthz" where reads: return .now(health())
     case "/readyz" where reads: return .now(readiness(request))
     case "/openapi.json" where reads: return .now(.text(200, OpenAPI.document, type: Response.jsonType))
-    case "/v1/status", "/v1/syncs", "/v1/changes", "/v1/events", "/metrics", "/healthz", "/readyz", "/openapi.json",
-      "/":
+    case "/v1/status", "/v1/explain", "/v1/syncs", "/v1/changes", "/v1/events", "/metrics", "/healthz", "/readyz",
+      "/openapi.json", "/":
       return .now(Self.notAllowed(path, allow: "GET, HEAD"))
     default: return .now(asset(path, reads: reads) ?? .problem(404, "nothing is at \(path)"))
     }
@@ -81,6 +86,17 @@ extension StatusRoutes {
       ? .text(200, "ok\n")
       : .problem(
         503, "the daemon's loop does not answer, or its sync has not moved for too long; /v1/status has the message")
+  }
+
+  /// Only rejected records are asked of the database; where it cannot tell them, all else is told.
+  private func explanation() -> StatusAnswer {
+    let situation = board.situation()
+    guard situation.cache.last?.rejected ?? 0 > 0 else { return .now(.json(200, Explanation(situation))) }
+    return .later {
+      var situation = situation
+      situation.rejected = (try? await rejected()) ?? []
+      return .json(200, Explanation(situation))
+    }
   }
 
   private func readiness(_ request: StatusRequest) -> Response {

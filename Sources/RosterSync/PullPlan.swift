@@ -195,7 +195,7 @@ extension PullPlan.List {
   ) throws(Failure) {
     let next: Paging.Next
     do throws(PagingFault) { next = try paging.next(after: page, facts, links: links) } catch {
-      throw refused(page, error.reason, error.hint)
+      throw refused(page, error.reason, error.hint, error.trouble)
     }
     switch next {
     case .announced(let pages):
@@ -234,11 +234,13 @@ extension PullPlan.List {
     return refused(page, cause, hint)
   }
 
-  private func refused(_ page: PageRequest, _ cause: String, _ hint: String) -> Failure {
-    Failure(
-      .badAnswer, step: "go on behind page \(page.number) of \(paging.resource.name)",
-      subject: page.request.url.secretsMasked,
-      cause: cause, hint: hint)
+  private func refused(_ page: PageRequest, _ cause: String, _ hint: String, _ trouble: Trouble.Kind = .circle)
+    -> Failure
+  {
+    let (name, address) = (paging.resource.name, page.request.url.secretsMasked)
+    return Failure(
+      .badAnswer, step: "go on behind page \(page.number) of \(name)", subject: address, cause: cause, hint: hint
+    ).with(trouble, [.page(page.number, of: name, address)])
   }
 }
 
@@ -247,6 +249,13 @@ extension PagingFault {
     switch self {
     case .noAddress: "what it gives as the next page's address is none"
     case .elsewhere: "it leads to another origin than upstream.base_url"
+    }
+  }
+
+  fileprivate var trouble: Trouble.Kind {
+    switch self {
+    case .noAddress: .malformed
+    case .elsewhere: .foreignLink
     }
   }
 

@@ -178,7 +178,9 @@ package actor Sync {
         // Those of another resource may have been told to wait for longer than a sync does.
         try expectOpenGate()
         try machine.asked(plan.resource.name, .success(try await missing.ask()))
-      } catch let failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
+      } catch var failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
+        let missing = await missingRecords(of: plan.resource.name)
+        failure.concerned += missing
         try machine.asked(plan.resource.name, .failure(failure))
       }
     }
@@ -191,6 +193,7 @@ package actor Sync {
     var record = record.counting(tally.now)
     record.exit = 0
     record.error = machine.shortcoming
+    record.trouble = machine.trouble
     let (clock, history) = (clock, host.settings.history)
     return try await withTaskCancellationHandler { [record, ends = machine.ends] in
       isDryRun
@@ -217,6 +220,12 @@ extension Sync {
     var record = record.counting(tally.now)
     record.finishedAt = clock.now().rfc3339
     record.end(with: error)
+    if machine.isGuarded {
+      for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
+        let missing = await missingRecords(of: concern.name)
+        record.trouble?.concerned += missing
+      }
+    }
     if machine.isWhole {
       await attempt("keep what was pulled") {
         try await cache.concludePull(of: record.id, isGuarded: machine.isGuarded, machine.ends)
@@ -232,6 +241,13 @@ extension Sync {
     return record
   }
 
+  /// Records of the snapshot that upstream lists no more and of which nothing else is known: the first few, for who
+  /// explains it.
+  private func missingRecords(of resource: String) async -> [Concern] {
+    let found = (try? await cache.missing(resource, after: 0, limit: Trouble.mostConcerned)) ?? []
+    return found.map { .record($0.key.text, of: resource, reason: "upstream lists it no more") }
+  }
+
   /// What fails here must not hide why the sync failed.
   private func attempt(_ what: String, _ work: () async throws -> Void) async {
     do { try await work() } catch { logger.error("cannot \(what): \(error)") }
@@ -245,6 +261,7 @@ extension SyncRecord {
       outcome = .failed
       exit = failure.kind.exitCode
       self.error = "\(failure)"
+      trouble = Trouble(failure)
     case is CancellationError:
       outcome = .cancelled
       exit = Failure.Kind.cancelled.exitCode
@@ -253,6 +270,7 @@ extension SyncRecord {
       outcome = .failed
       exit = Failure.Kind.defect.exitCode
       self.error = "a defect in rosterd: \(error)"
+      trouble = Trouble(.defect, "\(error)")
     }
   }
 }

@@ -29,6 +29,8 @@ package struct SyncMachine: Sendable {
   package private(set) var state = State.pulling
   /// Why the cache is not wholly what upstream has, though it was published.
   package private(set) var shortcoming: String?
+  /// The same, for who explains it.
+  package private(set) var trouble: Trouble?
   /// The guard held this sync back (P8): what was pulled is kept, and shown as pending.
   package private(set) var isGuarded = false
   /// What was pulled is one state of upstream, and all that there is to decide about it is decided: it can be held
@@ -95,6 +97,9 @@ package struct SyncMachine: Sendable {
       tellRejects()
     case .failure(let failure):
       ends[resource]?.removal = .nobody
+      trouble = Trouble(
+        .unasked, "not all missing records of \(resource) could be asked for: \(failure.cause)", hint: failure.hint,
+        [.resource(resource)] + Trouble(failure).concerned.filter { $0 != .resource(resource) })
       shortcoming = "no \(resource) was removed, because not all missing ones could be asked for: \(failure)"
     }
   }
@@ -142,6 +147,7 @@ extension SyncMachine {
 
   private mutating func tellRejects() {
     guard rejected > 0 else { return }
+    if trouble?.kind != .unasked { trouble = Trouble(.rejects, "\(counted(rejected, "record")) could not be stored") }
     shortcoming = "\(counted(rejected, "record")) could not be stored; see the table rejects"
   }
 
@@ -150,7 +156,8 @@ extension SyncMachine {
     return Failure(
       .badAnswer, step: "pull one state of \(resource)", subject: upstream,
       cause: "its pages changed while they were pulled, \(Self.mostRepeats + 1) times in a row: \(why)",
-      hint: "the next sync tries again; if it lasts, upstream's pages do not fit together")
+      hint: "the next sync tries again; if it lasts, upstream's pages do not fit together"
+    ).with(.drift, [.resource(resource)])
   }
 
   private mutating func allRejected(_ found: ResourceComparison) -> Failure? {
@@ -161,7 +168,8 @@ extension SyncMachine {
     return Failure(
       .badAnswer, step: "store what upstream sent", subject: upstream,
       cause: "none of \(counted(found.rejected, "record")) of \(found.resource) can be stored\(unknown)",
-      hint: "check that the definition of \(found.resource) is of the API at upstream.base_url")
+      hint: "check that the definition of \(found.resource) is of the API at upstream.base_url"
+    ).with(.unstorable, [.resource(found.resource)])
   }
 
   private mutating func guarded(
@@ -179,7 +187,8 @@ extension SyncMachine {
       .badAnswer, step: "publish", subject: upstream,
       cause:
         "upstream lacks \(leaving) of \(counted(found.snapshot, "record")) of \(found.resource), more than max_removal (\(limit)%) lets go",
-      hint: "if that is right, run `rosterctl sync --allow-removal`")
+      hint: "if that is right, run `rosterctl sync --allow-removal`"
+    ).with(.guarded, [.resource(found.resource), .setting("max_removal")])
   }
 
   private mutating func defect(_ event: String) -> Failure {

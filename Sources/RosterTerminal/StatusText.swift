@@ -49,18 +49,9 @@ package struct StatusText: Sendable {
   /// What the daemon does, or what is wrong and what to do: the first lines of `text`.
   package var headline: String {
     let lines = message.printable.wrapped(width - 2)
-    let marked = zip(lines, [tone.mark.toned(tone.tone, colour) + " "] + lines.dropFirst().map { _ in "  " })
+    let (mark, tone) = status.state.mark
+    let marked = zip(lines, [mark.toned(tone, colour) + " "] + lines.dropFirst().map { _ in "  " })
     return marked.map { $1 + $0.toned($1 == "  " ? .plain : .strong, colour) + "\n" }.joined()
-  }
-
-  private var tone: (mark: String, tone: Tone) {
-    switch status.state {
-    case .idle: ("●", .good)
-    case .syncing, .starting: ("◐", .busy)
-    case .stopping: ("○", .faint)
-    case .degraded: ("▲", .busy)
-    case .unauthorized: ("✗", .bad)
-    }
   }
 
   // MARK: Rows

@@ -10,7 +10,8 @@ struct Rosterctl: AsyncParsableCommand {
     abstract: "Asks a rosterd how it is, tells it what to do, reads its cache.",
     version: rosterdVersion,
     subcommands: [
-      Status.self, Watch.self, Wait.self, SyncNow.self, Cancel.self, Events.self, Rejects.self, History.self,
+      Status.self, Explain.self, Watch.self, Wait.self, SyncNow.self, Cancel.self, Events.self, Rejects.self,
+      History.self,
       ListRecords.self, ShowRecord.self, ListCharacters.self, ShowCharacter.self, Changes.self,
       Pending.self, Web.self,
     ])

@@ -96,9 +96,12 @@ struct CacheTests {
     }
     #expect(failure?.kind == .cannotWrite)
     #expect(failure?.hint != nil)
-    for code: Int32 in [5, 8, 10, 11, 13, 14, 26] {
+    let troubles: [(Int32, Trouble.Kind)] = [
+      (5, .locked), (8, .unwritable), (10, .disk), (11, .damaged), (13, .diskFull), (14, .unwritable), (26, .damaged),
+    ]
+    for (code, trouble) in troubles {
       let failure = SQLiteError(code: code, message: "m").failure("s", "p")
-      #expect(failure.kind == .cannotWrite && failure.hint != nil)
+      #expect(failure.kind == .cannotWrite && failure.hint != nil && failure.explained == trouble)
     }
     #expect(SQLiteError(code: 1, message: "m").failure("s", "p").kind == .defect)
   }

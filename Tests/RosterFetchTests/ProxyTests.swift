@@ -140,6 +140,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
         let fault = await fault(transport, Request(.get, "https://upstream.invalid/api"))
         #expect(fault?.cause == "the proxy \(proxy.url) opens no tunnel to upstream.invalid:443 (\(status))")
         #expect(fault?.reason == .connection && fault?.isUnsent == true && fault?.isOfProxy == true)
+        #expect(fault?.trouble == .proxy)
         #expect(fault?.hint?.contains("upstream.proxy = \"none\"") == true)
         #expect(proxy.requests == Array(repeating: "CONNECT upstream.invalid:443", count: 2))
       }

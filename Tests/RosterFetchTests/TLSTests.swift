@@ -56,6 +56,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
           let failure = try #require(await failure(transport, page(port)))
           #expect(failure.cause.contains(sentence), "\(failure)")
           #expect(failure.kind == .unreachable && failure.reason == nil && failure.hint != nil)
+          #expect(failure.trouble == .certificate)
         }
       }
     }
@@ -86,7 +87,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
         try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [other])) { transport in
           let failure = try #require(await failure(transport, page(port)))
           #expect(failure.cause == "the server's key is none of upstream.tls.pins, but \(pinned)")
-          #expect(failure.kind == .unreachable && failure.reason == nil)
+          #expect(failure.kind == .unreachable && failure.reason == nil && failure.trouble == .pin)
         }
       }
     }

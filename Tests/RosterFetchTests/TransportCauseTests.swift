@@ -15,7 +15,7 @@ private func errors(_ codes: [CInt]) -> [any Error] {
     arguments: [[ENETUNREACH], [EHOSTUNREACH, ENETUNREACH], [ENETDOWN]])
   func offline(codes: [CInt]) {
     let failure = TransportCause.connect("host", errors(codes)).fault
-    #expect(failure.reason == nil && failure.cause.contains("no network"))
+    #expect(failure.reason == nil && failure.trouble == .noNetwork && failure.cause.contains("no network"))
   }
 
   @Test(

@@ -29,9 +29,12 @@ func makeRoutes(
   feed: @escaping @Sendable (FeedRequest) async throws -> FeedAnswer = { _ in
     .page(json: Array("{}".utf8), isEmpty: true)
   },
-  cancel: @escaping @Sendable () async throws -> Int64? = { nil }
+  cancel: @escaping @Sendable () async throws -> Int64? = { nil },
+  rejected: @escaping @Sendable () async throws -> [Concern] = { [] }
 ) -> StatusRoutes {
-  StatusRoutes(board: board, owner: owner, alive: alive, history: history, sync: sync, feed: feed, cancel: cancel)
+  StatusRoutes(
+    board: board, owner: owner, alive: alive, history: history, sync: sync, feed: feed, cancel: cancel,
+    rejected: rejected)
 }
 
 func makeReport(_ id: Int64 = 17, _ outcome: SyncRecord.Outcome = .published) -> SyncRecord {

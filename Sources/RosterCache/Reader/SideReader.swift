@@ -21,6 +21,11 @@ package actor SideReader {
     try await read { try $0.latest(request) }
   }
 
+  /// The first few records that could not be stored. Throws `Failure` as above.
+  package func rejected() async throws -> [Concern] {
+    try await read { try $0.concernedByRejects() }
+  }
+
   /// What follows an id of the feed. Throws `Failure` as above.
   package func changes(_ request: FeedRequest) async throws -> FeedAnswer {
     let position = FeedPosition(feed: request.feed, seen: request.since)

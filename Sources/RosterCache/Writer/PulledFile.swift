@@ -77,7 +77,8 @@ final class PulledFile {
     guard isFile, try start(of: path).starts(with: magic.utf8) else {
       throw Failure(
         .cannotWrite, step: "keep pulled pages", subject: path, cause: "rosterd did not make this file",
-        hint: "move it away, or name another cache.path")
+        hint: "move it away, or name another cache.path"
+      ).with(.foreignFile)
     }
   }
 

@@ -89,7 +89,8 @@ package final class BudgetLedger: Sendable {
     let room = (clock.now() + (wait(for: nil) ?? .zero).seconds).rfc3339
     return RequestFault(
       .unreachable, cause: "limit.budget (\(rule.text)) is used up",
-      hint: "what was pulled is kept, and the next sync starts when the budget is whole again, at \(room)")
+      hint: "what was pulled is kept, and the next sync starts when the budget is whole again, at \(room)"
+    ).with(.budget)
   }
 
   // MARK: Syncs
@@ -145,7 +146,8 @@ extension BudgetLedger {
     } catch {
       throw Failure(
         .cannotWrite, step: "keep limit.budget", subject: path, cause: "cannot \(error.step) it: \(error.error.text)",
-        hint: Failure.hint(for: error.error.code, else: "see whether rosterd may write to its folder"))
+        hint: Failure.hint(for: error.error.code, else: "see whether rosterd may write to its folder")
+      ).with(Trouble.Kind(errno: error.error.code))
     }
   }
 

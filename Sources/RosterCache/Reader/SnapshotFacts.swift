@@ -1,0 +1,80 @@
+package import RosterModel
+
+extension CacheFacts {
+  /// As the cache has it now. Throws `SQLiteError`.
+  init(_ database: Database, isWALPinned: Bool = false) throws {
+    let last = try database.first(
+      "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
+    let resources = try database.rows(
+      """
+      SELECT r.name, r."table", r.records, r.pages, r.proof,
+        (SELECT count(*) FROM cache_unlisted u WHERE u.resource_id = c.id AND u.absent > 0)
+      FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
+      """
+    ) {
+      DaemonStatus.CachedResource(
+        name: $0.text(0), table: $0.text(1), records: $0.int(2), pages: $0.int(3), proof: $0.optionalText(4),
+        absent: $0.int(5))
+    }
+    let emptied = try database.rows(
+      """
+      SELECT s.resource, s.skipped FROM sync_resources s JOIN resources r ON r.name = s.resource
+      WHERE s.sync_id = \(FixedTables.verified) AND s.skipped > 0 AND s.rejected = 0 AND r.records = 0 ORDER BY 1
+      """
+    ) { EmptiedResource(name: $0.text(0), skipped: $0.int(1)) }
+    let requests = try database.first("SELECT requests FROM syncs WHERE id = \(FixedTables.verified)") { $0.int(0) }
+    let facts = try database.first(
+      "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
+    ) {
+      CacheFacts(
+        feed: $0.text(0), snapshot: $0.optionalInteger(1), publishedAt: $0.optionalText(2),
+        verifiedAt: $0.optionalText(3), records: $0.int(4), pages: $0.int(5), resources: resources,
+        emptied: emptied, requests: requests, last: last, isWALPinned: isWALPinned)
+    }
+    // The row is made with the file.
+    guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
+    self = facts
+  }
+}
+
+extension CacheReader {
+  /// What there is to tell of the cache without a daemon; the last sync with what was the matter with it.
+  package func facts() throws -> CacheFacts {
+    try read {
+      var facts = try CacheFacts(database)
+      let trouble = try database.trouble(of: facts.last, TroubleFile(beside: path))
+      facts.last?.trouble = trouble
+      return facts
+    }
+  }
+
+  /// The first few records that could not be stored.
+  package func rejected() throws -> [Concern] { try read { try concernedByRejects() } }
+
+  /// The same within a transaction.
+  func concernedByRejects() throws -> [Concern] {
+    let keys = try database.rows("SELECT name, definition FROM resources") {
+      let tables = try ResourceTables(name: $0.text(0), definition: $0.text(1))
+      return (tables.resource.name, tables.keyPath)
+    }
+    let rejects = try database.rows(
+      "SELECT resource, page, position, reason, document FROM rejects ORDER BY resource, page, position LIMIT ?1",
+      Value(Trouble.mostConcerned)
+    ) { ($0.text(0), $0.int(1), $0.int(2), $0.text(3), $0.text(4)) }
+    return try rejects.map { resource, page, position, reason, document in
+      let key = try database.first(
+        "SELECT CASE WHEN json_valid(?1) THEN json_extract(?1, ?2) END", .text(document),
+        .text(keys.first { $0.0 == resource }?.1 ?? "$.id")
+      ) { $0.optionalText(0) }
+      return .record(
+        key ?? nil, of: resource, page: page > 0 ? page : nil, position: page > 0 ? position : nil, reason: reason)
+    }
+  }
+}
+
+extension ResourceTables {
+  /// Where the key of a record is, as SQLite's functions on JSON have it (sqlite.org/json1.html#path_arguments).
+  fileprivate var keyPath: String {
+    "$" + resource.key.segments.map { ".\"\($0.filter { $0 != "\"" })\"" }.joined()
+  }
+}

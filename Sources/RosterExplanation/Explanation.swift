@@ -1,0 +1,143 @@
+package import RosterModel
+
+/// Why the state is what it is, for people: what `rosterctl explain` and `/v1/explain` tell. Its text has no line ends.
+package struct Explanation: Codable, Sendable, Equatable {
+  /// As in `/v1/status`.
+  package var state: DaemonStatus.State
+  /// What happened, and what it means, in sentences.
+  package var what: String
+  /// The end of the first sync in a row that had this trouble, RFC 3339; null where there is none.
+  @OrNull package var since: String?
+  /// What readers see meanwhile.
+  package var readers: String
+  /// What to look at.
+  package var concerned: [Concern]
+  /// The next step.
+  package var todo: String
+  /// When rosterd tries again, RFC 3339; null while a sync runs or none is planned.
+  @OrNull package var nextAt: String?
+
+  /// Pure.
+  package init(_ situation: Situation) {
+    let troubles = situation.troubles
+    state = situation.state
+    let told = troubles.map { $0.told(in: situation) }
+    // Who reads on must know first that it is the cache that tells.
+    let first = situation.alone == nil ? [] : told.suffix(1)
+    what = (first + [situation.opening] + told.dropLast(first.count)).filter { !$0.isEmpty }.joined(separator: " ")
+    readers = situation.readers
+    concerned = troubles.flatMap(\.concerned).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    todo = troubles.isEmpty ? situation.nothing : troubles.map(\.todo).joined(separator: " ")
+    _since = OrNull(wrappedValue: situation.main?.since)
+    _nextAt = OrNull(wrappedValue: situation.nextAt)
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case state, what, since, readers, concerned, todo
+    case nextAt = "next_at"
+  }
+}
+
+// MARK: Troubles
+
+extension Trouble {
+  /// What happened, and what it means.
+  fileprivate func told(in situation: Situation) -> String {
+    var head = what
+    if let last = situation.cache.last, self == situation.main, last.isDegraded {
+      head = "sync \(last.id) \(last.outcome == .failed ? "failed" : "has gone well, but"): \(what)"
+    }
+    return "\(head.asSentence) \(filled(kind.text.meaning))"
+  }
+
+  fileprivate var todo: String {
+    let own = kind.takesHint ? hint.map { $0.asSentence + " " } ?? "" : ""
+    return own + filled(kind.text.todo)
+  }
+
+  /// With what is concerned in the place of the words for it.
+  private func filled(_ text: String) -> String {
+    let address = concerned.first { $0.kind == .page || $0.kind == .address }?.name
+    let resource = concerned.lazy.compactMap { $0.kind == .resource ? $0.name : $0.resource }.first
+    let file = concerned.first { $0.kind == .file }?.name
+    let words = [
+      "{address}": address.map { "'\($0)'" } ?? "its address", "{server}": address.map(Self.server) ?? "HOST:443",
+      "{host}": address.map { String(Self.server($0).prefix { $0 != ":" }) } ?? "HOST",
+      "{resource}": resource ?? "NAME", "{file}": file ?? "the file",
+    ]
+    return words.reduce(text) { $0.replacing($1.key, with: $1.value) }
+  }
+
+  /// Of an address: `host:port`.
+  private static func server(_ address: String) -> String {
+    let authority = (address.split(separator: "://", maxSplits: 1).last ?? "").prefix { $0 != "/" && $0 != "?" }
+    let port = address.hasPrefix("https") ? 443 : 80
+    return authority.last?.isNumber == true && authority.contains(":") ? String(authority) : "\(authority):\(port)"
+  }
+}
+
+extension String {
+  fileprivate var asSentence: String {
+    let ended = last.map { ".!?".contains($0) } ?? true ? self : self + "."
+    // A path and a key of the configuration stay as they are.
+    let isName = prefix { $0 != " " }.contains { "./_".contains($0) } || hasPrefix("rosterd ")
+    return isName ? ended : ended.prefix(1).uppercased() + ended.dropFirst()
+  }
+}
+
+// MARK: States
+
+extension Situation {
+  /// What the state means where the troubles do not say it.
+  fileprivate var opening: String {
+    switch state {
+    case .syncing: running
+    case .stopping: "rosterd stops; what has begun is being finished."
+    case .starting: silence == nil ? "No sync has ended yet." : ""
+    case .idle where silence == nil: ending ?? "All is well."
+    case .idle: ending ?? ""
+    case .degraded, .unauthorized: ""
+    }
+  }
+
+  private var ending: String? {
+    guard let last = cache.last else { return nil }
+    switch last.outcome {
+    case .published: return "All is well: sync \(last.id) published what has changed upstream."
+    case .unchanged: return "All is well: sync \(last.id) found upstream as it was."
+    case .tried: return "Sync \(last.id) was a trial: it has pulled all and published nothing."
+    case .cancelled: return "Sync \(last.id) was cancelled; what it pulled is kept for the next."
+    case .interrupted:
+      return "Sync \(last.id) was broken off when its process ended; what it pulled is kept for the next."
+    case .running, .failed: return nil
+    }
+  }
+
+  private var running: String {
+    guard let current else { return "A sync runs." }
+    let pages = current.pagesTotal.map { "\(current.pagesDone) of \($0) pages" } ?? "\(current.pagesDone) pages"
+    let retries = current.retries > 0 ? ", \(current.retries) requests repeated" : ""
+    let held = heldUntil.map { " Upstream wants no request before \($0); it waits for that." } ?? ""
+    return "Sync \(current.id) runs since \(current.startedAt): \(pages)\(retries).\(held)"
+      + (main == nil ? "" : " The one before had trouble.")
+  }
+
+  fileprivate var readers: String {
+    guard let snapshot = cache.snapshot, let published = cache.publishedAt else {
+      return "There is no snapshot yet: the tables are empty."
+    }
+    let verified = cache.verifiedAt.flatMap { $0 == published ? nil : ", and upstream had the same at \($0)" } ?? ""
+    return
+      "They see the snapshot of sync \(snapshot), whole: \(cache.records) records, published at \(published)\(verified)."
+  }
+
+  /// What to do where nothing is the matter.
+  fileprivate var nothing: String {
+    switch state {
+    case .syncing: "Nothing; rosterctl watch shows how far it is."
+    case .starting: "Nothing; rosterctl wait returns once there is a snapshot."
+    case .stopping: "Nothing; it takes no longer than 5 s."
+    case .idle, .degraded, .unauthorized: "Nothing."
+    }
+  }
+}

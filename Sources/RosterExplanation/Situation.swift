@@ -1,0 +1,96 @@
+package import RosterModel
+
+/// What an explanation is made of: what a daemon knows, or what the cache alone tells.
+package struct Situation: Sendable {
+  /// As `/v1/status` has it; without a daemon, by the last sync.
+  package var state: DaemonStatus.State
+  /// The snapshot that readers see, and the last sync with what was the matter with it.
+  package var cache: CacheFacts
+  /// Of the cache.
+  package var path: String
+  /// The sync that runs.
+  package var current: DaemonStatus.Current?
+  /// When the next one starts, RFC 3339.
+  package var nextAt: String?
+  /// `limit.budget` does not hold it before.
+  package var isPostponed = false
+  /// Upstream wants no request before, RFC 3339.
+  package var heldUntil: String?
+  /// `limit.budget`, and what of it is used.
+  package var budget: DaemonStatus.Budget?
+  /// Why the last token request failed.
+  package var tokenError: String?
+  /// The file, and why a reload of it was refused.
+  package var config: (path: String?, lastError: String?) = (nil, nil)
+  /// Nothing of the sync has moved since, RFC 3339.
+  package var standsSince: String?
+  /// The first few records that could not be stored.
+  package var rejected: [Concern] = []
+  /// Why no daemon answers.
+  package var silence: Failure?
+
+  /// Of a cache, without a daemon unless told.
+  package init(_ state: DaemonStatus.State, _ cache: CacheFacts, path: String) {
+    self.state = state
+    self.cache = cache
+    self.path = path
+  }
+
+  /// What is the matter: the reason of the state first, that nobody answers last.
+  var troubles: [Trouble] { [main, refused, silent, pinned, absent, alone].compactMap { $0 } }
+
+  /// No daemon answers.
+  var alone: Trouble? {
+    silence.map { Trouble(.noDaemon, "\($0.cause) (\($0.subject))", [.file($0.subject)]) }
+  }
+
+  /// What is the matter with syncs, or with the session.
+  var main: Trouble? {
+    if state == .unauthorized, let tokenError, cache.last?.trouble?.kind.isOfToken != true {
+      return Trouble(.session, tokenError)
+    }
+    guard var trouble = cache.last.flatMap({ $0.trouble ?? Trouble(row: $0) }) else { return waiting }
+    if trouble.kind == .rejects { trouble.concerned += rejected }
+    return trouble
+  }
+
+  /// A sync that is due is not started.
+  private var waiting: Trouble? {
+    if isPostponed, let budget {
+      let cause = "\(budget.used) of \(budget.limit) requests are used, and the next sync needs more than are left"
+      return Trouble(.budget, cause, [.setting("limit.budget")])
+    }
+    if let heldUntil, current == nil {
+      return Trouble(.held, "upstream wants no request before \(heldUntil)", [.header("Retry-After")])
+    }
+    return nil
+  }
+
+  private var refused: Trouble? {
+    config.lastError.map { Trouble(.refusedConfiguration, $0, config.path.map { [.file($0)] } ?? []) }
+  }
+
+  private var silent: Trouble? { standsSince.map { Trouble(.silent, "nothing has moved since \($0)") } }
+
+  private var pinned: Trouble? {
+    cache.isWALPinned ? Trouble(.pinned, "the cache's log cannot be written back", [.file("\(path)-wal")]) : nil
+  }
+
+  private var absent: Trouble? {
+    let absent = cache.resources.filter { $0.absent > 0 }
+    guard !absent.isEmpty else { return nil }
+    let counts = absent.map { "\($0.absent) of \($0.name)" }.joined(separator: ", ")
+    return Trouble(.absent, "upstream lists no more: \(counts)", absent.map { .resource($0.name) })
+  }
+}
+
+extension Trouble.Kind {
+  fileprivate var isOfToken: Bool {
+    switch self {
+    case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,
+      .loggedOut, .missingCredential:
+      true
+    default: false
+    }
+  }
+}

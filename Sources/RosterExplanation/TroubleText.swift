@@ -1,0 +1,335 @@
+package import RosterModel
+
+/// What is said of each sort of trouble, here and in rosterctl(1). A word in braces stands for what is concerned.
+extension Trouble.Kind {
+  /// What it means, in sentences; then what to do about it, each a step that an operator can take.
+  package var text: (meaning: String, todo: String) {
+    switch self {
+    case .connection, .dns, .tls, .timeout, .truncated, .noNetwork, .certificate, .pin, .proxy: wayText
+    case .serverError, .rateLimit, .held, .forbidden, .notFound, .badRequest, .otherStatus, .redirect, .malformed,
+      .tooLarge, .budget:
+      answerText
+    case .drift, .circle, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .absent: recordText
+    case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,
+      .loggedOut, .tokenUnreachable, .missingCredential:
+      credentialText
+    case .tokenStore, .diskFull, .disk, .unwritable, .locked, .damaged, .foreignFile, .owned, .pinned: fileText
+    case .configuration, .refusedConfiguration, .silent, .defect, .cancelled, .usage, .noDaemon: programText
+    }
+  }
+
+  /// Whether what the failed part itself says can be done comes first: it knows the file, the key or the time.
+  var takesHint: Bool {
+    switch self {
+    case .certificate, .pin, .proxy, .held, .redirect, .unasked, .credential, .outlived, .session, .incomplete,
+      .loggedOut, .missingCredential, .tokenStore, .diskFull, .unwritable, .foreignFile:
+      true
+    default: false
+    }
+  }
+
+  private var wayText: (meaning: String, todo: String) {
+    switch self {
+    case .dns:
+      (
+        "This machine's resolver does not know that host, or does not answer.",
+        "Check the host in upstream.base_url, then the resolver: getent hosts {host}"
+      )
+    case .tls:
+      (
+        "The server, or something on the way, ended the handshake before its certificate could be judged.",
+        "See what answers there: openssl s_client -connect {server}. rosterd needs TLS 1.2 or later; a port that speaks plain HTTP looks like this too."
+      )
+    case .timeout:
+      (
+        "One attempt took longer than upstream.timeout permits.",
+        "Measure it by hand: time curl -o /dev/null {address}. Where upstream is slow and not down, raise upstream.timeout or lower sync.concurrency."
+      )
+    case .truncated:
+      (
+        "Answers end before they are complete, mostly by what stands between rosterd and upstream.",
+        "Look at proxies and load balancers on the way, and at their limits of time and size. Lower sync.concurrency if upstream is overloaded."
+      )
+    case .noNetwork:
+      (
+        "No route leads from this machine to upstream.",
+        "Look at the network: ip route; ip -br link. rosterd tries again by itself and needs no restart."
+      )
+    case .certificate:
+      (
+        "Nothing was sent to it: whoever answers there may not be upstream.",
+        "Look at what it sends: openssl s_client -showcerts -connect {server}"
+      )
+    case .pin:
+      (
+        "Nothing was sent to it: upstream's key was changed, or somebody else answers.",
+        "Ask who runs upstream, in another way than this one, whether the key is theirs; then add it to upstream.tls.pins and reload rosterd."
+      )
+    case .proxy:
+      (
+        "The request did not get as far as upstream.",
+        "Check upstream.proxy, and HTTPS_PROXY, HTTP_PROXY and NO_PROXY in rosterd's environment."
+      )
+    default:
+      (
+        "Nothing has come from upstream: it is down, or something on the way does not let rosterd through.",
+        "Try it from this machine: curl -i {address}. Look for a service that is down, a firewall, a wrong host or port in upstream.base_url."
+      )
+    }
+  }
+
+  private var answerText: (meaning: String, todo: String) {
+    switch self {
+    case .rateLimit:
+      (
+        "Upstream takes no more requests for now, and rosterd keeps to the time that it names.",
+        "Once, nothing. If it recurs, raise sync.interval, or set limit.rate or limit.budget to what upstream permits; rosterd check tells the requests of a day."
+      )
+    case .held:
+      (
+        "rosterd keeps to the time that upstream asked for, over restarts too.",
+        "Wait: the next sync starts by itself once that time has come."
+      )
+    case .forbidden:
+      (
+        "Upstream does not allow this to who asks.",
+        "Give the account of rosterd's credential the right to read {address}, or use one that has it. Some servers refuse an unknown User-Agent (upstream.headers). If a 403 means that the session is over, set auth.logout_status = [403]."
+      )
+    case .notFound:
+      (
+        "Nothing is at that address.",
+        "Compare {address} with the API's documentation: first upstream.base_url, then path of [resource.{resource}]. If it means past the end of the list, name the status in beyond of its pages."
+      )
+    case .badRequest:
+      (
+        "Upstream refuses the request as it is.",
+        "Read what upstream says to it: curl -i {address}. Then correct query, body, pages or headers of [resource.{resource}]."
+      )
+    case .otherStatus:
+      (
+        "Such an answer brings no page.",
+        "Read it: curl -i {address}. Then see whether upstream.base_url is the API's."
+      )
+    case .redirect:
+      (
+        "rosterd does not follow there: a token must not go along.",
+        "See where it leads: curl -sI {address}. A new upstream.base_url needs a restart of rosterd."
+      )
+    case .malformed:
+      (
+        "It is not what the definition of {resource} describes.",
+        "Read the answer: curl {address}. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one)."
+      )
+    case .tooLarge:
+      (
+        "rosterd reads no answer larger than 8 MiB.",
+        "Ask for smaller pages: size of [resource.{resource}.pages], or a parameter in its query that leaves fields out."
+      )
+    case .budget:
+      (
+        "Upstream gets no more requests than limit.budget permits, restarts included.",
+        "Nothing: what was pulled is kept, and rosterd goes on once the budget has room. If that is too late, raise limit.budget, or raise sync.interval to what rosterd check proposes."
+      )
+    default:
+      (
+        "That is a fault of upstream's own, not of the request.",
+        "Ask who runs upstream, or wait: rosterd tries again by itself. To see it: curl -i {address}"
+      )
+    }
+  }
+
+  private var recordText: (meaning: String, todo: String) {
+    switch self {
+    case .circle:
+      (
+        "The pages lead to those that were met before.",
+        "Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, tell who runs upstream."
+      )
+    case .foreignLink:
+      (
+        "rosterd asks no other origin than upstream.base_url: a token must not go there.",
+        "Set upstream.base_url to where the API is, and restart rosterd. Behind a mirror or proxy set upstream.links = \"rebase\"."
+      )
+    case .guarded:
+      (
+        "rosterd takes that for a fault of upstream's until somebody says otherwise: nobody is removed, nothing was published.",
+        "See who would go: rosterctl pending. If that is right: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, find out why the list is short: another account, a filter, a changed path. The next sync looks again."
+      )
+    case .unstorable:
+      (
+        "The definition of {resource} seems to be of another API.",
+        "Compare the columns of [resource.{resource}] with an answer; rosterd infer proposes a definition."
+      )
+    case .rejects:
+      (
+        "The last good version of each stays, and all others are published.",
+        "See all of them with their reasons: rosterctl rejects. Have them mended upstream, or give the column the type that they have; the next sync takes them."
+      )
+    case .unasked:
+      (
+        "Absent is not deleted: no {resource} was removed.",
+        "Try by_key of [resource.{resource}] by hand. The next sync asks again."
+      )
+    case .absent:
+      (
+        "They stay until the definition's removal lets them go.",
+        "Nothing, if they are gone upstream. If they are not, find out why its list lacks them."
+      )
+    default:
+      (
+        "Records might have been lost or counted twice, so nothing was published.",
+        "Wait for the next sync. If it lasts, the pages have no stable order: add a parameter that sorts to the query of [resource.{resource}], or sync when upstream is quiet."
+      )
+    }
+  }
+
+  private var credentialText: (meaning: String, todo: String) {
+    switch self {
+    case .noCredential:
+      (
+        "rosterd has been told nothing to say who it is.",
+        "Set auth.flow, put the credential that it reads into auth.credentials_dir (rosterd.toml(5) names the file), then reload rosterd."
+      )
+    case .outlived:
+      (
+        "rosterd does not renew the token of auth.flow = \"static\".",
+        "A flow that refreshes would renew it by itself."
+      )
+    case .session:
+      (
+        "No request is made before a credential file changes.",
+        "Get the new credential from upstream as you got the first one. If another program uses the same refresh token, it may have used it up: each needs its own."
+      )
+    case .incomplete:
+      (
+        "The session is over, and no request is made before a credential file changes.",
+        "See whether auth.flow is the one that {address} speaks."
+      )
+    case .tokenMalformed:
+      (
+        "Something else than the token endpoint seems to have answered. The session goes on with the next sync.",
+        "See what answers at {address}: a proxy, a page to log in. If the next sync is refused, put a new credential in its place and reload rosterd."
+      )
+    case .tokenStatus:
+      (
+        "That neither grants nor refuses a token: the session goes on with the next sync.",
+        "See whether auth.token_url is right: {address}"
+      )
+    case .freshRefused:
+      (
+        "The pages and the token endpoint do not agree on who may read.",
+        "See whether upstream.base_url and auth.token_url belong together, what auth.scope allows, and whether auth.send names the place that upstream reads the token from."
+      )
+    case .loggedOut:
+      (
+        "That ends the session: no request is made before a credential file changes.",
+        "If that status has another meaning too at this upstream, take it out of auth.logout_status and reload rosterd."
+      )
+    case .tokenUnreachable:
+      (
+        "No page is asked for without a token.",
+        "See whether the token endpoint is up: curl -i {address}. rosterd tries again by itself."
+      )
+    case .missingCredential:
+      (
+        "auth.flow cannot do without it.",
+        "See that rosterd's user may read it: ls -l {file}"
+      )
+    default:
+      (
+        "Without a good one no page can be had.",
+        "If it is right, see whether auth.send names the place that upstream reads it from."
+      )
+    }
+  }
+
+  private var fileText: (meaning: String, todo: String) {
+    switch self {
+    case .tokenStore:
+      (
+        "A token that cannot be kept is not used.",
+        "Look at it: ls -l {file}; df {file}. The next sync stores the token before anything else."
+      )
+    case .diskFull:
+      (
+        "What readers see is whole; nothing of this sync was published.",
+        "See how full it is: df -h {file}. rosterd tries again by itself and needs no restart."
+      )
+    case .disk:
+      (
+        "What readers see is whole as far as the disk is.",
+        "Look at the kernel's log and the disk: dmesg; smartctl. Copy the cache away while it can be read: {file}"
+      )
+    case .unwritable:
+      (
+        "rosterd may not write where it has to.",
+        "See whose it is: ls -ld {file}. File and folder belong to rosterd's user; in a systemd unit another place than StateDirectory= needs ReadWritePaths=."
+      )
+    case .locked:
+      (
+        "rosterd has waited for that program, and given up.",
+        "Find it: fuser -v {file}. Have it end its transaction, and read with sqlite3 -readonly."
+      )
+    case .damaged:
+      (
+        "rosterd moves it aside and pulls all anew.",
+        "Look at the kernel's log and the disk: dmesg; smartctl. The damaged copy is beside {file}."
+      )
+    case .foreignFile:
+      (
+        "rosterd does not touch what another program or a newer rosterd made.",
+        "See what it is: file {file}"
+      )
+    case .pinned:
+      (
+        "It keeps a transaction open, so that the log cannot shrink. That costs space only.",
+        "Find it and have it end its transaction: fuser -v {file}"
+      )
+    default:
+      (
+        "Two that write one cache or token store would overwrite each other.",
+        "Ask that one for a sync: rosterctl sync. Or stop it; its pid is in {file}.lock."
+      )
+    }
+  }
+
+  private var programText: (meaning: String, todo: String) {
+    switch self {
+    case .configuration:
+      (
+        "rosterd cannot use it.",
+        "Check it: rosterd check. Correct it, then reload rosterd."
+      )
+    case .refusedConfiguration:
+      (
+        "rosterd goes on with the configuration that it had.",
+        "Correct {file}, check it with rosterd check, then systemctl reload rosterd."
+      )
+    case .silent:
+      (
+        "A disk or a network file system may hang.",
+        "Look at rosterd's log and the kernel's: journalctl -u rosterd; dmesg. systemd's watchdog restarts rosterd; by hand: systemctl restart rosterd."
+      )
+    case .cancelled:
+      (
+        "Somebody cancelled it, or stopped rosterd. What was pulled is kept for the next sync.",
+        "Nothing; for a sync now: rosterctl sync"
+      )
+    case .usage:
+      (
+        "It is not understood.",
+        "See rosterctl --help."
+      )
+    case .noDaemon:
+      (
+        "This is what the cache tells. Where a timer or cron runs rosterd sync, that is as it should be.",
+        "If a daemon should run: systemctl start rosterd. If it does not stay, journalctl -u rosterd says why. If it runs, --socket names another place."
+      )
+    default:
+      (
+        "Something is wrong in rosterd itself.",
+        "Report it, with the log of that time: journalctl -u rosterd. The next sync tries again."
+      )
+    }
+  }
+}

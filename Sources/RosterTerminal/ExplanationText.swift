@@ -1,0 +1,80 @@
+package import FoundationEssentials
+package import RosterExplanation
+internal import RosterModel
+
+/// An explanation for people: the state and since when, then a paragraph each.
+package struct ExplanationText: Sendable {
+  private let explanation: Explanation
+  private let now: Date
+
+  /// - Parameter now: ages count to it.
+  package init(_ explanation: Explanation, now: Date) {
+    self.explanation = explanation
+    self.now = now
+  }
+
+  /// Lines of at most `width` cells, as far as words permit, each with its end.
+  package func text(width: Int, colour: Bool = false) -> String {
+    let layout = Rows(width: width, colour: colour)
+    let (mark, tone) = explanation.state.mark
+    let since = explanation.since.map { " since \(clock($0))\(ago($0))" } ?? ""
+    let concerned = explanation.concerned.flatMap { $0.text.printable.wrapped(width - layout.indent) }
+    let state = explanation.state.rawValue
+    let head = (state + since).wrapped(width - 2).joined(separator: "\n  ").dropFirst(state.count)
+    return mark.toned(tone, colour) + " " + state.toned(.strong, colour) + head + "\n"
+      + layout.row("what", times(explanation.what)) + layout.row("readers", times(explanation.readers))
+      + layout.row("concerned", lines: concerned) + layout.row("to do", times(explanation.todo))
+      + layout.row("next sync", explanation.nextAt.map { clock($0) + ago($0) })
+  }
+
+  /// `08:02:13 UTC`, with its date where that is another day.
+  private func clock(_ time: String) -> String {
+    let parts = time.split { $0 == "T" || $0 == "." || $0 == "Z" }
+    guard parts.count > 2 else { return time }
+    return (now.rfc3339.hasPrefix(parts[0]) ? "" : "\(parts[0]) ") + "\(parts[1]) UTC"
+  }
+
+  /// ` (12 min ago)`, ` (in 14 min)`.
+  private func ago(_ time: String) -> String {
+    guard let seconds = Date(rfc3339: time)?.timeIntervalSince(now) else { return "" }
+    return seconds > 0 ? " (in \(Words.span(seconds)))" : " (\(Words.span(-seconds)) ago)"
+  }
+
+  /// Times within a sentence.
+  private func times(_ text: String) -> String {
+    text.replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/) { found in
+      let time = String(found.0)
+      return clock(time) + ago(time)
+    }
+  }
+}
+
+extension DaemonStatus.State {
+  /// What shows it at a glance.
+  var mark: (String, Tone) {
+    switch self {
+    case .idle: ("●", .good)
+    case .syncing, .starting: ("◐", .busy)
+    case .stopping: ("○", .faint)
+    case .degraded: ("▲", .busy)
+    case .unauthorized: ("✗", .bad)
+    }
+  }
+}
+
+extension Concern {
+  /// One line: `page 17 of character: https://…`.
+  fileprivate var text: String {
+    let of = resource.map { " of \($0)" } ?? ""
+    let place = page.map { ", page \($0)" + (position.map { ", position \($0)" } ?? "") } ?? ""
+    let why = reason.map { ": \($0)" } ?? ""
+    switch kind {
+    case .page: return "page \(page ?? 1)\(of): \(name)\(why)"
+    case .record: return (resource ?? "record") + (name.isEmpty ? "" : " \(name)") + place + why
+    case .resource: return "resource \(name)\(why)"
+    case .header: return "header \(name)\(why)"
+    case .setting: return "\(name) of the configuration\(why)"
+    case .address, .file: return name + why
+    }
+  }
+}

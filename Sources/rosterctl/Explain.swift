@@ -1,0 +1,67 @@
+import ArgumentParser
+import FoundationEssentials
+import RosterCache
+import RosterExplanation
+import RosterModel
+import RosterStatusClient
+import RosterTerminal
+
+struct Explain: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Why the state is what it is, and what to do.",
+    discussion: "Where no daemon answers, what the cache tells; then it exits with 3.")
+
+  @OptionGroup var daemon: SocketOption
+  @OptionGroup var place: CacheOption
+  @Flag(help: "Print JSON, as of /v1/explain.") var json = false
+
+  private static let step = "ask for an explanation"
+  private static let patience = Duration.seconds(5)
+
+  func run() async throws {
+    do {
+      let answer = try await daemon.client().send("GET", "/v1/explain", within: Self.patience)
+      if json { return try Output.standard.write(json: try answer.json(of: Self.step)) }
+      try show(try answer.decoded(Explanation.self, of: Self.step))
+    } catch let silence as Failure where silence.kind == .noDaemon {
+      let explanation = try explainAlone(silence)
+      if json { try Output.standard.write(json: try explanation.json) } else { try show(explanation) }
+      throw ExitCode(silence.kind.exitCode)
+    }
+  }
+
+  /// By the cache, as cron leaves it. Throws what the socket said where there is none to read.
+  private func explainAlone(_ silence: Failure) throws -> Explanation {
+    let path = place.path()
+    let facts: CacheFacts
+    let rejected: [Concern]
+    do {
+      let reader = try CacheReader(path: path)
+      (facts, rejected) = (try reader.facts(), try reader.rejected())
+    } catch let failure as Failure {
+      Output.error.tell("\(failure)")
+      throw silence
+    }
+    var situation = Situation(.init(after: facts.last), facts, path: path)
+    situation.silence = silence
+    situation.rejected = rejected
+    return Explanation(situation)
+  }
+
+  private func show(_ explanation: Explanation) throws {
+    let terminal = Output.standard.terminal
+    let text = ExplanationText(explanation, now: Date())
+    try Output.standard.write(text.text(width: terminal.columns, colour: terminal.colour))
+  }
+}
+
+extension Explanation {
+  /// As the daemon sends it.
+  fileprivate var json: [UInt8] {
+    get throws {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      return try encoder.encode(self) + [UInt8(ascii: "\n")]
+    }
+  }
+}

@@ -1,0 +1,285 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterTestSupport
+import Testing
+
+/// `rosterctl explain` of real failures, through the real programs: with a daemon, and as `rosterd sync` leaves it.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ExplainTests {
+  struct Told: Decodable {
+    var state: DaemonStatus.State
+    var what: String
+    var since: String?
+    var readers: String
+    var concerned: [Concern]
+    var todo: String
+    var nextAt: String?
+
+    enum CodingKeys: String, CodingKey {
+      case state, what, since, readers, concerned, todo
+      case nextAt = "next_at"
+    }
+  }
+
+  /// One thing that goes wrong, and what is said of it.
+  struct Case: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var exit: Int32 = 65
+    var tokens = Scenario.Tokens()
+    var settings: [String: String] = [:]
+    var rules: [Rule] = []
+    /// What happens upstream after the first sync.
+    var edit: @Sendable (inout [Character]) -> Void = { _ in }
+    /// In what happened.
+    var what: String
+    /// In what to do.
+    var todo: String
+    /// What is concerned, by kind and the end of its name.
+    var concerned: [(Concern.Kind, String)]
+  }
+
+  private static let page2: (Concern.Kind, String) = (.page, "/character?page=2")
+  private static let character: (Concern.Kind, String) = (.resource, "character")
+
+  private static func answer(
+    _ name: String, _ fault: Fault, exit: Int32 = 65, _ what: String, _ todo: String
+  ) -> Case {
+    Case(
+      testDescription: name, exit: exit, rules: [.on(.page(2), fault)], what: what, todo: todo,
+      concerned: [page2])
+  }
+
+  private static let answers: [Case] = [
+    answer("a page of HTML", .html(), "not what the definition of character describes", "curl 'http"),
+    answer(
+      "half of a page", .answer(status: 200, body: #"{"info":{"#), "the definition of character", "[resource.character]"
+    ),
+    answer("500", .status(500), exit: 69, "answered 500", "Ask who runs upstream"),
+    answer("503", .status(503), exit: 69, "a fault of upstream's own", "curl -i 'http"),
+    answer("400", .status(400), "refuses the request", "query"),
+    answer("403", .status(403), "does not allow this", "auth.logout_status"),
+    answer("410", .status(410), "Nothing is at that address", "upstream.base_url"),
+    answer("418", .status(418), "answered 418", "curl -i"),
+    answer("dropped", .drop, exit: 69, "Nothing has come from upstream", "curl -i"),
+    answer("cut off", .cut(after: .half, .close), exit: 69, "end before they are complete", "sync.concurrency"),
+    answer(
+      "elsewhere", .redirect(to: "http://elsewhere.example/"), "does not follow there",
+      "Set upstream.base_url to where the API"),
+    answer(
+      "too large", .answer(status: 200, body: String(repeating: " ", count: 9 << 20)), "reads no answer larger",
+      "size of"),
+  ]
+
+  private static let others: [Case] = [
+    Case(
+      testDescription: "a rate limit", exit: 69, rules: [.on(.page(2), .status(429, retryAfter: "3600"))],
+      what: "takes no more requests", todo: "limit.budget", concerned: [page2, (.header, "Retry-After")]),
+    Case(
+      testDescription: "401 without a flow", exit: 77, rules: [.on(.page(1), .status(401))],
+      what: "told nothing to say who it is", todo: "Set auth.flow", concerned: [(.setting, "auth.flow")]),
+    Case(
+      testDescription: "a budget", exit: 69, settings: ["ROSTERD_LIMIT_BUDGET": "2/1h"],
+      what: "limit.budget (2/1h) is used up", todo: "raise limit.budget", concerned: []),
+    Case(
+      testDescription: "the removal guard", edit: { $0.removeAll { $0.id <= 30 } },
+      what: "until somebody says otherwise", todo: "rosterctl sync --allow-removal",
+      concerned: [character, (.setting, "max_removal"), (.record, "1"), (.record, "10")]),
+    Case(
+      testDescription: "pages that do not fit together", rules: [.on(.anyPage, .info(count: 61, pages: 3))],
+      what: "counted twice", todo: "sorts", concerned: [character]),
+    Case(
+      testDescription: "rejects", exit: 0, rules: [.on(.page(2), .records([4: #"{"id":25,"name":7}"#]))],
+      what: "has gone well, but: 1 record could not be stored", todo: "rosterctl rejects", concerned: [(.record, "25")]),
+    Case(
+      testDescription: "missing records that cannot be asked for", exit: 0, rules: [.on(.byID, .status(500))],
+      edit: { $0.removeAll { $0.id == 5 } }, what: "not all missing records of character could be asked for",
+      todo: "by_key", concerned: [character, (.address, "/character/5"), (.record, "5")]),
+    Case(
+      testDescription: "a refresh token refused", exit: 77, tokens: .init(flow: .authenticateForm, uses: [3]),
+      rules: [.on(.token(1), .status(401))], what: "before a credential file changes", todo: "Put a valid ",
+      concerned: [(.file, "/refresh_token"), (.address, "/token")]),
+    Case(
+      testDescription: "no JSON for a token", exit: 77, tokens: .init(flow: .authenticateForm, uses: [3]),
+      rules: [.on(.token(1), .html())], what: "Something else than the token endpoint", todo: "/token'",
+      concerned: [(.address, "/token")]),
+    Case(
+      testDescription: "404 for a token", exit: 77, tokens: .init(flow: .authenticateForm, uses: [3]),
+      rules: [.on(.token(1), .status(404))], what: "neither grants nor refuses", todo: "auth.token_url",
+      concerned: [(.address, "/token")]),
+    Case(
+      testDescription: "503 for each token", exit: 69, tokens: .init(flow: .authenticateForm, uses: [3]),
+      rules: [.on(.anyToken, .status(503))], what: "No page is asked for without a token",
+      todo: "whether the token endpoint is up",
+      concerned: [(.address, "/token")]),
+    Case(
+      testDescription: "a fresh token refused", exit: 77, tokens: .init(flow: .authenticateForm, uses: [3]),
+      rules: [.on(.page(1), .status(401))], what: "do not agree on who may read", todo: "auth.scope",
+      concerned: [(.setting, "auth.scope")]),
+    Case(
+      testDescription: "a static token refused", exit: 77, tokens: .init(flow: .fixed, uses: [3]),
+      what: "Without a good one", todo: "Put a valid ", concerned: [(.file, "/access_token")]),
+  ]
+
+  @Test(
+    "Each failure of the fault matrix is explained with what is concerned and a next step", arguments: answers + others)
+  func matrix(trouble: Case) async throws {
+    try await withSite(.pages(3, tokens: trouble.tokens), ["ROSTERD_RETRY_MAX_RETRIES": "1"]) { site in
+      _ = try await site.sync()
+      site.upstream.update(trouble.edit)
+      site.upstream.update { $0 = $0.map { $0.marked(2) } }
+      site.upstream.configure { $0.rules = trouble.rules }
+      let sync = try await site.sync(exit: trouble.exit, with: trouble.settings)
+      let told = try await alone(site)
+      #expect(told.state == (trouble.exit == 77 ? .unauthorized : .degraded))
+      #expect(told.what.contains(trouble.what), "\(told.what)")
+      #expect(told.todo.contains(trouble.todo), "\(told.todo)")
+      for (kind, name) in trouble.concerned {
+        #expect(told.concerned.contains { $0.kind == kind && $0.name.hasSuffix(name) }, "\(name): \(told.concerned)")
+      }
+      #expect(told.since == sync.finishedAt && told.nextAt == nil)
+      #expect(told.readers.contains("sync \(trouble.exit == 0 ? sync.id : 1), whole: "), "\(told.readers)")
+    }
+  }
+
+  @Test("Nothing answers, and a name that does not resolve: 69, with the address to look at")
+  func outOfReach() async throws {
+    try await withSite(.pages(1), ["ROSTERD_RETRY_MAX_RETRIES": "0"]) { site in
+      await site.upstream.stop()
+      _ = try await site.sync(exit: 69)
+      let told = try await alone(site)
+      #expect(
+        told.what.contains("Nothing has come from upstream") && told.concerned.contains { $0.kind == .page })
+      #expect(told.readers == "There is no snapshot yet: the tables are empty.")
+      _ = try await site.sync(exit: 69, with: ["ROSTERD_UPSTREAM_BASE_URL": "http://nowhere.invalid/api"])
+      let next = try await alone(site)
+      #expect(next.what.contains("does not know that host") && next.todo.contains("getent hosts nowhere.invalid"))
+      // One outage, however it shows.
+      #expect(next.since == told.since)
+    }
+  }
+
+  @Test("A disk that is full, a lock that is held: the file, and the command that shows it")
+  func files() async throws {
+    try await withFaults(.pages(3)) { site, faults in
+      _ = try await site.sync()
+      try await site.withDaemon { _, _ in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        site.next(2)
+        try faults.fail(.write, with: ENOSPC, on: "state/roster.db", "state/roster.db-wal")
+        _ = try await site.ask(exit: 73)
+        let told = try await explained(site)
+        faults.end()
+        #expect(told.state == .degraded && told.what.contains("the disk is full. What readers see is whole"))
+        #expect(told.concerned == [.file(site.cache)] && told.todo.contains("df -h \(site.cache)"))
+        #expect(told.since != nil && told.nextAt != nil)
+        _ = try await site.ask()
+        #expect(try await explained(site).since == nil)
+      }
+    }
+  }
+
+  @Test("Since: the end of the first sync in a row with that trouble, over processes; cancelled syncs change nothing")
+  func since() async throws {
+    try await withSite(.pages(3), ["ROSTERD_RETRY_MAX_RETRIES": "0"]) { site in
+      func fail(_ fault: Fault, exit: Int32) async throws -> SyncRecord {
+        site.upstream.configure { $0.rules = [.on(.page(1), fault)] }
+        return try await site.sync(exit: exit)
+      }
+      _ = try await site.sync()
+      #expect(try await alone(site).since == nil)
+      let first = try await fail(.status(500), exit: 69)
+      _ = try await fail(.drop, exit: 69)
+      #expect(try await alone(site).since == first.finishedAt)
+      try await site.withDaemon { daemon, _ in
+        try await site.upstream.waitFor { $0.pageRequests.count > 5 }
+        _ = try await site.ask(exit: 69)
+        #expect(try await explained(site).since == first.finishedAt)
+      }
+      let other = try await fail(.status(404), exit: 65)
+      #expect(try await alone(site).since == other.finishedAt)
+      let html = try await fail(.html(), exit: 65)
+      #expect(try await alone(site).since == html.finishedAt)
+      #expect(try site.mode("roster.db.trouble") == 0o600)
+
+      // What the row alone tells, for who may not read that file: one exit code is one sort of trouble.
+      unlink("\(site.cache).trouble")
+      let told = try await alone(site)
+      #expect(told.since == other.finishedAt && told.what.contains("sync") && told.todo.contains("curl"))
+
+      site.upstream.configure { $0.rules = [] }
+      _ = try await site.sync()
+      let well = try await alone(site)
+      #expect(well.state == .idle && well.since == nil && well.todo.contains("systemctl start rosterd"))
+      #expect(try !site.names().contains("roster.db.trouble"))
+    }
+  }
+
+  @Test("A daemon tells the same on its socket; a refused reload is told with its file and line")
+  func daemon() async throws {
+    try await withSite(.pages(3)) { site in
+      try await site.withFile("[sync]\ninterval = \"1h\"\n") { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        let well = try await explained(site)
+        #expect(well.state == .idle && well.what.hasPrefix("All is well: sync 1 published"))
+        #expect(well.todo == "Nothing." && well.since == nil && well.concerned.isEmpty && well.nextAt != nil)
+        let page = try await site.curl("/v1/explain")
+        let command = try await site.rosterctl("explain", "--json")
+        #expect(page.status == "200" && page.body == command.output)
+
+        try await site.reload("[sync]\ninterval = 15\n", daemon, notify)
+        let refused = try await explained(site)
+        #expect(
+          refused.what.contains("rosterd.toml:2") && refused.what.contains("goes on with the configuration that it had")
+        )
+        #expect(refused.concerned == [.file("\(site.folder)/rosterd.toml")])
+        #expect(refused.todo.contains("systemctl reload rosterd"))
+      }
+    }
+  }
+
+  @Test("No daemon and no cache: 3, with what both say; nothing on standard output")
+  func nothing() async throws {
+    try await withSite { site in
+      let outcome = try await site.rosterctl("explain", "--cache", site.cache)
+      #expect(outcome.exit == 3 && outcome.output.isEmpty)
+      #expect(outcome.error.contains("there is no cache yet") && outcome.error.contains("no daemon answers"))
+    }
+  }
+
+  @Test("For people: lines of the terminal's width, no colour where nobody looks")
+  func text() async throws {
+    try await withSite(.pages(3, rules: [.on(.page(2), .status(404))])) { site in
+      _ = try await site.sync(exit: 65)
+      for width in [80, 120] {
+        let outcome = try await Program.run(
+          try Program.built("rosterctl"), ["explain", "--cache", site.cache],
+          environment: ["ROSTERD_STATUS_SOCKET": site.socket, "COLUMNS": "\(width)"])
+        #expect(outcome.exit == 3 && outcome.error.isEmpty)
+        let lines = outcome.output.split(separator: "\n")
+        #expect(lines[0].hasPrefix("▲ degraded since ") && lines[0].hasSuffix(" ago)"))
+        // An address stands whole, so that it can be copied.
+        #expect(lines.allSatisfy { $0.count <= width || $0.contains("http://") || $0.contains(site.folder) })
+        #expect(!outcome.output.contains("\u{1b}"))
+        for row in ["what  ", "readers  ", "concerned  ", "to do  "] {
+          #expect(lines.count { $0.contains("  \(row)") || $0.hasPrefix(row) } == 1, "\(row): \(outcome.output)")
+        }
+      }
+    }
+  }
+
+  // MARK: Asking
+
+  private func explained(_ site: Site) async throws -> Told {
+    let outcome = try await site.rosterctl("explain", "--json")
+    #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
+    return try JSONDecoder().decode(Told.self, from: Data(outcome.output.utf8))
+  }
+
+  /// Where no daemon runs.
+  private func alone(_ site: Site) async throws -> Told {
+    let outcome = try await site.rosterctl("explain", "--json", "--cache", site.cache)
+    #expect(outcome.exit == 3 && outcome.error.isEmpty, "\(outcome.error)")
+    return try JSONDecoder().decode(Told.self, from: Data(outcome.output.utf8))
+  }
+}

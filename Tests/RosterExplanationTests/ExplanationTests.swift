@@ -1,0 +1,182 @@
+import RosterModel
+import Testing
+
+@testable import RosterExplanation
+
+/// Section 1: what `rosterctl explain` says, of each thing that can happen.
+@Suite struct ExplanationTests {
+  private static let reasons: [Failure.Reason] = [
+    .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .rateLimit, .status(100), .status(204),
+    .status(304), .status(400), .status(403), .status(404), .status(408), .status(409), .status(410), .status(418),
+    .status(451), .status(500), .status(501), .status(503), .status(599),
+  ]
+
+  /// The compiler has whoever adds a reason come here.
+  private static func isListed(_ reason: Failure.Reason) -> Bool {
+    switch reason {
+    case .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .rateLimit: reasons.contains(reason)
+    case .status: reasons.contains { if case .status = $0 { true } else { false } }
+    }
+  }
+
+  private func situation(_ failure: Failure, _ outcome: SyncRecord.Outcome = .failed) -> Situation {
+    var last = SyncRecord(id: 18, startedAt: "2026-11-21T05:19:03.000Z", outcome: outcome)
+    last.finishedAt = "2026-11-21T05:19:04.000Z"
+    last.exit = failure.kind.exitCode
+    last.error = "\(failure)"
+    last.trouble = Trouble(failure)
+    last.trouble?.since = "2026-11-21T05:19:04.000Z"
+    var cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 826, pages: 42)
+    cache.last = last
+    return Situation(.init(after: last), cache, path: "/cache/roster.db")
+  }
+
+  private func failure(_ kind: Failure.Kind = .unreachable, _ reason: Failure.Reason? = nil) -> Failure {
+    Failure(
+      kind, step: "pull page 17 of character", subject: "https://up.example/api/character?page=17",
+      cause: "upstream answered 500", hint: "see whether upstream is healthy", reason: reason)
+  }
+
+  private func expectNextStep(_ explanation: Explanation, sourceLocation: SourceLocation = #_sourceLocation) {
+    for text in [explanation.what, explanation.todo, explanation.readers] {
+      #expect(!text.isEmpty && !text.contains("{") && !text.contains("}"), "\(text)", sourceLocation: sourceLocation)
+      #expect(!text.contains("\n") && !text.contains("  "), "\(text)", sourceLocation: sourceLocation)
+    }
+    #expect(explanation.todo != "Nothing.", sourceLocation: sourceLocation)
+  }
+
+  @Test("Each exit code with each reason is explained, with what happened, since when and a next step")
+  func everyFailure() {
+    for kind in Failure.Kind.allCases {
+      for reason in [nil] + Self.reasons {
+        if let reason { #expect(Self.isListed(reason)) }
+        let explanation = Explanation(situation(failure(kind, reason)))
+        expectNextStep(explanation)
+        #expect(explanation.what.hasPrefix("Sync 18 failed: cannot pull page 17 of character (https://up"))
+        #expect(explanation.since == "2026-11-21T05:19:04.000Z")
+        #expect(explanation.concerned == [.address("https://up.example/api/character?page=17")])
+        #expect(explanation.state == (kind == .refused ? .unauthorized : .degraded))
+      }
+    }
+  }
+
+  @Test("Each sort of trouble has its own meaning and its own next step, also where nothing is known to be concerned")
+  func everyTrouble() {
+    let all: [[Concern]] = [
+      [], [.page(17, of: "character", "https://up.example:8443/api?page=17"), .file("/cache/roster.db")],
+    ]
+    for trouble in Trouble.Kind.allCases {
+      for concerned in all {
+        var failure = failure().with(trouble, concerned)
+        if concerned.isEmpty { failure.subject = "rosterd" }
+        expectNextStep(Explanation(situation(failure)))
+      }
+    }
+    let texts = Trouble.Kind.allCases.map(\.text)
+    #expect(Set(texts.map(\.meaning)).count == texts.count)
+    #expect(Set(texts.map(\.todo)).count == texts.count)
+  }
+
+  @Test("What the failed part says can be done comes first where it knows more; commands name what is concerned")
+  func concrete() {
+    let file = "/etc/rosterd/credentials/refresh_token"
+    var ended = failure(.refused).with(.session, [.file(file)])
+    ended.hint = "put a valid \(file) and reload (or start) rosterd"
+    #expect(Explanation(situation(ended)).todo.hasPrefix("Put a valid \(file) and reload (or start) rosterd. Get the"))
+    let timeout = Explanation(situation(failure(.unreachable, .timeout)))
+    #expect(timeout.todo.contains("time curl -o /dev/null 'https://up.example/api/character?page=17'"))
+    let tls = failure().with(.tls, [.address("https://up.example/api")])
+    #expect(Explanation(situation(tls)).todo.contains("-connect up.example:443"))
+    let other = failure().with(.tls, [.address("https://up.example:8443/api")])
+    #expect(Explanation(situation(other)).todo.contains("-connect up.example:8443"))
+  }
+
+  @Test("A 403, a 404 and a 503 are three matters; one outage is one, however it shows")
+  func kinds() {
+    #expect(Failure.Reason.status(403).trouble == .forbidden && Failure.Reason.status(404).trouble == .notFound)
+    let outage: [Failure.Reason] = [.connection, .dns, .tls, .timeout, .truncated, .status(500), .status(503)]
+    #expect(Set(outage.map(\.trouble.family)) == [.connection])
+    #expect(Failure.Reason.rateLimit.trouble.family == Trouble.Kind.held.family)
+    #expect(Trouble.Kind.guarded.family != Trouble.Kind.malformed.family)
+  }
+
+  @Test("Each state is explained, also without trouble", arguments: DaemonStatus.State.allCases)
+  func states(state: DaemonStatus.State) {
+    var situation = Situation(state, CacheFacts(), path: "/cache/roster.db")
+    var explanation = Explanation(situation)
+    #expect(explanation.readers == "There is no snapshot yet: the tables are empty.")
+    #expect(explanation.since == nil && explanation.concerned.isEmpty && explanation.todo.hasPrefix("Nothing"))
+    situation.nextAt = "2026-11-21T05:34:04.000Z"
+    situation.cache = CacheFacts(
+      snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", verifiedAt: "2026-11-21T05:15:00.000Z", records: 826)
+    explanation = Explanation(situation)
+    #expect(
+      explanation.readers
+        == "They see the snapshot of sync 17, whole: 826 records, published at 2026-11-21T05:00:00.000Z, and upstream had the same at 2026-11-21T05:15:00.000Z."
+    )
+    #expect(explanation.nextAt == "2026-11-21T05:34:04.000Z")
+  }
+
+  @Test(
+    "A refused reload, a reader in the way, absent records and a sync that hangs are told beside the state's reason")
+  func beside() {
+    var all = situation(failure(.unreachable, .status(503)))
+    all.config = ("/etc/rosterd/rosterd.toml", "/etc/rosterd/rosterd.toml:2: sync.interval is too short")
+    all.cache.isWALPinned = true
+    all.cache.resources = [.init(name: "issue", table: "issues", records: 9, pages: 1, proof: "weak", absent: 2)]
+    all.standsSince = "2026-11-21T05:20:00.000Z"
+    let explanation = Explanation(all)
+    for what in ["Sync 18 failed", "sync.interval is too short", "log cannot", "2 of issue", "Nothing has moved"] {
+      #expect(explanation.what.contains(what))
+    }
+    for file in ["/etc/rosterd/rosterd.toml", "/cache/roster.db-wal"] {
+      #expect(explanation.concerned.contains(.file(file)) && explanation.todo.contains(file))
+    }
+    #expect(explanation.since == "2026-11-21T05:19:04.000Z")
+  }
+
+  @Test("A budget that holds no sync, and a time that upstream asked for, are told where no sync has failed")
+  func waiting() {
+    var budget = Situation(.starting, CacheFacts(), path: "/cache/roster.db")
+    budget.isPostponed = true
+    budget.budget = .init(limit: 100, windowSeconds: 86_400, used: 99)
+    #expect(Explanation(budget).what.contains("99 of 100 requests are used"))
+    #expect(Explanation(budget).concerned == [.setting("limit.budget")])
+    var held = Situation(.idle, CacheFacts(), path: "/cache/roster.db")
+    held.heldUntil = "2026-11-21T06:00:00.000Z"
+    #expect(Explanation(held).what.contains("before 2026-11-21T06:00:00.000Z"))
+    #expect(Explanation(held).concerned == [.header("Retry-After")])
+  }
+
+  @Test("A session that ended is told by the token's error where no sync has told of it")
+  func session() {
+    var situation = Situation(.unauthorized, CacheFacts(), path: "/cache/roster.db")
+    situation.tokenError = "cannot get a new access token (http://up/token): upstream refuses the refresh token (401)"
+    let explanation = Explanation(situation)
+    #expect(explanation.what.contains("refuses the refresh token (401)") && explanation.todo.hasPrefix("Get the new"))
+  }
+
+  @Test("Records that could not be stored are named, each with its reason")
+  func rejects() {
+    var last = SyncRecord(id: 3, startedAt: "2026-11-21T05:19:03.000Z", outcome: .published)
+    (last.rejected, last.exit, last.error) = (1, 0, "1 record could not be stored; see the table rejects")
+    var situation = Situation(.degraded, CacheFacts(last: last), path: "/cache/roster.db")
+    situation.rejected = [.record("5", of: "character", page: 1, position: 4, reason: "/name is not a string")]
+    let explanation = Explanation(situation)
+    #expect(explanation.concerned == situation.rejected)
+    #expect(explanation.what.hasPrefix("Sync 3 has gone well, but: 1 record could not be stored"))
+    #expect(explanation.todo.contains("rosterctl rejects"))
+  }
+
+  @Test("Without a daemon that is told first, then what the cache tells")
+  func silence() {
+    var alone = situation(failure(.unreachable, .connection))
+    alone.silence = Failure(
+      .noDaemon, step: "ask the daemon", subject: "/run/rosterd/status.sock", cause: "no daemon answers", hint: "look")
+    let explanation = Explanation(alone)
+    #expect(explanation.what.hasPrefix("No daemon answers (/run/rosterd/status.sock). This is what the cache tells."))
+    #expect(explanation.what.contains("Sync 18 failed: "))
+    #expect(explanation.todo.contains("systemctl start rosterd") && explanation.todo.contains("curl -i"))
+    #expect(explanation.since == "2026-11-21T05:19:04.000Z")
+  }
+}

@@ -1,0 +1,53 @@
+import FoundationEssentials
+import RosterExplanation
+import RosterModel
+import RosterTerminal
+import Testing
+
+@Suite struct ExplanationTextTests {
+  private var explanation: Explanation {
+    var last = SyncRecord(id: 18, startedAt: "2026-11-21T05:19:03.000Z", outcome: .failed)
+    last.exit = 69
+    last.trouble = Trouble(
+      .serverError, "cannot pull page 17 of character: upstream answered 500",
+      [.page(17, of: "character", "https://up.example/api/character?page=17"), .header("Retry-After")])
+    last.trouble?.since = "2026-11-20T23:19:04.000Z"
+    var situation = Situation(
+      .degraded, CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:04:03.000Z", records: 826, last: last),
+      path: "/cache/roster.db")
+    situation.nextAt = "2026-11-21T05:34:04.000Z"
+    return Explanation(situation)
+  }
+
+  private func text(_ width: Int, colour: Bool = false) throws -> String {
+    let now = try #require(Date(rfc3339: "2026-11-21T05:20:04.000Z"))
+    return ExplanationText(explanation, now: now).text(width: width, colour: colour)
+  }
+
+  @Test("An explanation is a state, since when, and a paragraph for each question, with times as people say them")
+  func wide() throws {
+    #expect(
+      try text(120) == """
+        ▲ degraded since 2026-11-20 23:19:04 UTC (6 h 1 min ago)
+               what  Sync 18 failed: cannot pull page 17 of character: upstream answered 500. That is a fault of upstream's own,
+                     not of the request.
+            readers  They see the snapshot of sync 17, whole: 826 records, published at 05:04:03 UTC (16 min 1 s ago).
+          concerned  page 17 of character: https://up.example/api/character?page=17
+                     header Retry-After
+              to do  Ask who runs upstream, or wait: rosterd tries again by itself. To see it: curl -i
+                     'https://up.example/api/character?page=17'
+          next sync  05:34:04 UTC (in 14 min)
+
+        """)
+  }
+
+  @Test("No line is wider than the terminal, but for a word that must stay whole")
+  func narrow() throws {
+    for width in [40, 80, 120] {
+      let lines = try text(width).split(separator: "\n")
+      #expect(lines.allSatisfy { $0.count <= width || $0.contains("https://") }, "\(width)")
+    }
+    #expect(try text(80, colour: true).contains("\u{1b}[1mdegraded\u{1b}[0m"))
+    #expect(try !text(80).contains("\u{1b}"))
+  }
+}
