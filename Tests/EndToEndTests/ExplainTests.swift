@@ -117,7 +117,7 @@ import Testing
       rules: [.on(.page(1), .status(401))], what: "do not agree on who may read", todo: "auth.scope",
       concerned: [(.setting, "auth.scope")]),
     Case(
-      testDescription: "a static token refused", exit: 77, tokens: .init(flow: .fixed, uses: [3]),
+      testDescription: "a static token refused", exit: 77, tokens: .init(flow: .static, uses: [3]),
       what: "Without a good one", todo: "Put a valid ", concerned: [(.file, "/access_token")]),
   ]
 
