@@ -95,13 +95,16 @@ package struct PageFetcher: Sendable {
     return try await fetch(whole, of: paging, plans: plans, for: errand)
   }
 
-  /// Asks for records themselves (P8); nil: upstream has none of them (404, 410).
+  /// Asks for records themselves (P8); an empty list: upstream has none of them (404, 410).
   package func fetch(
     _ asking: KeyRequests.Asking, plan: RecordPlan, for errand: Errand
-  ) async throws -> FetchedRecords? {
+  ) async throws -> FetchedRecords {
     let step = "ask for records of \(plan.resource.name)"
     return try await attempts(asking.request, step: step, of: plan.resource.name, errand) { response in
-      if response.status == 404 || response.status == 410 { return nil }
+      if response.status == 404 || response.status == 410 {
+        let none = Array("[]".utf8)
+        return FetchedRecords(url: asking.request.url, body: none, digest: digest(none), scan: PageScan())
+      }
       try expect(200, response)
       let body = response.json
       let isList = body.first { !$0.isJSONSpace } == UInt8(ascii: "[")
@@ -156,10 +159,10 @@ extension PageFetcher {
       return .unchanged(Validator(response), isTransferred: false)
     }
     if status == 404, wanted.isAnnounced { return .vanished }
-    if wanted.isFromKept, Self.forgotten.contains(status) { return .forgotten }
-    if !wanted.isAnnounced, wanted.page.number > 1, paging.resource.pages.beyond.contains(status) {
-      return .pastTheEnd
-    }
+    let isBeyond = !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.pages.beyond.contains(status)
+    // An address that upstream gave may be forgotten; one by numbers cannot be.
+    if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
+    if isBeyond { return .pastTheEnd }
     try expect(200, response)
     let body = response.json
     let digest = digest(body)

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterCache
 import RosterDecode
 import RosterFetch
@@ -31,14 +32,26 @@ struct MissingRecords: Sendable {
   }
 
   private func ask(_ askings: [KeyRequests.Asking]) async throws -> Int {
-    try await withThrowingTaskGroup(of: FetchedRecords?.self) { group in
+    var rejected = 0
+    var waiting: [KeyRequests.Asking] = []
+    let now = clock.now()
+    for asking in askings {
+      let kept = try await cache.takeOver(
+        plan.resource.name, answer: asking.request.url,
+        receivedIn: now.addingTimeInterval(-Pull.takeOver.seconds)..<now.addingTimeInterval(1))
+      if let kept { rejected += kept } else { waiting.append(asking) }
+    }
+    return try await rejected + fetchAll(waiting)
+  }
+
+  private func fetchAll(_ askings: [KeyRequests.Asking]) async throws -> Int {
+    try await withThrowingTaskGroup(of: FetchedRecords.self) { group in
       var waiting = askings[...]
       var rejected = 0
       for asking in waiting.prefix(concurrency) { group.addTask { try await fetch(asking) } }
       waiting = waiting.dropFirst(concurrency)
       while let answer = try await group.next() {
         if let asking = waiting.popFirst() { group.addTask { try await fetch(asking) } }
-        guard let answer else { continue }
         try await keep(answer)
         rejected += answer.scan.rejects
       }
@@ -46,7 +59,7 @@ struct MissingRecords: Sendable {
     }
   }
 
-  private func fetch(_ asking: KeyRequests.Asking) async throws -> FetchedRecords? {
+  private func fetch(_ asking: KeyRequests.Asking) async throws -> FetchedRecords {
     try await fetcher.fetch(asking, plan: plan, for: errand)
   }
 

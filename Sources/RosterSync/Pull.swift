@@ -55,7 +55,7 @@ struct Pull: Sendable {
       do {
         let known = try await work.windows[asking.list].known(asking, work.plan, in: cache)
         if let known, canTakeOver(known[0], asking, first: work.plan.first(of: asking.list)) {
-          try confirm(asking, list, known, Validator(), &work)
+          try confirm(asking, list, known, Validator(), isTransferred: false, &work)
           progress.resumed()
         } else {
           group.addTask { await PullStep(fetching: asking, known) { try await fetch(asking, list, known) } }
@@ -70,7 +70,7 @@ struct Pull: Sendable {
   /// The first page is always asked for. A page of a time to come was received by a clock that was wrong: nobody knows
   /// how old it is.
   private func canTakeOver(_ known: KnownPage, _ asking: PullPlan.Asking, first: ListFacts?) -> Bool {
-    guard let first, asking.page.number > 1, known.state == .kept, known.validator.isEmpty,
+    guard let first, asking.page.number > 1, known.state != .guarded, known.validator.isEmpty,
       let receivedAt = known.receivedAt
     else { return false }
     return known.count == first.count && known.last == first.last
@@ -134,7 +134,7 @@ extension Pull {
     case .page(let page): try receive(page, asking, list, &work)
     case .unchanged(let validator, let isTransferred):
       guard let known else { return work.plan.isMissing(asking) }
-      try confirm(asking, list, known, validator, &work)
+      try confirm(asking, list, known, validator, isTransferred: isTransferred, &work)
       if !isTransferred { progress.notModified(isKept: known[0].state != .published) }
     case .vanished, .forgotten: work.plan.isMissing(asking)
     case .pastTheEnd: work.plan.wasPastTheEnd(asking)
@@ -162,12 +162,16 @@ extension Pull {
   }
 
   private func confirm(
-    _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage], _ validator: Validator,
+    _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage], _ validator: Validator, isTransferred: Bool,
     _ work: inout PullWork
   ) throws {
+    let receivedAt = isTransferred ? clock.now() : nil
     guard try work.plan.came(asking, ListFacts(known[0]), isTransferred: false, links: links) else { return }
     for (resource, page) in zip(list.resources, known) {
-      work.queue.add(resource, ConfirmedPage(number: asking.page.number, page: page, validator: validator))
+      work.queue.add(
+        resource,
+        ConfirmedPage(number: asking.page.number, page: page, validator: validator, receivedAt: receivedAt),
+        at: clock.uptime())
     }
     progress.done(
       asking.page.number, of: list, storable: known.map(\.storable), pages: work.plan.pages(in: asking.list))

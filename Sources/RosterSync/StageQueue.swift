@@ -7,7 +7,8 @@ struct StageQueue {
   /// survive a kill (P4).
   static let batch = 16
   static let longestWait = Duration.milliseconds(100)
-  /// Confirmed pages are in a file already: they wait for received ones, or until so many are there.
+  /// Confirmed pages are in a file already, unless they were transferred: they wait for received ones, or until so many
+  /// are there.
   static let mostConfirmed = 512
 
   struct Batch: Sendable {
@@ -15,6 +16,8 @@ struct StageQueue {
     /// By resource.
     var confirmed: [String: [ConfirmedPage]] = [:]
     var confirmedCount = 0
+    /// Pages that were transferred, as they were or not.
+    var transferred = 0
     /// Of bodies.
     var bytes = 0
 
@@ -28,12 +31,18 @@ struct StageQueue {
   private var isWriting = false
 
   mutating func add(_ pages: [ReceivedPage], at now: Duration) {
-    if waiting.received.isEmpty { since = now }
+    transferred(at: now)
     waiting.received += pages
     waiting.bytes += pages.reduce(0) { $0 + $1.body.count }
   }
 
-  mutating func add(_ resource: String, _ page: ConfirmedPage) {
+  private mutating func transferred(at now: Duration) {
+    if waiting.transferred == 0 { since = now }
+    waiting.transferred += 1
+  }
+
+  mutating func add(_ resource: String, _ page: ConfirmedPage, at now: @autoclosure () -> Duration) {
+    if page.receivedAt != nil { transferred(at: now()) }
     waiting.confirmed[resource, default: []].append(page)
     waiting.confirmedCount += 1
   }
@@ -42,8 +51,8 @@ struct StageQueue {
   /// - Parameter isLast: nothing more comes for now.
   mutating func next(at now: @autoclosure () -> Duration, isLast: Bool) -> Batch? {
     guard !isWriting, !waiting.isEmpty else { return nil }
-    let isFull = waiting.received.count >= Self.batch || waiting.confirmedCount >= Self.mostConfirmed
-    guard isLast || isFull || !waiting.received.isEmpty && now() - since >= Self.longestWait else { return nil }
+    let isFull = waiting.transferred >= Self.batch || waiting.confirmedCount >= Self.mostConfirmed
+    guard isLast || isFull || waiting.transferred > 0 && now() - since >= Self.longestWait else { return nil }
     isWriting = true
     defer { waiting = Batch() }
     return waiting
@@ -51,7 +60,7 @@ struct StageQueue {
 
   /// How long until what waits is due; nil: nothing waits for its time.
   func due(at now: @autoclosure () -> Duration) -> Duration? {
-    isWriting || waiting.received.isEmpty ? nil : max(.zero, since + Self.longestWait - now())
+    isWriting || waiting.transferred == 0 ? nil : max(.zero, since + Self.longestWait - now())
   }
 
   mutating func written() { isWriting = false }

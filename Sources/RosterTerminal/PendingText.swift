@@ -21,16 +21,18 @@ package struct PendingText: Sendable {
 
   private var head: String {
     guard let sync = pull.sync else { return "nothing is pulled that is not published" }
-    let what = pull.differences == 0 ? "nothing" : Words.count(pull.differences, "record")
+    let what =
+      switch pull.differences {
+      case 0: "nothing"
+      case 1: "1 record"
+      default: "\(Words.grouped(pull.differences)) records"
+      }
     guard pull.isWhole else {
       let state = pull.report?.outcome == .running ? "runs" : "did not get to its end"
       return "sync \(sync) \(state): what it has pulled so far would change \(what); who would go is not known yet"
     }
-    guard let error = pull.report?.error, pull.report?.outcome == .failed else {
-      return "sync \(sync) has published nothing: it would change \(what)"
-        + (pull.report?.error.map { "; \($0)" } ?? "")
-    }
-    return "sync \(sync) has published nothing: \(error); it would change \(what)"
+    let why = pull.report?.error.map { "; \($0)" } ?? ""
+    return "sync \(sync) has published nothing: it would change \(what)\(why)"
   }
 
   private var stat: [String] {
@@ -67,8 +69,7 @@ package struct PendingText: Sendable {
 
   // MARK: A record
 
-  /// `~ character 1  Rick Sanchez`, and below it, field by field, what it has and what it would have; each line with its
-  /// end.
+  /// `~ character 1  Rick Sanchez`, and below it, field by field, what it has and would have; each line with its end.
   package func text(of record: PendingRecord, _ resource: PendingResource) -> String {
     let values = JSONMembers.texts(record.after ?? record.before ?? "")
     let title = resource.telling.dropFirst().first.flatMap { $0.type == .text ? values[$0.name] : nil } ?? ""

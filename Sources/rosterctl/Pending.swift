@@ -18,6 +18,6 @@ struct Pending: AsyncParsableCommand {
     let terminal = Output.standard.terminal
     let text = PendingText(pending.pull, width: terminal.limit, colour: terminal.colour)
     try Output.standard.write(text.summary)
-    try pending.forEach { try Output.standard.write(text.text(of: $0, $1)) }
+    try pending.each { try Output.standard.write(text.text(of: $0, $1)) }
   }
 }

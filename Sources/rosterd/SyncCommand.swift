@@ -43,6 +43,6 @@ struct SyncCommand: AsyncParsableCommand {
     let terminal = Terminal.of(STDOUT_FILENO, environment: ProcessInfo.processInfo.environment)
     let text = PendingText(pending.pull, width: terminal.limit, colour: terminal.colour)
     try answer(text.summary)
-    try pending.forEach { try answer(text.text(of: $0, $1)) }
+    try pending.each { try answer(text.text(of: $0, $1)) }
   }
 }

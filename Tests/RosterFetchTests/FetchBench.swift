@@ -70,7 +70,7 @@ struct Bench: Sendable {
   }
 
   /// By one request.
-  func fetch(keys: [String]) async throws -> FetchedRecords? {
+  func fetch(keys: [String]) async throws -> FetchedRecords {
     let asking = try #require(KeyRequests(paging.resource, baseURL: baseURL)?.requests(for: keys).first)
     return try await fetcher.fetch(asking, plan: plan, for: .init(sync: 1, tally: tally))
   }

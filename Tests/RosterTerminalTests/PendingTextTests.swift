@@ -49,7 +49,7 @@ import Testing
     }
     #expect(
       PendingText(guarded, width: nil).summary.hasPrefix(
-        "sync 18 has published nothing: upstream lacks 7\u{FFFD}; it would"))
+        "sync 18 has published nothing: it would change 1,206 records; upstream lacks 7\u{FFFD}\n"))
     let none = pull { $0.resources = [] }
     #expect(PendingText(none, width: 80).summary == "sync 18 has published nothing: it would change nothing\n")
   }

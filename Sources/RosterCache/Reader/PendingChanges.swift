@@ -15,7 +15,7 @@ package struct PendingChanges {
 
   /// Goes over the differences, in the order in which the publication would write them into `changes`. Throws `Failure`
   /// (73), and what `body` throws.
-  package func forEach(_ body: (PendingRecord, PendingResource) throws -> Void) throws {
+  package func each(_ body: (PendingRecord, PendingResource) throws -> Void) throws {
     for (index, resource) in pull.resources.enumerated() { try forEach(index, nil) { try body($0, resource) } }
   }
 
@@ -25,7 +25,7 @@ package struct PendingChanges {
     try reader.failing { try DifferenceTable.forEach(reader.database, resource, kind, body) }
   }
 
-  /// Writes the contract's JSON of `rosterctl pending`, piece by piece. Throws as `forEach`.
+  /// Writes the contract's JSON of `rosterctl pending`, piece by piece. Throws as `each`.
   package func writeJSON(_ write: (String) throws -> Void) throws {
     var text = ""
     try appendJSON { piece in
@@ -113,8 +113,8 @@ extension CacheReader {
       hint: "ask again")
   }
 
-  /// A publish empties the file in the middle of a look once, seldom twice.
-  private static let looks = 5
+  /// A publish empties the file in the middle of a look once, seldom twice. An early end of a look costs little.
+  private static let looks = 10
 
   private static let dropTables = PulledTables.names.map { "DROP TABLE IF EXISTS temp.\($0);" }.joined()
 }
@@ -149,10 +149,9 @@ private struct PendingReading {
       try database.execute(PulledTables.create + DifferenceTable.create)
       try index()
       if pull.sync != nil { try compare() }
-    } catch {
-      // What was read may be another's by now.
-      if try file.owner() != owner { throw Moved() }
-      throw error
+    } catch let error as SQLiteError where error.kind == .damaged {
+      // A page that was whole a moment ago was dropped since.
+      throw Moved()
     }
     if try file.owner() != owner { throw Moved() }
     return pull
@@ -169,7 +168,7 @@ private struct PendingReading {
         guard facts.digest == owner.source else { return }
         resources = PullSource(body)?.resources ?? []
       case .conclusion: conclusion = PullConclusion(try file.page(at: place).body)
-      case .page, .dropped, .answer:
+      case .page, .again, .dropped, .answer:
         guard let index = resources.firstIndex(where: { $0.name == facts.resource }) else { return }
         pages += 1
         try PulledTables.take(facts, index, facts.number, place, database)

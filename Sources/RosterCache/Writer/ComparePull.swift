@@ -1,3 +1,4 @@
+package import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
@@ -41,11 +42,30 @@ extension Cache {
       try database.transaction("BEGIN") {
         for (answer, place) in zip(answers, places) {
           let index = try self.index(of: answer.resource)
+          try PulledTables.see(PageFacts(answer, kind: .answer), index, place, database)
           try database.run("INSERT INTO temp.answers VALUES (?1, ?2)", .integer(place), Value(index))
           try PulledTables.answer(
             index, [answer.scan.keys.bytes, answer.scan.rejectedKeys.bytes], isText: plans[index].hasTextKeys, database)
         }
       }
+    }
+  }
+
+  /// Takes over an answer that an earlier sync has kept (P4), if it was received within these times: how many of its
+  /// records cannot be stored. nil: there is none.
+  package func takeOver(_ resource: String, answer address: String, receivedIn times: Range<Date>) throws -> Int? {
+    try performPull("keep records asked for by key") { database, file in
+      let index = try self.index(of: resource)
+      let found = try database.first(
+        "SELECT place, at FROM temp.seen WHERE resource = ?1 AND address = ?2", Value(index), .text(address)
+      ) { (place: $0.integer(0), at: Date(timeIntervalSince1970: $0.real(1))) }
+      guard let found, found.place >= pull.guardedBelow, times.contains(found.at) else { return nil }
+      let facts = try file.facts(at: found.place)
+      guard facts.kind == .answer else { return nil }
+      try database.run("INSERT INTO temp.answers VALUES (?1, ?2)", .integer(found.place), Value(index))
+      try PulledTables.answer(
+        index, [facts.keys, facts.rejectedKeys], isText: plans[index].hasTextKeys, database)
+      return facts.rejects
     }
   }
 

@@ -34,10 +34,9 @@ extension Cache {
       let removals = plans.enumerated().map { index, plan -> ResourceEnd.Removal in
         ends[plan.resource.name]?.removal ?? pull.compared?[index].removal ?? .missing
       }
-      if !isGuarded { try PulledTables.dropUnnumbered(database) }
       let conclusion = try PullConclusion(database, sync: sync, isGuarded: isGuarded, removals)
       _ = try store([], database, file)
-      pull.guardedBelow = isGuarded ? file.end : 0
+      if isGuarded { pull.guardedBelow = file.end }
       let body = conclusion.bytes
       try file.conclude(PageFacts(.conclusion, number: sync, digest: try Self.digest(database)(body)), body)
       try writeOwner(database, file)

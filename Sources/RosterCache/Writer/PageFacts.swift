@@ -6,6 +6,8 @@ internal import RosterModel
 struct PageFacts {
   enum Kind: Int {
     case page, answer
+    /// The page came once more as it was, published or in this file.
+    case again
     /// What came before of the resource is dropped.
     case dropped
     /// Before the first page: by which definitions they were pulled (`PullSource`).
@@ -58,13 +60,16 @@ struct PageFacts {
 
   /// Of what is no page.
   /// - Parameter number: of the sync that wrote it.
-  init(_ kind: Kind, number: Int64, digest: Int64, resource: String = "") {
+  init(
+    _ kind: Kind, number: Int64, digest: Int64, resource: String = "", address: String = "",
+    validator: Validator = Validator(), receivedAt: Date = Date(timeIntervalSince1970: 0)
+  ) {
     self.kind = kind
     self.resource = resource
     self.number = Int(number)
-    address = ""
-    validator = Validator()
-    receivedAt = Date(timeIntervalSince1970: 0)
+    self.address = address
+    self.validator = validator
+    self.receivedAt = receivedAt
     (records, storable, rejects, rejectsOfUnknownKey, skipped, recordsAt) = (0, 0, 0, 0, 0, 0)
     (keys, rejectedKeys) = ([], [])
     self.digest = digest

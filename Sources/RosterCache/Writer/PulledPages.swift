@@ -26,12 +26,12 @@ extension Cache {
       let published = try publishedPages(of: resource, database)
       // One transaction: each look-up by itself would lock the file and let go of it.
       return try database.transaction("BEGIN") {
-        let kept = try keptPlaces(index, of: addresses, database)
+        let kept = try kept(index, of: addresses, database)
         var found: [String: KnownPage] = [:]
         found.reserveCapacity(addresses.count)
         let look = try database.statement("\(KnownPage.select) WHERE resource_id = ?1 AND address = ?2")
         for address in addresses {
-          if let place = kept[address] {
+          if let place = kept[address]?.place {
             found[address] = KnownPage(try file.facts(at: place), place, guardedBelow: pull.guardedBelow)
           } else if let published {
             look.bind(1, published)
@@ -39,24 +39,36 @@ extension Cache {
             defer { look.reset() }
             if try look.step() { found[address] = KnownPage(row: look.row, address) }
           }
+          if let seen = kept[address]?.seen { found[address]?.came(again: seen, guardedBelow: pull.guardedBelow) }
         }
         return found
       }
     }
   }
 
-  /// Where the pages of these addresses are in the file; mostly it is empty.
-  private func keptPlaces(_ index: Int, of addresses: [String], _ database: Database) throws -> [String: Int64] {
-    guard try database.first("SELECT 1 FROM temp.pulled LIMIT 1", read: { $0.int(0) }) != nil else { return [:] }
-    let look = try database.statement("SELECT place FROM temp.pulled WHERE resource = ?1 AND address = ?2")
-    var places: [String: Int64] = [:]
+  /// What the file has of the pages of these addresses; mostly it is empty.
+  private func kept(_ index: Int, of addresses: [String], _ database: Database) throws -> [String: KeptPage] {
+    let isThere = "SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)"
+    guard try database.first(isThere, read: { $0.int(0) }) == 1 else { return [:] }
+    let look = try database.statement(
+      """
+      SELECT p.place, s.place, s.at, s.etag, s.last_modified FROM (SELECT ?1 AS resource, ?2 AS address) a
+      LEFT JOIN temp.pulled p USING (resource, address) LEFT JOIN temp.seen s USING (resource, address)
+      """)
+    var pages: [String: KeptPage] = [:]
     for address in addresses {
-      look.bind(1, Int64(index))
-      look.bind(2, address)
-      defer { look.reset() }
-      if try look.step() { places[address] = look.row.integer(0) }
+      let found = try look.rows([Value(index), .text(address)], limit: 1) { row in
+        KeptPage(
+          place: row.optionalInteger(0),
+          seen: row.isNull(1)
+            ? nil
+            : SeenPage(
+              place: row.integer(1), at: Date(timeIntervalSince1970: row.real(2)),
+              validator: Validator(etag: row.optionalText(3), lastModified: row.optionalText(4))))
+      }
+      if let page = found.first, page.place != nil || page.seen != nil { pages[address] = page }
     }
-    return places
+    return pages
   }
 
   /// Keeps pages that were transferred, by one append; one of an address that was there already takes its place.
@@ -80,11 +92,13 @@ extension Cache {
   package func confirm(_ resource: String, _ pages: [ConfirmedPage]) throws {
     guard !pages.isEmpty else { return }
     pull.compared = nil
-    try performPull("keep pulled pages") { database, _ in
+    try performPull("keep pulled pages") { database, file in
       let index = try self.index(of: resource)
+      let seen = try noteSeen(resource, pages, database, file)
       let keep = try database.statement("UPDATE temp.pulled SET number = ?3 WHERE resource = ?1 AND address = ?2")
       let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, ?5)")
       try database.transaction("BEGIN") {
+        for (facts, place) in seen { try PulledTables.see(facts, index, place, database) }
         for confirmed in pages {
           guard confirmed.page.state == .published else {
             try keep.run([Value(index), .text(confirmed.page.address), Value(confirmed.number)])
@@ -100,6 +114,24 @@ extension Cache {
     }
   }
 
+  /// Pages that were transferred, though they are as they were, or have another validator by now: not to be transferred
+  /// again by the next sync (P4).
+  private func noteSeen(
+    _ resource: String, _ pages: [ConfirmedPage], _ database: Database, _ file: PulledFile
+  ) throws -> [(PageFacts, Int64)] {
+    let digest = try Self.digest(database)([])
+    let seen = pages.compactMap { confirmed -> PageFacts? in
+      let validator = confirmed.validator.isEmpty ? confirmed.page.validator : confirmed.validator
+      guard let at = confirmed.receivedAt ?? (validator == confirmed.page.validator ? nil : .distantPast) else {
+        return nil
+      }
+      return PageFacts(
+        .again, number: begun, digest: digest, resource: resource, address: confirmed.page.address,
+        validator: validator, receivedAt: at)
+    }
+    return seen.isEmpty ? [] : Array(zip(seen, try store(seen.map { ($0, []) }, database, file)))
+  }
+
   /// Drops what this sync pulled of a resource, for it does not fit together (P7). From here on nothing is known of its
   /// pages in this sync, so that the next pull asks for every page whole.
   package func discard(_ resource: String) throws {
@@ -107,10 +139,12 @@ extension Cache {
     pull.distrusted.insert(resource)
     try performPull("discard pulled pages") { database, file in
       let index = try self.index(of: resource)
-      try database.run("DELETE FROM temp.pulled WHERE resource = ?", Value(index))
-      try database.run("DELETE FROM temp.same WHERE resource = ?", Value(index))
+      for table in ["pulled", "same", "seen"] {
+        try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
+      }
       // Nothing else in the file: its room comes back.
-      if try database.first("SELECT 1 FROM temp.pulled LIMIT 1", read: { $0.int(0) }) == nil {
+      let rest = "SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)"
+      if try database.first(rest, read: { $0.int(0) }) == 0 {
         try file.empty()
         try writeOwner(database, file)
       } else {
@@ -177,8 +211,7 @@ extension Cache {
 
   /// Empties the file: its pages are published, or of no use.
   func dropPulled(_ database: Database, _ file: PulledFile) throws {
-    try database.execute(
-      "DELETE FROM temp.pulled; DELETE FROM temp.same; DELETE FROM temp.answers; DELETE FROM temp.missing")
+    for table in ["pulled", "same", "answers", "missing", "seen"] { try database.run("DELETE FROM temp.\(table)") }
     pull = PullState(generation: pull.generation)
     try file.empty()
     try writeOwner(database, file)
@@ -231,17 +264,10 @@ extension Cache {
 
   private func index(_ file: PulledFile, _ owner: PulledFile.Owner, _ database: Database) throws {
     (pull.guardedBelow, pull.sync) = (owner.guardedBelow, owner.sync)
-    var conclusion: PullConclusion?
     try database.transaction("BEGIN") {
       try file.scan { facts, place in
-        if facts.kind == .conclusion { conclusion = PullConclusion(try file.page(at: place).body) }
         guard let index = try? self.index(of: facts.resource) else { return }
         try PulledTables.take(facts, index, nil, place, database)
-      }
-      // What is not of the pull that was only tried is of no use any more.
-      if let conclusion, !conclusion.isGuarded {
-        try conclusion.restore(database)
-        try PulledTables.dropUnnumbered(database)
       }
     }
   }
@@ -291,7 +317,30 @@ extension Cache {
   }
 }
 
+/// What the file of pulled pages has of one page.
+private struct KeptPage {
+  /// nil: the published one.
+  var place: Int64?
+  var seen: SeenPage?
+}
+
+/// That it came again as it was.
+private struct SeenPage {
+  /// Where the file says so.
+  var place: Int64
+  var at: Date
+  var validator: Validator
+}
+
 extension KnownPage {
+  /// A note from before it came in another body, or of a pull that was guarded, tells nothing.
+  fileprivate mutating func came(again seen: SeenPage, guardedBelow: Int64) {
+    guard seen.place >= guardedBelow, state == .published || seen.place > place else { return }
+    receivedAt = seen.at
+    validator = seen.validator
+    if state == .guarded { state = .kept }
+  }
+
   static let select =
     "SELECT id, etag, last_modified, digest, next, count, last, records, storable FROM main.cache_pages"
 

@@ -1,8 +1,12 @@
+internal import FoundationEssentials
+internal import RosterModel
+
 /// The temporary tables of a pull: of the writer's connection, or of a reader's own.
 enum PulledTables {
   /// pulled: what is in the file; without a number it is not, or not yet, part of this pull. same: published pages that
   /// are. came, gone: keys of pages that came, and of published pages that are not as they were. refused: keys of
-  /// rejected records. listed: the pages of a conclusion.
+  /// rejected records. seen: where the file says that a page came again as it was, or has an answer, and when that was
+  /// received. listed: the pages of a conclusion.
   static let create = """
     CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER, place INTEGER NOT NULL,
       PRIMARY KEY (resource, address)) WITHOUT ROWID;
@@ -18,13 +22,15 @@ enum PulledTables {
     CREATE TEMP TABLE refused(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
     CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
       reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID;
+    CREATE TEMP TABLE seen(resource INTEGER NOT NULL, address TEXT NOT NULL, place INTEGER NOT NULL, at REAL NOT NULL,
+      etag TEXT, last_modified TEXT, PRIMARY KEY (resource, address)) WITHOUT ROWID;
     CREATE TEMP TABLE listed(place INTEGER PRIMARY KEY, number INTEGER NOT NULL);
     """
 
   /// Of all of them, and of a reader's own.
   static let names = [
-    "pulled", "same", "answers", "missing", "missed_pages", "came", "gone", "refused", "rejected", "listed",
-    "differences",
+    "pulled", "same", "answers", "missing", "missed_pages", "came", "gone", "refused", "rejected", "seen",
+    "listed", "differences",
   ]
 
   /// A page of the file; one of that address was there before.
@@ -40,14 +46,20 @@ enum PulledTables {
   static func take(_ facts: PageFacts, _ index: Int, _ number: Int?, _ place: Int64, _ database: Database) throws {
     switch facts.kind {
     case .page: try insert(index, facts.address, number, place, database)
-    case .dropped: try database.run("DELETE FROM temp.pulled WHERE resource = ?", Value(index))
-    case .answer, .source, .conclusion: break
+    case .again, .answer: try see(facts, index, place, database)
+    case .dropped:
+      for table in ["pulled", "seen"] {
+        try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
+      }
+    case .source, .conclusion: break
     }
   }
 
-  /// Pages of the file that are not part of the pull at hand.
-  static func dropUnnumbered(_ database: Database) throws {
-    try database.run("DELETE FROM temp.pulled WHERE number IS NULL")
+  static func see(_ facts: PageFacts, _ index: Int, _ place: Int64, _ database: Database) throws {
+    try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6)").run([
+      Value(index), .text(facts.address), .integer(place), .real(facts.receivedAt.timeIntervalSince1970),
+      Value(facts.validator.etag), Value(facts.validator.lastModified),
+    ])
   }
 
   /// Notes the records of an answer of `by_key` as given, or as not storable: they stay.

@@ -71,13 +71,13 @@ package struct KnownPage: Sendable, Equatable {
   package var records: Int
   /// Of these, those that can be stored.
   package var storable: Int
-  /// nil: it was published.
+  /// By a pull that was not published, this one included; nil: by none.
   package var receivedAt: Date?
   /// In `cache_pages`, or in the file of pulled pages.
   let place: Int64
 }
 
-/// A page that is part of this pull without having been transferred: upstream says that it is as it was (304), its body
+/// A page that is part of this pull as it is known already: upstream says that it is as it was (304), its body
 /// is the same byte for byte (P6), or it is taken over from a pull that was broken off (P4).
 package struct ConfirmedPage: Sendable {
   /// As `ReceivedPage.number`.
@@ -86,11 +86,14 @@ package struct ConfirmedPage: Sendable {
   package var page: KnownPage
   /// What upstream gave in place of the validator that the page was asked for with; empty: the old one holds.
   package var validator: Validator
+  /// When it was transferred, though it is as it was; nil: it was not.
+  package var receivedAt: Date?
 
-  /// With the validator that it had, unless said.
-  package init(number: Int, page: KnownPage, validator: Validator = Validator()) {
+  /// With the validator that it had, and not transferred, unless said.
+  package init(number: Int, page: KnownPage, validator: Validator = Validator(), receivedAt: Date? = nil) {
     self.number = number
     self.page = page
     self.validator = validator
+    self.receivedAt = receivedAt
   }
 }
