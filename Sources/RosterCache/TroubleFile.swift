@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import RosterFiles
 package import RosterModel
 
-/// `<path>.trouble`: what was the matter with the last sync, where something was, for who explains it after a restart or
-/// without a daemon. The row in `syncs` has it as a sentence; what is lost with this file are the things to look at.
+/// `<path>.trouble`: what was the matter with the last sync, where something was, for who explains it after a restart
+/// or without a daemon. The row in `syncs` has it as a sentence; what is lost with this file are the things to look at.
 package struct TroubleFile: Sendable {
   private struct Stored: Codable {
     var sync: Int64

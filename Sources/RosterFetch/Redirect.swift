@@ -32,8 +32,10 @@ extension Interceptor {
   }
 
   private static func refused(_ cause: String) -> RequestFault {
-    RequestFault(.badAnswer, cause: cause, hint: "set upstream.base_url to where the API is now").with(
-      .redirect)
+    var fault = RequestFault(.badAnswer, cause: cause, hint: "set upstream.base_url to where the API is now")
+    fault.trouble = .redirect
+    fault.header = "Location"
+    return fault
   }
 }
 

@@ -189,10 +189,18 @@ import Testing
       _ = try await site.sync()
       #expect(try await alone(site).since == nil)
       let first = try await fail(.status(500), exit: 69)
+      site.upstream.configure { $0.rules = [] }
+      site.upstream.hold(.page(1))
+      let cancelled = try site.start("sync")
+      try await site.upstream.waitFor { $0.held == 1 }
+      cancelled.signal(SIGTERM)
+      #expect(try await cancelled.end().exit == 1)
+      site.upstream.release()
+      #expect(try await alone(site).what.contains("Sync 3 was cancelled"))
       _ = try await fail(.drop, exit: 69)
       #expect(try await alone(site).since == first.finishedAt)
       try await site.withDaemon { daemon, _ in
-        try await site.upstream.waitFor { $0.pageRequests.count > 5 }
+        try await site.upstream.waitFor { $0.pageRequests.count > 6 }
         _ = try await site.ask(exit: 69)
         #expect(try await explained(site).since == first.finishedAt)
       }
