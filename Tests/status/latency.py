@@ -68,7 +68,11 @@ def figures(program, folder):
     stop = threading.Event()
     try:
         with Daemon(program, folder / "rosterd", nginx.base, ROSTERD_SYNC_INTERVAL="100ms") as daemon:
-            daemon.until(lambda status: status["cache"]["snapshot"])
+            first = daemon.until(lambda status: status["cache"]["snapshot"])["cache"]["snapshot"]
+            # The first snapshot writes no changes, and there are to be some to read.
+            nginx.serve("c")
+            daemon.until(lambda status: status["cache"]["snapshot"] != first)
+            assert len(daemon.json("/v1/changes?since=0")["changes"]) == 100
 
             def change():
                 which = "b"
