@@ -91,12 +91,9 @@ struct JWTTimes: Equatable {
 }
 
 extension JSONValue {
-  /// nil: not JSON. A byte order mark before it may be passed over (RFC 8259 §8.1), and costs nobody a session.
+  /// nil: not JSON. A byte order mark before it costs nobody a session.
   fileprivate init?(answer bytes: some Collection<UInt8>) {
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    guard let value = try? JSONValue(json: bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0)) else {
-      return nil
-    }
+    guard let value = try? JSONValue(json: Array(bytes).withoutByteOrderMark) else { return nil }
     self = value
   }
 

@@ -1,5 +1,6 @@
 import Glibc
 import RosterFiles
+import RosterModel
 
 extension Configuration {
   /// Reads the file and the environment, which wins, and checks all of it; touches nothing.
@@ -58,7 +59,6 @@ struct ConfigurationReader {
 
   /// Far above any file that people write; a search for lines need not cope with more.
   private static let mostBytes = 64 * 1024
-  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   mutating func readFile(_ path: String, mustExist: Bool) {
     file = path
@@ -72,7 +72,7 @@ struct ConfigurationReader {
     }
     configuration.path = path
     // Kept out of the text, where it would stand before the first line's key or table.
-    if bytes.starts(with: Self.byteOrderMark) { bytes.removeFirst(Self.byteOrderMark.count) }
+    bytes = bytes.withoutByteOrderMark
     guard let text = String(validating: bytes, as: UTF8.self) else {
       return refuseFile(Self.lineOfInvalidText(bytes), "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
     }

@@ -106,7 +106,7 @@ package struct PageFetcher: Sendable {
         return FetchedRecords(url: asking.request.url, body: none, digest: digest(none), scan: PageScan())
       }
       try expect(200, response)
-      let body = response.json
+      let body = response.body.withoutByteOrderMark
       let isList = body.first { !$0.isJSONSpace } == UInt8(ascii: "[")
       guard isList != asking.isSingle else {
         throw malformed(asking.isSingle ? "expected one object" : "expected a list")
@@ -164,7 +164,7 @@ extension PageFetcher {
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
     try expect(200, response)
-    let body = response.json
+    let body = response.body.withoutByteOrderMark
     let digest = digest(body)
     if digest == wanted.digest, paging.agrees(response, with: wanted.facts) {
       return .unchanged(Validator(response), isTransferred: true)
@@ -246,12 +246,4 @@ extension PageScan {
 extension UInt8 {
   /// RFC 8259 §2.
   fileprivate var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
-}
-
-extension Response {
-  /// The body without a byte order mark, which a reader of JSON may ignore (RFC 8259 §8.1).
-  fileprivate var json: [UInt8] {
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    return body.starts(with: mark) ? Array(body.dropFirst(mark.count)) : body
-  }
 }

@@ -28,7 +28,7 @@ package struct ListAnswer: Sendable {
   package init(_ body: [UInt8], headers: [Request.Header] = [], asked: Asked? = nil) throws(Failure) {
     self.asked = asked
     self.headers = headers
-    let text = Self.withoutMark(body)
+    let text = body.withoutByteOrderMark
     do throws(Malformed) { self.body = try JSONValue(json: text) } catch {
       throw Self.failure(asked, "the answer is \(Self.look(of: text) ?? "not JSON: \(error)")", hint: Self.useTheAPI)
     }
@@ -44,14 +44,8 @@ package struct ListAnswer: Sendable {
     try self.init(Array(body), headers: headers)
   }
 
-  /// A byte order mark may be ignored (RFC 8259 §8.1).
-  private static func withoutMark(_ body: [UInt8]) -> ArraySlice<UInt8> {
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    return body.starts(with: mark) ? body.dropFirst(mark.count) : body[...]
-  }
-
   /// What people paste by mistake; nil: something else.
-  private static func look(of text: ArraySlice<UInt8>) -> String? {
+  private static func look(of text: [UInt8]) -> String? {
     switch text.first(where: { $0 > 0x20 }) {
     case nil: "empty"
     case UInt8(ascii: "<"): "HTML or XML, not JSON"
