@@ -60,7 +60,7 @@ private struct Parts: SyncHost {
     return Sync(
       SyncRequest(), of: [try RecordPlan(.character)], from: upstream.baseURL, into: cache, tokens: tokens(clock),
       gate: gate, send: Interceptor.chain(links, to: transport.send),
-      retry: Retry(table: RetryTable(RetryDelays()), hold: gate, clock: clock), tally: tally, host: self, clock: clock,
+      retry: Retry(table: RetryTable(RetryDelays()), gate: gate, clock: clock), tally: tally, host: self, clock: clock,
       logger: .silent)
   }
 

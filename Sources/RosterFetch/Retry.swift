@@ -4,17 +4,17 @@ package import RosterModel
 /// Makes attempts until one succeeds or the table says that no more are worth it.
 package struct Retry: Sendable {
   private let table: @Sendable () -> RetryTable
-  private let hold: RetryAfterGate
+  private let gate: RetryAfterGate
   private let clock: WallClock
   private let random: @Sendable () -> Double
 
   /// - Parameter table: Read anew at each failure: a reload may have changed it.
   package init(
-    table: @autoclosure @escaping @Sendable () -> RetryTable, hold: RetryAfterGate, clock: WallClock,
+    table: @autoclosure @escaping @Sendable () -> RetryTable, gate: RetryAfterGate, clock: WallClock,
     random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
   ) {
     self.table = table
-    self.hold = hold
+    self.gate = gate
     self.clock = clock
     self.random = random
   }
@@ -28,17 +28,17 @@ package struct Retry: Sendable {
     var attempts = 0
     var malformed = 0
     while true {
-      try await hold.wait(clock, jitter: table().jitter * random())
+      try await gate.wait(clock, jitter: table().jitter * random())
       attempts += 1
       do {
         return try await attempt()
       } catch let failure as Failure {
-        await noteHold(nil, failure.retryAfter, attempts)
+        await closeGate(nil, failure.retryAfter, attempts)
         throw failure
       } catch let fault as RequestFault {
         if fault.reason == .malformed || fault.reason == .tooLarge { malformed += 1 }
         let table = table()
-        await noteHold(fault.reason, fault.retryAfter, attempts)
+        await closeGate(fault.reason, fault.retryAfter, attempts)
         guard case .again(let delay) = table.decide(fault, attempt: attempts, malformed: malformed, random: random())
         else { throw fault.after(attempts) }
         retried(fault, attempts, delay)
@@ -47,9 +47,9 @@ package struct Retry: Sendable {
     }
   }
 
-  private func noteHold(_ reason: Failure.Reason?, _ retryAfter: Duration?, _ attempt: Int) async {
+  private func closeGate(_ reason: Failure.Reason?, _ retryAfter: Duration?, _ attempt: Int) async {
     guard let wait = table().hold(after: reason, retryAfter, attempt: attempt) else { return }
-    await hold.extend(by: wait, clock)
+    await gate.extend(by: wait, clock)
   }
 }
 

@@ -18,10 +18,10 @@ final class StatusConnection: ChannelDuplexHandler {
   private let limits: StatusLimits
   private let peer: UInt32?
   let connections: StatusConnections
-  let intake = PipelineGate()
+  let gate = PipelineGate()
   private(set) var context: ChannelHandlerContext?
   private var assembly = RequestAssembly()
-  /// An answer is under way; the next request waits in the intake, so that a client costs one answer's memory.
+  /// An answer is under way; the next request waits in the gate, so that a client costs one answer's memory.
   private var busy = false
   /// Bytes of the answer that have not left.
   private(set) var unsent = 0
@@ -70,7 +70,7 @@ final class StatusConnection: ChannelDuplexHandler {
   }
 
   private func closeIfDone() {
-    if finishing, !busy, intake.isEmpty { close() }
+    if finishing, !busy, gate.isEmpty { close() }
   }
 
   // MARK: What the channel tells
@@ -114,7 +114,7 @@ final class StatusConnection: ChannelDuplexHandler {
       let request = StatusRequest(head, peer: peer)
       let hosts = head.headers["host"].count
       let isChunked = head.headers.contains(name: "transfer-encoding")
-      intake.expectBody(isChunked ? nil : head.headers["content-length"].first.flatMap { Int($0) } ?? 0)
+      gate.expectBody(isChunked ? nil : head.headers["content-length"].first.flatMap { Int($0) } ?? 0)
       perform(assembly.head(request, named: hosts == 1 || (hosts == 0 && !request.isHTTP11)))
     case .body(let bytes): perform(assembly.body(bytes.readableBytesView))
     case .end: perform(assembly.end())
@@ -142,8 +142,8 @@ final class StatusConnection: ChannelDuplexHandler {
   private func fault(_ error: HTTPParserError) -> RequestAssembly.Fault {
     switch error {
     case .headerOverflow: .headTooLong
-    case .invalidMethod where RequestLine.isWellFormed(intake.opening): .method
-    case .invalidVersion where RequestLine.isWellFormed(intake.opening): .version
+    case .invalidMethod where RequestLine.isWellFormed(gate.opening): .method
+    case .invalidVersion where RequestLine.isWellFormed(gate.opening): .version
     default: .syntax
     }
   }
@@ -167,12 +167,12 @@ extension StatusConnection {
       return
     case .answer(let request):
       began()
-      intake.pause()
+      gate.pause()
       answer(request)
     case .refuse(let response):
       began()
       refused = true
-      intake.discard()
+      gate.discard()
       write(response, keepAlive: false)
     }
   }
@@ -212,7 +212,7 @@ extension StatusConnection {
   }
 
   func write(_ response: Response, to request: StatusRequest) {
-    let last = finishing && intake.isEmpty
+    let last = finishing && gate.isEmpty
     write(
       response, keepAlive: request.keepAlive && !last, isHTTP11: request.isHTTP11, bodyless: request.method == "HEAD")
   }
@@ -255,7 +255,7 @@ extension StatusConnection {
       context.eventLoop.assumeIsolated().scheduleTask(in: Self.linger) { self.close() }
     } else if !keepAlive {
       close()
-    } else if intake.isEmpty {
+    } else if gate.isEmpty {
       resume()
     } else {
       connections.goOn(self, on: context.eventLoop)
@@ -264,7 +264,7 @@ extension StatusConnection {
 
   /// Takes up the next request.
   func resume() {
-    intake.resume()
+    gate.resume()
     closeIfDone()
   }
 

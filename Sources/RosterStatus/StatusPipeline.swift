@@ -13,7 +13,7 @@ enum StatusPipeline {
     var encoding = HTTPResponseEncoder.Configuration()
     encoding.automaticallySetFramingHeaders = false  // it knows nothing of HEAD
     let pipeline = channel.pipeline.syncOperations
-    try pipeline.addHandler(connection.intake)
+    try pipeline.addHandler(connection.gate)
     try pipeline.addHandler(HTTPResponseEncoder(configuration: encoding))
     try pipeline.addHandler(
       ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)))

@@ -26,7 +26,7 @@ private struct Asked {
     try await RawServer.run(answer) { server in
       let fetcher = PageFetcher(
         send: Interceptor.chain([.measure(tally, clock: clock) { _, _, _ in }], to: transport.send),
-        retry: Retry(table: RetryTable(RetryDelays()), hold: hold, clock: clock),
+        retry: Retry(table: RetryTable(RetryDelays()), gate: hold, clock: clock),
         digest: PageDigest(first: 1, second: 2), clock: clock, report: { _ in })
       let paging = Paging(.character, baseURL: "http://127.0.0.1:\(server.port)")
       do {

@@ -47,7 +47,7 @@ struct Bench: Sendable {
     let table = RetryTable(RetryDelays(jitter: .zero))
     let links = [Interceptor.headers([]), .redirects, .measure(tally, clock: clock) { _, _, _ in }]
     fetcher = PageFetcher(
-      send: Interceptor.chain(links, to: transport.send), retry: Retry(table: table, hold: hold, clock: clock),
+      send: Interceptor.chain(links, to: transport.send), retry: Retry(table: table, gate: hold, clock: clock),
       digest: digest, clock: clock, report: { _ in })
   }
 

@@ -9,7 +9,7 @@ import Testing
   func tokenRequest() async throws {
     let hold = RetryAfterGate()
     let clock = Naps().clock
-    let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), hold: hold, clock: clock)
+    let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), gate: hold, clock: clock)
     let ended = Failure(
       .unreachable, step: "get a new access token", subject: "http://localhost/token", cause: "upstream answered 503",
       reason: .status(503), retryAfter: .seconds(3600))
@@ -32,7 +32,7 @@ import Testing
 
   @Test("P11: what is told at the end is the last attempt's, with how many there were")
   func exhausted() async throws {
-    let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), hold: RetryAfterGate(), clock: Naps().clock)
+    let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), gate: RetryAfterGate(), clock: Naps().clock)
     let fault = RequestFault(.unreachable, cause: "upstream answered 500", hint: "wait", reason: .status(500))
     let thrown = await #expect(throws: RequestFault.self) {
       try await retry.run(retried: { _, _, _ in }, { throw fault })

@@ -36,7 +36,7 @@ struct SyncBench {
     let gate = RetryAfterGate(clock: clock)
     let sync = Sync(
       SyncRequest(allowRemoval: allowRemoval), of: plans, from: Shelf.baseURL, into: cache, tokens: tokens, gate: gate,
-      send: shelf.send, retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), hold: gate, clock: clock),
+      send: shelf.send, retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), gate: gate, clock: clock),
       tally: Tally(resources: resources.map(\.name)), host: Host(maxRemoval: maxRemoval), clock: clock,
       logger: Self.quiet)
     let record = await sync.run()
