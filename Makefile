@@ -29,7 +29,8 @@ RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-crash power footprint test-systemd soak tsan lint lint-scripts lint-docs packages clean
+.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-crash power faults footprint test-systemd soak tsan lint lint-scripts lint-docs \
+        packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -101,14 +102,22 @@ test-oauth:
 test-readers:
 	Tests/readers/run .build/debug/rosterd
 
-# Power cuts and kills, a sample of each. Needs cc.
+# Power cuts, kills and faults, a sample of each. Needs cc.
 test-crash:
 	python3 -B Tests/crash/power --states 200 .build/debug/rosterd
 	python3 -B Tests/crash/kills --kills 100 .build/debug/rosterd
+	python3 -B Tests/crash/faults --faults 60 .build/debug/rosterd
+	python3 -B Tests/crash/surroundings .build/debug/rosterd
 
 # Every state that a power cut may leave the disk in, at any call of a sync on its files; minutes.
 power:
 	python3 -B Tests/crash/power .build/release/rosterd
+
+# Each call on a file or a socket fails once, in turn; and a machine that is not as it should be. Minutes; as root all
+# of it.
+faults:
+	python3 -B Tests/crash/faults .build/release/rosterd
+	python3 -B Tests/crash/surroundings .build/release/rosterd
 
 # The status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
 test-status:

@@ -166,11 +166,11 @@ package actor Cache {
       case .absent:
         try PulledFile.inspect(pulledPath, identity: nil)
         try CacheFile.create(path, schema)
-        try connect()
+        try connectTwice()
       case .ours:
         // A stop leaves an empty log. One that is gone was removed by somebody, with all that it held.
         opening.wasUnclean = sizes().wal > 0 || fileStatus(path + "-wal") == nil
-        try connect()
+        try connectTwice()
       case .damaged: opening.movedAside = try replace(at: date)
       }
     } catch let error as SQLiteError where error.kind == .damaged {
@@ -179,6 +179,12 @@ package actor Cache {
     } catch let error as SQLiteError {
       throw error.failure("open the cache", path)
     }
+  }
+
+  /// Once more where it seems damaged: SQLite takes a page that the disk did not give this once for a damaged one
+  /// (SQLITE_IOERR_CORRUPTFS).
+  private func connectTwice() throws {
+    do { try connect() } catch let error as SQLiteError where error.kind == .damaged { try connect() }
   }
 
   func replace(at date: Date) throws -> String {

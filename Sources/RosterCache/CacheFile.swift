@@ -119,6 +119,8 @@ package enum CacheFile {
       try flush(making, path)
       try clear()
       guard rename(making, path) == 0 else { throw refusal(path, reason()) }
+      // Closing has removed them, unless the disk would not.
+      for part in logParts { unlink(making + part) }
     } catch {
       // Half a file would take the room that may be what is lacking.
       try? remove(making)

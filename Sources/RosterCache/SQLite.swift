@@ -18,7 +18,8 @@ struct SQLiteError: Error, Equatable {
     case SQLITE_BUSY, SQLITE_LOCKED: .locked
     case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .readOnly
     case SQLITE_CANTOPEN: .cannotOpen
-    case SQLITE_IOERR: .disk
+    // Locks that the system does not give, or does not take back.
+    case SQLITE_IOERR, SQLITE_PROTOCOL: .disk
     case SQLITE_INTERRUPT: .interrupted
     default: .other
     }

@@ -12,7 +12,8 @@ extension Cache {
     metDamage = false
     guard let database else { return nil }
     do {
-      try verify(database)
+      // Twice, as in `connectTwice`.
+      do { try verify(database) } catch let error as SQLiteError where error.kind == .damaged { try verify(database) }
       try renewPulled(database, because: "it is damaged")
       files = FileIdentity.Parts(path, pulled: pulledPath)
       return nil

@@ -26,7 +26,7 @@ package final class Ownership: Sendable {
   /// A lock counts by its file's name. Where the file was removed, it is made again.
   /// - Throws: as `init`; then the old one is still held.
   package func renew() throws(Failure) {
-    if isInPlace { return }
+    guard descriptor.withLock({ Self.isReplaced($0, lock) }) else { return }
     let taken = try Self.take(path, program)
     descriptor.withLock { descriptor in
       close(descriptor)
@@ -34,17 +34,18 @@ package final class Ownership: Sendable {
     }
   }
 
-  private var isInPlace: Bool { descriptor.withLock { Self.isFile($0, lock) } }
-
-  private static func isFile(_ descriptor: CInt, _ name: String) -> Bool {
-    Inode(descriptor: descriptor).map { $0 == Inode(name) } ?? false
+  /// Whether another file, or none, has the name. Of one that cannot be looked at nobody knows.
+  private static func isReplaced(_ descriptor: CInt, _ name: String) -> Bool {
+    guard let own = Inode(descriptor: descriptor) else { return false }
+    guard let found = Inode(name) else { return errno == ENOENT }
+    return own != found
   }
 
   private static func take(_ path: String, _ program: String) throws(Failure) -> CInt {
     while true {
       let descriptor = try lockOnce(path, program)
       // Between open and lock somebody may have removed it: another process would lock the next file of that name.
-      if isFile(descriptor, "\(path).lock") { return descriptor }
+      if !isReplaced(descriptor, "\(path).lock") { return descriptor }
       close(descriptor)
     }
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import RosterFiles
 import RosterModel
 import RosterTerminal
 
@@ -19,6 +20,7 @@ struct Rosterctl: AsyncParsableCommand {
   /// One place turns what went wrong into a sentence and an exit code.
   static func main() async {
     do {
+      try expectProcessFolder()
       let arguments = commandFirst(CommandLine.arguments.dropFirst())
       try nameCommand(arguments)
       let command = try parseAsRoot(arguments)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import RosterFiles
 import RosterModel
 import RosterTerminal
 
@@ -14,6 +15,10 @@ struct Rosterd: AsyncParsableCommand {
     defaultSubcommand: RunCommand.self)
 
   static func main() async {
+    do throws(Failure) { try expectProcessFolder() } catch {
+      complain("\(error)")
+      exit(withError: ExitCode(error.kind.exitCode))
+    }
     let commands = configuration.subcommands.map { $0._commandName } + ["help"]
     // To ArgumentParser it would be an argument of `run`.
     if let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-"), !commands.contains(word) {

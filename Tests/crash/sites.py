@@ -43,7 +43,7 @@ class Site:
     def __init__(self, program, folder, proxy, base=upstream.BASE):
         self.program, self.folder = program, Path(folder)
         self.cache = self.folder / "state/roster.db"
-        self.options = []
+        self.wrapper, self.options = [], []
         self.settings = {
             "PATH": os.environ["PATH"], "STATE_DIRECTORY": f"{folder}/state", "RUNTIME_DIRECTORY": f"{folder}",
             "CREDENTIALS_DIRECTORY": f"{folder}/credentials", "CONFIGURATION_DIRECTORY": f"{folder}/etc",
@@ -53,9 +53,11 @@ class Site:
         }  # fmt: skip
         (self.folder / "credentials").mkdir(parents=True, exist_ok=True)
 
-    def start(self, *arguments, output=subprocess.PIPE, **more):
+    def start(self, *arguments, output=subprocess.PIPE, process=None, **more):
+        """`process`: what else the process is to be, as subprocess takes it."""
+        command = [*self.wrapper, self.program, *arguments, *self.options]
         return subprocess.Popen(
-            [self.program, *arguments, *self.options], env=self.settings | more, stdout=output, stderr=output, text=True
+            command, env=self.settings | more, stdout=output, stderr=output, text=True, **(process or {})
         )
 
     def run(self, *arguments, **more):
@@ -74,12 +76,12 @@ class Site:
             raise Fault(f"rosterd sync exits {code} instead of {wanted}: {said[-2000:]}")
         return said
 
-    def use_tokens(self, credential="R0"):
+    def use_tokens(self, flow="authenticate_form"):
         self.settings |= {
-            "ROSTERD_AUTH_FLOW": "authenticate_form", "ROSTERD_AUTH_TOKEN_URL": "/api/token",
+            "ROSTERD_AUTH_FLOW": flow, "ROSTERD_AUTH_TOKEN_URL": "/api/token",
             "ROSTERD_AUTH_TOKEN_STORE": f"{self.folder}/tokens/kept/token.json",
         }  # fmt: skip
-        (self.folder / "credentials/refresh_token").write_text(credential)
+        (self.folder / "credentials/refresh_token").write_text("R0")
 
     def use_definition(self, text):
         (self.folder / "etc").mkdir(exist_ok=True)

@@ -61,6 +61,8 @@ class Upstream:
         self.version, self.records = version, records
         self.tokens, self.granted, self.used, self.expired, self.reuses = False, 0, 0, 0, 0
         self.uses, self.lifetime = 0, 0
+        # Seconds before each answer.
+        self.delay = 0.0
         # With each sync the next version.
         self.moves = False
         self.open = 0
@@ -114,6 +116,7 @@ class Upstream:
 
     def answer(self, request):
         path = urllib.parse.urlsplit(request.path)
+        time.sleep(self.delay)
         with self.lock:
             status, body = self.token(request) if path.path == "/api/token" else self.page(request, path)
         body = json.dumps(body, ensure_ascii=False).encode()
@@ -160,10 +163,13 @@ class Upstream:
         return number > self.expired
 
     def token(self, request):
-        number = int(re.sub(r"\D", "", request.form.get("refreshToken", ["0"])[0]) or 0)
+        sent = request.form.get("refreshToken") or request.form.get("refresh_token") or ["0"]
+        number = int(re.sub(r"\D", "", sent[0]) or 0)
         # Its successor may have been lost on the way, as long as nobody has used it.
         if not (number == self.granted or (number == self.granted - 1 and self.used < self.granted)):
             self.reuses += 1
             return 401, {"error": "refresh token was used"}
         self.granted += 1
-        return 200, {"token": f"A{self.granted}", "refreshToken": f"R{self.granted}"}
+        access, refresh = f"A{self.granted}", f"R{self.granted}"
+        oauth = {"access_token": access, "refresh_token": refresh, "expires_in": 3600}
+        return 200, oauth if "grant_type" in request.form else {"token": access, "refreshToken": refresh}

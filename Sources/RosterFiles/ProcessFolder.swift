@@ -1,0 +1,11 @@
+import Glibc
+package import RosterModel
+
+/// Throws a Failure (78) where /proc is not mounted: Swift reads the command line there, and would take every command
+/// for the default one; libdispatch ends a process whose threads it cannot look at.
+package func expectProcessFolder() throws(Failure) {
+  let path = "/proc/self/stat"
+  guard access(path, R_OK) != 0 else { return }
+  throw Failure(
+    .configuration, step: "read", subject: path, cause: SystemError.last.text, hint: "mount proc on /proc")
+}
