@@ -12,7 +12,7 @@ from pathlib import Path
 
 from support import end, free_port, wait_until
 
-PATIENCE = 60
+PATIENCE = 20
 KEYS = {"Tab": "\ue004", "ArrowLeft": "\ue012", "ArrowRight": "\ue014", "Home": "\ue011", "End": "\ue010"}
 
 
@@ -109,7 +109,7 @@ class Browser:
             found[:] = [self.run(f"return {script}")]
             return found[0]
 
-        wait_until(holds, what or script)
+        wait_until(holds, what or script, PATIENCE)
         return found[0]
 
     def press(self, *keys):

@@ -50,13 +50,22 @@ def headers(site):
 
 
 def policy(site, driver):
-    with site.visit(driver) as browser:
+    with driver.browser() as browser:
+        browser.go(site.address)
+        browser.until(LIVE)
         done = browser.run("""
             try { document.body.innerHTML = '<b>x</b>'; return 'text became HTML'; } catch { }
-            try { eval('1'); return 'text became script'; } catch { }
+            try { document.createElement('script').textContent = '1'; return 'text became script'; } catch { }
+            document.body.style.color = '';
+            const style = document.createElement('style');
+            style.textContent = 'body { display: none }';
+            document.head.append(style);
+            if (getComputedStyle(document.body).display === 'none') return 'text became style';
             return 'refused';""")
         assert done == "refused", done
-        browser.console()
+        browser.run("fetch('http://127.0.0.1:9/').catch(() => { window.refused = true; })")
+        browser.until("window.refused")
+        assert any("Content Security Policy" in line for line in browser.console())
 
 
 class Liar(socketserver.ThreadingUnixStreamServer):
@@ -71,7 +80,10 @@ class Liar(socketserver.ThreadingUnixStreamServer):
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self):
-                target = self.rfile.readline().split()[1].decode()
+                line = self.rfile.readline()
+                if not line:
+                    return  # rosterctl web only looked whether anybody is there
+                target = line.split()[1].decode()
                 while self.rfile.readline().strip():
                     pass
                 liar.answer(target, self.wfile)
@@ -142,6 +154,7 @@ def hostile(site, driver, folder):
             browser.go(web.address)
             browser.until(LIVE)
             browser.until("document.getElementById('list').children.length === 3")
+            browser.until("document.getElementById('told').innerText")
             for place in ["#sentence", "#upstream", "#foot", "#told", "#list", "#token-more", "#why"]:
                 assert "<img src=" in browser.text(place), (place, browser.text(place))
             assert browser.run("return [window.ran ?? null, window.caught ?? null]") == [None, None]

@@ -1,7 +1,8 @@
 """What the page shows while things happen: syncs, failures, restarts, many resources, many events."""
 
+import support
 from site_of_page import LIVE, Site, Web, check_visit
-from support import Daemon, Nginx
+from support import Daemon, Nginx, wait_until
 
 PAGES = 52  # of the three lists
 # How far the bar is, as drawn and as told.
@@ -11,21 +12,29 @@ BAR = """(() => {
   return [Math.round(drawn * 52), Number(bar.ariaValueNow ?? -1), Number(bar.ariaValueMax ?? -1)];
 })()"""
 
+# Of three lists, whose totals are known.
+TOLD = """(() => {
+  const texts = [...document.querySelectorAll('#list [role=progressbar]')].map((one) => one.ariaValueText);
+  return texts.length === 3 && texts.every((text) => /^\\d+ of (42|7|3) pages$/.test(text));
+})()"""
+
+FULL = """[...document.querySelectorAll('#list [role=progressbar]')]
+  .filter((one) => one.ariaValueMax && one.ariaValueNow === one.ariaValueMax).length"""
+
 
 def run(lines, program, folder, driver, pictures):
     with Site(program, folder / "site") as site:
-        lines.check("Page: while a sync runs the bars move, the counts grow, its end is told",
-                    lambda: running(site, driver, pictures))
-        lines.check("Page: a sync that fails is told, and one that ends well again",
-                    lambda: failing(site, driver, pictures))
-        lines.check("Page: the age of the data counts", lambda: counting(site, driver))
-        lines.check("Page: a daemon that goes is told; one that comes is followed from the last event on",
-                    lambda: restart(site, driver, pictures))
-        lines.check("Page: after a sleep of the machine it asks anew, from the last event on",
-                    lambda: asleep(site, driver))
-        lines.check("Page: one that nobody looks at keeps no stream open", lambda: hidden(site, driver))
-        lines.check("Page: a new address of rosterctl web is told for, where the old one does not hold any more",
-                    lambda: superseded(site, driver))
+        for name, test in [
+            ("while a sync runs the bars move, the counts grow, its end is told", running),
+            ("a sync that fails is told, and one that ends well again", failing),
+            ("the age of the data counts", counting),
+            ("a daemon that goes is told; one that comes is followed from the last event on", restart),
+            ("after a sleep of the machine it asks anew, from the last event on", asleep),
+            ("one that nobody looks at keeps no stream open", hidden),
+            ("a new address of rosterctl web is told for, where the old one does not hold any more", superseded),
+        ]:
+            lines.check(f"Page: {name}", lambda test=test: test(site, driver, pictures))
+            site.reset()
     lines.check("Page: credentials that upstream refuses are told",
                 lambda: unauthorized(program, folder / "token", driver, pictures))
     lines.check("Page: a hundred resources, each with its bar", lambda: many(program, folder / "many", driver, pictures))
@@ -45,8 +54,7 @@ def running(site, driver, pictures):
             # The motion of the bar takes its time.
             browser.until(f"{BAR}.join() === '{done},{done},{PAGES}'", f"the bar at {done}")
             seen.append(browser.text("#sentence"))
-            told = browser.run("return [...document.querySelectorAll('#list [role=progressbar]')].map((one) => one.ariaValueText)")
-            assert len(told) == 3 and all(" pages" in text for text in told), told
+            browser.until(TOLD, "the bars of resources are told")
         assert seen == [f"{done} of {PAGES} pages" for done in (10, 25, 40)], seen
         assert browser.text("#next") == "after this one"
         browser.picture(pictures / "syncing-1440.png")
@@ -80,7 +88,7 @@ def failing(site, driver, pictures):
         browser.until("document.body.dataset.state === 'idle' && document.getElementById('why').hidden")
 
 
-def counting(site, driver):
+def counting(site, driver, _):
     with site.visit(driver) as browser:
         age = "parseInt(document.getElementById('age').innerText)"
         site.daemon.sync()
@@ -117,7 +125,7 @@ def restart(site, driver, pictures):
         assert len(asked) > 1 and asked[0] is None and asked[-1], asked
 
 
-def asleep(site, driver):
+def asleep(site, driver, _):
     with site.visit(driver) as browser:
         site.daemon.sync()
         browser.until("document.body.dataset.state === 'idle'")
@@ -129,22 +137,18 @@ def asleep(site, driver):
             found[:] = streams(browser)
             return len(found) > before
 
-        from support import wait_until
-
         wait_until(again, "the stream is asked for again")
         assert found[-1], found
         browser.until("document.body.dataset.state === 'idle'")
 
 
-def hidden(site, driver):
+def hidden(site, driver, _):
     with site.visit(driver) as browser:
         before = site.daemon.descriptors()
         # Another tab before it.
         own = browser.ask("GET", "/window")
         other = browser.ask("POST", "/window/new", type="tab")["handle"]
         browser.ask("POST", "/window", handle=other)
-        from support import wait_until
-
         wait_until(lambda: site.daemon.descriptors() < before, "the stream is closed")
         site.daemon.sync()
         number = site.daemon.status()["sync"]["last"]["id"]
@@ -152,7 +156,7 @@ def hidden(site, driver):
         browser.until(f"document.querySelector('#sync-{number}')")
 
 
-def superseded(site, driver):
+def superseded(site, driver, _):
     web = Web(site.program, site.daemon.socket)
     with driver.browser() as browser:
         browser.go(web.address)
@@ -191,10 +195,10 @@ def many(program, folder, driver, pictures):
                 site.upstream.close()
                 site.daemon.ask("POST", "/v1/sync")
                 site.upstream.let(150)
-                full = "[...document.querySelectorAll('#list [role=progressbar]')].filter((one) => one.ariaValueNow === one.ariaValueMax && one.ariaValueMax)"
-                browser.until("document.getElementById('bar').ariaValueNow === '150'")
-                whole = browser.run(f"return {full}.length")
+                browser.until("document.getElementById('bar').ariaValueText === '150 pages'")
+                whole = browser.until(FULL)
                 assert 20 < whole < 100, whole
+                browser.until(f"{FULL} >= 40")
                 browser.picture(pictures / f"many-{width}.png")
                 site.upstream.reopen()
                 browser.until("document.body.dataset.state === 'idle'")
@@ -215,9 +219,11 @@ new PerformanceObserver((list) => {
 
 
 def events(program, folder, driver):
-    pages = 2500
     folder.mkdir()
-    nginx = Nginx(folder / "pages", pages)
+    # Of one record each: this is about events.
+    usual, support.PAGE_SIZE = support.PAGE_SIZE, 1
+    nginx = Nginx(folder / "pages", 2500)
+    support.PAGE_SIZE = usual
     try:
         with Daemon(program, folder / "rosterd", nginx.base, ROSTERD_SYNC_CONCURRENCY="32") as daemon:
             daemon.until(lambda status: status["state"] == "idle")

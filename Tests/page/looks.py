@@ -178,6 +178,7 @@ def pointer(site, driver):
 
 def spoken(site, driver):
     with site.visit(driver) as browser:
+        browser.until("document.querySelectorAll('[role=option]').length === 100")
         nodes = browser.tell("Accessibility.getFullAXTree")["nodes"]
         named = {}
         for node in nodes:

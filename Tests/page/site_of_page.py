@@ -13,6 +13,8 @@ LISTS = {"character": 42, "location": 7, "episode": 3}
 # Of the lists' records, without asking upstream first: these tests are about the page.
 SETTINGS = {"ROSTERD_RETRY_MAX_RETRIES": "0", "ROSTERD_SYNC_MAX_REMOVAL": "100"}
 LIVE = "!document.getElementById('text')"
+# A daemon that explains nothing: the page does without.
+NOT_EXPLAINED = "/v1/explain - Failed to load resource: the server responded with a status of 404"
 # What a browser says of a daemon that is gone, and of nothing else.
 GONE = ("net::ERR_", "502 (Bad Gateway)")
 
@@ -93,11 +95,22 @@ class Site:
             yield browser
             check_visit(browser, self.web.origin, GONE if gone else ())
 
+    def reset(self):
+        """As at the beginning, whatever a test has left."""
+        upstream = self.upstream
+        upstream.status, upstream.rejected, upstream.more = None, 0, 0
+        upstream.reopen()
+        if self.daemon.process.poll() is not None:
+            self.start()
+        self.daemon.until(lambda status: status["sync"]["current"] is None)
+        if self.daemon.status()["state"] != "idle":
+            self.daemon.sync()
+
 
 def check_visit(browser, origin, but=()):
     strangers = [request["url"] for request in browser.asked() if not request["url"].startswith(origin + "/")]
     # Of the browser's own, before the first page.
     strangers = [url for url in strangers if not url.startswith(("data:", "chrome:", "about:"))]
     assert not strangers, strangers
-    told = [line for line in browser.console() if not any(part in line for part in but)]
+    told = [line for line in browser.console() if not any(part in line for part in (*but, NOT_EXPLAINED))]
     assert not told, told

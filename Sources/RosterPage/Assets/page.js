@@ -65,6 +65,7 @@
   const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
   /** `14:03:12`, of another day `21 Nov 14:03:12`; the browser's zone. */
   function moment(time) {
+    if (Number.isNaN(time)) return "?";
     const date = new Date(time * 1000);
     const isToday = date.toDateString() === new Date(now() * 1000).toDateString();
     return isToday ? clockTime.format(date) : `${day.format(date)} ${clockTime.format(date)}`;
@@ -437,16 +438,16 @@
       $("list").replaceChildren(...[...cards.values()].map((parts) => parts.item));
       $("list").className = names.length > MANY ? "many" : "";
     }
-    for (const name of names) drawResource(cards.get(name), name, stored.get(name), running.get(name), current);
+    for (const name of names) drawResource(cards.get(name), name, stored.get(name), running.get(name));
   }
 
-  function drawResource(parts, name, stored, running, current) {
+  function drawResource(parts, name, stored, running) {
     const records = stored?.records ?? 0;
     set(parts.count, grouped(records));
     if (!parts.isDrawn) drawSpark(parts, name, records);
     const done = (running?.pages_done ?? 0) + (running ? fetched.get(name) ?? 0 : 0);
     const total = running?.pages_total ?? null;
-    drawBar(parts.bar, total === null ? done : Math.min(done, total), total, Boolean(running) && current !== null);
+    drawBar(parts.bar, total === null ? done : Math.min(done, total), total, done > 0);
     const facts = running
       ? [`${done}${total === null ? "" : ` of ${total}`} pages`, `${many(running.records, "record")} so far`]
       : stored ? [many(stored.pages, "page"), ...(stored.proof ? [`proof: ${stored.proof}`] : []),
@@ -523,7 +524,9 @@
     return asking;
   }
 
+  let readAt = 0;
   async function readStatus() {
+    readAt = Date.now();
     const before = status;
     const read = await ask("v1/status");
     fetched = new Map();
@@ -575,7 +578,10 @@
       if (current?.id === data.sync) {
         current.pages_done = Math.max(current.pages_done, data.pages_done ?? 0);
         current.pages_total = data.pages_total ?? current.pages_total;
+        if (current.phase === "discovering") current.phase = "pulling";
         fetched.set(data.resource, (fetched.get(data.resource) ?? 0) + 1);
+        // What the event does not tell: of how many pages, and how many records.
+        if (Date.now() - readAt > soon) refresh();
       }
       return dirty();
     }
@@ -646,6 +652,7 @@
 
   // MARK: Time
 
+  const soon = 400;
   const often = 1000;
   const rarely = 10;
   const aSleep = 15000;
