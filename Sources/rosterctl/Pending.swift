@@ -5,7 +5,7 @@ import RosterTerminal
 
 struct Pending: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What a sync has pulled and not published, against what readers see.")
+    abstract: "What a sync has pulled and not published.")
 
   @OptionGroup(visibility: .hidden) var unused: SocketOption
   @OptionGroup var place: CacheOption

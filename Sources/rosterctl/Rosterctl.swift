@@ -9,6 +9,7 @@ struct Rosterctl: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rosterctl",
     abstract: "Asks a rosterd how it is, tells it what to do, reads its cache.",
+    usage: "",
     version: rosterdVersion,
     subcommands: [
       Status.self, Explain.self, Watch.self, Wait.self, SyncNow.self, Cancel.self, Events.self, Rejects.self,

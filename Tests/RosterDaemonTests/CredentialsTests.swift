@@ -47,6 +47,6 @@ struct CredentialsTests {
   }
 
   private func failure(_ path: String, _ cause: String, _ hint: String) -> Failure {
-    Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint)
+    Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint).with(.missingCredential)
   }
 }

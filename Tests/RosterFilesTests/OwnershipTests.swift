@@ -43,7 +43,8 @@ struct OwnershipTests {
     #expect(
       throws: Failure(
         .cannotWrite, step: "lock", subject: "\(path).lock", cause: "Not a directory",
-        hint: "see whether its folder is there and rosterd may write to it")
+        hint: "see whether its folder is there and rosterd may write to it"
+      ).with(Trouble.Kind(errno: ENOTDIR))
     ) { try Ownership(of: path, program: "rosterd run") }
   }
 }
