@@ -37,7 +37,7 @@ package final class Ownership: Sendable {
   /// Whether another file, or none, has the name. Of one that cannot be looked at nobody knows.
   private static func isReplaced(_ descriptor: CInt, _ name: String) -> Bool {
     guard let own = Inode(descriptor: descriptor) else { return false }
-    guard let found = Inode(name) else { return errno == ENOENT }
+    guard let found = Inode(name) else { return errno == ENOENT || errno == ENOTDIR }
     return own != found
   }
 
