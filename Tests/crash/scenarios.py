@@ -218,7 +218,7 @@ class Rotation(Changing):
         plain.sync()
 
     def act(self, site, server, settings):
-        server.lifetime = 2
+        server.lifetime, server.lasting = 2, 2
         super().act(site, server, settings)
         if server.granted != 2:
             raise sites.Fault(f"{server.granted} tokens were granted")

@@ -8,6 +8,7 @@ import hashlib
 import http.server
 import json
 import re
+import sys
 import threading
 import time
 import urllib.parse
@@ -60,7 +61,7 @@ class Upstream:
     def __init__(self, version=1, records=RECORDS):
         self.version, self.records = version, records
         self.tokens, self.granted, self.used, self.expired, self.reuses = False, 0, 0, 0, 0
-        self.uses, self.lifetime = 0, 0
+        self.uses, self.lifetime, self.lasting = 0, 0, sys.maxsize
         # Seconds before each answer.
         self.delay = 0.0
         # With each sync the next version.
@@ -88,7 +89,11 @@ class Upstream:
 
             def do_POST(self):
                 length = int(self.headers.get("Content-Length", "0"))
-                self.form = urllib.parse.parse_qs(self.rfile.read(length).decode())
+                body = self.rfile.read(length)
+                if len(body) < length:
+                    self.close_connection = True
+                    return
+                self.form = urllib.parse.parse_qs(body.decode())
                 upstream.answer(self)
 
             def log_message(self, *_):
@@ -157,8 +162,8 @@ class Upstream:
             return False
         self.uses = self.uses + 1 if self.used == number else 1
         self.used = number
-        # Each access token is good for so many requests.
-        if self.lifetime and self.uses > self.lifetime:
+        # An access token is good for so many requests, unless it lasts.
+        if self.lifetime and number < self.lasting and self.uses > self.lifetime:
             self.expired = number
         return number > self.expired
 
