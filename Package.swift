@@ -86,7 +86,8 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
-    library("RosterCache", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
+    library(
+      "RosterCache", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
     library(
       "RosterSync", isSmall: true, ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
