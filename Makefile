@@ -5,7 +5,7 @@ PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev
 CHECKS   := --explicit-target-dependency-import-check error
 # So many tests at a time, not all of a thousand: each then has the machine that its time limit is made for.
 AT_ONCE  := --experimental-maximum-parallelization-width 8
-RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
+RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
