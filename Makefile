@@ -24,13 +24,13 @@ SOURCES    := $(wildcard config/sources/*.toml)
 PROGRAMS   := rosterd rosterctl
 
 DOCUMENTED   := RosterModel RosterExplanation RosterJSON RosterInference RosterCache RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
-                RosterStatus RosterStatusClient RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
+                RosterStatus RosterStatusClient RosterPage RosterWeb RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-crash power faults footprint test-systemd soak tsan lint lint-scripts lint-docs \
-        packages clean
+.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page page-picture test-crash power faults footprint \
+        test-systemd soak tsan lint lint-scripts lint-docs packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -122,6 +122,15 @@ faults:
 # The status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
 test-status:
 	Tests/status/run .build/release/rosterd
+
+# The page in a real browser. Takes the release; needs chromium, chromium-driver and nginx. What was drawn is in
+# .build/page.
+test-page:
+	Tests/page/run .build/release/rosterd
+
+# README.md's picture of it.
+page-picture:
+	Tests/page/run --only=looks --picture .build/release/rosterd
 
 # The attacks in full, and how fast it answers meanwhile; minutes.
 test-attack:

@@ -171,7 +171,7 @@ let package = Package(
       of: "RosterSimulator",
       [nio("NIOCore"), nio("NIOHTTP1"), .product(name: "AsyncHTTPClient", package: "async-http-client")]),
     tests(of: "RosterTerminal", ["RosterExplanation"]),
-    tests(of: "RosterPage"),
+    tests(of: "RosterPage", ["PageAssets"]),
     tests(of: "RosterWeb", ["RosterStatusClient"]),
     tests(
       of: "RosterDaemon",

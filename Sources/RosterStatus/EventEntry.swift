@@ -1,9 +1,10 @@
 package import FoundationEssentials
 import RosterJSON
 package import RosterModel
+import Synchronization
 
-/// One event with its place in the stream. Its text is made only when somebody reads it: a pull reports 10,000
-/// `page.fetched` a second, mostly to nobody.
+/// One event with its place in the stream. Its text is made only when somebody reads it, since a pull reports 10,000
+/// `page.fetched` a second, mostly to nobody; and once, since there may be fifty readers.
 package final class EventEntry: Sendable {
   /// nil for `events.lost`, so that a reader's `Last-Event-ID` stays.
   package let id: UInt64?
@@ -20,6 +21,16 @@ package final class EventEntry: Sendable {
 
   /// The event as a block of `text/event-stream` (WHATWG HTML §9.2.5).
   package var frame: [UInt8] {
+    text.withLock { text in
+      let made = text ?? made
+      text = made
+      return made
+    }
+  }
+
+  private let text = Mutex<[UInt8]?>(nil)
+
+  private var made: [UInt8] {
     let id = id.map { "id: \($0)\n" } ?? ""
     return Array("\(id)event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
   }

@@ -20,8 +20,8 @@ extension StatusRoutes {
     }
   }
 
-  /// Nothing but what this socket serves is loaded or run (W3C Content Security Policy 3), no text becomes HTML (Trusted
-  /// Types), and nobody is told where the page is.
+  /// Nothing but what this socket serves is loaded or run (W3C Content Security Policy 3), no text becomes HTML
+  /// (Trusted Types), and nobody is told where the page is.
   private static func pageHeaders(_ type: String) -> [Request.Header] {
     let policy =
       "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"

@@ -51,8 +51,8 @@ struct WebGate {
   /// Of http, which a browser leaves out.
   private static let usual: UInt16 = 80
 
-  /// nil: not with these; else the field that sets the cookie, empty where it is there. A token in the address has to be
-  /// right even where the cookie is.
+  /// nil: not with these; else the field that sets the cookie, empty where it is there. A token in the address has to
+  /// be right even where the cookie is.
   private mutating func admit(_ request: WebRequest) -> String? {
     // Of this port: cookies are those of all ports (RFC 6265 §8.5), and several of us may run.
     let name = "rosterd-\(port)"

@@ -6,7 +6,7 @@ import RosterWeb
 
 struct Web: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Shows the daemon's page, on 127.0.0.1 until Ctrl-C.")
+    abstract: "The daemon's page for a browser, until Ctrl-C.")
 
   @OptionGroup var daemon: SocketOption
   @OptionGroup(visibility: .hidden) var unused: CacheOption

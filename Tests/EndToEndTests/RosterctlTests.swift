@@ -174,7 +174,7 @@ import Testing
       ("rosterctl", ""), ("rosterctl", "status"), ("rosterctl", "watch"), ("rosterctl", "wait"), ("rosterctl", "sync"),
       ("rosterctl", "events"), ("rosterctl", "rejects"), ("rosterctl", "history"), ("rosterctl", "characters"),
       ("rosterctl", "character"), ("rosterctl", "list"), ("rosterctl", "show"), ("rosterctl", "changes"),
-      ("rosterctl", "cancel"), ("rosterd", ""), ("rosterd", "run"),
+      ("rosterctl", "cancel"), ("rosterctl", "web"), ("rosterd", ""), ("rosterd", "run"),
       ("rosterd", "sync"), ("rosterd", "check"),
       ("rosterd", "demo"),
     ])

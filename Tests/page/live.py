@@ -37,7 +37,8 @@ def run(lines, program, folder, driver, pictures):
             site.reset()
     lines.check("Page: credentials that upstream refuses are told",
                 lambda: unauthorized(program, folder / "token", driver, pictures))
-    lines.check("Page: a hundred resources, each with its bar", lambda: many(program, folder / "many", driver, pictures))
+    lines.check("Page: a hundred resources, each with its bar",
+                lambda: many(program, folder / "many", driver, pictures))
     lines.check("Page: 10,000 events are drawn in frames and leave no memory behind",
                 lambda: events(program, folder / "events", driver))
 
@@ -95,7 +96,7 @@ def counting(site, driver, _):
         first = browser.until(f"{age} < 3 && {age} + 1") - 1
         browser.until(f"{age} >= {first + 2}", "the age counts")
         left = browser.text("#next")
-        assert left.startswith("in 59 min") or left.startswith("in 1 h"), left
+        assert left.startswith(("in 59 min", "in 1 h")), left
 
 
 def streams(browser):
@@ -165,21 +166,22 @@ def superseded(site, driver, _):
         web.__exit__()
         browser.until("document.body.dataset.state === 'lost'")
         with Web(site.program, site.daemon.socket, "--port", str(web.port)):
-            browser.until("/open the one that `rosterctl web` prints now/.test(document.getElementById('sentence').innerText)")
+            browser.until(
+                "/open the one that `rosterctl web` prints/.test(document.getElementById('sentence').innerText)")
         check_visit(browser, web.origin, ("net::ERR_", "403 (Forbidden)"))
 
 
 def unauthorized(program, folder, driver, pictures):
-    with Site(program, folder, ROSTERD_AUTH_FLOW="oauth2_refresh", ROSTERD_AUTH_TOKEN_URL="/token") as site:
-        with site.visit(driver) as browser:
-            assert browser.text("#token") == "valid" and "expires in" in browser.text("#token-more")
-            site.upstream.token = (400, {"error": "invalid_grant", "error_description": "<b>gone</b>"})
-            site.upstream.status = 401
-            site.daemon.sync()
-            browser.until("document.body.dataset.state === 'unauthorized'")
-            assert browser.text("#token") == "unauthorized", browser.text("#token")
-            assert "invalid_grant" in browser.text("#sentence"), browser.text("#sentence")
-            browser.picture(pictures / "unauthorized-1440.png")
+    flow = {"ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"}
+    with Site(program, folder, **flow) as site, site.visit(driver) as browser:
+        assert browser.text("#token") == "valid" and "expires in" in browser.text("#token-more")
+        site.upstream.token = (400, {"error": "invalid_grant", "error_description": "<b>gone</b>"})
+        site.upstream.status = 401
+        site.daemon.sync()
+        browser.until("document.body.dataset.state === 'unauthorized'")
+        assert browser.text("#token") == "unauthorized", browser.text("#token")
+        assert "invalid_grant" in browser.text("#sentence"), browser.text("#sentence")
+        browser.picture(pictures / "unauthorized-1440.png")
 
 
 def many(program, folder, driver, pictures):
@@ -235,7 +237,8 @@ def events(program, folder, driver):
                 for turn in range(5):
                     nginx.serve("ba"[turn % 2])
                     last = daemon.sync()["sync"]["last"]
-                    browser.until(f"document.querySelector('#sync-{last['id']}') && document.body.dataset.state === 'idle'")
+                    browser.until(f"document.querySelector('#sync-{last['id']}')")
+                    browser.until("document.body.dataset.state === 'idle'")
                     heaps.append(browser.heap())
                 told, frames, longest = browser.run("return [window.told_, window.frames_, window.longest]")
                 took = browser.run("return performance.now() / 1000")

@@ -1,4 +1,4 @@
-"""What the tests of the page share: a daemon, `rosterctl web` before it, and what every visit of a browser has to be."""
+"""What the tests of the page share: a daemon, `rosterctl web` before it, what every visit of a browser has to be."""
 
 import contextlib
 import http.client

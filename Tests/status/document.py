@@ -8,8 +8,8 @@ import threading
 
 from support import Daemon, Upstream
 
-GETS = ["/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz", "/readyz",
-        "/openapi.json"]
+GETS = ["/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz",
+        "/readyz", "/openapi.json"]
 
 
 class Schemas:

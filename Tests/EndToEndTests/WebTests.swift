@@ -1,0 +1,62 @@
+import FoundationEssentials
+import Testing
+
+/// `rosterctl web` before a real daemon; what asks is its own browser. Tests/page drives a real one.
+@Suite struct WebTests {
+  /// What `--open` starts: asks with the address that it is given, and ends rosterctl, which started it.
+  private static let browser = """
+    #!/bin/sh
+    origin=${1%/*}
+    ask() { printf '%s ' "$(curl -s -m 20 -c jar -b jar -o body -w '%{http_code}' "$@")"; head -c 60 body | head -n 1; }
+    {
+      ask "$1"
+      ask "$1"
+      ask "$origin/v1/syncs?limit=1"
+      ask "$origin/page.js"
+      ask -H 'Host: evil.example' "$origin/"
+      ask -d '{}' "$origin/v1/sync"
+      ask "$origin/v1/sync"
+      printf 'GET / HTTP/1.1\\r\\n Host: a\\r\\n\\r\\n' | curl -s -m 20 "telnet://${origin#http://}" | head -n 1
+    } > answers
+    kill -INT $PPID
+    """
+
+  @Test("Web: the printed address, its cookie, and what is refused, until Ctrl-C", .timeLimit(.minutes(2)))
+  func answers() async throws {
+    _ = try Program.tool("curl")
+    try await withSite { site in
+      try await site.withDaemon { _, _ in
+        let script = site.folder + "/xdg-open"
+        // It works in that folder.
+        let browser = Self.browser.replacing(
+          "origin=", with: "cd '\(site.folder)' || exit\norigin=", maxReplacements: 1)
+        try Data(browser.utf8).write(to: URL(filePath: script))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+        let outcome = try await Program.run(
+          try Program.built("rosterctl"), ["web", "--open", "--socket", site.socket],
+          environment: ["PATH": site.folder + ":/usr/bin:/bin"])
+        #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
+        let address = try #require(outcome.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/\?token=[0-9a-f]{32}\n/))
+        let answers = String(
+          decoding: FileManager.default.contents(atPath: site.folder + "/answers") ?? Data(), as: UTF8.self)
+        let refused = "the token is missing or wrong: open the address that rosterctl web has printed"
+        #expect(
+          answers.split(separator: "\n").map { $0.prefix(14) }
+            == [
+              "200 <!doctype html>", "403 \(refused)", "200 {\"syncs\":[{", "200 // Draws",
+              "403 this is at 127.0.0.1:\(address.1) only, not at another name",
+              "405 rosterctl web only reads: it takes GET and HEAD", "404 nothing is at /v1/sync",
+              "HTTP/1.1 400 Bad Request",
+            ].map { $0.prefix(14) })
+      }
+    }
+  }
+
+  @Test("Web: without a daemon it is 3, with a port out of range 64")
+  func refused() async throws {
+    let program = try Program.built("rosterctl")
+    let alone = try await Program.run(program, ["web", "--socket", "/nowhere/status.sock"])
+    #expect(alone.exit == 3 && alone.output.isEmpty && alone.error.contains("no daemon answers"))
+    #expect(try await Program.run(program, ["web", "--port", "65536"]).exit == 64)
+  }
+}
