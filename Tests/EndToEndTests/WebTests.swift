@@ -7,7 +7,10 @@ import Testing
   private static let browser = """
     #!/bin/sh
     origin=${1%/*}
-    ask() { printf '%s ' "$(curl -s -m 20 -c jar -b jar -o body -w '%{http_code}' "$@")"; head -c 60 body | head -n 1; }
+    ask() {
+      code=$(curl -s -m 20 -c jar -b jar -o body -w '%{http_code}' "$@")
+      printf '%s %s\\n' "$code" "$(head -c 40 body | head -n 1)"
+    }
     {
       ask "$1"
       ask "$1"
