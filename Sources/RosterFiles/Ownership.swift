@@ -37,7 +37,7 @@ package final class Ownership: Sendable {
   /// Whether another file, or none, has the name. Of one that cannot be looked at nobody knows.
   private static func isReplaced(_ descriptor: CInt, _ name: String) -> Bool {
     guard let own = Inode(descriptor: descriptor) else { return false }
-    guard let found = Inode(name) else { return errno == ENOENT || errno == ENOTDIR }
+    guard let found = Inode(name) else { return [ENOENT, ENOTDIR].contains(errno) }
     return own != found
   }
 
@@ -104,7 +104,6 @@ package final class Ownership: Sendable {
   private static func cannotLock(_ lock: String, _ error: SystemError) -> Failure {
     Failure(
       .cannotWrite, step: "lock", subject: lock, cause: error.text,
-      hint: Failure.hint(for: error.code, else: "see whether its folder is there and rosterd may write to it")
-    ).with(Trouble.Kind(errno: error.code))
+      hint: Failure.hint(for: error.code, else: "see whether its folder is there and rosterd may write to it"))
   }
 }
