@@ -28,8 +28,8 @@ actor SyncLoop {
   private let postponed: @Sendable (Postponement, Date) -> Void
   private let clock: WallClock
   private let pulse: Pulse
-  /// The first starts at once.
-  private var due: Date
+  /// By `uptime`, so that whoever sets the clock moves no sync. The first starts at once.
+  private var due: Duration
   private var current: Current?
   /// What the next one is allowed, where somebody asks for it.
   private var waiting: SyncRequest?
@@ -53,7 +53,7 @@ actor SyncLoop {
     self.postponed = postponed
     self.clock = clock
     self.pulse = pulse
-    due = clock.now()
+    due = clock.uptime()
   }
 
   /// Returns when it is cancelled and the sync that ran has ended.
@@ -122,7 +122,7 @@ actor SyncLoop {
   /// From here on the sync is not joined any more.
   func ended(_ report: SyncRecord, next: Date) {
     current = nil
-    due = next
+    due = uptime(at: next)
     let exit = report.exit.flatMap(Failure.Kind.init(exitCode:)) ?? .cannotWrite
     refuse(with: Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once"))
   }
@@ -130,14 +130,14 @@ actor SyncLoop {
   /// Nothing has begun: there is no row, and whoever asked learns why.
   private func postpone(_ postponement: Postponement) {
     current = nil
-    due = max(due, postponement.until)
+    due = max(due, uptime(at: postponement.until))
     refuse(with: postponement.failure)
-    postponed(postponement, due)
+    postponed(postponement, clock.now() + (due - clock.uptime()).seconds)
   }
 
   /// A new schedule holds from the next sync on; this moves it.
   func reschedule(to date: Date) {
-    due = date
+    due = uptime(at: date)
     nap?.cancel()
   }
 
@@ -146,18 +146,22 @@ actor SyncLoop {
 
   private func sleepUntilDue() async {
     while waiting == nil, !Task.isCancelled {
-      let left = due.timeIntervalSince(clock.now())
-      if left <= 0 { return }
-      let nap = Task { [clock] in try await clock.sleep(.seconds(left)) }
+      let left = due - clock.uptime()
+      if left <= .zero { return }
+      let nap = Task { [clock] in try await clock.sleep(left) }
       self.nap = nap
       await withTaskCancellationHandler {
         // A nap ends early where there is something to do; the loop looks itself. One that lasted is the time that had
-        // to pass, also where the clock was set back meanwhile.
-        if case .success = await nap.result { due = .distantPast }
+        // to pass.
+        if case .success = await nap.result { due = clock.uptime() }
       } onCancel: {
         nap.cancel()
       }
     }
+  }
+
+  private func uptime(at date: Date) -> Duration {
+    clock.uptime() + .seconds(date.timeIntervalSince(clock.now()))
   }
 
   private func begunID() async throws -> Int64 {

@@ -32,6 +32,30 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     func joined(by request: SyncRequest) {}
   }
 
+  @Test("A clock that is set back as a sync ends does not put off the next one")
+  func setBackAtTheEnd() async {
+    let world = Mutex(World())
+    let (naps, napped) = AsyncStream<Duration>.makeStream()
+    let clock = WallClock(
+      now: { world.withLock { $0.now } },
+      sleep: { duration in
+        napped.yield(duration)
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        try Task.checkCancellation()
+      }, uptime: { .zero })
+    let loop = SyncLoop(clock: clock) { _, loop in
+      EndedSync { report in
+        await loop.ended(report, next: world.withLock { $0.now + 900 })
+        world.withLock { $0.now -= 31_536_000 }
+      }
+    }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await loop.run() }
+      #expect(await naps.first { _ in true } == .seconds(900))
+      group.cancelAll()
+    }
+  }
+
   @Test("A clock that is set back does not put off the next sync")
   func setBack() async {
     let world = Mutex(World())
