@@ -70,9 +70,11 @@ package struct Daemon: Sendable {
       postponement: runtime.postponement, postponed: runtime.reporter.postponed
     ) { request, loop in
       runtime.sync(request, begun: { await loop.begun($0) }) { report in
-        let due = schedule.next(after: report.outcome, at: runtime.clock.now(), hold: runtime.heldUntil)
-        let next = await runtime.start(ofSyncDue: due)
-        await loop.ended(report, next: next)
+        let room = await runtime.postponement()?.until
+        let now = runtime.clock.now()
+        let due = schedule.next(after: report.outcome, at: now, hold: runtime.heldUntil)
+        let next = max(due, room ?? due)
+        await loop.ended(report, wait: .seconds(next.timeIntervalSince(now)))
         return next
       }
     }

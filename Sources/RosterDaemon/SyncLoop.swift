@@ -120,9 +120,10 @@ actor SyncLoop {
   }
 
   /// From here on the sync is not joined any more.
-  func ended(_ report: SyncRecord, next: Date) {
+  /// - Parameter wait: until the next one. No date, which another time of day would move.
+  func ended(_ report: SyncRecord, wait: Duration) {
     current = nil
-    due = uptime(at: next)
+    due = clock.uptime() + wait
     let exit = report.exit.flatMap(Failure.Kind.init(exitCode:)) ?? .cannotWrite
     refuse(with: Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once"))
   }

@@ -45,7 +45,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
       }, uptime: { .zero })
     let loop = SyncLoop(clock: clock) { _, loop in
       EndedSync { report in
-        await loop.ended(report, next: world.withLock { $0.now + 900 })
+        await loop.ended(report, wait: .seconds(900))
         world.withLock { $0.now -= 31_536_000 }
       }
     }
@@ -74,11 +74,8 @@ private func cancelled(_ id: Int64) -> SyncRecord {
       })
     let loop = SyncLoop(clock: clock) { _, loop in
       EndedSync { report in
-        let next = world.withLock { world in
-          world.syncs += 1
-          return world.now + 900
-        }
-        await loop.ended(report, next: next)
+        world.withLock { $0.syncs += 1 }
+        await loop.ended(report, wait: .seconds(900))
       }
     }
     await withTaskGroup(of: Void.self) { group in
@@ -124,7 +121,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
           await loop.begun(7)
         },
         ended: { report in
-          await loop.ended(report, next: .distantFuture)
+          await loop.ended(report, wait: .seconds(1 << 40))
           ended.yield()
         })
     }
