@@ -30,7 +30,7 @@ RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
 .PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page page-picture test-crash power faults footprint \
-        test-systemd soak tsan lint lint-scripts lint-docs packages clean
+        test-systemd soak tsan lint lint-scripts lint-docs sbom reproduce packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -184,6 +184,15 @@ lint-docs:
 $(RUFF)/bin/ruff:
 	python3 -m venv --clear $(RUFF)
 	$(RUFF)/bin/pip install -q ruff==$(RUFF_VERSION)
+
+# The bill of materials, as CycloneDX. Needs what `make build` has resolved.
+sbom:
+	.ci/sbom > .build/rosterd.cdx.json
+	@ls .build/rosterd.cdx.json
+
+# That two builds of a commit are the same bytes; two whole builds.
+reproduce:
+	.ci/reproduce
 
 packages:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
