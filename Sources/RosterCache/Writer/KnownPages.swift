@@ -1,0 +1,57 @@
+internal import FoundationEssentials
+internal import RosterModel
+
+/// What the file of pulled pages has of one page.
+struct KeptPage {
+  /// nil: the published one.
+  var place: Int64?
+  var seen: SeenPage?
+}
+
+/// That it came again as it was.
+struct SeenPage {
+  /// Where the file says so.
+  var place: Int64
+  var at: Date
+  var validator: Validator
+}
+
+extension KnownPage {
+  /// A note from before it came in another body, or of a pull that was guarded, tells nothing.
+  mutating func came(again seen: SeenPage, guardedBelow: Int64) {
+    guard seen.place >= guardedBelow, state == .published || seen.place > place else { return }
+    receivedAt = seen.at
+    validator = seen.validator
+    if state == .guarded { state = .kept }
+  }
+
+  static let select =
+    "SELECT id, etag, last_modified, digest, next, count, last, records, storable FROM main.cache_pages"
+
+  init(row: Row, _ address: String) {
+    state = .published
+    place = row.integer(0)
+    self.address = address
+    validator = Validator(etag: row.optionalText(1), lastModified: row.optionalText(2))
+    digest = row.integer(3)
+    next = row.optionalText(4)
+    count = row.optionalInteger(5).map { Int($0) }
+    last = row.optionalInteger(6).map { Int($0) }
+    records = row.int(7)
+    storable = row.int(8)
+  }
+
+  init(_ facts: PageFacts, _ place: Int64, guardedBelow: Int64) {
+    state = place < guardedBelow ? .guarded : .kept
+    self.place = place
+    address = facts.address
+    validator = facts.validator
+    digest = facts.digest
+    next = facts.next
+    count = facts.count
+    last = facts.last
+    records = facts.records
+    storable = facts.storable
+    receivedAt = facts.receivedAt
+  }
+}
