@@ -33,6 +33,8 @@ final class StatusConnection: ChannelDuplexHandler {
   /// Of the request that waits for news.
   var longPoll: LongPoll?
   private var reader: EventLog.ReaderID?
+  private var streamed = NIODeadline.uptimeNanoseconds(0)
+  private var nextPump: Scheduled<Void>?
   private var active = NIODeadline.now()
 
   init(routes: StatusRoutes, limits: StatusLimits, peer: UInt32?, connections: StatusConnections) {
@@ -86,6 +88,7 @@ final class StatusConnection: ChannelDuplexHandler {
     work?.cancel()
     longPoll?.timer.cancel()
     longPoll = nil
+    nextPump?.cancel()
     if let reader { routes.board.events.unsubscribe(reader) }
     reader = nil
     connections.sent(unsent)
@@ -285,6 +288,8 @@ extension StatusConnection {
 // MARK: Event streams
 
 extension StatusConnection {
+  /// Between two writes to a reader: fifty, with a call each for every page, would hold up the others (S1).
+  private static let pace = TimeAmount.milliseconds(20)
   private static let streamHeaders = [Request.Header("Content-Type", "text/event-stream")]
 
   private func stream(after last: UInt64?, to request: StatusRequest) {
@@ -296,10 +301,19 @@ extension StatusConnection {
     // Before the head: who has read that counts on what happens from then on.
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
     reader = routes.board.events.subscribe(after: last) {
-      connection.eventLoop.execute { connection.value.pump() }
+      connection.eventLoop.execute { connection.value.pumpInTime() }
     }
     context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
     if finishing { endStream() } else { pump() }
+  }
+
+  private func pumpInTime() {
+    guard let context, nextPump == nil else { return }
+    if streamed + Self.pace <= .now() { return pump() }
+    nextPump = context.eventLoop.assumeIsolated().scheduleTask(deadline: streamed + Self.pace) {
+      self.nextPump = nil
+      self.pump()
+    }
   }
 
   /// Writes events as long as the client takes them; drops a client that is too slow.
@@ -323,6 +337,7 @@ extension StatusConnection {
       log.wrote(reader, cost: cost)
     }
     active = .now()
+    streamed = active
   }
 
   private func endStream() {
