@@ -192,12 +192,27 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(throws: UndefinedAnswer.self) { try counted.facts(scan, Response(status: 200)) }
     scan.more = PointedValue(.boolean(true))
     #expect(throws: Never.self) { try counted.facts(scan, Response(status: 200)) }
-    scan.last = PointedValue(.integer(.max))
-    #expect(throws: UndefinedAnswer(reason: "it announces \(Int.max) pages for 1 records")) {
+    scan.last = PointedValue(.integer(2))
+    #expect(throws: UndefinedAnswer(reason: "it announces 2 pages for 1 records")) {
       try counted.facts(scan, Response(status: 200))
     }
     scan.last = PointedValue(.text("1"))
     #expect(throws: UndefinedAnswer.self) { try counted.facts(scan, Response(status: 200)) }
+  }
+
+  @Test("P11: more records or pages than a cache could hold are none: what is computed of them is no number any more")
+  func tooMany() throws {
+    var scan = PageScan()
+    scan.records = 2
+    let styles: [Resource.Style] = [.offset(param: .query("at")), .number(last: .header("X-Count"))]
+    for style in styles.map({ paging($0, count: .header("X-Count")) }) {
+      for number in [Int.max, 1_000_000_000_001] {
+        let response = Response(status: 200, headers: [Request.Header("X-Count", "\(number)")])
+        #expect(throws: UndefinedAnswer.self) { try style.facts(scan, response) }
+      }
+      let response = Response(status: 200, headers: [Request.Header("X-Count", "1000000000000")])
+      #expect(try style.facts(scan, response).count == 1_000_000_000_000)
+    }
   }
 
   @Test("P7: last, count and more may stand in headers, where an answer without them is malformed all the same")

@@ -149,11 +149,14 @@ extension Paging {
   private func whole(_ found: PointedValue, _ name: String, _ place: Resource.AnswerPlace) throws(UndefinedAnswer)
     -> Int
   {
-    guard let number = found.number, number >= 0 else {
-      throw UndefinedAnswer(reason: "\(place) (\(name)) is not a whole number from 0")
+    guard let number = found.number, (0...Self.most).contains(number) else {
+      throw UndefinedAnswer(reason: "\(place) (\(name)) is not a whole number from 0 to \(Self.most)")
     }
     return number
   }
+
+  /// Records or pages: more than a cache could hold, and so few that sums of them over all resources fit an Int.
+  private static let most = 1_000_000_000_000
 
   private func flag(_ found: PointedValue, _ place: Resource.AnswerPlace) throws(UndefinedAnswer) -> Bool {
     guard case .boolean(let flag) = found.kind else {
