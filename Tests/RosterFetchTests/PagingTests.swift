@@ -215,6 +215,19 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     }
   }
 
+  @Test("P6: a page that `more` ends is as it was, although a header of it leads on")
+  func endsAndLeadsOn() throws {
+    let headers = [Request.Header("Link", "<?page=9>; rel=next"), Request.Header("Next", "?page=9")]
+    for style in [Resource.Style.link, .next(at: .header("Next")), .cursor(param: .query("c"), at: .header("Next"))] {
+      let told = paging(style, more: .header("X-More"))
+      let response = Response(status: 200, headers: headers + [Request.Header("X-More", "false")])
+      let facts = try told.facts(PageScan(), response)
+      let kept = ListFacts(records: 0, count: nil, last: nil, continuation: facts.continuation)
+      #expect(told.agrees(response, with: kept))
+      #expect(!told.agrees(Response(status: 200, headers: headers + [Request.Header("X-More", "true")]), with: kept))
+    }
+  }
+
   @Test("P7: last, count and more may stand in headers, where an answer without them is malformed all the same")
   func headers() throws {
     let style = Resource.Style.number(last: .header("X-WP-TotalPages"))

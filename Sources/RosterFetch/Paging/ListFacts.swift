@@ -72,6 +72,7 @@ extension Paging {
   }
 
   /// Whether the answer's headers say of the list what is known of it. A 304 need not repeat them (RFC 9110 §15.4.5).
+  /// Where a page leads that `more` ends is not known, and does not matter.
   func agrees(_ response: Response, with known: ListFacts?) -> Bool {
     let told = adding(response, to: PageScan())
     let count = PointedValue.Kind(known?.count)
@@ -79,7 +80,7 @@ extension Paging {
     return agrees(response, resource.pages.count, told.count.kind, count)
       && agrees(response, self.last, told.last.kind, last)
       && agrees(response, resource.pages.more, told.more.kind, .boolean(known?.more != false))
-      && leads(response, to: known?.next)
+      && (known?.more == false || leads(response, to: known?.next))
   }
 
   private func agrees(
