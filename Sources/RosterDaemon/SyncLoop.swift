@@ -34,6 +34,8 @@ actor SyncLoop {
   /// What the next one is allowed, where somebody asks for it.
   private var waiting: SyncRequest?
   private var askers: [CheckedContinuation<Int64, any Error>] = []
+  /// Those whose sync ended before it began: they are told once the status has its end.
+  private var refused: [(CheckedContinuation<Int64, any Error>, Failure)] = []
   private var nap: Task<Void, any Error>?
   private var isStopping = false
 
@@ -73,6 +75,8 @@ actor SyncLoop {
       pulse.syncBegan()
       await Self.run(sync, until: cancels)
       pulse.syncEnded()
+      for (asker, failure) in refused { asker.resume(throwing: failure) }
+      refused = []
     }
     isStopping = true
     refuse(with: stopping)
@@ -125,15 +129,17 @@ actor SyncLoop {
     current = nil
     due = clock.uptime() + wait
     let exit = report.exit.flatMap(Failure.Kind.init(exitCode:)) ?? .cannotWrite
-    refuse(with: Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once"))
+    let failure = Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once")
+    refused = askers.map { ($0, failure) }
+    askers = []
   }
 
   /// Nothing has begun: there is no row, and whoever asked learns why.
   private func postpone(_ postponement: Postponement) {
     current = nil
     due = max(due, uptime(at: postponement.until))
-    refuse(with: postponement.failure)
     postponed(postponement, clock.now() + (due - clock.uptime()).seconds)
+    refuse(with: postponement.failure)
   }
 
   /// A new schedule holds from the next sync on; this moves it.
