@@ -41,19 +41,19 @@ def read(path):
     for _ in askers:
         ready.register(connect(path, STREAM), selectors.EVENT_READ, True)
     print("open", flush=True)
-    asked = time.monotonic()
+    start, turn = time.monotonic(), 0
     # Until the daemon has gone.
     while Path(path).exists():
-        for key, _ in ready.select(0.1):
+        for key, _ in ready.select(ASKED_EVERY / len(askers)):
             if not key.fileobj.recv(1 << 20) and key.data:
                 # It was too slow (S2), and comes back as a page does.
                 ready.unregister(key.fileobj)
                 key.fileobj.close()
                 ready.register(connect(path, STREAM), selectors.EVENT_READ, True)
-        if time.monotonic() > asked + ASKED_EVERY:
-            asked = time.monotonic()
-            for client in askers:
-                client.sendall(STATUS)
+        # One after the other, as people open them.
+        while start + turn * ASKED_EVERY / len(askers) < time.monotonic():
+            askers[turn % len(askers)].sendall(STATUS)
+            turn += 1
 
 
 def run(lines, program, folder, driver, long):
