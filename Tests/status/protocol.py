@@ -64,7 +64,7 @@ def gets(daemon):
 
 def wrong(daemon):
     with daemon.connect() as client:
-        for path in ["/", "/v1", "/v1/", "/v2/status", "/v1/status/", "/V1/STATUS", "*", "/%2e%2e/etc/passwd",
+        for path in ["/v1", "/v1/", "/v2/status", "/v1/status/", "/V1/STATUS", "*", "/%2e%2e/etc/passwd",
                      "/v1/nothing?x=1"]:
             for method in ["GET", "POST", "OPTIONS", "DELETE"]:
                 client.ask(method, path).problem(404)
@@ -105,9 +105,10 @@ def parameters(daemon):
 def targets(daemon):
     with daemon.connect() as client:
         for target in ["/%76%31/status", "/v1/%73tatus?", "http://localhost/v1/status",
-                       "HTTP://other.example:81/v1/status?x", "/v1/status?"]:
+                       "HTTP://other.example:81/v1/status?x", "/v1/status?", "http://localhost",
+                       "http://localhost?limit=1"]:
             assert client.ask("GET", target).status == 200, target
-        for target in ["http://localhost", "http://localhost?limit=1", "/%", "/%zz", "/%00", "/v1%"]:
+        for target in ["/%", "/%zz", "/%00", "/v1%"]:
             client.ask("GET", target).problem(404)
 
 
