@@ -50,7 +50,7 @@ def running(site, driver, pictures):
         number = site.daemon.status()["sync"]["current"]["id"]
         browser.until("document.body.dataset.state === 'syncing'")
         seen = []
-        for let, done in [(10, 10), (15, 25), (15, 40)]:
+        for let, done in [(7, 10), (15, 25), (15, 40)]:
             site.upstream.let(let)
             # The motion of the bar takes its time.
             browser.until(f"{BAR}.join() === '{done},{done},{PAGES}'", f"the bar at {done}")
@@ -196,7 +196,7 @@ def many(program, folder, driver, pictures):
                 assert browser.run("return document.documentElement.scrollWidth - innerWidth") <= 0
                 site.upstream.close()
                 site.daemon.ask("POST", "/v1/sync")
-                site.upstream.let(150)
+                site.upstream.let(50)
                 browser.until("document.getElementById('bar').ariaValueText === '150 pages'")
                 browser.until(f"{FULL} >= 40")
                 whole = browser.run(f"return {FULL}")

@@ -52,7 +52,7 @@ class Upstream:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def close(self):
-        """From now on pages wait for `let`."""
+        """From now on pages wait for `let`, but for the first of each list, so that all totals are known."""
         self.is_open = False
 
     def let(self, pages):
@@ -72,7 +72,7 @@ class Upstream:
         name = address.path.rpartition("/")[2]
         number = int(urllib.parse.parse_qs(address.query).get("page", ["1"])[0])
         time.sleep(self.latency)
-        if not self.is_open:
+        if not self.is_open and number > 1:
             self.gate.acquire(timeout=PATIENCE)
         if self.status:
             return self.send(handler, self.status, {"error": "as told"})
