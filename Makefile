@@ -30,7 +30,7 @@ RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
 .PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page page-picture test-crash power faults footprint \
-        test-systemd soak tsan lint lint-scripts lint-docs sbom reproduce packages clean
+        test-systemd soak fuzz tsan lint lint-scripts lint-docs sbom reproduce packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -156,6 +156,11 @@ soak: packages
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 	python3 -B Tests/crash/kills --kills 10000 .build/debug/rosterd
 
+# What reads what others send, each reader for T seconds, under libFuzzer and the address sanitizer; Fuzz/run says the
+# rest. The first build takes minutes.
+fuzz: packages
+	Fuzz/run $(or $(T),60)
+
 # A build of its own, because the flag changes every file.
 tsan: packages
 	swift test --sanitize=thread --scratch-path .build-tsan $(CHECKS) $(AT_ONCE) \
@@ -168,12 +173,12 @@ bench: packages
 	.build/release/RosterBenchmarks Benchmarks/base.json
 
 lint: lint-scripts lint-docs
-	swift format lint --strict -r Sources Tests Benchmarks Package.swift
+	swift format lint --strict -r Sources Tests Benchmarks Fuzz Package.swift
 
 # Programs are known by their first line, so that a new one is not overlooked. Needs python3-venv and shellcheck.
 lint-scripts: $(RUFF)/bin/ruff
-	$(RUFF)/bin/ruff check . $$($(SCRIPTS) '^#!.*python3$$' .ci Tests)
-	shellcheck $$($(SCRIPTS) '^#!.*[/ ](ba)?sh$$' .ci Tests debian)
+	$(RUFF)/bin/ruff check . $$($(SCRIPTS) '^#!.*python3$$' .ci Fuzz Tests)
+	shellcheck $$($(SCRIPTS) '^#!.*[/ ](ba)?sh$$' .ci Fuzz Tests debian)
 
 # That what is exported has a doc comment, in the targets where all of it has, and that comments fit into 120 columns.
 lint-docs:

@@ -1,6 +1,5 @@
 import RosterDecode
 import RosterModel
-import Testing
 
 /// What a decoder made of a body, as text that tests can compare.
 struct Decoded: Equatable {

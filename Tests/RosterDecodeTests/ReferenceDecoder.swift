@@ -1,5 +1,4 @@
 import RosterModel
-import RosterTestSupport
 
 /// JSON as a tree that keeps how it was written: what a body was made from, so that no parser is needed to know what is
 /// in it.
@@ -14,6 +13,9 @@ enum Written {
     /// With escapes, as it stands between the quotes.
     var written: String
     var value: Written
+
+    /// Byte by byte: for String, é and e with an accent are one.
+    func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
   }
 
   var compact: String {
@@ -42,8 +44,17 @@ enum Written {
   /// Of members of one name the last one.
   var members: [Member] {
     guard case .object(let members) = self else { return [] }
-    return members.indices.filter { index in !members[(index + 1)...].contains { $0.name == members[index].name } }
+    return members.indices.filter { index in !members[(index + 1)...].contains { $0.isNamed(members[index].name) } }
       .map { members[$0] }
+  }
+
+  /// Lists and objects in one another, members that count for nothing included.
+  var depth: Int {
+    switch self {
+    case .scalar: 0
+    case .list(let elements): 1 + (elements.map(\.depth).max() ?? 0)
+    case .object(let members): 1 + (members.map(\.value.depth).max() ?? 0)
+    }
   }
 
   var isNull: Bool { if case .scalar("null", nil) = self { true } else { false } }
@@ -52,7 +63,7 @@ enum Written {
     if case .list(let elements) = self, let index = JSONPointer.index(segment), index < elements.count {
       return elements[index]
     }
-    return members.first { $0.name == segment }?.value
+    return members.first { $0.isNamed(segment) }?.value
   }
 
   /// nil also where something on the way is null.
@@ -66,22 +77,65 @@ enum Written {
 struct ReferenceDecoder {
   let resource: Resource
 
+  enum Outcome: Equatable {
+    case skipped
+    case rejected(key: String?)
+    case stored(Decoded.Row)
+  }
+
+  func outcome(_ record: Written) -> Outcome {
+    guard case .object = record else { return .rejected(key: nil) }
+    guard resource.conditions.allSatisfy({ holds($0, record) }) else { return .skipped }
+    guard let key = key(of: record) else { return .rejected(key: nil) }
+    return row(record, key).map(Outcome.stored) ?? .rejected(key: key)
+  }
+
+  private func key(of record: Written) -> String? {
+    guard case .scalar(let written, let text)? = record.find(resource.key.segments[...]) else { return nil }
+    if resource.columns.first(where: { $0.at == resource.key })?.type == .text {
+      return text.flatMap { $0.isEmpty ? nil : $0 }
+    }
+    return text == nil ? Int64(written).flatMap { $0 > 0 ? String($0) : nil } : nil
+  }
+
+  private func holds(_ condition: Resource.Condition, _ record: Written) -> Bool {
+    let value = record.find(condition.at.segments[...]).flatMap { $0.isNull ? nil : $0 }
+    switch condition.test {
+    case .absent: return value == nil
+    case .present: return value != nil
+    case .equal(let scalar):
+      guard case .scalar(let written, let text)? = value else { return false }
+      if case .text(let wanted) = scalar { return text?.utf8.elementsEqual(wanted.utf8) == true }
+      return text == nil && holds(scalar, written)
+    }
+  }
+
+  /// 1, 1.0 and 1e0 are one.
+  private func holds(_ scalar: Resource.Scalar, _ written: String) -> Bool {
+    switch scalar {
+    case .text: false
+    case .boolean(let flag): written == "\(flag)"
+    case .real(let number): Double(written) == number
+    case .integer(let number):
+      written.contains { ".eE".contains($0) }
+        ? Double(written).flatMap(Int64.init(exactly:)) == number
+        : Int64(written) == number
+    }
+  }
+
   /// nil: it cannot be stored.
-  func row(_ record: Written) -> Decoded.Row? {
-    guard case .object = record, case .scalar(let key, nil)? = record.find(resource.key.segments[...]),
-      let number = Int64(key), number > 0,
-      let columns = values(resource.columns, of: record, isElement: false)
+  private func row(_ record: Written, _ key: String) -> Decoded.Row? {
+    let places = resource.columns.map(\.at) + resource.lists.map(\.at)
+    guard record.depth <= 128, let columns = values(resource.columns, of: record, isElement: false),
+      passes(places, record, isElement: false)
     else { return nil }
-    guard passes(resource.columns.map(\.at) + resource.lists.map(\.at), record, isElement: false) else { return nil }
     var lists: [[Decoded.Element]] = []
     for list in resource.lists {
       guard let elements = elements(list, of: record) else { return nil }
       lists.append(elements)
     }
-    let taken = (resource.columns.map(\.at) + resource.lists.map(\.at)).map(\.segments)
     return Decoded.Row(
-      position: 0, key: String(number), columns: columns, extra: Self.extra(record, taken.map { $0[...] }), lists: lists
-    )
+      position: 0, key: key, columns: columns, extra: Self.extra(record, places.map { $0.segments[...] }), lists: lists)
   }
 
   private func elements(_ list: Resource.List, of record: Written) -> [Decoded.Element]? {
@@ -118,9 +172,13 @@ struct ReferenceDecoder {
     case .text: return text.map { .some($0) } ?? .none
     case .boolean: return text == nil && ["true", "false"].contains(written) ? .some(written) : .none
     case .integer: return text == nil ? Int64(written).map { .some(String($0)) } ?? .none : .none
-    case .real: return text == nil ? Double(written).map { .some(String($0)) } ?? .none : .none
+    case .real: return text == nil ? finite(written).map { .some(String($0)) } ?? .none : .none
     case .json: return .none
     }
+  }
+
+  private func finite(_ written: String) -> Double? {
+    Double(written).flatMap { $0.isFinite ? $0 : nil }
   }
 
   /// On the way to each place is an object, null or nothing; or a list where a place beyond names an element.
@@ -132,7 +190,7 @@ struct ReferenceDecoder {
         switch value {
         case .object: continue
         case .list:
-          let isIndexed = places.contains {
+          let isIndexed = (places + (isElement ? [] : resource.conditions.map(\.at))).contains {
             $0.segments.count > depth && $0.segments[..<depth] == prefix && JSONPointer.index($0.segments[depth]) != nil
           }
           if !isIndexed { return false }
@@ -152,14 +210,19 @@ struct ReferenceDecoder {
     }
     var kept: [(name: String, text: String)] = []
     for member in value.members {
-      let below = taken.filter { $0.first == member.name }.map { $0.dropFirst() }
+      let below = taken.filter { $0.first.map(member.isNamed) == true }.map { $0.dropFirst() }
       if below.isEmpty {
         kept.append((member.written, member.value.compact))
       } else if let rest = extra(member.value, below) {
-        kept.append((member.name, rest))
+        kept.append((Self.escaped(member.name), rest))
       }
     }
     kept.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     return kept.isEmpty ? nil : "{" + kept.map { "\"\($0.name)\":\($0.text)" }.joined(separator: ",") + "}"
+  }
+
+  /// A name of the definition as it is written where there are no control characters in it.
+  private static func escaped(_ name: String) -> String {
+    name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
   }
 }

@@ -1,0 +1,56 @@
+/// Decisions out of an input's first line, one a byte: `0` is the first option, `1` the second. Behind its end all are
+/// the first one, so that a seed can be written by hand.
+struct Choices {
+  private(set) var rest: ArraySlice<UInt8>
+
+  /// The decisions, and what stands behind their line.
+  static func split(_ input: [UInt8]) -> (choices: Choices, body: [UInt8]) {
+    let end = input.firstIndex(of: UInt8(ascii: "\n")) ?? input.endIndex
+    return (Choices(rest: input[..<end]), Array(input[end...].dropFirst()))
+  }
+
+  /// 0..<options
+  mutating func next(_ options: Int) -> Int {
+    rest.popFirst().map { Int($0 &- UInt8(ascii: "0")) % options } ?? 0
+  }
+
+  mutating func pick<Value>(_ values: [Value]) -> Value { values[next(values.count)] }
+
+  mutating func flag() -> Bool { next(2) == 1 }
+
+  mutating func times<Value>(_ most: Int, _ make: (inout Choices) -> Value) -> [Value] {
+    (0..<next(most + 1)).map { _ in make(&self) }
+  }
+}
+
+extension [UInt8] {
+  /// Its parts between that text; without it one part, the whole.
+  func parted(by mark: String) -> [[UInt8]] {
+    let mark = Array(mark.utf8)
+    var parts: [[UInt8]] = [[]]
+    var at = 0
+    while at < count {
+      if self[at...].starts(with: mark) {
+        parts.append([])
+        at += mark.count
+      } else {
+        parts[parts.count - 1].append(self[at])
+        at += 1
+      }
+    }
+    return parts
+  }
+
+  /// In pieces as the choices that are left say, over and over; a large one in some hundred.
+  func pieces(_ choices: Choices) -> [ArraySlice<UInt8>] {
+    let sizes = choices.rest.map { Int($0 &- UInt8(ascii: "0")) % 64 + 1 + self.count / 256 }
+    var pieces: [ArraySlice<UInt8>] = []
+    var rest = self[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(sizes.isEmpty ? 1 : sizes[pieces.count % sizes.count])
+      pieces.append(piece)
+      rest = rest.dropFirst(piece.count)
+    }
+    return pieces
+  }
+}

@@ -1,0 +1,1 @@
+../../../Tests/RosterDecodeTests/ReferenceDecoder.swift

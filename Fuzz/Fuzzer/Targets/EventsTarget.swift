@@ -1,0 +1,23 @@
+@testable import RosterStatusClient
+
+/// An event stream: wherever it is cut, the same events come out of it, and each of them, written as the daemon writes
+/// events, is the same again.
+enum EventsTarget {
+  static func check(_ input: [UInt8]) {
+    let (choices, stream) = Choices.split(input)
+    var whole = EventStreamParser()
+    let events = whole.feed(stream)
+    var cut = EventStreamParser()
+    let others = stream.pieces(choices).flatMap { cut.feed($0) }
+    promise(others == events, "in pieces: \(others), whole: \(events)")
+    promise(events.allSatisfy { !$0.data.isEmpty }, "an event without data")
+    let written = events.map { event in
+      (event.id.map { "id: \($0)\n" } ?? "") + "event: \(event.name)\ndata: \(event.data)\n\n"
+    }
+    var again = EventStreamParser()
+    promise(again.feed(written.joined().utf8) == events, "written again, they are others")
+    // What is left over does not spoil the next event.
+    let next = whole.feed(Array("\n\ndata: x\n\n".utf8)).last
+    promise(next == StreamedEvent(name: "message", data: "x"), "an event has what is another's: \(next as Any)")
+  }
+}

@@ -1,0 +1,89 @@
+import FoundationEssentials
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import RosterModel
+
+@testable import RosterStatus
+
+/// What a client sends to the status socket: wherever it is cut, it is answered in the same way, and each answer is one
+/// of HTTP/1.1.
+///
+/// Answers that are made outside the event loop are not: four of others stand before them.
+enum HTTPTarget {
+  private static let now = Date(timeIntervalSince1970: 1_795_348_800)
+  private static let snapshot = CacheFacts(
+    snapshot: 17, publishedAt: now.rfc3339, verifiedAt: now.rfc3339, records: 826, pages: 42)
+  /// One byte that stands for many, so that a small input passes the limits of S2.
+  private static let (short, long) = (UInt8(1), [UInt8](repeating: UInt8(ascii: "a"), count: 5_000))
+
+  private static let routes: StatusRoutes = {
+    let clock = WallClock(now: { now }, sleep: { _ in })
+    let board = StatusBoard(
+      version: "0", pid: 1, startedAt: now, baseURL: "http://localhost", cachePath: "/c",
+      config: DaemonStatus.Config(path: nil, loadedAt: now.rfc3339), flow: "none", clock: clock, cache: snapshot,
+      sizes: { FileSizes(database: 1, wal: 1) })
+    return StatusRoutes(
+      board: board, owner: 1000, alive: { true }, history: { _ in [] },
+      sync: { _ in SyncRequest.Accepted(sync: 1, joined: false) }, feed: { _ in .page(json: [], isEmpty: true) },
+      cancel: { nil })
+  }()
+
+  static func check(_ input: [UInt8]) {
+    let (choices, rest) = Choices.split(input)
+    let bytes = rest.flatMap { $0 == short ? long : [$0] }
+    let whole = certain("serve") { try serve(bytes.parts(of: PipelineGate.chunk)) }
+    let answers = HTTPAnswer.all(in: whole)
+    let cut = certain("serve") { try serve(bytes.pieces(choices)) }
+    let others = HTTPAnswer.all(in: cut)
+    promise(answers != nil, "no answers of HTTP/1.1: \(String(decoding: whole, as: UTF8.self))")
+    promise(
+      answers == others,
+      "in pieces: \(String(decoding: cut, as: UTF8.self))\n\nwhole: \(String(decoding: whole, as: UTF8.self))")
+  }
+
+  /// All that one client is sent that sends these pieces, and then no more.
+  private static func serve(_ pieces: [ArraySlice<UInt8>]) throws -> [UInt8] {
+    let channel = EmbeddedChannel()
+    let loop = channel.embeddedEventLoop
+    let connections = StatusConnections(limit: 8)
+    let connection = StatusConnection(routes: routes, limits: StatusLimits(), peer: 1000, connections: connections)
+    for _ in 0..<4 { connections.startWork(for: connection) {} }
+    try StatusPipeline.add(connection, to: channel)
+    var sent: [UInt8] = []
+    func settle() throws {
+      var isMoving = true
+      while isMoving {
+        // Longer than the turns of pipelined requests are apart.
+        loop.advanceTime(by: .milliseconds(1))
+        isMoving = false
+        while let data = try channel.readOutbound(as: IOData.self) {
+          if case .byteBuffer(let buffer) = data { sent += buffer.readableBytesView }
+          isMoving = true
+        }
+      }
+    }
+    for piece in pieces where channel.isActive {
+      channel.pipeline.fireChannelRead(ByteBuffer(bytes: piece))
+      channel.pipeline.fireChannelReadComplete()
+      try settle()
+    }
+    channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    try settle()
+    // What is incomplete has its time, then the daemon stops.
+    loop.advanceTime(by: .seconds(11))
+    try settle()
+    connection.finish()
+    try settle()
+    connection.close()
+    try settle()
+    promise(!channel.isActive, "the connection stays")
+    return sent
+  }
+}
+
+extension [UInt8] {
+  fileprivate func parts(of size: Int) -> [ArraySlice<UInt8>] {
+    stride(from: 0, to: count, by: size).map { self[$0..<Swift.min(count, $0 + size)] }
+  }
+}

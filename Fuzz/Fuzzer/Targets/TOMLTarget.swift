@@ -1,0 +1,41 @@
+import FoundationEssentials
+import Glibc
+
+@testable import RosterConfiguration
+
+/// A configuration file: what is taken renders to what is taken again and means the same; what is refused is told in
+/// lines, one a fault, that name lines of the file.
+enum TOMLTarget {
+  private static let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+  private static let path = "\(folder)/rosterd-fuzz-\(getpid()).toml"
+
+  static func check(_ input: [UInt8]) {
+    defer { unlink(path) }
+    guard let configuration = load(input) else { return }
+    let text = configuration.rendered()
+    guard let again = load(Array(text.utf8)) else { fatalError("what it renders to is refused:\n\(text)") }
+    promise(again.rendered() == text, "rendered again, it is another:\n\(text)\n\(again.rendered())")
+    // Where nothing is masked (T9).
+    if !text.contains("***") {
+      promise(again == configuration, "rendered, it means something else:\n\(text)")
+      promise(again.changes(from: configuration) == ([], []), "rendered, it has changed:\n\(text)")
+    }
+  }
+
+  private static func load(_ bytes: [UInt8]) -> Configuration? {
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    promise(bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) } == bytes.count, "no room")
+    close(file)
+    do throws(ConfigurationFaults) {
+      return try Configuration.load(file: path, environment: [:], isRoot: true).configuration
+    } catch {
+      let lines = bytes.count { $0 == UInt8(ascii: "\n") } + 1
+      promise(!error.faults.isEmpty, "refused without a fault")
+      for fault in error.faults {
+        promise((1...lines).contains(fault.line ?? 1), "line \(fault.line ?? 0) of \(lines): \(fault)")
+        promise(!"\(fault)".unicodeScalars.contains { $0.properties.generalCategory == .control }, "no line: \(fault)")
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import FoundationEssentials
+import RosterModel
+
+@testable import RosterAuth
+
+/// A token endpoint's answer: whether it grants, and what, as a plain reading says; how long that lives; and that what
+/// is told of a refusal repeats nothing of it.
+enum TokenTarget {
+  private static let now = Date(timeIntervalSince1970: 1_795_348_800)
+  private static let longest = 100 * 365.25 * 86_400
+  private static let flows: [Flow] = [.oauth2Refresh, .authenticateForm, .bearerRefresh, .bearerRenew]
+  private static let statuses = [200, 201, 400, 401, 403, 408, 429, 500, 302, 404]
+
+  static func check(_ input: [UInt8]) {
+    var (choices, rest) = Choices.split(input)
+    let flow = choices.pick(flows)
+    let status = choices.pick(statuses)
+    let (headers, body) = rest.headed
+    guard PlainJSON.isShallow(body), let grant = Grant(flow) else { return }
+    let response = Response(status: status, headers: headers, body: body)
+    let json = PlainJSON.read(body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : body).flatMap {
+      $0.depth <= JSONTarget.deepest ? $0 : nil
+    }
+    do throws(GrantRefusal) {
+      let answer = try grant.read(response, now: now)
+      promise((200...299).contains(status), "granted by a \(status)")
+      expect(answer, grant, json)
+    } catch {
+      expect(error, status, grant, json)
+    }
+  }
+
+  private static func expect(_ answer: GrantAnswer, _ grant: Grant, _ json: Written?) {
+    let access = answer.issued.access.reveal()
+    promise(text(json, grant.accessField) == access && isSendable(access), "another access token")
+    let refresh = text(json, grant.refreshField).flatMap { isSendable($0) ? $0 : nil }
+    promise(answer.refreshToken?.reveal() == refresh, "another refresh token")
+    promise(refresh != nil || !grant.refreshRequired, "granted without a refresh token")
+    promise(answer.issued.obtainedAt == now, "obtained at another time")
+    let life = answer.issued.expiresAt.map { $0.timeIntervalSince(now) }
+    promise(life.map { $0 > 0 && $0 <= longest } ?? true, "it lives for \(life as Any) s")
+    if case .scalar(let digits, nil)? = json?.child("expires_in"), let seconds = Int(digits), seconds > 0,
+      seconds < 1 << 30
+    {
+      promise(life == Double(seconds), "expires_in \(seconds) is \(life as Any)")
+    }
+    // What the store keeps of a time is this text.
+    if let time = answer.issued.expiresAt {
+      promise(Date(rfc3339: time.rfc3339).map { abs($0.timeIntervalSince(time)) < 0.001 } == true, "\(time) is lost")
+    }
+    promise(!"\(answer)".contains(access) || access.utf8.count < 24, "a token is shown (T9)")
+  }
+
+  private static func expect(_ refusal: GrantRefusal, _ status: Int, _ grant: Grant, _ json: Written?) {
+    switch refusal {
+    case .refused(status, let error):
+      promise([400, 401, 403].contains(status), "refused by a \(status)")
+      let told = text(json, "error")
+      promise(error == nil ? !codes.contains(told ?? "") : told == error && codes.contains(told ?? ""), "another error")
+    case .refused, .tooLarge: fatalError("\(refusal) of a \(status)")
+    case .malformed: promise(json == nil && (200...299).contains(status), "JSON is malformed")
+    case .incomplete(let field):
+      let value = text(json, field)
+      promise((200...299).contains(status) && value.map(isSendable) != true, "\(field) is there")
+    case .other: promise(![200, 201, 400, 401, 403, 408, 429, 500].contains(status), "\(status) is other")
+    case .passing(_, let wait):
+      promise([408, 429, 500].contains(status), "\(status) passes")
+      promise(wait.map { (0...86_400).contains($0.seconds) } ?? true, "a wait of \(wait as Any)")
+    }
+  }
+
+  /// RFC 6749 §5.2
+  private static let codes = [
+    "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+    "invalid_scope",
+  ]
+
+  private static func text(_ json: Written?, _ name: String) -> String? {
+    guard case .object? = json, case .scalar(_, let text)? = json?.child(name) else { return nil }
+    return text
+  }
+
+  private static func isSendable(_ text: String) -> Bool {
+    !text.isEmpty && text.unicodeScalars.allSatisfy { (" "..."~").contains($0) }
+  }
+}
+
+extension [UInt8] {
+  /// Lines of headers up to an empty one, and what stands behind it.
+  var headed: (headers: [Request.Header], body: [UInt8]) {
+    if first == UInt8(ascii: "\n") { return ([], Array(dropFirst())) }
+    let parts = parted(by: "\n\n")
+    return (Headers.read(parts[0]), Array(dropFirst(parts[0].count + 2)))
+  }
+}

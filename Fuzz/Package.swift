@@ -1,0 +1,61 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+func nio(_ module: String) -> Target.Dependency {
+  .product(name: module, package: "swift-nio")
+}
+
+/// A target of the product, under instruments; of some only the sources that no adapter's library comes with.
+func product(_ name: String, _ dependencies: [Target.Dependency], sources: [String]? = nil) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Product/\(name)", sources: sources, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "fuzz",
+  dependencies: [
+    // As in ../Package.swift, which `run` compares.
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/LebJe/TOMLKit", exact: "0.6.0"),
+  ],
+  targets: [
+    product("RosterModel", []),
+    product("RosterJSON", ["RosterModel"]),
+    product("RosterFiles", ["RosterModel"]),
+    product("RosterDecode", ["RosterModel", "RosterJSON"]),
+    product(
+      "RosterConfiguration", ["RosterModel", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
+    product(
+      "RosterAuth", ["RosterModel", "RosterJSON"],
+      sources: [
+        "Grant.swift", "GrantOutcome.swift", "Moment.swift", "Secret.swift", "Token.swift", "TokenSettings.swift",
+      ]),
+    product("RosterFetch", ["RosterModel", "RosterJSON", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
+    product("RosterSync", ["RosterModel", "RosterFetch"], sources: ["PullPlan.swift", "RepeatedPages.swift"]),
+    product("RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
+    product(
+      "RosterStatus",
+      ["RosterModel", "RosterJSON", "RosterFiles", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    product("RosterStatusClient", ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    .systemLibrary(name: "CSQLite", path: "Product/CSQLite", pkgConfig: "sqlite3"),
+    .executableTarget(
+      name: "Fuzzer",
+      dependencies: [
+        "RosterModel", "RosterJSON", "RosterDecode", "RosterConfiguration", "RosterAuth", "RosterFetch", "RosterSync",
+        "RosterCache", "RosterStatus", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"),
+        nio("NIOHTTP1"),
+      ],
+      path: "Fuzzer", swiftSettings: settings),
+  ]
+)
