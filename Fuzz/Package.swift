@@ -16,9 +16,12 @@ func nio(_ module: String) -> Target.Dependency {
 }
 
 /// A target of the product, under instruments; of some only the sources that no adapter's library comes with.
-func product(_ name: String, _ dependencies: [Target.Dependency], sources: [String]? = nil) -> Target {
+func product(
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], sources: [String]? = nil
+) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Product/\(name)", sources: sources, swiftSettings: settings)
+    name: name, dependencies: dependencies, path: "Product/\(name)", exclude: exclude, sources: sources,
+    swiftSettings: settings)
 }
 
 let package = Package(
@@ -44,9 +47,18 @@ let package = Package(
     product("RosterFetch", ["RosterModel", "RosterJSON", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
     product("RosterSync", ["RosterModel", "RosterFetch"], sources: ["PullPlan.swift", "RepeatedPages.swift"]),
     product("RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
+    product("RosterExplanation", ["RosterModel"]),
+    product("RosterTerminal", ["RosterModel", "RosterExplanation", "RosterJSON"]),
+    .target(
+      name: "PageAssets", path: "Product/RosterPage/Assets",
+      exclude: ["page.html", "page.css", "page.js", "page.svg"]),
+    product("RosterPage", ["RosterModel", "RosterTerminal", "PageAssets"], exclude: ["Assets"]),
     product(
       "RosterStatus",
-      ["RosterModel", "RosterJSON", "RosterFiles", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+      [
+        "RosterModel", "RosterExplanation", "RosterJSON", "RosterFiles", "RosterPage", log, nio("NIOCore"),
+        nio("NIOPosix"), nio("NIOHTTP1"),
+      ]),
     product("RosterStatusClient", ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     .systemLibrary(name: "CSQLite", path: "Product/CSQLite", pkgConfig: "sqlite3"),
     .executableTarget(

@@ -30,7 +30,7 @@ struct HTTPAnswer: Equatable {
     else { return nil }
     self.status = status
     for line in lines.dropFirst() {
-      guard let colon = line.firstIndex(of: ":"), String(line[..<colon]).isFieldName else { return nil }
+      guard let colon = line.firstIndex(of: ":"), String(line[..<colon]).isHTTPToken else { return nil }
       headers.append([line[..<colon].lowercased(), line[colon...].dropFirst().trimmed])
     }
   }

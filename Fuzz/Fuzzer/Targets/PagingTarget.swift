@@ -1,8 +1,8 @@
 import RosterDecode
 import RosterModel
-import RosterSync
 
 @testable import RosterFetch
+@testable import RosterSync
 
 /// Answers to a list, in turn and over again: each request goes where it may, a page that is kept leads on as the one
 /// that came, an answer that says the same agrees with what is known, and the pull ends.
@@ -92,7 +92,7 @@ enum PagingTarget {
 
     /// As a pull does, which an answer that is no page ends.
     mutating func go(through answers: [Answer], concurrency: Int) {
-      var plan = PullPlan([paging])
+      var plan = PullPlan([paging], maxPages: 1_000)
       var underway: [PullPlan.Asking] = []
       while true {
         while let asking = plan.next(concurrency: concurrency) {
@@ -105,7 +105,7 @@ enum PagingTarget {
         guard let facts = answer.facts else { return }
         checkKept(asking.page, answer, facts)
         let came = try? plan.came(
-          asking, facts, isTransferred: true, likeness: answer.likeness, links: { [links] in links })
+          asking, facts, isTransferred: true, records: .init(likeness: answer.likeness), links: { [links] in links })
         guard came != nil else { return }
         checkCounts(plan, asking.page)
         // Of as many pages as there are answers, more than half of twice as many came again.
