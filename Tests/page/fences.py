@@ -102,7 +102,8 @@ class Liar(socketserver.ThreadingUnixStreamServer):
         if target == "/v1/explain":
             body = json.dumps({
                 "state": "degraded", "what": "x", "since": "2026-01-01T00:00:00.000Z", "readers": "x", "todo": "x",
-                "concerned": ["x", {"key": "x", "reason": "x"}], "next_at": None}).encode()
+                "concerned": [{"kind": "x", "name": "x", "resource": "x", "page": 3, "reason": "x"}],
+                "next_at": None}).encode()
         if target.startswith("/v1/"):
             body = json.dumps(self.lie(json.loads(body))).encode()
         names = ["content-type", "content-security-policy", "x-content-type-options"]
@@ -150,7 +151,8 @@ def hostile(site, driver, folder):
     status = site.daemon.status()
     shape(status)
     shape(site.daemon.json("/v1/syncs"))
-    SHAPE.update(["syncs", "resources", "current", "what", "since", "readers", "concerned", "todo", "key", "reason"])
+    SHAPE.update(["syncs", "resources", "current", "what", "since", "readers", "concerned", "todo"])
+    SHAPE.update(["kind", "name", "resource", "page", "reason"])
     liar = Liar(str(folder / "liar.sock"), site.daemon)
     try:
         with Web(site.program, str(folder / "liar.sock")) as web, driver.browser() as browser:

@@ -78,6 +78,9 @@ def failing(site, driver, pictures):
         assert f"sync {number} failed" in browser.text("#sentence") and "503" in browser.text("#sentence")
         assert browser.run("return document.title") == "degraded · rosterd"
         assert "degraded: " in browser.run("return document.getElementById('announced').textContent")
+        browser.until("/tries again/.test(document.getElementById('why').innerText)")
+        explained = browser.text("#why")
+        assert "readers see" in explained and "what to do" in explained and "503" in explained, explained
         browser.picture(pictures / "degraded-1440.png")
         site.upstream.status, site.upstream.rejected = None, 2
         site.daemon.sync()

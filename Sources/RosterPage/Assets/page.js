@@ -6,14 +6,13 @@ const MANY = 12;  // resources; more of them have a line each
 const seconds = (text) => Date.parse(text) / 1000;
 const $ = (id) => document.getElementById(id);
 
-// MARK: What is known
+// MARK: State
 
 let status = null;
 /** The daemon's clock minus ours. */
 let skew = 0;
 /** Oldest first. */
 let syncs = [];
-/** What /v1/explain says. */
 let explained = null;
 /** Pages by resource that events told of since the status was read. */
 let fetched = new Map();
@@ -24,7 +23,7 @@ let chosen = null;
 let historyIsDrawn = false;
 const now = () => Date.now() / 1000 + skew;
 
-// MARK: Words, as rosterctl has them
+// MARK: Words
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : /s[h]?$/.test(noun) ? "es" : "s"}`;
@@ -198,8 +197,10 @@ function lines(value) {
     const found = value.slice(0, CONCERNED).flatMap(lines);
     return value.length > CONCERNED ? [...found, `… and ${value.length - CONCERNED} more`] : found;
   }
-  if (value !== null && typeof value === "object") {
-    return [Object.entries(value).flatMap(([name, part]) => lines(part).map((text) => `${name} ${text}`)).join(", ")];
+  if (value?.kind) {
+    const { kind, name, resource, page, reason } = value;
+    const place = resource && `${resource}${page ? `, page ${page}` : ""}:`;
+    return [[place, kind !== "page" && kind, name, reason && `(${reason})`].filter(Boolean).join(" ")];
   }
   return value ? [withMoments(String(value))] : value === 0 ? ["0"] : [];
 }
@@ -255,7 +256,7 @@ function drawRequests({ budget, requests_per_day: daily }) {
   measure($("gauge"), used, limit, `${used} of ${limit} requests`);
 }
 
-// MARK: The sync that runs, or ran last
+// MARK: The latest sync
 
 function drawSync() {
   const { current, last } = status.sync;
