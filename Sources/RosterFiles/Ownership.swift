@@ -104,6 +104,7 @@ package final class Ownership: Sendable {
   private static func cannotLock(_ lock: String, _ error: SystemError) -> Failure {
     Failure(
       .cannotWrite, step: "lock", subject: lock, cause: error.text,
-      hint: Failure.hint(for: error.code, else: "see whether its folder is there and rosterd may write to it"))
+      hint: Failure.hint(for: error.code, else: "see whether its folder is there and rosterd may write to it")
+    ).with(Trouble.Kind(errno: error.code))
   }
 }

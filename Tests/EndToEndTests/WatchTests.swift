@@ -43,7 +43,7 @@ import Testing
       #expect(seen.output.contains("\u{1b}[32m━") && seen.output.contains("OUTCOME"))
       let frames = seen.output.replacing("\u{1b}[H", with: "\n").replacing(/\u{1b}\[[?0-9;]*[A-Za-z]|\r/, with: "")
       // A path stays whole; the terminal does not show its end.
-      let wide = frames.split(separator: "\n").filter { $0.count >= columns && !$0.contains(site.folder) }
+      let wide = frames.split(whereSeparator: \.isNewline).filter { $0.count >= columns && !$0.contains(site.folder) }
       #expect(wide.isEmpty)
     }
   }
