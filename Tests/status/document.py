@@ -8,8 +8,8 @@ import threading
 
 from support import Daemon, Upstream
 
-GETS = ["/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/syncs", "/v1/events", "/metrics", "/healthz",
-        "/readyz", "/openapi.json"]
+GETS = ["/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/explain", "/v1/syncs", "/v1/events", "/metrics",
+        "/healthz", "/readyz", "/openapi.json"]
 
 
 class Schemas:
@@ -132,6 +132,7 @@ def states(daemon, upstream, schemas):
     def look(status):
         schemas.check("Status", status)
         seen.add(status["state"])
+        schemas.check("Explanation", daemon.json("/v1/explain"))
         schemas.check("Syncs", daemon.json("/v1/syncs?limit=1000"))
         schemas.check("Syncs", daemon.json("/v1/syncs?resources=true"))
         schemas.check("Changes", daemon.json("/v1/changes?since=0&limit=1000"))

@@ -8,9 +8,10 @@ from contextlib import suppress
 
 from support import Daemon, Upstream
 
-GETS = ["/v1/status", "/v1/syncs", "/metrics", "/healthz", "/readyz", "/openapi.json"]
+GETS = ["/v1/status", "/v1/explain", "/v1/syncs", "/metrics", "/healthz", "/readyz", "/openapi.json"]
 TYPES = {
-    "/v1/status": "application/json", "/v1/syncs": "application/json", "/openapi.json": "application/json",
+    "/v1/status": "application/json", "/v1/explain": "application/json", "/v1/syncs": "application/json",
+    "/openapi.json": "application/json",
     "/metrics": "text/plain; version=0.0.4; charset=utf-8", "/healthz": "text/plain; charset=utf-8",
     "/readyz": "text/plain; charset=utf-8",
 }
