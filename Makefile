@@ -5,7 +5,8 @@ PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev
 CHECKS   := --explicit-target-dependency-import-check error
 # So many tests at a time, not all of a thousand: each then has the machine that its time limit is made for.
 AT_ONCE  := --experimental-maximum-parallelization-width 8
-RELEASE  := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic
+# C is compiled for size: all of it but BoringSSL, whose arithmetic is assembler, is far from any page's way.
+RELEASE  := -c release --static-swift-stdlib -Xcc -Os -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c

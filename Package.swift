@@ -19,13 +19,6 @@ func nio(_ module: String) -> Target.Dependency {
   .product(name: module, package: "swift-nio")
 }
 
-/// The addresses in a program that are fixed when it starts are 2 MB as gold writes them, and nearly nothing as ld.bfd
-/// does (DT_RELR).
-let smallAddresses: [LinkerSetting] = [
-  .unsafeFlags(
-    ["-use-ld=bfd", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"], .when(configuration: .release))
-]
-
 /// Every target names what it may import, and nothing else compiles.
 func library(
   _ name: String, isSmall: Bool = false, _ dependencies: [Target.Dependency], exclude: [String] = []
@@ -42,7 +35,7 @@ func program(
     dependencies: dependencies + [
       .product(name: "ArgumentParser", package: "swift-argument-parser")
     ],
-    path: path, exclude: exclude, swiftSettings: smallSettings, linkerSettings: smallAddresses)
+    path: path, exclude: exclude, swiftSettings: smallSettings)
 }
 
 func tests(of name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
