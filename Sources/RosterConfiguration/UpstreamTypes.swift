@@ -45,11 +45,12 @@ extension ValueType<[Request.Header]> {
       name: "a table of strings", allowed: "header names with their values as strings", isBare: false,
       read: { (item) throws(Mistakes) in
         guard case .table(let items) = item else { throw Mistakes(item.isNotShown("a table of strings")) }
-        let names = items.names.sorted()
-        let mistakes = names.compactMap { name in items[name].flatMap { mistake(name, $0, among: names) } }
+        let entries = items.list.sorted { $0.name < $1.name }
+        let first = Dictionary(entries.map { ($0.name.lowercased(), $0.name) }) { first, _ in first }
+        let mistakes = entries.compactMap { mistake($0.name, $0.item, first: first[$0.name.lowercased()]) }
         guard mistakes.isEmpty else { throw Mistakes(mistakes) }
-        return names.compactMap { name in
-          if case .string(let value)? = items[name] { Request.Header(name, value) } else { nil }
+        return entries.compactMap { entry in
+          if case .string(let value) = entry.item { Request.Header(entry.name, value) } else { nil }
         }
       },
       write: { headers in
@@ -58,15 +59,16 @@ extension ValueType<[Request.Header]> {
       })
   }
 
-  private static func mistake(_ name: String, _ item: TOMLItem, among names: [String]) -> Mistake? {
+  /// - Parameter first: of those that are this name but for case.
+  private static func mistake(_ name: String, _ item: TOMLItem, first: String?) -> Mistake? {
     guard name.isHTTPToken else {
       return Mistake("is not a header name", allowed: HeaderText.allowedInName, entry: name)
     }
     guard !HeaderText.isOwn(name) else {
       return Mistake("is rosterd's own to send", allowed: "any other header", entry: name)
     }
-    if let twin = names.first(where: { $0 < name && $0.lowercased() == name.lowercased() }) {
-      return Mistake("is given twice, as \(twin) too", allowed: "each header once, in any case", entry: name)
+    if let first, first != name {
+      return Mistake("is given twice, as \(first) too", allowed: "each header once, in any case", entry: name)
     }
     guard case .string(let value) = item else {
       return Mistake(item.isNotShown("a string"), allowed: "a string", entry: name)

@@ -261,6 +261,10 @@ struct ConfigurationFaultTests {
         "rosterd.toml:2: upstream.headers.Upgrade: is rosterd's own to send; allowed: any other header"
       ),
       (
+        "[upstream.headers]\nConnection = \"close\"",
+        "rosterd.toml:2: upstream.headers.Connection: is rosterd's own to send; allowed: any other header"
+      ),
+      (
         "[upstream]\nheaders = [\"X: 1\"]",
         "rosterd.toml:2: upstream.headers: a list is not a table of strings; allowed: header names with their values as strings"
       ),

@@ -33,6 +33,22 @@ struct ConfigurationFileTests {
       ])
   }
 
+  @Test(
+    "Thousands of faults in 64 KiB are told in a moment, whatever they are of",
+    arguments: [
+      ("", "k", " = 1"), ("", "[resource.r", "]"), ("[upstream.headers]", "h", " = 1"),
+      ("[resource.r]\npath = \"/r\"\n[resource.r.columns]", "c", " = 5"),
+      ("[resource.r]\npath = \"/r\"\n[resource.r.lists]", "l", " = 5"),
+      ("[resource.r]\npath = \"/r\"\n[resource.r.query]", "q", " = []"),
+    ])
+  func thousands(head: String, before: String, after: String) throws {
+    let count = 60 * 1024 / "\n\(before)9999\(after)".count
+    let text = head + (0..<count).map { "\n\(before)\($0)\(after)" }.joined()
+    let start = ContinuousClock.now
+    #expect(try workspace.faults(text).count >= count)
+    #expect(ContinuousClock.now - start < .seconds(10))
+  }
+
   @Test("A syntax error hides no fault of the environment")
   func syntaxAndEnvironment() throws {
     #expect(try workspace.faults("[sync", ["ROSTERD_LOG_LEVEL": "loud"]).count == 2)

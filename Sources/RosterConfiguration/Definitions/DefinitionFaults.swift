@@ -9,13 +9,16 @@ struct DefinitionFault {
 /// Gathers them, all at once.
 struct DefinitionFaults {
   private(set) var list: [DefinitionFault] = []
+  /// Their paths, and all those above.
+  private var refused: Set<[String]> = []
 
   mutating func add(_ path: [String], _ problem: String, allowed: String) {
     list.append(DefinitionFault(path: path, mistake: Mistake(problem), allowed: allowed))
+    for count in 0...path.count { refused.insert(Array(path.prefix(count))) }
   }
 
   /// Whether something there or below it is refused already: what rests on it is not judged.
-  func holds(_ path: [String]) -> Bool { list.contains { $0.path.starts(with: path) } }
+  func holds(_ path: [String]) -> Bool { refused.contains(path) }
 
   /// What stands in a table; nil: it is none, which is a fault.
   mutating func table(_ item: TOMLItem, at path: [String]) -> TOMLMembers? {

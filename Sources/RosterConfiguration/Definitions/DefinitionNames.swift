@@ -20,16 +20,17 @@ extension ResourceDraft {
   private static func conflicts(
     of columns: [Resource.Column], at path: [String], own: [String]
   ) -> [DefinitionConflict] {
-    columns.indices.compactMap { index in
-      let name = columns[index].name
-      let twin = columns[..<index].first { $0.name.lowercased() == name.lowercased() }
+    var first: [String: String] = [:]
+    return columns.map(\.name).compactMap { name in
+      let twin = first[name.lowercased()]
+      first[name.lowercased()] = twin ?? name
       let problem: String? =
         if !name.isIdentifier {
           "is no plain identifier"
         } else if own.contains(name.lowercased()) {
           "is a column of rosterd's own"
         } else {
-          twin.map { "is \($0.name) but for case" }
+          twin.map { "is \($0) but for case" }
         }
       return problem.map {
         DefinitionConflict(
