@@ -327,3 +327,16 @@ package struct TokenStatus: Codable, Sendable, Equatable {
     case lastError = "last_error"
   }
 }
+
+extension DaemonStatus.State {
+  /// What holds where no sync runs, by the last one that ended.
+  package init(after last: SyncRecord?) {
+    if last?.exit == Failure.Kind.refused.exitCode {
+      self = .unauthorized
+    } else if let last {
+      self = last.isDegraded ? .degraded : .idle
+    } else {
+      self = .starting
+    }
+  }
+}

@@ -79,16 +79,3 @@ extension SyncRecord {
     }
   }
 }
-
-extension DaemonStatus.State {
-  /// What holds where no sync runs, by the last one that ended.
-  package init(after last: SyncRecord?) {
-    if last?.exit == Failure.Kind.refused.exitCode {
-      self = .unauthorized
-    } else if let last {
-      self = last.isDegraded ? .degraded : .idle
-    } else {
-      self = .starting
-    }
-  }
-}
