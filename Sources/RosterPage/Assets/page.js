@@ -359,7 +359,7 @@ function tell() {
   const option = chosen && `sync-${chosen}`;
   $("history").querySelector("[aria-selected]")?.removeAttribute("aria-selected");
   attribute($("history"), "aria-activedescendant", option);
-  if (option) $(option).setAttribute("aria-selected", "true");
+  $(option)?.setAttribute("aria-selected", "true");
   const told = withMoments(sentence(sync));
   if ($("told").lastChild?.data !== told) $("told").replaceChildren(el("time", {}, at(sync.started_at)), told);
 }
