@@ -21,6 +21,12 @@ extension String {
     return "\u{1b}[\(code)m\(self)\u{1b}[0m"
   }
 
+  /// At most so many cells of a line that may have colours; one that is cut has none.
+  func cut(to width: Int, _ colour: Bool) -> String {
+    let plain = colour ? replacing(/\u{1b}\[[0-9;]*m/, with: "") : self
+    return plain.cells > width ? plain.cut(to: width) : self
+  }
+
   func padded(left width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - cells)) + self
   }

@@ -67,13 +67,13 @@ package struct WatchScreen: Sendable {
 
   // MARK: Frames
 
-  /// At most `rows` lines of at most `width` cells, as far as words permit.
+  /// At most `rows` lines of at most `width` cells: what a terminal has no room for would overwrite its last cell.
   package mutating func frame(width: Int, rows: Int, colour: Bool) -> [String] {
     let below = footer(width, rows, colour)
     page = max(1, rows - below.count)
     var lines = showsEvents ? latest(page, width) : status(page, width, colour)
     lines += Array(repeating: "", count: max(0, page - lines.count))
-    return Array((lines + below).suffix(rows))
+    return (lines + below).suffix(rows).map { $0.cut(to: width, colour) }
   }
 
   private mutating func status(_ room: Int, _ width: Int, _ colour: Bool) -> [String] {

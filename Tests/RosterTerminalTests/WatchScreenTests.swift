@@ -22,6 +22,14 @@ import Testing
     #expect(lines.count == size.rows && lines.allSatisfy { $0.cells <= size.width })
     #expect(lines.first?.hasPrefix("◐ starting: ") == true && lines.last == Self.keys)
     for rows in 1...3 { #expect(screen.frame(width: 20, rows: rows, colour: true).count == rows) }
+    // What has no spaces to break at is cut, and that can be seen.
+    screen.text.status.cache.path = "/" + String(repeating: "x", count: 99)
+    for colour in [false, true] {
+      let lines = screen.frame(width: size.width, rows: 99, colour: colour).map {
+        $0.replacing(/\u{1b}\[[0-9;]*m/, with: "")
+      }
+      #expect(lines.allSatisfy { $0.cells <= size.width } && lines.contains { $0.hasSuffix("xxx…") })
+    }
   }
 
   @Test("rosterctl watch: where no daemon answers any more, that stands first")
