@@ -34,7 +34,8 @@ struct RepeatFilter {
       told = now
       return .first
     }
-    guard now.timeIntervalSince(told) >= gap else { return .known }
+    // A clock that was set back must not put the reminder off.
+    guard !(0..<gap).contains(now.timeIntervalSince(told)) else { return .known }
     told = now
     gap = min(gap * 2, Self.longest)
     return .again(times: times, since: since)

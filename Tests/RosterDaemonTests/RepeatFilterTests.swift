@@ -38,6 +38,15 @@ import Testing
     #expect(recurrences.telling(of: failed("g"), at: start + 3600) == .again(times: 11, since: start))
   }
 
+  @Test("A quiet log: a clock that was years ahead for a moment puts no reminder off")
+  func clockSetBack() {
+    var recurrences = RepeatFilters()
+    #expect(recurrences.telling(of: failed("refused"), at: start + 86_400 * 999) == .first)
+    #expect(recurrences.telling(of: failed("refused"), at: start) != .known)
+    #expect(recurrences.telling(of: failed("refused"), at: start + 7199) == .known)
+    #expect(recurrences.telling(of: failed("refused"), at: start + 7200) != .known)
+  }
+
   @Test("A quiet log: records that are rejected each time are told of once; a cancelled sync tells nothing of it")
   func shortcomings() {
     var recurrences = RepeatFilters()
