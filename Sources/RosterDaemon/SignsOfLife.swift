@@ -60,9 +60,10 @@ final class Pulse: Sendable {
 }
 
 extension Configuration {
-  /// S4: one attempt, the longest wait before it, and what a publish may take between two ticks.
+  /// S4: one attempt, the longest wait before it, and what a publish may take between two ticks. Both waits, of the
+  /// request itself and for a rate limit, may have the whole jitter.
   var longestSilenceOfSync: Duration {
-    upstream.timeout + retry.maxDelay + retry.maxRetryAfter + longestTurn + .seconds(5)
+    upstream.timeout + retry.maxDelay + retry.maxRetryAfter + longestTurn + max(.seconds(5), retry.jitter * 2)
   }
 
   /// From one request to the next by `limit.rate`.

@@ -51,6 +51,12 @@ struct SignsOfLifeTests {
 
   @Test("S4: upstream.timeout + retry.max_delay + retry.max_retry_after + 5 s")
   func limitOfConfiguration() {
-    #expect(Configuration().longestSilenceOfSync == .seconds(30 + 10 + 120 + 5))
+    var configuration = Configuration()
+    #expect(configuration.longestSilenceOfSync == .seconds(30 + 10 + 120 + 5))
+    // A wait that the configuration asks for is no silence.
+    configuration.retry.jitter = .seconds(600)
+    #expect(configuration.longestSilenceOfSync >= .seconds(30 + 10 + 120 + 1200))
+    configuration.limit.rate = 0.001
+    #expect(configuration.longestSilenceOfSync >= .seconds(30 + 10 + 120 + 1200 + 1000))
   }
 }
