@@ -154,8 +154,10 @@ package actor Cache {
   /// Another writer can only be a person with a shell: wait a little, then say so. A stop may wait twice, for the
   /// publish and for the sync's row, and P13 gives it 5 s.
   static let lockTimeout: Int32 = 2_000
-  /// KiB for each file: memory that a sync of any length may use.
-  static let pageCache = 2_000
+  /// KiB: memory that a sync of any length may use.
+  static let pageCache = 1_500
+  /// KiB of it for temporary tables, which are written once and read once.
+  private static let sortCache = 500
   /// Bytes that a log may keep after a checkpoint.
   private static let logLimit = 4 << 20
 
@@ -226,7 +228,7 @@ package actor Cache {
     try database.execute(
       """
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(Self.logLimit);
-      PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.pageCache);
+      PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.sortCache);
       """)
     let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, database) : nil
     try schema.migrate(database)
