@@ -18,13 +18,15 @@ struct Bench: Sendable {
 
   var cachePath: String { configuration.cache.path }
 
-  func start() async throws -> Runtime {
+  func start(_ clock: WallClock = .system) async throws -> Runtime {
     try await Runtime.open(
-      configuration, clock: .system, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      configuration, clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
-  func with<Result>(_ body: (Runtime) async throws -> Result) async throws -> Result {
-    let runtime = try await start()
+  func with<Result>(
+    _ clock: WallClock = .system, _ body: (Runtime) async throws -> Result
+  ) async throws -> Result {
+    let runtime = try await start(clock)
     do {
       let result = try await body(runtime)
       await runtime.close()
@@ -36,8 +38,8 @@ struct Bench: Sendable {
   }
 
   @discardableResult
-  func sync(_ wish: SyncRequest = SyncRequest()) async throws -> SyncRecord {
-    try await with { await $0.sync(wish).run() }
+  func sync(_ wish: SyncRequest = SyncRequest(), _ clock: WallClock = .system) async throws -> SyncRecord {
+    try await with(clock) { await $0.sync(wish).run() }
   }
 
   /// What the requests since then asked for: page, condition, answer.

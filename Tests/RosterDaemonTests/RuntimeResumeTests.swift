@@ -62,6 +62,25 @@ import Testing
     }
   }
 
+  @Test(
+    "P4: what has no validator is taken over while it is younger than 15 min, and not if it came at a time to come",
+    arguments: [(0, 4), (899, 4), (900, 0), (-60, 0)] as [(TimeInterval, Int)])
+  func age(later: TimeInterval, resumed: Int) async throws {
+    var scenario = Scenario(characters: sevenPages, rules: [.on(.page(6), times: 1, .status(400))])
+    scenario.validators = .none
+    try await withBench(scenario) { bench in
+      // A whole second: a fraction of one is not the same once it was written and read.
+      let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
+      func clock(_ now: Date) -> WallClock {
+        WallClock(now: { now }, sleep: WallClock.system.sleep, uptime: WallClock.system.uptime)
+      }
+      try await bench.sync(SyncRequest(), clock(start))
+      let next = try await bench.sync(SyncRequest(), clock(start + later))
+      #expect(next.outcome == .published && next.resumed == resumed)
+      #expect(try bench.cached() == bench.expected)
+    }
+  }
+
   @Test("P4: what was received is not taken over once upstream tells of another count", arguments: validators)
   func changedMeanwhile(validators: Scenario.Validators) async throws {
     var scenario = Scenario(characters: sevenPages, rules: [.on(.page(6), times: 1, .status(400))])
