@@ -25,12 +25,12 @@ struct GrantTests {
   func oauth2Refresh() throws {
     let plain = try request(.oauth2Refresh, refresh: "a+b/c d")
     #expect(plain.method == .post && plain.url == "https://auth.test/token")
-    #expect(body(plain) == "grant_type=refresh_token&refresh_token=a%2Bb%2Fc+d")
+    #expect(body(plain) == "grant_type=refresh_token&refresh_token=a%2Bb%2Fc%20d")
     #expect(header("Content-Type", plain) == "application/x-www-form-urlencoded")
     #expect(header("Authorization", plain) == nil)
     let full = try request(.oauth2Refresh, Self.client, refresh: "r", scope: "read all")
-    #expect(body(full) == "grant_type=refresh_token&refresh_token=r&scope=read+all")
-    #expect(header("Authorization", full) == "Basic " + Data("my%3Aid:s+ecret%25".utf8).base64EncodedString())
+    #expect(body(full) == "grant_type=refresh_token&refresh_token=r&scope=read%20all")
+    #expect(header("Authorization", full) == "Basic " + Data("my%3Aid:s%20ecret%25".utf8).base64EncodedString())
   }
 
   @Test("oauth2_client_credentials sends RFC 6749 §4.4, and a refresh token first where upstream sent one")
