@@ -56,7 +56,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(401, {})
         page, pages = int(query["page"]), settings["pages"]
         if page > 1:
-            time.sleep(settings["delay"])  # an upstream that takes its time is what is played
+            # An upstream that takes its time is what is played, as long as it is told to.
+            began = time.monotonic()
+            while time.monotonic() - began < settings["delay"]:
+                time.sleep(0.02)
         with lock:
             counts["pages"] += 1
             broken = settings["broken"] == page
