@@ -14,8 +14,9 @@ SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 
 def run(lines, program, folder):
     upstream = Upstream(pages=8)
+    # One page at a time: upstream counts an answer that a sync which fails meanwhile no longer waits for.
     with Daemon(
-        program, folder / "monitoring", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh",
+        program, folder / "monitoring", upstream.base, ROSTERD_SYNC_CONCURRENCY="1", ROSTERD_AUTH_FLOW="oauth2_refresh",
         ROSTERD_AUTH_TOKEN_URL="/token", ROSTERD_RETRY_MAX_RETRIES="1", ROSTERD_LIMIT_BUDGET="100000/1d",
         **credential(folder / "monitoring"),
     ) as daemon:
