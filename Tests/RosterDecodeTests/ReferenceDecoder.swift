@@ -92,7 +92,9 @@ struct ReferenceDecoder {
 
   private func key(of record: Written) -> String? {
     guard case .scalar(let written, let text)? = record.find(resource.key.segments[...]) else { return nil }
-    if resource.columns.first(where: { $0.at == resource.key })?.type == .text {
+    // Another column may lie at the same place, of a type that no key has.
+    let types = resource.columns.filter { $0.at == resource.key }.map(\.type)
+    if types.first(where: { $0 == .text || $0 == .integer }) == .text {
       return text.flatMap { $0.isEmpty ? nil : $0 }
     }
     return text == nil ? Int64(written).flatMap { $0 > 0 ? String($0) : nil } : nil
