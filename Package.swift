@@ -157,7 +157,9 @@ let package = Package(
     tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
     tests(of: "RosterCache", ["RosterDecode", "RosterFiles", "RosterJSON"], exclude: ["Fixtures"]),
     tests(of: "RosterSync", ["RosterAuth", "RosterDecode", "RosterFetch", "RosterCache", log]),
-    tests(of: "RosterStatus", ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOPosix")]),
+    tests(
+      of: "RosterStatus",
+      ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix")]),
     tests(of: "RosterStatusClient"),
     tests(of: "RosterSystemd", [log]),
     tests(

@@ -43,11 +43,12 @@ extension [UInt8] {
 
   /// In pieces as the choices that are left say, over and over; a large one in some hundred.
   func pieces(_ choices: Choices) -> [ArraySlice<UInt8>] {
-    let sizes = choices.rest.map { Int($0 &- UInt8(ascii: "0")) % 64 + 1 + self.count / 256 }
+    let least = 1 + count / 256
+    let sizes = choices.rest.map { Int($0 &- UInt8(ascii: "0")) % 64 + least }
     var pieces: [ArraySlice<UInt8>] = []
     var rest = self[...]
     while !rest.isEmpty {
-      let piece = rest.prefix(sizes.isEmpty ? 1 : sizes[pieces.count % sizes.count])
+      let piece = rest.prefix(sizes.isEmpty ? least : sizes[pieces.count % sizes.count])
       pieces.append(piece)
       rest = rest.dropFirst(piece.count)
     }

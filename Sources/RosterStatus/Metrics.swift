@@ -52,6 +52,11 @@ package final class Metrics: Sendable {
     }
   }
 
+  /// A sync has ended: `duration` by a clock that nobody sets, since a histogram's sum must not shrink.
+  func syncTook(_ duration: Duration) {
+    counts.withLock { $0.syncSeconds.observe(duration.seconds) }
+  }
+
   /// Counts what the event tells.
   func count(_ event: Event) {
     counts.withLock { $0.count(event) }
@@ -84,20 +89,12 @@ extension Metrics.Counts {
     case .pageRetried: retries[event.reason ?? "other", default: 0] += 1
     case .tokenRefreshed: refreshes[Metrics.refreshed, default: 0] += 1
     case .tokenFailed: refreshes[event.reason ?? "other", default: 0] += 1
-    case .syncPublished: end("published", event.report)
-    case .syncUnchanged: end("unchanged", event.report)
-    case .syncFailed: end("failed", event.report)
-    case .syncCancelled: end("cancelled", event.report)
+    case .syncPublished: syncs["published", default: 0] += 1
+    case .syncUnchanged: syncs["unchanged", default: 0] += 1
+    case .syncFailed: syncs["failed", default: 0] += 1
+    case .syncCancelled: syncs["cancelled", default: 0] += 1
     default: break
     }
-  }
-
-  private mutating func end(_ outcome: String, _ report: SyncRecord?) {
-    syncs[outcome, default: 0] += 1
-    guard let report, let start = Date(rfc3339: report.startedAt),
-      let end = report.finishedAt.flatMap(Date.init(rfc3339:))
-    else { return }
-    syncSeconds.observe(end.timeIntervalSince(start))
   }
 }
 

@@ -3,26 +3,29 @@ import NIOCore
 
 /// Stands between the socket and the parser, and lets one request through at a time: what a client sends ahead waits
 /// here as bytes, and, when there are enough of them, in the client. Parsed ahead, a client's 64 KiB of small requests
-/// would be a megabyte.
+/// would be a megabyte. The beginning of a request's line waits for its end: the parser refuses a method that it does
+/// not know at its first letters, and what is wrong with the line is told of the whole of it.
 final class PipelineGate: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// So many bytes go to the parser next: a part of one request, never of two.
+  /// So many bytes go to the parser next: a part of one request, never of two. 0: the beginning of a line waits.
   struct Passing: Sendable {
     var bytes: Int
   }
 
   /// Of one read: a usual request in one, a client's room here.
   static let chunk = 16 * 1024
+  /// Of a head that is too long (S2) so many bytes, in however many reads they came, are looked at.
+  private static let longest = RequestAssembly.Limits().head + 1
 
   private enum Mode {
     /// Between two requests, where blank lines mean nothing (RFC 9112 §2.2).
     case start
-    /// Up to a blank line: a head, chunks, trailers.
-    case lines
+    /// Up to a blank line: a head, of which so many bytes may follow; chunks, trailers.
+    case lines(left: Int)
     case body(left: Int)
     case discarding
   }
@@ -35,11 +38,13 @@ final class PipelineGate: ChannelDuplexHandler {
   private var inputClosed = false
   private var blank = BlankLine()
 
-  /// The first bytes of a request, while the parser sees them.
-  private(set) var opening: ByteBufferView?
+  /// Whether the line is one of HTTP of the request that the parser sees.
+  private(set) var isLineWellFormed = false
 
-  /// Nothing that arrived still waits.
-  var isEmpty: Bool { held.readableBytes == 0 }
+  /// Nothing that arrived still waits, but for the beginning of a line, whose end is the client's to send.
+  var isEmpty: Bool { held.readableBytes == 0 || isStart && !isPaused }
+
+  private var isStart: Bool { if case .start = mode { true } else { false } }
 
   /// The parser has seen a head whose body is so long; nil: in chunks.
   func expectBody(_ length: Int?) {
@@ -70,7 +75,7 @@ final class PipelineGate: ChannelDuplexHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var bytes = Self.unwrapInboundIn(data)
     if case .discarding = mode { return }
-    if isEmpty { held = bytes } else { held.writeBuffer(&bytes) }
+    if held.readableBytes == 0 { held = bytes } else { held.writeBuffer(&bytes) }
     pass()
   }
 
@@ -88,16 +93,19 @@ final class PipelineGate: ChannelDuplexHandler {
 
   private func pass() {
     while !isPaused, let context {
-      let isStart = if case .start = mode { true } else { false }
+      let isOpening = isStart
       guard let piece = next() else { break }
-      if isStart { opening = piece.readableBytesView }
+      if isOpening { isLineWellFormed = RequestLine.isWellFormed(piece.readableBytesView) }
       context.fireUserInboundEventTriggered(Passing(bytes: piece.readableBytes))
       context.fireChannelRead(Self.wrapInboundOut(piece))
       context.fireChannelReadComplete()
-      opening = nil
     }
     guard isEmpty, let context else { return }
-    held = ByteBuffer()
+    if held.readableBytes == 0 {
+      held = ByteBuffer()
+    } else {
+      context.fireUserInboundEventTriggered(Passing(bytes: 0))
+    }
     if inputClosed {
       inputClosed = false
       context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -109,23 +117,36 @@ final class PipelineGate: ChannelDuplexHandler {
   }
 
   private func next() -> ByteBuffer? {
-    if case .start = mode, let first = held.readableBytesView.firstIndex(where: { !BlankLine.isLineEnd($0) }) {
-      held.moveReaderIndex(to: first)
-      mode = .lines
+    if isStart {
+      guard skipBlankLines() else { return nil }
+      let line = held.readableBytesView.prefix(Self.longest)
+      let isJudged = line.count == Self.longest || line.contains(UInt8(ascii: "\n"))
+      guard isJudged || !RequestLine.mayBegin(with: line) else { return nil }
+      mode = .lines(left: Self.longest)
       blank = BlankLine()
     }
     switch mode {
     case .start, .discarding:
       held.clear()
       return nil
-    case .lines:
-      return isEmpty ? nil : held.readSlice(length: held.withUnsafeReadableBytes { blank.length(of: $0) })
+    case .lines(let left):
+      let most = left > 0 ? left : held.readableBytes
+      let length = held.withUnsafeReadableBytes { blank.length(of: UnsafeRawBufferPointer(rebasing: $0.prefix(most))) }
+      mode = .lines(left: max(0, left - length))
+      return length == 0 ? nil : held.readSlice(length: length)
     case .body(let left):
       // The end of a body without bytes came with its head.
       let length = min(left, held.readableBytes)
       mode = .body(left: left - length)
       return length == 0 ? nil : held.readSlice(length: length)
     }
+  }
+
+  /// Whether a request begins with what is left.
+  private func skipBlankLines() -> Bool {
+    let first = held.readableBytesView.firstIndex { !BlankLine.isLineEnd($0) }
+    held.moveReaderIndex(to: first ?? held.writerIndex)
+    return first != nil
   }
 }
 

@@ -9,6 +9,8 @@ package final class StatusBoard: Sendable {
   fileprivate struct State {
     var cache: CacheFacts
     var current: (report: SyncRecord, tally: Tally, phase: DaemonStatus.Current.Phase)?
+    /// By `uptime`, of `current`.
+    var began = Duration.zero
     var last: SyncRecord?
     var next: Date?
     /// `next` is when `limit.budget` holds the sync.
@@ -53,6 +55,8 @@ package final class StatusBoard: Sendable {
   private let version: String
   private let pid: Int32
   private let startedAt: Date
+  /// By `uptime`: the start of the process.
+  private let started: Duration
   private let baseURL: String
   private let cachePath: String
   private let sizes: @Sendable () -> FileSizes
@@ -71,6 +75,7 @@ package final class StatusBoard: Sendable {
     self.version = version
     self.pid = pid
     self.startedAt = startedAt
+    started = clock.uptime() - .seconds(max(0, clock.now().timeIntervalSince(startedAt)))
     self.baseURL = baseURL
     self.cachePath = cachePath
     let sizes = sizes ?? { FileSizes.on(cachePath: cachePath) }
@@ -104,8 +109,10 @@ package final class StatusBoard: Sendable {
 
   /// A sync runs from now on; `tally` is read whenever somebody asks.
   package func syncBegan(_ report: SyncRecord, tally: Tally) {
+    let now = clock.uptime()
     change { state in
       state.current = (report, tally, .discovering)
+      state.began = now
       state.next = nil
       state.isPostponed = false
     }
@@ -126,8 +133,11 @@ package final class StatusBoard: Sendable {
   /// The sync that ran has ended; `cache` is what readers see now, nil where that is not known. Call it once they can
   /// see it (P2).
   package func syncEnded(_ report: SyncRecord, cache: CacheFacts?) {
+    let now = clock.uptime()
     measure()
     change { state in
+      // One that could not begin took no time.
+      metrics.syncTook(state.current == nil ? .zero : now - state.began)
       state.current = nil
       state.standsSince = nil
       state.last = report
@@ -198,7 +208,7 @@ extension StatusBoard {
     let name = DaemonStatus.state(stopping: state.stopping, token: state.token, sync: sync)
     return DaemonStatus(
       version: version, pid: pid, startedAt: startedAt.rfc3339,
-      uptimeSeconds: Self.seconds(from: startedAt, to: now), state: name,
+      uptimeSeconds: ((clock.uptime() - started).seconds * 1000).rounded() / 1000, state: name,
       message: DaemonStatus.message(
         state: name, cache: cache, emptied: state.cache.emptied, isWALPinned: state.cache.isWALPinned, sync: sync,
         isPostponed: state.isPostponed,

@@ -145,8 +145,8 @@ final class StatusConnection: ChannelDuplexHandler {
   private func fault(_ error: HTTPParserError) -> RequestAssembly.Fault {
     switch error {
     case .headerOverflow: .headTooLong
-    case .invalidMethod where RequestLine.isWellFormed(gate.opening): .method
-    case .invalidVersion where RequestLine.isWellFormed(gate.opening): .version
+    case .invalidMethod where gate.isLineWellFormed: .method
+    case .invalidVersion where gate.isLineWellFormed: .version
     default: .syntax
     }
   }

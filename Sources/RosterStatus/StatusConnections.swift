@@ -123,7 +123,7 @@ final class StatusConnections {
 
   /// `connection` has another request to answer; it is told when it may.
   func goOn(_ connection: StatusConnection, on loop: any EventLoop) {
-    if NIODeadline.now() < sliceEnd { return connection.resume() }
+    if loop.now < sliceEnd { return connection.resume() }
     waiting.append(connection)
     if !isTurnDue { scheduleTurn(on: loop) }
   }
@@ -131,8 +131,8 @@ final class StatusConnections {
   private func scheduleTurn(on loop: any EventLoop) {
     isTurnDue = true
     loop.assumeIsolated().scheduleTask(in: Self.pause) {
-      self.sliceEnd = .now() + Self.slice
-      while NIODeadline.now() < self.sliceEnd, let next = self.waiting.popFirst() { next.resume() }
+      self.sliceEnd = loop.now + Self.slice
+      while loop.now < self.sliceEnd, let next = self.waiting.popFirst() { next.resume() }
       self.isTurnDue = false
       if !self.waiting.isEmpty { self.scheduleTurn(on: loop) }
     }

@@ -10,13 +10,17 @@ import Testing
 
   @Test("Metrics: requests, retries, refreshes and syncs are counted by their labels")
   func counts() {
-    let board = makeBoard(cache: snapshot)
+    let clock = ManualClock()
+    let board = makeBoard(clock: clock, cache: snapshot)
     board.metrics.request(code: 200, seconds: 0.02, bytes: 1000)
     board.metrics.request(code: 200, seconds: 7, bytes: 500)
     board.metrics.request(code: nil, seconds: 30, bytes: 0)
     board.report(Event(.pageRetried, reason: "timeout"))
     board.report(Event(.tokenRefreshed))
     board.report(Event(.tokenFailed, reason: "passing"))
+    board.syncBegan(SyncRecord(id: 17, startedAt: ""), tally: Tally())
+    clock.advance(by: .milliseconds(400))
+    board.syncEnded(makeReport(), cache: nil)
     board.report(Event(.syncPublished, report: makeReport()))
     let lines = lines(board)
     for line in [
@@ -42,6 +46,22 @@ import Testing
     board.syncBegan(SyncRecord(id: 1, startedAt: ""), tally: tally(pages: 17, of: 42))
     #expect(lines(board).contains("rosterd_sync_pages_done 17"))
     #expect(lines(board).contains("rosterd_sync_pages 42"))
+  }
+
+  @Test("Metrics: how long syncs took is no less for a clock that is set back, nor more for one that is set forth")
+  func durations() {
+    let clock = ManualClock()
+    let board = makeBoard(clock: clock)
+    for step in [-3600.0, 3600] {
+      board.syncBegan(SyncRecord(id: 1, startedAt: ""), tally: Tally())
+      clock.set(by: step)
+      clock.advance(by: .seconds(2))
+      board.syncEnded(makeReport(), cache: snapshot)
+    }
+    // One that could not begin has ended too.
+    board.syncEnded(makeReport(18, .failed), cache: nil)
+    #expect(lines(board).contains("rosterd_sync_duration_seconds_sum 4"))
+    #expect(lines(board).contains("rosterd_sync_duration_seconds_count 3"))
   }
 
   @Test("Metrics: the state, and the times of which alerts speak, where they are known")

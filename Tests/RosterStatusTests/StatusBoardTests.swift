@@ -149,6 +149,10 @@ import Testing
     clock.advance(by: .seconds(12.3))
     #expect(board.status().cache.ageSeconds == 12.9)
     #expect(board.status().uptimeSeconds == 12.3)
+    // A clock that is set back makes no time negative, and none longer.
+    clock.set(by: -3600)
+    #expect(board.status().cache.ageSeconds == 0 && board.status().uptimeSeconds == 12.3)
+    clock.set(by: 3600)
     let tally = Tally()
     board.syncBegan(SyncRecord(id: 18, startedAt: clock.now.rfc3339), tally: tally)
     tally.update {

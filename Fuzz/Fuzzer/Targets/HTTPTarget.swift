@@ -17,6 +17,10 @@ enum HTTPTarget {
   /// One byte that stands for many, so that a small input passes the limits of S2.
   private static let (short, long) = (UInt8(1), [UInt8](repeating: UInt8(ascii: "a"), count: 5_000))
 
+  private static let chunk = PipelineGate.chunk
+  /// Of so many bytes each comes by itself, whatever the choices are: a usual request's line.
+  private static let line = 80
+
   private static let routes: StatusRoutes = {
     let clock = WallClock(now: { now }, sleep: { _ in })
     let board = StatusBoard(
@@ -32,14 +36,15 @@ enum HTTPTarget {
   static func check(_ input: [UInt8]) {
     let (choices, rest) = Choices.split(input)
     let bytes = rest.flatMap { $0 == short ? long : [$0] }
-    let whole = certain("serve") { try serve(bytes.parts(of: PipelineGate.chunk)) }
+    let whole = certain("serve") { try serve(bytes.parts(of: chunk)) }
     let answers = HTTPAnswer.all(in: whole)
-    let cut = certain("serve") { try serve(bytes.pieces(choices)) }
-    let others = HTTPAnswer.all(in: cut)
     promise(answers != nil, "no answers of HTTP/1.1: \(String(decoding: whole, as: UTF8.self))")
-    promise(
-      answers == others,
-      "in pieces: \(String(decoding: cut, as: UTF8.self))\n\nwhole: \(String(decoding: whole, as: UTF8.self))")
+    for pieces in [bytes.pieces(choices), bytes.prefix(line).parts(of: 1) + bytes.dropFirst(line).parts(of: chunk)] {
+      let cut = certain("serve") { try serve(pieces) }
+      promise(
+        answers == HTTPAnswer.all(in: cut),
+        "in pieces: \(String(decoding: cut, as: UTF8.self))\n\nwhole: \(String(decoding: whole, as: UTF8.self))")
+    }
   }
 
   /// All that one client is sent that sends these pieces, and then no more.
@@ -50,6 +55,9 @@ enum HTTPTarget {
     let connection = StatusConnection(routes: routes, limits: StatusLimits(), peer: 1000, connections: connections)
     for _ in 0..<4 { connections.startWork(for: connection) {} }
     try StatusPipeline.add(connection, to: channel)
+    // A channel that was never connected is not active, and would be sent nothing.
+    channel.connect(to: try SocketAddress(unixDomainSocketPath: "/s"), promise: nil)
+    promise(channel.isActive, "the connection is not open")
     var sent: [UInt8] = []
     func settle() throws {
       var isMoving = true
@@ -82,8 +90,8 @@ enum HTTPTarget {
   }
 }
 
-extension [UInt8] {
+extension RandomAccessCollection<UInt8> where SubSequence == ArraySlice<UInt8>, Index == Int {
   fileprivate func parts(of size: Int) -> [ArraySlice<UInt8>] {
-    stride(from: 0, to: count, by: size).map { self[$0..<Swift.min(count, $0 + size)] }
+    stride(from: startIndex, to: endIndex, by: size).map { self[$0..<Swift.min(endIndex, $0 + size)] }
   }
 }

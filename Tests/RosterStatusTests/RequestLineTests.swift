@@ -1,0 +1,121 @@
+import NIOCore
+import NIOEmbedded
+import RosterModel
+import Testing
+
+@testable import RosterStatus
+
+/// Without a socket, which would say by itself what comes in one read.
+@Suite struct RequestLineTests {
+  private static let get = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+  private static let limit = RequestAssembly.Limits().head
+
+  private static func request(_ line: String) -> String { line + "\r\nHost: a\r\n\r\n" }
+
+  @Test(
+    "HTTP: a request's line is judged whole, wherever it is cut",
+    arguments: [
+      (get, [200]), (request("FOO / HTTP/1.1"), [501]), (request("get / HTTP/1.1"), [501]),
+      (request("GET / HTTP/2.0"), [505]), (request("GET /"), [400]), (request("F\u{1}O / HTTP/1.1"), [400]),
+      ("FOO / HTTP/1.1\n\n", [501]), (get + "\r\n\n" + get + request("FOO / HTTP/1.1") + get, [200, 200, 501]),
+      (get + request("GET / HTTP/3.0"), [200, 505]), (get + "GET /heal", [200]), ("FOO / HTTP/1.1", []),
+      (request("!O / HTTP/1.1"), [501]), ("\u{16}\u{3}\u{1}", [400]), (get + "\0\0", [200, 400]),
+    ])
+  func cut(text: String, statuses: [Int]) throws {
+    for place in 0..<text.utf8.count {
+      #expect(try answers(to: text.pieces(of: place)) == statuses, "cut at \(place)")
+    }
+    #expect(try answers(to: text.utf8.map { [$0] }) == statuses)
+  }
+
+  @Test(
+    "S2: a line over 16 KiB is refused in the same way, whichever pieces it comes in",
+    arguments: [
+      ("GET /", "", 431), ("GET /", " HTTP/1.1\r\n\r\n", 431), ("FOO /", " HTTP/1.1\r\n\r\n", 400),
+      ("GET /", "\u{1} HTTP/1.1\r\n\r\n", 431), ("GET / HTTP/1.1\r\nx: ", "\r\n\u{1}\r\n\r\n", 431),
+    ])
+  func overlong(start: String, end: String, status: Int) throws {
+    for length in [Self.limit + 1 - start.utf8.count, Self.limit + 999] {
+      let text = start + String(repeating: "x", count: length) + end
+      for size in [100, 5000, Self.limit - 1, Self.limit, Self.limit + 1, 2 * Self.limit] {
+        let pieces = stride(from: 0, to: text.utf8.count, by: size).map { Array(text.utf8.dropFirst($0).prefix(size)) }
+        #expect(try answers(to: pieces) == [status], "\(length) bytes in pieces of \(size)")
+      }
+    }
+  }
+
+  @Test("S2: the beginning of a line has its time from the first byte on, whatever else comes of it")
+  func dripping() throws {
+    let client = try EmbeddedClient()
+    client.send(Array(Self.get.utf8))
+    client.wait(.seconds(60))
+    for byte in "GET /heal".utf8 {
+      client.send([byte])
+      client.wait(.seconds(1))
+      #expect(try client.answers() == [200])
+    }
+    client.wait(.seconds(1))
+    #expect(try client.answers() == [200, 408])
+  }
+
+  @Test("P13: a stop does not wait for the end of a line")
+  func stop() throws {
+    let client = try EmbeddedClient()
+    client.send(Array((Self.get + "GET /heal").utf8))
+    client.wait(.milliseconds(5))
+    #expect(try client.answers() == [200] && client.isOpen)
+    client.connection.finish()
+    #expect(!client.isOpen)
+  }
+
+  /// Of a client who sends these pieces, and then no more.
+  private func answers(to pieces: [[UInt8]]) throws -> [Int] {
+    let client = try EmbeddedClient()
+    for piece in pieces where client.isOpen { client.send(piece) }
+    client.endInput()
+    return try client.answers()
+  }
+}
+
+extension String {
+  /// In two, so many bytes the first.
+  fileprivate func pieces(of size: Int) -> [[UInt8]] { [Array(utf8.prefix(size)), Array(utf8.dropFirst(size))] }
+}
+
+/// A client of one connection, whose pieces come in one read each.
+private final class EmbeddedClient {
+  private let channel = EmbeddedChannel()
+  private var received: [UInt8] = []
+  let connection: StatusConnection
+
+  init() throws {
+    connection = StatusConnection(
+      routes: makeRoutes(), limits: StatusLimits(), peer: nil, connections: StatusConnections(limit: 1))
+    try StatusPipeline.add(connection, to: channel)
+    channel.connect(to: try SocketAddress(unixDomainSocketPath: "/s"), promise: nil)
+  }
+
+  var isOpen: Bool { channel.isActive }
+
+  func send(_ piece: [UInt8]) {
+    channel.pipeline.fireChannelRead(ByteBuffer(bytes: piece))
+    channel.pipeline.fireChannelReadComplete()
+    channel.embeddedEventLoop.run()
+  }
+
+  func endInput() {
+    // Longer than the turns of pipelined requests take.
+    wait(.milliseconds(5))
+    channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+  }
+
+  func wait(_ time: TimeAmount) { channel.embeddedEventLoop.advanceTime(by: time) }
+
+  /// The statuses of all that was answered so far.
+  func answers() throws -> [Int] {
+    while case .byteBuffer(let bytes)? = try channel.readOutbound(as: IOData.self) {
+      received += bytes.readableBytesView
+    }
+    return String(decoding: received, as: UTF8.self).split(separator: "HTTP/1.1 ").compactMap { Int($0.prefix(3)) }
+  }
+}
