@@ -59,10 +59,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
     .package(url: "https://github.com/LebJe/TOMLKit", exact: "0.6.0"),
-    .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
   ],
   targets: [
@@ -81,10 +79,7 @@ let package = Package(
       [
         "RosterModel", "RosterFiles", "RosterJSON", "RosterDecode", "RosterAuth", "CZlib", log, crypto, nio("NIOCore"),
         nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),
-        // AsyncHTTPClient's: here for the sake of its exact version.
-        .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
     library(
       "RosterCache", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
@@ -154,7 +149,9 @@ let package = Package(
     tests(of: "RosterFiles"),
     tests(of: "RosterConfiguration"),
     tests(of: "RosterDecode", ["RosterJSON"]),
-    tests(of: "RosterFetch", ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix")]),
+    tests(
+      of: "RosterFetch",
+      ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     tests(of: "RosterCache", ["RosterDecode", "RosterFiles", "RosterJSON"], exclude: ["Fixtures"]),
     tests(of: "RosterSync", ["RosterAuth", "RosterDecode", "RosterFetch", "RosterCache", log]),
     tests(
@@ -162,9 +159,7 @@ let package = Package(
       ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix")]),
     tests(of: "RosterStatusClient"),
     tests(of: "RosterSystemd", [log]),
-    tests(
-      of: "RosterSimulator",
-      [nio("NIOCore"), nio("NIOHTTP1"), .product(name: "AsyncHTTPClient", package: "async-http-client")]),
+    tests(of: "RosterSimulator", ["RosterFetch"]),
     tests(of: "RosterTerminal", ["RosterExplanation"]),
     tests(of: "RosterPage", ["PageAssets"]),
     tests(of: "RosterWeb", ["RosterStatusClient"]),

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterModel
 
 /// Scheme, host and port of an http(s) URL (RFC 6454 §4): what decides where a token may go (T8).
 package struct Origin: Sendable, Hashable, CustomStringConvertible {
@@ -22,8 +23,16 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// `scheme://host:port`.
   package var description: String { "\(scheme)://\(authority)" }
 
-  /// Host and port, as a request names them.
-  var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  /// Host and port, as a CONNECT names them (RFC 9112 §3.2.3).
+  var authority: String { "\(bracketed):\(port)" }
+
+  /// As `Host` has it: without the scheme's own port (RFC 9110 §4.2.3).
+  var hostField: String { port == Self.ports[scheme] ? bracketed : authority }
+
+  private var bracketed: String { host.contains(":") ? "[\(host)]" : host }
+
+  /// For SNI, which knows no addresses (RFC 6066 §3).
+  var serverName: String? { IPAddress.bytes(host) == nil ? host : nil }
 
   /// Of an absolute URL, as it is written, without user and password.
   static func authority(of url: String) -> Substring? {

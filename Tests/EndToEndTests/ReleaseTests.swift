@@ -20,7 +20,7 @@ import Testing
 
   @Test(
     "rosterctl has neither an HTTP client nor TLS in it, rosterd has both",
-    arguments: ["AsyncHTTPClient", "NIOSSL", "CNIOBoringSSL"])
+    arguments: ["RosterFetch", "NIOSSL", "CNIOBoringSSL"])
   func linked(library: String) async throws {
     for (program, exit): (String, Int32) in [("rosterctl", 1), ("rosterd", 0)] {
       let path = "\(Program.productFolder)/\(program)"

@@ -1,6 +1,7 @@
 import RosterFetch
 import RosterModel
 import RosterSimulator
+import RosterTestSupport
 import Testing
 
 /// Runs the body against a running upstream, and puts both away after it.
@@ -148,6 +149,15 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
           try await group.waitForAll()
         }
       }
+    }
+  }
+
+  @Test("A transport that was shut down sends nothing, and nobody waits for it", .timeLimit(.minutes(1)))
+  func afterShutdown() async throws {
+    try await withTransport { upstream, transport in
+      await transport.shutdown()
+      await #expect(throws: CancellationError.self) { try await transport.send(page(1, of: upstream)) }
+      #expect(upstream.counts.connections == 0)
     }
   }
 

@@ -63,6 +63,11 @@ final class RawServer: Sendable {
 
   var requests: Int { script.served.withLock { $0.requests } }
   var connections: Int { script.served.withLock { $0.connections } }
+
+  /// Returns when a connection has ended that nobody waited for yet.
+  func connectionEnds() async {
+    for await _ in script.ends { return }
+  }
 }
 
 private final class Script: Sendable {
@@ -73,12 +78,15 @@ private final class Script: Sendable {
   }
 
   let served = Mutex(Served())
+  let ends: AsyncStream<Void>
+  let ended: AsyncStream<Void>.Continuation
   private let answers: [RawServer.Answer]
   private let order: RawServer.Order
 
   init(_ answers: [RawServer.Answer], _ order: RawServer.Order) {
     self.answers = answers
     self.order = order
+    (ends, ended) = AsyncStream.makeStream(of: Void.self)
   }
 
   /// - Parameter number: of the request on its connection, from 1.
@@ -125,6 +133,10 @@ private final class RawConnection: ChannelInboundHandler {
       guard let socket = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
       socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
     }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    script.ended.yield()
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -62,6 +62,21 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     }
   }
 
+  @Test("a certificate for the address that a name leads to is none for the name")
+  func addressForName() async throws {
+    try await Authority.with { authority in
+      // For *.wild.invalid and 127.0.0.1.
+      try await authority.serve("wildcard") { _, port in
+        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+          let failure = await failure(transport, page(port, host: "localhost"))
+          #expect(failure?.cause.hasPrefix("the server's certificate is for another host") == true)
+          let response = try await transport.send(page(port, host: "127.0.0.1"))
+          #expect(response.status == 200)
+        }
+      }
+    }
+  }
+
   @Test("a self-signed certificate in ca_file is trusted")
   func selfSigned() async throws {
     try await Authority.with { authority in

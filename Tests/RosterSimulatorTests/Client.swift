@@ -1,7 +1,5 @@
-import AsyncHTTPClient
 import FoundationEssentials
-import NIOCore
-import NIOHTTP1
+import RosterFetch
 import RosterModel
 import RosterSimulator
 import RosterTestSupport
@@ -36,22 +34,11 @@ extension Simulator {
   }
 
   private func send(_ request: Request) async throws -> Response {
-    var outgoing = HTTPClientRequest(url: request.url)
-    outgoing.method = .RAW(value: request.method.rawValue)
-    outgoing.headers = .init(request.headers.map { ($0.name, $0.value) })
-    if request.method == .post { outgoing.body = .bytes(request.body, length: .known(Int64(request.body.count))) }
-    let answer = try await Self.client.execute(outgoing, timeout: .seconds(20))
-    let body = try await answer.body.collect(upTo: 1 << 24)
-    let headers = answer.headers.map { Request.Header($0.name, $0.value) }
-    return Response(status: Int(answer.status.code), headers: headers, body: Array(body.readableBytesView))
+    try await Self.transport.send(request)
   }
 
-  /// Lives as long as the process; its pool's connections end with their simulator.
-  private static let client: HTTPClient = {
-    var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-    configuration.connectionPool.retryConnectionEstablishment = false
-    return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-  }()
+  /// Lives as long as the process; its connections end with their simulator.
+  private static let transport = HTTPTransport(HTTPTransport.Settings(timeout: .seconds(20), connections: 64))
 }
 
 extension SimulatedCredentials {

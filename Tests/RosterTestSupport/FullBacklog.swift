@@ -1,16 +1,15 @@
 import Glibc
-import Testing
 
 /// A port on loopback whose listener takes no connection any more: whoever connects to it waits (listen(2)).
-final class FullBacklog: Sendable {
-  let port: Int
+package final class FullBacklog: Sendable {
+  /// Of the listener.
+  package let port: Int
   private let descriptors: [CInt]
 
-  init() throws {
-    let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+  /// Throws where the port cannot be had.
+  package init() throws {
+    let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = loopback(0)
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     var descriptors = [listener]
     let isBound = withUnsafeMutablePointer(to: &address) {
@@ -19,7 +18,8 @@ final class FullBacklog: Sendable {
         else { return false }
         // A backlog of 0 has room for one; the second waits, as all that follow.
         for _ in 1...2 {
-          let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+          let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+          let client = socket(AF_INET, type, 0)
           connect(client, address, size)
           descriptors.append(client)
         }
@@ -28,7 +28,7 @@ final class FullBacklog: Sendable {
     }
     self.descriptors = descriptors
     port = Int(UInt16(bigEndian: address.sin_port))
-    try #require(isBound)
+    guard isBound else { throw Unavailable(code: errno) }
   }
 
   deinit {
@@ -37,7 +37,7 @@ final class FullBacklog: Sendable {
 
   /// Whether somebody beside the two of `init` tries to connect: a second socket that has sent SYN (proc_net_tcp of the
   /// kernel).
-  var isAsked: Bool {
+  package var isAsked: Bool {
     let hex = String(port, radix: 16, uppercase: true)
     let remote = "0100007F:" + String(repeating: "0", count: 4 - hex.count) + hex
     return Self.sockets.split(separator: "\n").count { line in

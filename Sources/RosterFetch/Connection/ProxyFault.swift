@@ -1,7 +1,3 @@
-import AsyncHTTPClient
-import Glibc
-import NIOCore
-import NIOPosix
 import RosterModel
 
 /// The way to upstream ended at the proxy: no byte of the request has reached upstream.
@@ -11,37 +7,13 @@ struct ProxyFault: Error {
     case unreachable(TransportCause)
     /// It opens no tunnel to that origin, or wants credentials.
     case refused(Int, Origin)
-    /// It opens no tunnel, and this error does not tell why.
+    /// It ended the connection instead of opening a tunnel, or what it said is not HTTP.
     case closed
     case silent
   }
 
   var proxy: ProxyServer
   var kind: Kind
-
-  init(proxy: ProxyServer, kind: Kind) {
-    self.proxy = proxy
-    self.kind = kind
-  }
-
-  /// nil: the error may as well be of upstream.
-  init?(_ error: any Error, of proxy: ProxyServer, to origin: Origin) {
-    switch error {
-    case let fault as ProxyFault: self = fault
-    // The proxy is the one host that a connection is made to.
-    case is NIOConnectionError: self.init(proxy: proxy, kind: .unreachable(TransportCause(error)))
-    case let error as IOError:
-      guard Self.whileConnecting.contains(error.errnoCode) else { return nil }
-      self.init(proxy: proxy, kind: .unreachable(TransportCause(error)))
-    case let error as HTTPClientError:
-      guard let kind = Kind(error, to: origin) else { return nil }
-      self.init(proxy: proxy, kind: kind)
-    default: return nil
-    }
-  }
-
-  /// What connect(2) alone says.
-  private static let whileConnecting: Set<CInt> = [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, ENETDOWN]
 
   /// RFC 9110 §15.5.8: from proxies only.
   static let wantsCredentials = 407
@@ -97,17 +69,5 @@ extension Response {
     guard status == 401 else { return status == ProxyFault.wantsCredentials }
     let isOwn = self["Via"] == nil && self["Server"]?.lowercased().hasPrefix("tinyproxy") == true
     return isOwn || self["Proxy-Authenticate"] != nil
-  }
-}
-
-extension ProxyFault.Kind {
-  fileprivate init?(_ error: HTTPClientError, to origin: Origin) {
-    switch error {
-    case .connectTimeout: self = .unreachable(TransportCause(error))
-    case .proxyAuthenticationRequired: self = .refused(ProxyFault.wantsCredentials, origin)
-    case .invalidProxyResponse: self = .closed
-    case .httpProxyHandshakeTimeout: self = .silent
-    default: return nil
-    }
   }
 }

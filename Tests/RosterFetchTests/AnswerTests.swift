@@ -92,7 +92,7 @@ private enum Unreadable: CaseIterable {
   }
 }
 
-@Suite struct AnswerCollectorTests {
+@Suite struct AnswerTests {
   // MARK: The status
 
   @Test("P11, T3: a body that cannot be read takes no status away", arguments: Unreadable.allCases)

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Glibc
 import NIOCore
 import NIOHTTP1
@@ -30,10 +29,12 @@ enum TransportCause: Equatable {
 
   init(_ error: any Error) {
     switch error {
-    case let error as HTTPClientError: self = Self.client(error)
     case let error as NIOConnectionError: self = Self.connect(error.host, error.connectionErrors.map(\.error))
     case let error as IOError: self = Self.system(error.errnoCode)
+    case is ClosedWithoutAnswer: self = .passing(.connection, "the server closed the connection without an answer")
     case is KeptConnectionEnded: self = .passing(.connection, "the server closed the connection")
+    case is DeadlineExceeded: self = .passing(.timeout, "no whole answer in time")
+    case is HandshakeTimeout: self = .passing(.timeout, "no TLS in time")
     case is BodyCutOff: self = .passing(.truncated, "the answer was cut off")
     case let error as CertificateFault: self = .untrusted(error.cause, hint: error.hint)
     case let error as PinMismatch:
@@ -50,19 +51,10 @@ enum TransportCause: Equatable {
       self = .passing(.tooLarge, "the answer is larger than \(most / 1024 / 1024) MiB")
     case is BodyFault: self = .passing(.malformed, "the answer's compression is broken")
     case is HTTPParserError: self = .passing(.malformed, "the answer is not HTTP")
+    case is UnusableRequest: self = .passing(.connection, "the request's address or a header of it cannot be sent")
     case ChannelError.connectTimeout: self = .passing(.timeout, "no connection in time")
     case is ChannelError: self = .passing(.connection, "the server closed the connection")
     default: self = .passing(.connection, "the connection failed")
-    }
-  }
-
-  private static func client(_ error: HTTPClientError) -> TransportCause {
-    switch error {
-    case .connectTimeout: .passing(.timeout, "no connection in time")
-    case .deadlineExceeded, .readTimeout, .writeTimeout: .passing(.timeout, "no whole answer in time")
-    case .tlsHandshakeTimeout: .passing(.timeout, "no TLS in time")
-    case .remoteConnectionClosed: .passing(.connection, "the server closed the connection without an answer")
-    default: .passing(.connection, "the request failed (\(error.shortDescription))")
     }
   }
 
@@ -85,6 +77,3 @@ enum TransportCause: Equatable {
     [ENETUNREACH, ENETDOWN, EHOSTUNREACH].contains(code)
   }
 }
-
-/// The handshake failed, and not because of the server's certificate.
-struct TLSBrokenOff: Error {}

@@ -3,50 +3,27 @@ import NIOHTTP1
 import NIOPosix
 import RosterModel
 
-/// A tunnel through a proxy (CONNECT, RFC 9110 §9.3.6), for a look at what AsyncHTTPClient's own one does not tell.
+/// A tunnel through a proxy (CONNECT, RFC 9110 §9.3.6).
 enum ProxyTunnel {
-  /// Asks for a tunnel once more, and hangs up. nil: it is opened now, nobody answers, or the caller is cancelled.
-  static func refusal(
-    to origin: Origin, by proxy: ProxyServer, deadline: NIODeadline, on loop: any EventLoop
-  ) async -> ProxyFault? {
-    let answer = loop.makePromise(of: ProxyFault?.self)
-    open(to: origin, by: proxy, deadline: deadline, on: loop).whenComplete { result in
-      switch result {
-      case .success(let channel):
-        channel.close(promise: nil)
-        answer.succeed(nil)
-      case .failure(let error): answer.succeed(error as? ProxyFault)
-      }
-    }
-    return await withTaskCancellationHandler {
-      try? await answer.futureResult.get()
-    } onCancel: {
-      answer.succeed(nil)
-    }
-  }
-
-  /// The connection that leads to the server. Fails with a `ProxyFault` where the proxy refuses.
+  /// The connection that leads to the server. Fails with a `ProxyFault`.
   static func open(
     to origin: Origin, by proxy: ProxyServer, deadline: NIODeadline, on loop: any EventLoop
   ) -> EventLoopFuture<any Channel> {
-    let opened = loop.makePromise(of: Void.self)
-    let alarm = loop.scheduleTask(deadline: deadline) { opened.fail(ChannelError.eof) }
-    let connect = ClientBootstrap(group: loop).connectTimeout(max(deadline - .now(), .milliseconds(1)))
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          let handlers: [any ChannelHandler] = [
-            HTTPRequestEncoder(), ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes)),
-            Connect(to: origin, by: proxy, opened),
-          ]
-          try channel.pipeline.syncOperations.addHandlers(handlers)
-        }
-      }.connect(host: proxy.host, port: proxy.port)
-    connect.whenFailure(opened.fail)
-    opened.futureResult.whenComplete { result in
-      alarm.cancel()
-      if case .failure = result { connect.whenSuccess { $0.close(promise: nil) } }
+    TCP.connect(to: proxy, by: deadline, on: loop).flatMap { channel in
+      let opened = loop.makePromise(of: Void.self)
+      let alarm = loop.scheduleTask(deadline: deadline) { opened.fail(ProxyFault(proxy: proxy, kind: .silent)) }
+      opened.futureResult.whenFailure { _ in channel.close(promise: nil) }
+      do {
+        try channel.pipeline.syncOperations.addHandlers([
+          HTTPRequestEncoder(), ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes)),
+          Connect(to: origin, by: proxy, opened),
+        ])
+      } catch { opened.fail(ProxyFault(proxy: proxy, kind: .closed)) }
+      return opened.futureResult.flatMap {
+        alarm.cancel()
+        return bare(channel)
+      }
     }
-    return connect.and(opened.futureResult).flatMap { channel, _ in bare(channel) }
   }
 
   /// Without the handlers that spoke with the proxy.
@@ -78,7 +55,7 @@ private final class Connect: ChannelInboundHandler, RemovableChannelHandler {
     self.opened = opened
   }
 
-  func channelActive(context: ChannelHandlerContext) {
+  func handlerAdded(context: ChannelHandlerContext) {
     var head = HTTPRequestHead(version: .http1_1, method: .CONNECT, uri: origin.authority)
     head.headers.add(name: "Host", value: origin.authority)
     if let authorization = proxy.authorization {
@@ -98,11 +75,10 @@ private final class Connect: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    opened.fail(error)
-    context.close(promise: nil)
+    opened.fail(ProxyFault(proxy: proxy, kind: .closed))
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    opened.fail(ChannelError.eof)
+    opened.fail(ProxyFault(proxy: proxy, kind: .closed))
   }
 }

@@ -2,11 +2,12 @@ import NIOCore
 import NIOSSL
 import RosterModel
 
-/// Whether the server behind a proxy's tunnel is the one that was asked for (RFC 9110 §4.3.4).
+/// Whether a server is the one that was asked for (RFC 9110 §4.3.4): a certificate for its name where it has one, else
+/// for its address.
 ///
-/// NIOSSL takes a certificate for the host's name, or for the address that the connection leads to: here that is the
-/// proxy's, which says nothing of the server.
-struct TunnelIdentity: Sendable {
+/// NIOSSL takes one for the host's name, or for the address that the connection leads to. That says nothing of the
+/// server: behind a tunnel it is the proxy's, and whoever answers for the name in DNS has one for his own.
+struct ServerIdentity: Sendable {
   private let host: String
   /// nil: the host is a name.
   private let address: [UInt8]?
@@ -17,11 +18,7 @@ struct TunnelIdentity: Sendable {
   }
 
   /// What NIOSSL can verify: the chain always, of the host its name.
-  func verified(by tls: TLSConfiguration) -> TLSConfiguration {
-    var tls = tls
-    if address != nil { tls.certificateVerification = .noHostnameVerification }
-    return tls
-  }
+  var verification: CertificateVerification { address == nil ? .fullVerification : .noHostnameVerification }
 
   /// The handshake is over. Throws as NIOSSL does.
   func verify(_ channel: any Channel) throws {
@@ -30,7 +27,7 @@ struct TunnelIdentity: Sendable {
     let names = CertifiedNames(certificate)
     if let address {
       guard names.addresses.contains(address) else { throw NIOSSLExtraError.failedToValidateHostname }
-    } else if let proxy = channel.remoteAddress?.ipAddress.flatMap(IPAddress.bytes), names.addresses.contains(proxy) {
+    } else if let peer = channel.remoteAddress?.ipAddress.flatMap(IPAddress.bytes), names.addresses.contains(peer) {
       guard names.hosts.contains(where: matches) else { throw NIOSSLExtraError.failedToValidateHostname }
     }
   }

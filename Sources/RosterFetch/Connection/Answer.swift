@@ -1,0 +1,98 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import RosterModel
+
+/// An answer as it comes in.
+///
+/// A body is collected as it comes and decompressed when it is whole: so it is known how much came, and its faults are
+/// told apart from those of the connection. Where the status alone decides what follows (P11, T3, T6), no fault of the
+/// body takes it away.
+struct Answer {
+  /// The largest body that is read, decompressed (P11).
+  static let mostBytes = 8 * 1024 * 1024
+
+  private(set) var head: HTTPResponseHead?
+  private var body: [UInt8] = []
+  private var received = 0
+  private let method: Request.Method
+
+  init(to method: Request.Method) {
+    self.method = method
+  }
+
+  mutating func receive(_ head: HTTPResponseHead) {
+    self.head = head
+    if let length = head.contentLength, length <= Self.mostBytes { body.reserveCapacity(length) }
+  }
+
+  /// Throws a `BodyFault` for what is, or is announced, larger than `mostBytes`.
+  mutating func receive(_ part: ByteBuffer) throws {
+    received += part.readableBytes
+    guard max(received, head?.contentLength ?? 0) <= Self.mostBytes else {
+      throw BodyFault.tooLarge(Self.mostBytes)
+    }
+    body.append(contentsOf: part.readableBytesView)
+  }
+
+  /// All of it has come.
+  func whole() throws -> Response {
+    guard let head else { throw ExchangeFailure(cause: ClosedWithoutAnswer(), isUnsent: false) }
+    do { return response(head, body: try content(head)) } catch {
+      return try settled(error, isUnsent: false)
+    }
+  }
+
+  /// What an exchange that ended with `error` comes to.
+  func settled(_ error: any Error, isUnsent: Bool) throws -> Response {
+    guard let head, !(error is CancellationError) else { throw ExchangeFailure(cause: error, isUnsent: isUnsent) }
+    guard head.needsBody(method) else { return response(head, body: (try? content(head)) ?? []) }
+    let cause = error.isEndOfConnection ? BodyCutOff() : error
+    throw ExchangeFailure(cause: cause, received: received, isUnsent: isUnsent)
+  }
+
+  private func content(_ head: HTTPResponseHead) throws -> [UInt8] {
+    guard head.isCompressed else { return body }
+    do { return try inflated(body, mostBytes: Self.mostBytes) } catch .cutShort where !head.tellsItsEnd {
+      throw BodyCutOff()
+    }
+  }
+
+  private func response(_ head: HTTPResponseHead, body: [UInt8]) -> Response {
+    Response(
+      status: Int(head.status.code), headers: head.headers.map { Request.Header($0.name, $0.value) }, body: body,
+      received: received)
+  }
+}
+
+extension Error {
+  fileprivate var isEndOfConnection: Bool {
+    switch self {
+    case is ClosedWithoutAnswer, is KeptConnectionEnded, is IOError: true
+    case let error as HTTPParserError: error == .invalidEOFState
+    default: false
+    }
+  }
+}
+
+extension HTTPResponseHead {
+  fileprivate var contentLength: Int? { headers.first(name: "Content-Length").flatMap { Int($0) } }
+
+  /// What zlib can undo; `x-gzip` is another name of gzip (RFC 9110 §8.4.1).
+  fileprivate var isCompressed: Bool {
+    ["gzip", "x-gzip", "deflate"].contains(headers.first(name: "Content-Encoding")?.lowercased())
+  }
+
+  /// False where the body lasts until the connection ends (RFC 9112 §6.3).
+  var tellsItsEnd: Bool {
+    headers.contains(name: "Content-Length") || headers.contains(name: "Transfer-Encoding")
+  }
+
+  /// Whether the answer is worth nothing without its body: a page, or a token that was granted.
+  fileprivate func needsBody(_ method: Request.Method) -> Bool {
+    switch method {
+    case .get: status == .ok
+    case .post: (200...299).contains(status.code)
+    }
+  }
+}

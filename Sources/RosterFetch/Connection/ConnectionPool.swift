@@ -1,0 +1,110 @@
+import NIOCore
+
+/// The connections to one server, or to one proxy. It lives on the transport's loop.
+final class ConnectionPool {
+  struct Limits: Sendable {
+    /// Connections, of all that there are.
+    var most: Int
+    /// Longer than that none of them waits for its next request.
+    var longestIdle: TimeAmount
+  }
+
+  /// Most servers close them after 5 to 75 s.
+  static let longestIdle = TimeAmount.seconds(60)
+
+  private let way: Route.Way
+  private let connector: Connector
+  private let limits: Limits
+  private let loop: any EventLoop
+  /// The one that was used last is the last one.
+  private var idle: [HTTPConnection] = []
+  /// In use or idle.
+  private var open: [HTTPConnection] = []
+  private var beingMade = 0
+  private var waiting: [Exchange] = []
+  private var isSwept = false
+
+  init(_ way: Route.Way, by connector: Connector, _ limits: Limits, on loop: any EventLoop) {
+    self.way = way
+    self.connector = connector
+    self.limits = limits
+    self.loop = loop
+  }
+
+  func begin(_ exchange: Exchange) {
+    if !exchange.needsNewConnection, let connection = takeIdle() { return connection.begin(exchange) }
+    if hasRoom || exchange.needsNewConnection { connect(for: exchange) } else { waiting.append(exchange) }
+  }
+
+  private var hasRoom: Bool { open.count + beingMade < limits.most }
+
+  /// What comes of its answer now is of no use: neither is its connection.
+  func breakOff(_ exchange: Exchange, _ error: any Error) {
+    if let connection = open.first(where: { $0.carries(exchange) }) {
+      connection.end(with: error)
+    } else {
+      exchange.fail(error)
+    }
+  }
+
+  private func takeIdle() -> HTTPConnection? {
+    while let connection = idle.popLast() { if connection.isOpen { return connection } }
+    return nil
+  }
+
+  private func connect(for exchange: Exchange) {
+    exchange.phase = .connecting
+    beingMade += 1
+    connector.connect(way, by: exchange.deadline).assumeIsolated().whenComplete { [self] result in
+      beingMade -= 1
+      do {
+        let connection = try HTTPConnection(over: try result.get(), of: self)
+        open.append(connection)
+        if exchange.isOver { released(connection) } else { connection.begin(exchange) }
+      } catch {
+        exchange.fail(error)
+        serveNext()
+      }
+    }
+  }
+
+  /// It has served its exchange, and may serve another one.
+  func released(_ connection: HTTPConnection) {
+    if let next = nextWaiting() { return connection.begin(next) }
+    idle.append(connection)
+    sweepLater()
+  }
+
+  func left(_ connection: HTTPConnection) {
+    open.removeAll { $0 === connection }
+    idle.removeAll { $0 === connection }
+    serveNext()
+  }
+
+  private func serveNext() {
+    if hasRoom, let next = nextWaiting() { connect(for: next) }
+  }
+
+  private func nextWaiting() -> Exchange? {
+    while !waiting.isEmpty {
+      let next = waiting.removeFirst()
+      if !next.isOver { return next }
+    }
+    return nil
+  }
+
+  private func sweepLater() {
+    guard !isSwept, let oldest = idle.first else { return }
+    isSwept = true
+    loop.assumeIsolated().scheduleTask(deadline: oldest.idleSince + limits.longestIdle) { [weak self] in
+      self?.sweep()
+    }
+  }
+
+  private func sweep() {
+    isSwept = false
+    let latest = NIODeadline.now() - limits.longestIdle
+    for connection in idle where connection.idleSince <= latest { connection.close() }
+    sweepLater()
+  }
+}

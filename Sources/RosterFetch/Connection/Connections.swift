@@ -1,0 +1,79 @@
+import NIOCore
+import RosterModel
+import Synchronization
+
+/// What a transport has under way. It lives on its loop.
+final class Connections {
+  /// By which whoever waits for an exchange gives it up.
+  final class Ticket: Sendable {
+    private let flag = Atomic(false)
+
+    var isGivenUp: Bool { flag.load(ordering: .acquiring) }
+
+    func giveUp() { flag.store(true, ordering: .releasing) }
+  }
+
+  private let connector: Connector
+  private let limits: ConnectionPool.Limits
+  private let loop: any EventLoop
+  private var pools: [Route.Way: ConnectionPool] = [:]
+  private var running: [ObjectIdentifier: Exchange] = [:]
+  /// One for all exchanges, at the first deadline: most of them end long before.
+  private var alarm: (deadline: NIODeadline, task: Scheduled<Void>)?
+
+  init(_ connector: Connector, _ limits: ConnectionPool.Limits, on loop: any EventLoop) {
+    self.connector = connector
+    self.limits = limits
+    self.loop = loop
+  }
+
+  func begin(
+    _ message: Message, _ ticket: Ticket, by deadline: NIODeadline, onNewConnection: Bool,
+    _ continuation: UnsafeContinuation<Response, any Error>
+  ) {
+    if ticket.isGivenUp { return continuation.resume(throwing: CancellationError()) }
+    let id = ObjectIdentifier(ticket)
+    let exchange = Exchange(message, by: deadline, needsNewConnection: onNewConnection, continuation) { [weak self] in
+      self?.running[id] = nil
+    }
+    running[id] = exchange
+    setAlarm(by: deadline)
+    pool(message.way).begin(exchange)
+  }
+
+  private func pool(_ way: Route.Way) -> ConnectionPool {
+    if let pool = pools[way] { return pool }
+    let pool = ConnectionPool(way, by: connector, limits, on: loop)
+    pools[way] = pool
+    return pool
+  }
+
+  func giveUp(_ ticket: Ticket) {
+    if let exchange = running[ObjectIdentifier(ticket)] { breakOff(exchange, CancellationError()) }
+  }
+
+  func giveUpAll() {
+    for exchange in Array(running.values) { breakOff(exchange, CancellationError()) }
+    alarm?.task.cancel()
+  }
+
+  private func breakOff(_ exchange: Exchange, _ error: any Error) {
+    pool(exchange.message.way).breakOff(exchange, error)
+  }
+
+  private func setAlarm(by deadline: NIODeadline) {
+    if let alarm, alarm.deadline <= deadline { return }
+    alarm?.task.cancel()
+    let task = loop.assumeIsolated().scheduleTask(deadline: deadline) { self.expire() }
+    alarm = (deadline, task)
+  }
+
+  /// A connection that is being made has the same deadline, and knows better what it waits for.
+  private func expire() {
+    let now = NIODeadline.now()
+    alarm = nil
+    let due = running.values.filter { $0.deadline <= now && $0.phase != .connecting }
+    for exchange in due { breakOff(exchange, DeadlineExceeded()) }
+    if let next = running.values.lazy.map(\.deadline).filter({ $0 > now }).min() { setAlarm(by: next) }
+  }
+}

@@ -1,0 +1,115 @@
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+/// A connection that is kept and used again, for one exchange at a time.
+final class HTTPConnection: ChannelInboundHandler {
+  typealias InboundIn = HTTPClientResponsePart
+  typealias OutboundOut = HTTPClientRequestPart
+
+  private let channel: any Channel
+  private let pool: ConnectionPool
+  private var context: ChannelHandlerContext?
+  private var exchange: Exchange?
+  private var hasServed = false
+  private var isLast = false
+  private var hasLeft = false
+  private(set) var idleSince = NIODeadline.now()
+
+  /// Puts HTTP on a channel over which nothing was said yet.
+  init(over channel: any Channel, of pool: ConnectionPool) throws {
+    self.channel = channel
+    self.pool = pool
+    try channel.pipeline.syncOperations.addHandlers([
+      HTTPRequestEncoder(), ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes)), self,
+    ])
+    channel.closeFuture.assumeIsolated().whenComplete { _ in self.leave() }
+  }
+
+  var isOpen: Bool { channel.isActive && !hasLeft }
+
+  func carries(_ exchange: Exchange) -> Bool { self.exchange === exchange }
+
+  func begin(_ exchange: Exchange) {
+    guard let context, channel.isActive else { return exchange.fail(ClosedWithoutAnswer()) }
+    guard exchange.deadline > .now() else {
+      exchange.fail(DeadlineExceeded())
+      return pool.released(self)
+    }
+    self.exchange = exchange
+    exchange.phase = .written
+    context.write(wrapOutboundOut(.head(exchange.message.head)), promise: nil)
+    if !exchange.message.body.isEmpty {
+      let body = context.channel.allocator.buffer(bytes: exchange.message.body)
+      context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+    }
+    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+  }
+
+  func close() {
+    leave()
+    channel.close(promise: nil)
+  }
+
+  /// At once: TLS takes its time to say goodbye.
+  private func leave() {
+    if hasLeft { return }
+    hasLeft = true
+    pool.left(self)
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    // What nobody asked for makes what follows it doubtful.
+    guard let exchange, !exchange.isOver else { return close() }
+    do {
+      switch unwrapInboundIn(data) {
+      case .head(let head):
+        isLast = isLast || !head.isKeepAlive || head.status == .switchingProtocols
+        exchange.answer.receive(head)
+      case .body(let part): try exchange.answer.receive(part)
+      case .end: served(exchange)
+      }
+    } catch { end(with: error) }
+  }
+
+  private func served(_ exchange: Exchange) {
+    self.exchange = nil
+    hasServed = true
+    idleSince = .now()
+    exchange.finish()
+    if isLast { close() } else { pool.released(self) }
+  }
+
+  /// TLS without its goodbye is an end like any other (`channelInactive` follows), but for a body that lasts until the
+  /// connection ends: only the goodbye says that nobody cut it (RFC 8446 §6.1).
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard let tls = error as? NIOSSLError, tls == .uncleanShutdown else { return end(with: error) }
+    if let head = exchange?.answer.head, !head.tellsItsEnd { end(with: ClosedWithoutAnswer()) }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    end(with: ClosedWithoutAnswer())
+    context.fireChannelInactive()
+  }
+
+  /// Nothing more comes over it.
+  func end(with error: any Error) {
+    let exchange = exchange
+    self.exchange = nil
+    exchange?.fail(endedWhileKept(exchange, error) ? KeptConnectionEnded() : error)
+    close()
+  }
+
+  private func endedWhileKept(_ exchange: Exchange?, _ error: any Error) -> Bool {
+    guard hasServed, exchange?.answer.head == nil else { return false }
+    return error is ClosedWithoutAnswer || error is IOError
+  }
+}

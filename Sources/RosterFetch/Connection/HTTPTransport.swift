@@ -1,0 +1,174 @@
+import FoundationEssentials
+import NIOCore
+import NIOPosix
+import NIOSSL
+package import RosterModel
+import Synchronization
+
+/// Sends requests over connections that are kept and used again. Follows no redirect, and sends again only a GET whose
+/// kept connection ended before an answer began (P11).
+package final class HTTPTransport: Sendable {
+  /// Of one transport, for all its life: a reload makes another one.
+  package struct Settings: Sendable, Equatable {
+    /// Of one attempt, from connect to last byte.
+    package var timeout: Duration
+    /// That may be open for pages; one more is for tokens.
+    package var connections: Int
+    /// nil: the system's.
+    package var roots: CABundle?
+    /// "sha256/BASE64" of the server's SubjectPublicKeyInfo; none: any key that the chain vouches for.
+    package var pins: [String]
+    /// By way of what a server is asked.
+    package var proxies: ProxyRules
+
+    /// The contract's defaults.
+    package init(
+      timeout: Duration = .seconds(30), connections: Int = 8, roots: CABundle? = nil, pins: [String] = [],
+      proxies: ProxyRules = ProxyRules()
+    ) {
+      self.timeout = timeout
+      self.connections = connections
+      self.roots = roots
+      self.pins = pins
+      self.proxies = proxies
+    }
+  }
+
+  /// The largest body that is read, decompressed (P11).
+  package static let mostBytes = Answer.mostBytes
+
+  /// How long `shutdown` waits: P13 leaves 5 s for all that ends.
+  package static let longestShutdown = Duration.milliseconds(400)
+
+  private let routes: Routes
+  private let group: MultiThreadedEventLoopGroup
+  private let loop: any EventLoop
+  private let timeout: TimeAmount
+  private let executor: LoopExecutor
+  private let connections: NIOLoopBoundBox<Connections>
+  private let isShutDown = Atomic(false)
+
+  /// Opens nothing yet. Needs a `shutdown`.
+  package convenience init(_ settings: Settings) {
+    self.init(settings, longestIdle: ConnectionPool.longestIdle)
+  }
+
+  /// - Parameter longestIdle: after which a connection is closed.
+  init(_ settings: Settings, longestIdle: TimeAmount) {
+    // One loop: a second one gained nothing, and costs a thread.
+    group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    loop = group.next()
+    executor = LoopExecutor(loop)
+    timeout = .nanoseconds(Int64(settings.timeout.seconds * 1e9))
+    routes = Routes(settings.proxies)
+    // A token request must not wait for a page's connection.
+    let limits = ConnectionPool.Limits(most: settings.connections + 1, longestIdle: longestIdle)
+    let connector = Connector(roots: settings.roots, pins: Pins(settings.pins), on: loop)
+    connections = .makeBoxSendingValue(Connections(connector, limits, on: loop), eventLoop: loop)
+  }
+
+  /// Closes all connections. What cannot be broken off is left behind after `longestShutdown`: a name that nobody
+  /// resolves (getaddrinfo(3) blocks its thread).
+  package func shutdown() async {
+    if isShutDown.exchange(true, ordering: .acquiringAndReleasing) { return }
+    let (closed, close) = AsyncStream.makeStream(of: Void.self)
+    loop.execute { [connections, group] in
+      connections.value.giveUpAll()
+      group.shutdownGracefully { _ in close.finish() }
+    }
+    await withTaskGroup(of: Void.self) { race in
+      race.addTask { for await _ in closed {} }
+      race.addTask { try? await Task.sleep(for: Self.longestShutdown) }
+      await race.next()
+      race.cancelAll()
+    }
+  }
+
+  /// Runs what mostly waits for this transport on its loop: between the two no thread has to be woken.
+  package func run<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
+    try await withTaskExecutorPreference(executor, operation: work)
+  }
+
+  /// Throws a `RequestFault` whose `reason` is what P11's table asks for, or CancellationError. Where the status alone
+  /// decides what follows (any but 200 to a GET, any but 2xx to a POST), an answer is one by its head: its body is
+  /// empty if it cannot be read.
+  package func send(_ request: Request) async throws -> Response {
+    let deadline = NIODeadline.now() + timeout
+    let url = request.secret.map { QueryText.setting($0, in: request.url) } ?? request.url
+    guard let target = RequestTarget(url), let route = routes.route(to: target) else {
+      throw fault(ExchangeFailure(cause: UnusableRequest(), isUnsent: true), by: nil)
+    }
+    do {
+      let message = try Message(request, target, by: route)
+      let response: Response
+      do { response = try await exchange(message, by: deadline) } catch let failure as ExchangeFailure
+        where failure.cause is KeptConnectionEnded && request.method == .get
+      {
+        response = try await exchange(message, by: deadline, onNewConnection: true)
+      }
+      if case .relayed(let proxy) = route.way, response.isProxyRefusal {
+        throw ProxyFault(proxy: proxy, kind: .refused(response.status, route.origin))
+      }
+      return response
+    } catch var failure as ExchangeFailure {
+      failure.cause = await explained(failure.cause, route, deadline)
+      throw fault(failure, by: route.proxy)
+    } catch {
+      throw fault(ExchangeFailure(cause: error, isUnsent: true), by: route.proxy)
+    }
+  }
+
+  /// What NIOSSL's error leaves open is looked at on another connection.
+  private func explained(_ error: any Error, _ route: Route, _ deadline: NIODeadline) async -> any Error {
+    guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return error }
+    guard error.isUntrustedCertificate else { return TLSBrokenOff() }
+    guard
+      let chain = try? await SecondHandshake.chain(of: route.origin, by: route.proxy, deadline: deadline, on: loop)
+    else { return CertificateFault.unseen }
+    return CertificateFault(chain, now: Date())
+  }
+
+  private func exchange(
+    _ message: Message, by deadline: NIODeadline, onNewConnection: Bool = false
+  ) async throws -> Response {
+    // A loop that has ended would never answer.
+    if isShutDown.load(ordering: .acquiring) { throw CancellationError() }
+    let ticket = Connections.Ticket()
+    return try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { continuation in
+        onLoop { connections in
+          connections.begin(message, ticket, by: deadline, onNewConnection: onNewConnection, continuation)
+        }
+      }
+    } onCancel: {
+      ticket.giveUp()
+      onLoop { connections in connections.giveUp(ticket) }
+    }
+  }
+
+  private func onLoop(_ work: @escaping @Sendable (Connections) -> Void) {
+    if loop.inEventLoop { return work(connections.value) }
+    loop.execute { [connections] in work(connections.value) }
+  }
+}
+
+/// What a request that has no answer has come to.
+/// - Parameter proxy: by way of which it was sent.
+private func fault(_ failure: ExchangeFailure, by proxy: ProxyServer?) -> any Error {
+  if Task.isCancelled || failure.cause is CancellationError { return CancellationError() }
+  var fault = (failure.cause as? ProxyFault)?.fault ?? TransportCause(failure.cause).fault
+  if failure.cause is PinMismatch { fault.trouble = .pin }
+  if let proxy, !fault.isOfProxy { fault.cause += " (by way of the proxy \(proxy))" }
+  fault.received = failure.received
+  fault.isUnsent = failure.isUnsent
+  return fault
+}
+
+extension NIOSSLError {
+  /// Whether a handshake failed because the chain did not pass verification, and for no other reason. BoringSSL's codes
+  /// are private to NIOSSL; the reason's name in the error's text is all that it gives away.
+  fileprivate var isUntrustedCertificate: Bool {
+    guard case .handshakeFailed(.sslError(let stack)) = self else { return false }
+    return stack.contains { $0.description.contains("CERTIFICATE_VERIFY_FAILED") }
+  }
+}

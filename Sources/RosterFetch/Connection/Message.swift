@@ -1,0 +1,45 @@
+import NIOHTTP1
+import RosterModel
+
+/// A request as it is written.
+struct Message: Sendable {
+  let method: Request.Method
+  let way: Route.Way
+  let head: HTTPRequestHead
+  let body: [UInt8]
+
+  /// Throws an `UnusableRequest`.
+  init(_ request: Request, _ target: RequestTarget, by route: Route) throws {
+    method = request.method
+    way = route.way
+    body = request.body
+    var headers = HTTPHeaders()
+    headers.reserveCapacity(request.headers.count + Self.ownHeaders)
+    headers.add(name: "Host", value: route.host)
+    for header in request.headers {
+      guard header.name.isHTTPToken, !header.value.utf8.contains(where: Self.endsLine) else { throw UnusableRequest() }
+      headers.add(name: header.name, value: header.value)
+    }
+    headers.add(name: "Accept-Encoding", value: "gzip")
+    if request.method == .post { headers.add(name: "Content-Length", value: "\(body.count)") }
+    var uri = target.path
+    if case .relayed(let proxy) = route.way {
+      // RFC 9112 §3.2.2
+      uri = "http://\(route.host)\(uri)"
+      if let authorization = proxy.authorization {
+        headers.add(name: "Proxy-Authorization", value: "Basic \(authorization.reveal())")
+      }
+    }
+    head = HTTPRequestHead(
+      version: .http1_1, method: request.method == .get ? .GET : .POST, uri: uri, headers: headers)
+  }
+
+  /// At most, besides the request's.
+  private static let ownHeaders = 4
+
+  /// What would begin another field (RFC 9110 §5.5).
+  private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0D || byte == 0x0A || byte == 0 }
+}
+
+/// Its address is none that can be asked, or a header would end its line.
+struct UnusableRequest: Error {}

@@ -1,0 +1,95 @@
+import RosterModel
+import Testing
+
+@testable import RosterFetch
+
+@Suite struct ConnectionTests {
+  @Test("An answer that nobody asked for is not taken for the next one's: the connection is given up")
+  func unasked() async throws {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+    try await RawServer.run(.init("\(answer)[]\(answer){}", .keep), order: .ofConnection(crowd: 1)) { server in
+      let transport = HTTPTransport(.init())
+      for _ in 1...2 {
+        let response = try await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/"))
+        #expect(response.body == Array("[]".utf8))
+      }
+      #expect(server.connections == 2)
+      await transport.shutdown()
+    }
+  }
+
+  @Test(
+    "A connection on which a server goes no further is not used again",
+    arguments: ["HTTP/1.0 200 OK\r\nContent-Length: 2", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2"])
+  func last(head: String) async throws {
+    try await RawServer.run(.init("\(head)\r\n\r\n{}", .keep), order: .ofConnection(crowd: 1)) { server in
+      let transport = HTTPTransport(.init())
+      for _ in 1...2 { _ = try await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/")) }
+      #expect(server.connections == 2)
+      await transport.shutdown()
+    }
+  }
+
+  @Test("HTTP/1.0 with keep-alive is kept, and 1xx before an answer is passed over (RFC 9110 §15.2)")
+  func kept() async throws {
+    let answer = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}"
+    try await RawServer.run(
+      .init("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\(answer)", .keep), order: .ofConnection(crowd: 1)
+    ) { server in
+      let transport = HTTPTransport(.init())
+      for _ in 1...3 {
+        let response = try await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/"))
+        #expect(response.status == 200)
+      }
+      #expect(server.connections == 1)
+      await transport.shutdown()
+    }
+  }
+
+  /// Answers one connection after the other, and ends each without, or with, TLS's goodbye.
+  private static let server = #"""
+    import socket, ssl, sys
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain("good.pem", "good.key")
+    server = socket.create_server(("127.0.0.1", 0))
+    print("PORT " + str(server.getsockname()[1]) + " READY", flush=True)
+    while True:
+        client = context.wrap_socket(server.accept()[0], server_side=True)
+        client.recv(65536)
+        client.sendall("\r\n".join(["HTTP/1.1 200 OK", *sys.argv[2:], "", "{}"]).encode())
+        if sys.argv[1] == "goodbye": client.unwrap()
+        client.close()
+    """#
+
+  @Test(
+    "RFC 8446 §6.1: without TLS's goodbye a body that lasts until then is cut off, one whose length is known is whole",
+    arguments: [
+      ("none 'Content-Length: 2'", nil), ("goodbye", nil), ("none", .truncated),
+      ("goodbye 'Content-Length: 9'", .truncated),
+    ] as [(String, Failure.Reason?)])
+  func goodbye(arguments: String, reason: Failure.Reason?) async throws {
+    try await Authority.with { authority in
+      let command = "cd '\(authority.folder)' && exec python3 -c '\(Self.server)' \(arguments)"
+      try await Command.run(command) { server in
+        let said = try await server.said(" READY")
+        let number = said.split(separator: "PORT ").last.flatMap { Int($0.prefix { $0.isNumber }) }
+        let port = try #require(number, "\(said)")
+        let transport = HTTPTransport(.init(roots: try CABundle(path: authority.file("ca.pem"))))
+        let response = await Result { () async throws in
+          try await transport.send(Request(.get, "https://127.0.0.1:\(port)/"))
+        }
+        await transport.shutdown()
+        switch response {
+        case .success(let response): #expect(reason == nil && response.body == Array("{}".utf8))
+        case .failure(let error): #expect((error as? RequestFault)?.reason == reason, "\(error)")
+        }
+      }
+    }
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
+  }
+}
