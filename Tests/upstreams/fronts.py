@@ -1,0 +1,188 @@
+"""nginx, HAProxy and Caddy as Debian has them: with the pages, or before another upstream."""
+
+import json
+import os
+import signal
+import subprocess
+
+from ground import answers, end, free_port, tool, wait_until
+from origins import Line
+
+
+class Front:
+    """A server in the foreground, with a log that has one line a request.
+
+    behind: the port of the upstream that it asks; None: it has the pages itself. lines: more of its configuration.
+    """
+
+    def __init__(self, folder, pages, behind=None, certificate=None, packs=False, lines=""):
+        self.folder, self.pages, self.behind, self.certificate = folder, pages, behind, certificate
+        self.packs, self.lines = packs, lines
+        folder.mkdir()
+        self.port = free_port()
+        self.process = None
+        self.access = folder / "access.log"
+        self.access.touch()
+        self.configuration = folder / "configuration"
+        self.configuration.write_text(self.configured())
+        self.start()
+
+    @property
+    def base(self):
+        return f"{'https' if self.certificate else 'http'}://127.0.0.1:{self.port}"
+
+    def start(self):
+        with open(self.folder / "server.log", "ab") as log, open(self.access, "ab") as access:
+            self.process = subprocess.Popen(
+                [str(word) for word in self.command()], stdin=subprocess.DEVNULL, stderr=log,
+                stdout=access if self.logs_to_stdout else log,
+                env={"PATH": os.environ["PATH"], "HOME": str(self.folder)})
+        wait_until(lambda: self.process.poll() is not None or answers(self.port), f"{self.name} answers")
+        assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}"
+
+    logs_to_stdout = False
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process:
+            end(self.process, number)
+            self.process = None
+
+    def restart(self):
+        self.stop()
+        self.start()
+
+    def log(self):
+        return [line for text in self.access.read_text().splitlines() for line in self.parsed(text)]
+
+    def parsed(self, text):
+        method, target, status, connection = text.split()
+        return [Line(method, target, int(status), connection)]
+
+
+class Nginx(Front):
+    name = "nginx"
+
+    def command(self):
+        return [tool("nginx"), "-p", self.folder, "-e", self.folder / "nginx.log", "-c", self.configuration]
+
+    def reload(self):
+        self.process.send_signal(signal.SIGHUP)
+
+    def configured(self):
+        user = "user root;" if os.geteuid() == 0 else ""
+        temporary = "".join(
+            f"{name}_temp_path {self.folder}/tmp-{name};"
+            for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
+        own = self.certificate
+        tls = own and f"ssl_certificate {own.file}; ssl_certificate_key {own.key};"
+        source = (f"proxy_pass http://127.0.0.1:{self.behind};" if self.behind
+                  else f"root {self.pages.folder}; try_files /$arg_page.json =404;")
+        return f"""
+            {user} daemon off; worker_processes 1; pid {self.folder}/nginx.pid;
+            events {{ worker_connections 512; }}
+            http {{
+              {temporary}
+              log_format line '$request_method $request_uri $status $connection';
+              access_log {self.access} line;
+              default_type application/json;
+              gzip {"on" if self.packs else "off"}; gzip_types application/json; gzip_proxied any;
+              {self.lines}
+              server {{
+                listen 127.0.0.1:{self.port} {"ssl http2" if tls else ""};
+                {tls or ""}
+                location = /api/character {{ {source} }}
+              }}
+            }}"""
+
+
+class HAProxy(Front):
+    """Has no files; its log goes to stdout. Reloaded by a master, as systemd's unit does it. Leaves it to rosterd
+    to try again."""
+
+    name = "HAProxy"
+    logs_to_stdout = True
+
+    def command(self):
+        return [tool("haproxy"), "-W", "-f", self.configuration]
+
+    def reload(self):
+        self.process.send_signal(signal.SIGUSR2)
+
+    def parsed(self, text):
+        # Its master speaks there too.
+        return super().parsed(text) if text.startswith("GET ") else []
+
+    def configured(self):
+        tls = f"ssl crt {self.certificate.both} alpn h2,http/1.1" if self.certificate else ""
+        packs = "compression algo gzip\n  compression type application/json" if self.packs else ""
+        return f"""
+global
+  log stdout format raw local0
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 10s
+  timeout server 10s
+  option dontlognull
+  retries 0
+frontend pages
+  bind 127.0.0.1:{self.port} {tls}
+  log global
+  log-format "%HM %HU %ST %cp"
+  {packs}
+  {self.lines}
+  default_backend origin
+backend origin
+  server origin 127.0.0.1:{self.behind}
+"""
+
+
+class Caddy(Front):
+    name = "Caddy"
+
+    def command(self):
+        return [tool("caddy"), "run", "--config", self.configuration, "--adapter", "caddyfile"]
+
+    def start(self):
+        for name in ["data", "config"]:
+            (self.folder / name).mkdir(exist_ok=True)
+        super().start()
+
+    def reload(self):
+        subprocess.run(
+            [tool("caddy"), "reload", "--force", "--config", self.configuration, "--adapter", "caddyfile",
+             "--address", f"unix/{self.folder}/admin.sock"],
+            check=True, timeout=30, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def parsed(self, text):
+        told = json.loads(text)
+        request = told["request"]
+        return [Line(request["method"], request["uri"], told["status"], request["remote_port"])]
+
+    def configured(self):
+        tls = f"tls {self.certificate.file} {self.certificate.key}" if self.certificate else ""
+        source = (f"reverse_proxy 127.0.0.1:{self.behind}" if self.behind
+                  else f"root * {self.pages.folder}\n rewrite * /{{query.page}}.json\n file_server")
+        packs = """encode {
+    gzip
+    match header Content-Type application/json*
+  }""" if self.packs else ""
+        return f"""
+{{
+  admin unix/{self.folder}/admin.sock
+  auto_https disable_redirects
+  storage file_system {self.folder}/data
+  servers {{
+    {self.lines}
+  }}
+}}
+{self.base} {{
+  log {{
+    output file {self.access}
+    format json
+  }}
+  {tls}
+  {packs}
+  {source}
+}}
+"""

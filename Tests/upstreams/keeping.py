@@ -1,0 +1,77 @@
+"""Servers that close connections which a client wants to keep: after some requests, after a while, at any moment."""
+
+from collections import Counter
+
+from checks import connections_of, synced, three_syncs
+from fronts import Caddy, HAProxy, Nginx
+from ground import Pages, Roster, connections, wait_until
+from origins import Origin
+
+PAGES = 200
+# So many requests a second go over the connection that was used last: it lies idle for 5 ms each time.
+RATE, IDLE = 200, "5ms"
+
+
+def few_requests(place):
+    """nginx closes each connection behind its third request, and says so: 67 connections for 200 pages, no retry"""
+    pages = Pages(place.path("pages"), PAGES)
+    server = place.keep(Nginx(place.path("server"), pages, lines="keepalive_requests 3;"))
+    for lines in three_syncs(Roster(place.path("rosterd"), place.program, server.base), pages, server):
+        carried = Counter(line.connection for line in lines)
+        assert max(carried.values()) == 3, carried
+        assert len(carried) <= 80, f"{len(carried)} connections"
+
+
+def impatient(place, server, pages, **settings):
+    """Requests that come just when the server closes: such a one is sent again at once, and told to nobody."""
+    roster = Roster(place.path("rosterd"), place.program, server.base, limit_rate=RATE, **settings)
+    opened = 0
+    for outcome, known in [("published", 0), ("unchanged", PAGES)]:
+        opened += connections_of(synced(roster, pages, server, outcome, not_modified=known))
+    # Four, where it closes none.
+    assert opened > 10, f"{opened} connections: the server was too patient to be of use"
+
+
+def impatient_nginx(place):
+    """nginx closes connections that are idle for as long as rosterd leaves them idle: no retry"""
+    pages = Pages(place.path("pages"), PAGES)
+    lines = f"keepalive_timeout {IDLE};"
+    impatient(place, place.keep(Nginx(place.path("server"), pages, lines=lines)), pages)
+
+
+def impatient_haproxy(place):
+    """The same of HAProxy (timeout http-keep-alive)"""
+    pages = Pages(place.path("pages"), PAGES)
+    origin = place.keep(Origin(pages))
+    lines = f"timeout http-keep-alive {IDLE}"
+    impatient(place, place.keep(HAProxy(place.path("server"), pages, origin.port, lines=lines)), pages)
+
+
+def impatient_caddy(place):
+    """The same of Caddy (timeouts idle)"""
+    pages = Pages(place.path("pages"), PAGES)
+    lines = f"timeouts {{\n idle {IDLE}\n }}"
+    impatient(place, place.keep(Caddy(place.path("server"), pages, lines=lines)), pages)
+
+
+def idle_between_syncs(place):
+    """nginx, HAProxy and Caddy close a daemon's connections between its syncs: the next one has no retry"""
+    pages = Pages(place.path("pages"), PAGES)
+    origin = place.keep(Origin(pages))
+    for front, behind, lines in [
+            (Nginx, None, "keepalive_timeout 1s;"), (HAProxy, origin.port, "timeout http-keep-alive 1s"),
+            (Caddy, None, "timeouts {\n idle 1s\n }")]:
+        server = place.keep(front(place.path("server"), pages, behind, lines=lines))
+        roster = Roster(place.path("rosterd"), place.program, server.base)
+        first = len(server.log())
+        with roster.daemon() as ask:
+            # The first began with the daemon.
+            wait_until(lambda: roster.names() == pages.names, "the first sync")  # noqa: B023
+            wait_until(lambda: len(server.log()) == first + PAGES, "its lines in the log")  # noqa: B023
+            wait_until(lambda: connections(server.port) == 0, f"{server.name} closes its connections")  # noqa: B023
+            pages.change()
+            synced(roster, pages, server, "published", changed=1, not_modified=PAGES - 1, sync=ask)
+        server.stop()
+
+
+TESTS = [few_requests, impatient_nginx, impatient_haproxy, impatient_caddy, idle_between_syncs]
