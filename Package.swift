@@ -139,6 +139,10 @@ let package = Package(
     .target(
       name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
       swiftSettings: settings),
+    // A rosterd whose month takes minutes: no product, tests start it.
+    .executableTarget(
+      name: "HastyRosterd", dependencies: ["RosterModel", "RosterConfiguration", "RosterDaemon", "RosterSystemd"],
+      path: "Tests/HastyRosterd", swiftSettings: settings),
     // Loaded into the real program by tests: makes its file calls fail.
     .target(name: "DiskFaults", path: "Tests/DiskFaults"),
     tests(of: "RosterModel"),
@@ -172,8 +176,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "rosterd", "rosterctl", "RosterJSON", "RosterModel", "RosterSimulator", "RosterStatus", "RosterStatusClient",
-        "RosterTestSupport",
+        "rosterd", "rosterctl", "HastyRosterd", "RosterJSON", "RosterModel", "RosterSimulator", "RosterStatus",
+        "RosterStatusClient", "RosterTestSupport",
       ],
       swiftSettings: settings),
   ]

@@ -53,7 +53,7 @@ import Testing
 
 extension Site {
   /// Whole numbers by their name and labels.
-  fileprivate func metrics() async throws -> [String: Int] {
+  func metrics() async throws -> [String: Int] {
     let answer = try await StatusClient(socket: socket).send("GET", "/metrics")
     let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
     return Dictionary(

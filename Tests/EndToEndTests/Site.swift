@@ -11,15 +11,19 @@ struct Site: Sendable {
   let folder: String
   /// By the names of environment variables; what a test does not set is made quick.
   var settings: [String: String]
+  /// What `withDaemon` starts.
+  var daemon = "rosterd"
 
   var cache: String { "\(folder)/state/roster.db" }
   var socket: String { "\(folder)/status.sock" }
   var tokenStore: String { "\(folder)/state/token.json" }
 
-  init(_ scenario: Scenario, _ settings: [String: String]) async throws {
+  init(
+    _ scenario: Scenario, _ settings: [String: String], upstreamTime: @escaping @Sendable () -> Date
+  ) async throws {
     var template = Array("\(FileManager.default.temporaryDirectory.path)/rosterd-XXXXXX".utf8CString)
     folder = String(cString: try #require(mkdtemp(&template)))
-    upstream = try await Simulator.start(scenario)
+    upstream = try await Simulator.start(scenario, now: upstreamTime)
     self.settings = [
       "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "", "STATE_DIRECTORY": "\(folder)/state",
       "RUNTIME_DIRECTORY": folder, "CREDENTIALS_DIRECTORY": folder, "CONFIGURATION_DIRECTORY": "\(folder)/etc",
@@ -72,7 +76,7 @@ struct Site: Sendable {
     let notify = try NotifySocket(path: path)
     defer { notify.close() }
     let daemon = try Program(
-      try Program.built("rosterd"), arguments, environment: settings.merging(["NOTIFY_SOCKET": path]) { $1 },
+      try Program.built(daemon), arguments, environment: settings.merging(["NOTIFY_SOCKET": path]) { $1 },
       ended: notify.close)
     try #require(await notify.first { $0.contains("READY=1") } != nil, "\(daemon.complaints)")
     try await body(daemon, notify)
@@ -146,9 +150,10 @@ extension Character {
 
 /// A site of its own, gone with all its processes when `body` returns.
 func withSite(
-  _ scenario: Scenario = Scenario(), _ settings: [String: String] = [:], _ body: (Site) async throws -> Void
+  _ scenario: Scenario = Scenario(), _ settings: [String: String] = [:],
+  upstreamTime: @escaping @Sendable () -> Date = { Date() }, _ body: (Site) async throws -> Void
 ) async throws {
-  let site = try await Site(scenario, settings)
+  let site = try await Site(scenario, settings, upstreamTime: upstreamTime)
   do { try await body(site) } catch {
     await site.remove()
     throw error

@@ -1,0 +1,29 @@
+import FoundationEssentials
+import Glibc
+import RosterTestSupport
+import Testing
+
+/// What a daemon and its files take up.
+struct Extent {
+  /// Resident, in bytes.
+  var memory: Int
+  /// Descriptors, by what they are of; connections are apart, since they come and go.
+  var descriptors: [String: Int]
+  var connections: Int
+  /// In bytes, by name.
+  var files: [String: Int]
+
+  init(_ site: Site, _ daemon: Program) throws {
+    descriptors = try openFiles(of: "\(daemon.pid)")
+    connections = descriptors.removeValue(forKey: "socket:[") ?? 0
+    // proc_pid_statm(5): the second number is in pages.
+    let numbers = try String(contentsOf: URL(filePath: "/proc/\(daemon.pid)/statm"), encoding: .utf8)
+      .split(separator: " ").compactMap { Int($0) }
+    memory = try #require(numbers.dropFirst().first) * sysconf(Int32(_SC_PAGESIZE))
+    files = [:]
+    for name in try site.names() {
+      var about = stat()
+      if stat("\(site.folder)/state/\(name)", &about) == 0 { files[name] = Int(about.st_size) }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+package import FoundationEssentials
+import Glibc
+package import RosterModel
+import Synchronization
+
+/// The machine's clock, and as far ahead of it as a file says: processes that share the file share the time. It never
+/// goes back.
+package final class HastyClock: Sendable {
+  private struct Unusable: Error { var file: String, code: CInt }
+
+  /// Eight bytes: milliseconds. A descriptor of its own, since it is read each time that somebody asks for the time.
+  private let file: CInt
+  private let start = ContinuousClock.now
+  private let advancing = Mutex<Void>(())
+
+  /// Whoever sleeps looks that often whether its time has come.
+  package static let tick = Duration.milliseconds(1)
+
+  /// The file is made where it is not there.
+  package init(file path: String) throws {
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if file < 0 { throw Unusable(file: path, code: errno) }
+  }
+
+  deinit { close(file) }
+
+  /// As another process sees it at the same moment.
+  package var now: Date { Date() + ahead.seconds }
+
+  /// As code under test takes it.
+  package var wallClock: WallClock {
+    WallClock(now: { self.now }, sleep: { try await self.sleep($0) }, uptime: { self.uptime })
+  }
+
+  /// Sets everybody's time forward, and by as much the time that has passed. For one process of them.
+  package func advance(by duration: Duration) {
+    advancing.withLock { _ in
+      var milliseconds = Int64(((ahead + duration).seconds * 1000).rounded())
+      pwrite(file, &milliseconds, MemoryLayout<Int64>.size, 0)
+    }
+  }
+
+  private var uptime: Duration { start.duration(to: .now) + ahead }
+
+  private var ahead: Duration {
+    var milliseconds: Int64 = 0
+    pread(file, &milliseconds, MemoryLayout<Int64>.size, 0)
+    return .milliseconds(milliseconds)
+  }
+
+  private func sleep(_ duration: Duration) async throws {
+    let due = uptime + duration
+    while case let left = due - uptime, left > .zero { try await Task.sleep(for: min(left, Self.tick)) }
+    try Task.checkCancellation()
+  }
+}

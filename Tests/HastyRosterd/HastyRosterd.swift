@@ -1,0 +1,18 @@
+import FoundationEssentials
+import Glibc
+import RosterConfiguration
+import RosterDaemon
+import RosterSystemd
+
+/// `rosterd run` whose clock is a `HastyClock`; `HASTY_CLOCK` names its file.
+@main
+struct HastyRosterd {
+  static func main() async throws {
+    signal(SIGPIPE, SIG_IGN)
+    let environment = ProcessInfo.processInfo.environment
+    let clock = try HastyClock(file: environment["HASTY_CLOCK"] ?? "")
+    let configuration = try Configuration.loadChecked(file: nil, environment: environment).configuration
+    let log = configuration.logSettings
+    try await Daemon.run(configuration, clock: clock.wallClock, logger: rosterLog(log), log: log)
+  }
+}
