@@ -122,6 +122,31 @@ import Testing
     }
   }
 
+  @Test("SIGHUP: a default file that has appeared is applied and named in the status; it is missed once it has gone")
+  func appears() async throws {
+    try await withSite(.pages(1)) { site in
+      let folder = "\(site.folder)/etc"
+      try await site.withDaemon { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        #expect(try await site.status().config.path == nil)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try Data("[upstream]\nheaders = {\"X-Team\" = \"citadel\"}\n".utf8).write(
+          to: URL(filePath: "\(folder)/rosterd.toml"))
+        daemon.signal(SIGHUP)
+        try await reloaded(notify)
+        #expect(try await site.status().config.path == "\(folder)/rosterd.toml")
+        try FileManager.default.removeItem(atPath: folder)
+        daemon.signal(SIGHUP)
+        try await reloaded(notify)
+        let status = try await site.status()
+        #expect(status.config.path == "\(folder)/rosterd.toml")
+        #expect(status.config.lastError?.contains("cannot be read") == true)
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        #expect(site.upstream.counts.pageRequests.last?["X-Team"] == "citadel")
+      }
+    }
+  }
+
   @Test("SIGHUP leaves no thread and no descriptor behind, in the middle of a sync either")
   func leavesNothing() async throws {
     try await withSite(.pages(8)) { site in
