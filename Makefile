@@ -30,8 +30,8 @@ RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page page-picture test-crash power faults footprint \
-        test-systemd soak fuzz tsan lint lint-scripts lint-docs sbom reproduce packages clean
+.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams page-picture test-crash power faults footprint \
+        test-systemd soak month fuzz fuzz-sample tsan lint lint-scripts lint-docs sbom reproduce packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -93,15 +93,19 @@ test: packages
 	swift build --build-tests $(CHECKS)
 	swift test --skip-build $(CHECKS) $(AT_ONCE) 2>&1 | tee .build/test.log || { grep ✘ .build/test.log; exit 1; }
 
-# Against django-oauth-toolkit and nginx, which need python3-venv and nginx. Takes the programs that `make test` has
-# built.
+# Against django-oauth-toolkit, Authlib and nginx, which need python3-venv and nginx. Takes the programs that
+# `make test` has built.
 test-oauth:
 	Tests/oauth/run .build/debug/rosterd
 
-# What README.md says about reading, and Datasette and Litestream beside a rosterd that publishes; needs python3-venv
-# and sqlite3.
+# What README.md says about reading, and Datasette, Litestream and DuckDB beside a rosterd that publishes; needs
+# python3-venv and sqlite3.
 test-readers:
 	Tests/readers/run .build/debug/rosterd
+
+# Against nginx, HAProxy, Caddy, squid, tinyproxy, which it needs, and Python's http.server. Needs openssl too.
+test-upstreams:
+	Tests/upstreams/run .build/debug/rosterd
 
 # Power cuts, kills and faults, a sample of each. Needs cc.
 test-crash:
@@ -157,10 +161,21 @@ soak: packages
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 	python3 -B Tests/crash/kills --kills 10000 .build/debug/rosterd
 
+# A month of rosterd beside an upstream as it is in life, in minutes: 2,880 syncs by a clock that hurries. Its figures
+# are in .build/month.txt.
+month: packages
+	swift build --build-tests $(CHECKS)
+	ROSTER_MONTH=2880 ROSTER_MONTH_REPORT=.build/month.txt swift test --skip-build $(CHECKS) --filter MonthTests
+	@cat .build/month.txt
+
 # What reads what others send, each reader for T seconds, under libFuzzer and the address sanitizer; Fuzz/run says the
 # rest. The first build takes minutes.
 fuzz: packages
 	Fuzz/run $(or $(T),60)
+
+# The same inputs each time: it is to fail by a change, not by luck.
+fuzz-sample: packages
+	Fuzz/run --seed 1 20
 
 # A build of its own, because the flag changes every file.
 tsan: packages
