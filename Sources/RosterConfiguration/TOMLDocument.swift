@@ -23,7 +23,7 @@ struct TOMLDocument {
   private let places: [[String]: TOMLKeyPlaces.Place]
 
   /// - Parameter known: words that a syntax error may repeat; any other text in it may be a secret (T9).
-  init(_ text: String, known: Set<String> = []) throws(SyntaxError) {
+  init(_ text: String, known: @autoclosure () -> Set<String> = []) throws(SyntaxError) {
     var hazards = TOMLHazards()
     for (index, row) in Self.rows(of: text).enumerated() {
       if let cause = hazards.find(in: row) { throw SyntaxError(line: index + 1, cause: cause) }
@@ -36,7 +36,7 @@ struct TOMLDocument {
       items = Self.members(of: table, at: [], places)
     } catch let error as TOMLParseError {
       throw SyntaxError(
-        line: error.source.begin.line, cause: Self.withoutQuotes(error.description, except: known).lowercasedFirst)
+        line: error.source.begin.line, cause: Self.withoutQuotes(error.description, except: known()).lowercasedFirst)
     } catch {
       throw SyntaxError(line: 1, cause: "unknown")
     }
