@@ -91,7 +91,7 @@ deb:
 # What failed is said once more at the end.
 test: packages
 	swift build --build-tests $(CHECKS)
-	swift test --skip-build $(CHECKS) $(AT_ONCE) 2>&1 | tee .build/test.log || { grep ✘ .build/test.log; exit 1; }
+	swift test --skip-build $(CHECKS) $(AT_ONCE) 2>&1 | tee .build/test.log || { grep -A 1 ✘ .build/test.log; exit 1; }
 
 # Against django-oauth-toolkit, Authlib and nginx, which need python3-venv and nginx. Takes the programs that
 # `make test` has built.

@@ -161,7 +161,7 @@ import Testing
     _ = try await cache.mirror([people(1...200)])
     _ = try await cache.mirror([people(1...200, "!")])
     let reader = SideReader(beside: cache)
-    let file = open(folder.cache, O_WRONLY)
+    let file = open(folder.cache, O_WRONLY | O_CLOEXEC)
     let size = try folder.bytes().count
     let garbage = [UInt8](repeating: 0x5A, count: size - 4096)
     #expect(pwrite(file, garbage, garbage.count, 4096) == garbage.count)

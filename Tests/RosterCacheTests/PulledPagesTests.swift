@@ -208,7 +208,7 @@ struct PulledPagesTests {
     let cache = try await folder.define()
     try await broken(cache)
     await cache.close()
-    let handle = open(folder.pulled, O_WRONLY)
+    let handle = open(folder.pulled, O_WRONLY | O_CLOEXEC)
     try #require(pwrite(handle, "garbage garbage garbage", 23, 0) == 23)
     close(handle)
     let next = try await folder.define()

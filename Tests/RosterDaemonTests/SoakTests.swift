@@ -10,7 +10,7 @@ import Testing
 
 @testable import RosterDaemon
 
-/// In a process of its own, whose descriptors nobody else uses.
+/// In a process of its own, whose descriptors nobody else uses, but for those that it was started with.
 @Suite struct SoakTests {
   // Its memory is looked at from outside (EndToEndTests): here upstream, which remembers every token, is part of it.
   @Test("broken, cancelled and timed-out syncs in one rosterd leave no descriptor, connection or task behind")
@@ -32,10 +32,13 @@ private struct Soak {
   let runtime: Runtime
   /// Nothing that a sync does waits by it: retries come at once here.
   let clock: ManualClock
+  /// Other tests' files and sockets: their names change when those remove them.
+  let inherited: Set<String>
 
   private var upstream: Simulator { bench.upstream }
 
   static func run() async throws {
+    let inherited = try openDescriptors()
     // With ETags every page is asked for, also those that an earlier sync received.
     let scenario = Scenario(characters: sevenPages, tokens: .init(flow: .authenticateForm))
     let environment = ["ROSTERD_UPSTREAM_TIMEOUT": "200ms", "ROSTERD_RETRY_MAX_RETRIES": "1"]
@@ -46,7 +49,7 @@ private struct Soak {
         let runtime = try await Runtime.open(
           bench.configuration, clock: clock.wallClock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         cache = runtime.cache
-        try await Soak(bench: bench, runtime: runtime, clock: clock).measure()
+        try await Soak(bench: bench, runtime: runtime, clock: clock, inherited: inherited).measure()
         await runtime.close()
       }
       // A task that were still there would hold what it works with.
@@ -148,6 +151,6 @@ private struct Soak {
     upstream.configure { $0.rules = [] }
     // A session whose end was lifted is on its way to the disk, beside the sync (TokenMachine's `keeping`).
     let store = bench.workspace.path("state")
-    return try openFiles(besides: store, store + "/token.json.new")
+    return try openFiles(besides: store, store + "/token.json.new", others: inherited)
   }
 }

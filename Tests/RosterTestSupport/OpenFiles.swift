@@ -1,10 +1,19 @@
 import FoundationEssentials
 
 /// The open descriptors of a process: how many there are of each kind, or of each file; connections are `socket:[`.
-package func openFiles(of process: String = "self", besides transient: String...) throws -> [String: Int] {
+/// - Parameter others: numbers of descriptors that do not count.
+package func openFiles(
+  of process: String = "self", besides transient: String..., others: Set<String> = []
+) throws -> [String: Int] {
   let folder = "/proc/\(process)/fd"
-  let numbers = try FileManager.default.contentsOfDirectory(atPath: folder)
-  let targets = numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
+  let targets = try openDescriptors(of: process).subtracting(others).compactMap {
+    try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+  }
   let kinds = targets.map { $0.hasPrefix("/") ? $0 : String($0.prefix { !$0.isNumber }) }
   return Dictionary(kinds.filter { !transient.contains($0) }.map { ($0, 1) }, uniquingKeysWith: +)
+}
+
+/// Their numbers.
+package func openDescriptors(of process: String = "self") throws -> Set<String> {
+  Set(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd"))
 }
