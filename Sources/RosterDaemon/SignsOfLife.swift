@@ -42,9 +42,9 @@ struct SignsOfLife {
 
 /// The daemon's signs of life, given from any thread.
 final class Pulse: Sendable {
-  /// Of the loop's beats, at most; half of a shorter watchdog's. A beat wakes about seven threads of Dispatch's pool:
-  /// half a wakeup a second.
-  static let interval = Duration.seconds(15)
+  /// Of the loop's beats, at most; half of a shorter watchdog's. A beat wakes a thread four times: Dispatch makes those
+  /// of its pool anew for it.
+  static let interval = Duration.seconds(30)
 
   private let signs = Mutex(SignsOfLife(at: .now))
 

@@ -7,7 +7,7 @@ package struct StatusLimits: Sendable {
   /// For a request to be complete, from the connection or its first byte on.
   package var incomplete = Duration.seconds(10)
   /// How often it is looked whether the socket still has its name; S3 leaves 10 s.
-  package var nameCheck = Duration.seconds(5)
+  package var nameCheck = Duration.seconds(9)
 
   /// The contract's, whatever the process may open.
   package init() {}

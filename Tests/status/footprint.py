@@ -8,7 +8,7 @@ from pathlib import Path
 from support import PATIENCE, Daemon, Upstream
 
 MOST_OWN = 6_000_000
-MOST_WAKEUPS = 1.5
+MOST_WAKEUPS = 1.3
 LONGEST_START = 0.050
 LARGEST_PROGRAM = 35_000_000
 
