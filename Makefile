@@ -33,7 +33,7 @@ RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
 .PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams page-picture test-crash power faults footprint \
-        test-systemd soak month fuzz fuzz-sample tsan lint lint-scripts lint-docs sbom reproduce packages clean
+        test-systemd soak month fuzz fuzz-sample tsan lint lint-scripts lint-docs sbom reproduce offline-deb packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -86,7 +86,7 @@ uninstall:
 # A Debian package of what `make build` has left, in .build. Needs debhelper; asks nobody on the network.
 deb:
 	@for p in debhelper dpkg-dev; do dpkg -s $$p >/dev/null 2>&1 || { echo "apt-get install $$p" >&2; exit 1; }; done
-	DEB_RULES_REQUIRES_ROOT=no debian/rules binary
+	DEB_RULES_REQUIRES_ROOT=no PACKAGE_FOLDER=.build debian/rules binary
 	dh_clean
 	@ls .build/*.deb
 
@@ -216,6 +216,11 @@ sbom:
 # That two builds of a commit are the same bytes; two whole builds.
 reproduce:
 	.ci/reproduce
+
+# The package of the last commit, built as Debian's builders do: from its files and vendored packages alone, without a
+# network. Leaves it in .build/offline.
+offline-deb:
+	.ci/offline-deb
 
 packages:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
