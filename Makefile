@@ -33,7 +33,8 @@ RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
 .PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams page-picture test-crash power faults footprint \
-        test-systemd soak month fuzz fuzz-sample tsan lint lint-scripts lint-docs sbom reproduce offline-deb packages clean
+        test-systemd soak month fuzz fuzz-sample tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
+        autopkgtest packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -221,6 +222,11 @@ reproduce:
 # network. Leaves it in .build/offline.
 offline-deb:
 	.ci/offline-deb
+
+# debian/tests against it, on this machine, which gets it installed; needs autopkgtest and root.
+autopkgtest:
+	rm -rf .build/autopkgtest && mkdir .build/autopkgtest && git archive HEAD debian | tar -x -C .build/autopkgtest
+	autopkgtest --no-built-binaries .build/offline/rosterd_*.deb .build/autopkgtest/ -- null
 
 packages:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
