@@ -34,7 +34,7 @@ SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
 .PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams page-picture test-crash power faults footprint \
         test-systemd soak month fuzz fuzz-sample tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
-        autopkgtest packages clean
+        autopkgtest apt-repository test-release packages clean
 
 demo: build
 	.build/release/rosterd demo
@@ -227,6 +227,15 @@ offline-deb:
 autopkgtest:
 	rm -rf .build/autopkgtest && mkdir .build/autopkgtest && git archive HEAD debian | tar -x -C .build/autopkgtest
 	autopkgtest --no-built-binaries .build/offline/rosterd_*.deb .build/autopkgtest/ -- null
+
+# What users download, signed by the gpg key KEY: an apt repository with the package of `make offline-deb`, the SBOM and
+# checksums, in .build/apt; needs apt-utils. docs/RELEASING.md has the steps around it.
+apt-repository: sbom
+	.ci/apt-repository '$(KEY)' .build/apt .build/offline/*.{deb,buildinfo} .build/rosterd.cdx.json
+
+# The same with a key that is thrown away; apt then refuses what was changed. Needs apt-utils.
+test-release: deb sbom
+	Tests/release/run .build/rosterd_*.deb .build/rosterd.cdx.json
 
 packages:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
