@@ -6,8 +6,8 @@ CHECKS   := --explicit-target-dependency-import-check error
 # So many tests at a time, not all of a thousand: each then has the machine that its time limit is made for.
 AT_ONCE  := --experimental-maximum-parallelization-width 8
 # C is compiled for size: BoringSSL's arithmetic is assembler, and no page waits for the rest. Its messages name source
-# files, which are not to tell where they were built.
-RELEASE  := -c release --static-swift-stdlib -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
+# files, which are not to tell where they were built; what is stripped anyway is not made, since digests of it stay.
+RELEASE  := -c release --static-swift-stdlib -debug-info-format none -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
             -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
 
 SHELL       := /bin/bash
