@@ -2,7 +2,7 @@
 
 from checks import connections_of, three_syncs
 from fronts import Caddy, HAProxy, Nginx
-from ground import Pages, Roster
+from ground import Pages, Roster, wait_until
 from origins import FRAMINGS, Origin
 
 # Of a list that is asked for in each framing by way of each server.
@@ -44,6 +44,7 @@ def framed(place, front, certificate=None, packs=False):
             for lines in three_syncs(Roster(place.path("rosterd"), place.program, server.base, **trust), pages, server):
                 # HAProxy ends its client's connection with one that its server ends.
                 assert connections_of(lines) <= CONCURRENCY or framing.closes, connections_of(lines)
+            wait_until(lambda: len(origin.log()) - before >= 3 * FEW, "the origin's log")  # noqa: B023
             assert len(origin.log()) - before == 3 * FEW, "more was asked of the origin than of the server before it"
         except AssertionError as fault:
             raise AssertionError(f"{front.name}, {framing.name}: {fault}") from fault

@@ -5,11 +5,8 @@ from collections import Counter
 from ground import wait_until
 
 
-def synced(roster, pages, server, outcome, changed=0, not_modified=0, lost=0, sync=None):
-    """One sync against an upstream that does nothing wrong; gives its lines of the server's log.
-
-    lost: how many answers the server may have told of in its log alone.
-    """
+def synced(roster, pages, server, outcome, changed=0, not_modified=0, sync=None):
+    """One sync against an upstream that does nothing wrong; gives its lines of the server's log."""
     before = len(server.log())
     report = (sync or roster.sync)()
     # A server writes its log when an answer is out.
@@ -23,9 +20,6 @@ def synced(roster, pages, server, outcome, changed=0, not_modified=0, lost=0, sy
     assert seen == expected, f"{seen} instead of {expected}"
     row = roster.rows()
     assert {name: row[name] for name in expected} == expected, row
-    repeated = len(lines) - report["requests"]
-    if 0 < repeated <= lost:
-        lines = list({line.target: line for line in lines}.values())
     twice = [target for target, count in Counter(line.target for line in lines).items() if count > 1]
     assert len(lines) == report["requests"], f"{len(lines)} lines for {report['requests']} requests: {twice}"
     assert sum(line.status == 304 for line in lines) == not_modified, [line.status for line in lines]

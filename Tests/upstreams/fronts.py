@@ -1,23 +1,33 @@
 """nginx, HAProxy and Caddy as Debian has them: with the pages, or before another upstream."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 
 from ground import answers, end, free_port, tool, wait_until
 from origins import Line
 
 
+def told(act, log, words):
+    """Does it, and waits until the log says once more what comes of it."""
+    before = log.read_text().count(words)
+    act()
+    wait_until(lambda: log.read_text().count(words) > before, words)
+
+
 class Front:
     """A server in the foreground, with a log that has one line a request.
 
     behind: the port of the upstream that it asks; None: it has the pages itself. lines: more of its configuration.
+    shows: TLS is 1.2, by which others see what a record is.
     """
 
-    def __init__(self, folder, pages, behind=None, certificate=None, packs=False, lines=""):
+    def __init__(self, folder, pages, behind=None, certificate=None, packs=False, lines="", shows=False):
         self.folder, self.pages, self.behind, self.certificate = folder, pages, behind, certificate
-        self.packs, self.lines = packs, lines
+        self.packs, self.lines, self.shows = packs, lines, shows
         folder.mkdir()
         self.port = free_port()
         self.process = None
@@ -51,6 +61,10 @@ class Front:
         self.stop()
         self.start()
 
+    def reload(self):
+        """Returns when those that ran before have been told to end, whatever they still have to answer."""
+        raise NotImplementedError
+
     def log(self):
         return [line for text in self.access.read_text().splitlines() for line in self.parsed(text)]
 
@@ -66,7 +80,7 @@ class Nginx(Front):
         return [tool("nginx"), "-p", self.folder, "-e", self.folder / "nginx.log", "-c", self.configuration]
 
     def reload(self):
-        self.process.send_signal(signal.SIGHUP)
+        told(lambda: self.process.send_signal(signal.SIGHUP), self.folder / "nginx.log", "gracefully shutting down")
 
     def configured(self):
         user = "user root;" if os.geteuid() == 0 else ""
@@ -75,10 +89,13 @@ class Nginx(Front):
             for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
         own = self.certificate
         tls = own and f"ssl_certificate {own.file}; ssl_certificate_key {own.key};"
+        if self.shows:
+            tls += " ssl_protocols TLSv1.2;"
         source = (f"proxy_pass http://127.0.0.1:{self.behind};" if self.behind
                   else f"root {self.pages.folder}; try_files /$arg_page.json =404;")
         return f"""
             {user} daemon off; worker_processes 1; pid {self.folder}/nginx.pid;
+            error_log {self.folder}/nginx.log notice;
             events {{ worker_connections 512; }}
             http {{
               {temporary}
@@ -97,16 +114,24 @@ class Nginx(Front):
 
 class HAProxy(Front):
     """Has no files; its log goes to stdout. Reloaded by a master, as systemd's unit does it. Leaves it to rosterd
-    to try again."""
+    to try again. One thread: of two that write a line at once it drops one rather than wait (fd_write_frag_line)."""
 
     name = "HAProxy"
     logs_to_stdout = True
 
     def command(self):
-        return [tool("haproxy"), "-W", "-f", self.configuration]
+        return [tool("haproxy"), "-W", "-S", self.folder / "master", "-f", self.configuration]
 
     def reload(self):
-        self.process.send_signal(signal.SIGUSR2)
+        # A master that is still busy with its last reload forgets a signal.
+        wait_until(self.master_listens, "HAProxy's master listens")
+        told(lambda: self.process.send_signal(signal.SIGUSR2), self.access, "Proxy pages stopped")
+
+    def master_listens(self):
+        with socket.socket(socket.AF_UNIX) as master, contextlib.suppress(OSError):
+            master.connect(str(self.folder / "master"))
+            master.sendall(b"show proc\n")
+            return bool(master.recv(1))
 
     def parsed(self, text):
         # Its master speaks there too.
@@ -114,9 +139,12 @@ class HAProxy(Front):
 
     def configured(self):
         tls = f"ssl crt {self.certificate.both} alpn h2,http/1.1" if self.certificate else ""
+        if self.shows:
+            tls += " ssl-max-ver TLSv1.2"
         packs = "compression algo gzip\n  compression type application/json" if self.packs else ""
         return f"""
 global
+  nbthread 1
   log stdout format raw local0
 defaults
   mode http
@@ -142,6 +170,10 @@ class Caddy(Front):
 
     def command(self):
         return [tool("caddy"), "run", "--config", self.configuration, "--adapter", "caddyfile"]
+
+    def stop(self, number=signal.SIGKILL):
+        # Told to end, it would answer first what it was asked.
+        super().stop(number)
 
     def start(self):
         for name in ["data", "config"]:
@@ -176,7 +208,8 @@ class Caddy(Front):
     {self.lines}
   }}
 }}
-{self.base} {{
+{self.base.replace("127.0.0.1", "")} {{
+  bind 127.0.0.1
   log {{
     output file {self.access}
     format json

@@ -1,5 +1,6 @@
 """An upstream in Python's http.server, which frames its answers in each way that HTTP/1 has."""
 
+import contextlib
 import gzip
 import hashlib
 import http.server
@@ -55,6 +56,9 @@ class Origin:
 
     def __init__(self, pages, framing=PLAIN, delay=0.0):
         self.pages, self.framing, self.delay, self.lines = pages, framing, delay, []
+        self.requests, self.acts, self.faults = 0, {}, []
+        self.counting, self.acting, self.goes_on = threading.Lock(), threading.Lock(), threading.Event()
+        self.goes_on.set()
         self.server = None
         self.start(0)
         self.port = self.server.server_port
@@ -75,6 +79,35 @@ class Origin:
         self.stop()
         self.framing = framing
         self.start()
+
+    @contextlib.contextmanager
+    def at(self, numbers, act):
+        """Does it when the requests of these numbers have come, before they are answered; the others go on."""
+        self.requests, self.acts = 0, dict.fromkeys(numbers, act)
+        yield
+        with self.acting:
+            assert not self.acts and not self.faults, f"not done yet: {list(self.acts)}; {self.faults}"
+
+    @contextlib.contextmanager
+    def quiet(self):
+        """What comes meanwhile waits for its answer."""
+        self.goes_on.clear()
+        try:
+            yield
+        finally:
+            self.goes_on.set()
+
+    def asked(self):
+        with self.counting:
+            self.requests += 1
+            act = self.acts.pop(self.requests, None)
+        self.goes_on.wait()
+        if act:
+            with self.acting:
+                try:
+                    act()
+                except Exception as fault:
+                    self.faults.append(fault)
 
     def log(self):
         return list(self.lines)
@@ -116,6 +149,7 @@ def handler(origin):
         wbufsize = -1
 
         def do_GET(self):
+            origin.asked()
             time.sleep(origin.delay)  # an upstream that takes its time is what is played
             query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
             body = origin.pages.bodies.get(int(query["page"][0])) if "page" in query else None

@@ -7,7 +7,7 @@ import urllib.parse
 from checks import connections_of, three_syncs
 from fronts import Front, Nginx
 from ground import Certificate, Pages, Roster, openssl, tool, wait_until
-from keeping import IDLE, RATE
+from keeping import IDLE, impatient
 from origins import FRAMINGS, Line, Origin
 
 PAGES = 40
@@ -177,18 +177,20 @@ def strange(place):
 
 
 def limited(place):
-    """Tunnels by squid and tinyproxy that nginx closes behind three requests, and while they lie idle: no retry"""
+    """Tunnels by squid and tinyproxy that nginx closes behind three requests or while the next comes: no retry"""
     certificate = Certificate(place.path("certificate"))
     for kind in PROXIES:
         proxy = place.keep(kind(place.path("proxy")))
-        for lines, settings in [("keepalive_requests 3;", {}), (f"keepalive_timeout {IDLE};", {"limit_rate": RATE})]:
-            pages = Pages(place.path("pages"), 60)
-            server = place.keep(Nginx(place.path("server"), pages, certificate=certificate, lines=lines))
-            roster = Roster(
-                place.path("rosterd"), place.program, server.base, upstream_proxy=proxy.url(),
-                upstream_tls_ca_file=certificate.authority, **settings)
-            three_syncs(roster, pages, server)
-            server.stop()
+        trust = {"upstream_proxy": proxy.url(), "upstream_tls_ca_file": certificate.authority}
+        pages = Pages(place.path("pages"), 60)
+        server = place.keep(
+            Nginx(place.path("server"), pages, certificate=certificate, lines="keepalive_requests 3;"))
+        three_syncs(Roster(place.path("rosterd"), place.program, server.base, **trust), pages, server)
+        server.stop()
+        lines = f"keepalive_timeout {IDLE};"
+        server = place.keep(Nginx(place.path("server"), pages, certificate=certificate, lines=lines, shows=True))
+        impatient(place, server, pages, **trust)
+        server.stop()
 
 
 TESTS = [plain, kept_by_squid, tunnelled, strange, limited]

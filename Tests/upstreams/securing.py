@@ -75,11 +75,11 @@ def packed_over_tls(place):
 
 
 def impatient_over_tls(place):
-    """Connections that nginx closes just when they are used again, over TLS: no retry"""
+    """The same of nginx over TLS: connections that it closes just when they are used again, no retry"""
     certificate = Certificate(place.path("certificate"))
     pages = Pages(place.path("pages"), 200)
-    server = place.keep(
-        Nginx(place.path("server"), pages, certificate=certificate, lines=f"keepalive_timeout {IDLE};"))
+    lines = f"keepalive_timeout {IDLE};"
+    server = place.keep(Nginx(place.path("server"), pages, certificate=certificate, lines=lines, shows=True))
     impatient(place, server, pages, upstream_tls_ca_file=certificate.authority)
 
 
