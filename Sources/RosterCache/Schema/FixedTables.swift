@@ -2,13 +2,6 @@ internal import RosterModel
 
 /// The tables that every cache has, whatever its resources (version 2).
 enum FixedTables {
-  /// Every name that they take in the schema: no table of a resource may have one of them.
-  static let names = [
-    "resources", "syncs", "syncs_by_outcome", "sync_resources", "changes", "changes_by_record", "rejects", "removed",
-    "cache_info", "cache_identity", "cache_resources", "cache_pages", "cache_pages_rejecting", "cache_unlisted",
-    "cache_record_ids",
-  ]
-
   static let create = [
     """
     CREATE TABLE resources(

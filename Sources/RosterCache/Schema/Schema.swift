@@ -38,7 +38,7 @@ struct Schema {
     func expect(_ names: [String]) throws {
       for name in names where !found.contains(name) { throw SQLiteError.damaged("\(name) is missing") }
     }
-    try expect(FixedTables.names)
+    try expect(ReservedNames.tables.sorted())
     try expect(Schema(of: database).tables.flatMap(\.names))
   }
 
