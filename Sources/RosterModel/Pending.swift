@@ -24,8 +24,8 @@ package struct PendingResource: Sendable, Equatable {
   package var name: String
   /// Columns that tell one record from another, the key first.
   package var telling: [Resource.Column]
-  /// The names of all its columns.
-  package var columns: [String]
+  /// The names of its columns and lists, as the JSON of its records has them.
+  package var members: [String]
   /// Records of the snapshot.
   package var before = 0
   /// Records that the snapshot does not have.
@@ -36,10 +36,10 @@ package struct PendingResource: Sendable, Equatable {
   package var removed = 0
 
   /// Without differences.
-  package init(name: String, telling: [Resource.Column], columns: [String]) {
+  package init(name: String, telling: [Resource.Column], members: [String]) {
     self.name = name
     self.telling = telling
-    self.columns = columns
+    self.members = members
   }
 
   /// All of them.

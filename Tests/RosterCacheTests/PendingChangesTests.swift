@@ -61,6 +61,19 @@ struct PendingChangesTests {
     await cache.close()
   }
 
+  @Test("A list that is called key is told as itself, and nothing else is")
+  func listNamedKey() async throws {
+    let item = Resource(
+      name: "item", path: "/items", columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)],
+      lists: [
+        .init(table: "item_key", at: JSONPointer(segments: ["keys"]), columns: [.init("value", at: JSONPointer())])
+      ])
+    let cache = try await folder.define([item])
+    let shown = try await tried(cache, item, [[#"{"id":1,"keys":["a"]}"#]])
+    #expect(try shown.json().contains(#""added":[{"id":1,"extra":null,"key":["a"]}]"#))
+    await cache.close()
+  }
+
   @Test("P8: what the removal guard held back shows who would go; an answer by key keeps who is still there")
   func guarded() async throws {
     let cache = try await folder.define()

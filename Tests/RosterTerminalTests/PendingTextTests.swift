@@ -7,17 +7,17 @@ import Testing
   private let character: PendingResource = {
     var resource = PendingResource(
       name: "character", telling: Resource.character.columns.filter { ["id", "name"].contains($0.name) },
-      columns: Resource.character.columns.map(\.name))
+      members: Resource.character.columns.map(\.name))
     (resource.before, resource.added, resource.changed, resource.removed) = (826, 3, 2, 1)
     return resource
   }()
 
   private func pull(_ change: (inout PendingPull) -> Void = { _ in }) -> PendingPull {
     var pull = PendingPull()
-    var location = PendingResource(name: "location", telling: [], columns: [])
+    var location = PendingResource(name: "location", telling: [], members: [])
     location.changed = 1_200
     (pull.sync, pull.isWhole) = (18, true)
-    pull.resources = [character, location, PendingResource(name: "episode", telling: [], columns: [])]
+    pull.resources = [character, location, PendingResource(name: "episode", telling: [], members: [])]
     change(&pull)
     return pull
   }
@@ -75,7 +75,7 @@ import Testing
     )
     #expect(
       text.text(
-        of: PendingRecord(kind: .added, key: #""a""#, after: "{}"), PendingResource(name: "b", telling: [], columns: [])
+        of: PendingRecord(kind: .added, key: #""a""#, after: "{}"), PendingResource(name: "b", telling: [], members: [])
       )
         == "+ b a\n")
   }

@@ -68,12 +68,12 @@ extension PendingResource {
 }
 
 extension PendingRecord {
-  /// `key`, and the record as `changes` has it; of a changed one both, and in which fields they differ. A column that
-  /// is named `key` is told as itself: then the key's own column tells the key.
+  /// `key`, and the record as `changes` has it; of a changed one both, and in which fields they differ. What of
+  /// it is called `key` is told as itself: then the key's own column tells the key.
   fileprivate func json(of resource: PendingResource) -> String {
     guard kind == .changed else {
       let record = after ?? before ?? "{}"
-      return resource.columns.contains("key") ? record : "{\"key\":\(key),\(record.dropFirst())"
+      return resource.members.contains("key") ? record : "{\"key\":\(key),\(record.dropFirst())"
     }
     var json = JSONWriter()
     json.object { json in
@@ -229,6 +229,7 @@ private struct PendingReading {
 
 extension PendingResource {
   fileprivate init(_ tables: ResourceTables) {
-    self.init(name: tables.resource.name, telling: tables.telling, columns: tables.resource.columns.map(\.name))
+    let members = tables.resource.columns.map(\.name) + tables.resource.lists.map(tables.listName)
+    self.init(name: tables.resource.name, telling: tables.telling, members: members)
   }
 }
