@@ -105,7 +105,7 @@ package enum CacheFile {
         throw refusal(path, reason())
       }
     }
-    DamagedCopies.prune(path, parts: parts)
+    DamagedCopies.prune(path, parts: [""] + logParts)
     return aside
   }
 

@@ -3,7 +3,7 @@ import Glibc
 internal import RosterFiles
 internal import RosterModel
 
-/// What was moved aside: `<path>.damaged-<time>`, and its `-wal` and `-shm`.
+/// What was moved aside: `<path>.damaged-<time>`, and its logs.
 enum DamagedCopies {
   /// Enough to look into, on a disk that damages file after file.
   static let most = 3

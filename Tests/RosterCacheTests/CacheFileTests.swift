@@ -241,15 +241,16 @@ extension CacheFileTests {
     try folder.write([1], to: "roster.db.damaged-by-hand")
     for day in 1...5 {
       try folder.write(Array(repeating: 7, count: 200))
+      try folder.write([7], to: "roster.db-journal")
       let time = noon.addingTimeInterval(Double(day) * 86_400)
       let cache = try await Cache.open(
         path: folder.cache, upstream: upstream, resources: [.character], now: time, logger: quiet)
       #expect(await cache.opened.movedAside != nil)
       await cache.close()
     }
-    let copies = try folder.names().filter {
-      $0.contains("damaged-2") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
-    }
+    let parts = try folder.names().filter { $0.contains("damaged-2") }
+    #expect(parts.filter { $0.hasSuffix("-journal") }.count == 3)
+    let copies = parts.filter { name in !["-wal", "-shm", "-journal"].contains { name.hasSuffix($0) } }
     #expect(copies == (3...5).map { "roster.db.damaged-\(noon.addingTimeInterval(Double($0) * 86_400).rfc3339)" })
     #expect(try folder.names().contains("roster.db.damaged-by-hand"))
   }
