@@ -161,13 +161,10 @@ private struct PendingReading {
   private mutating func index() throws {
     var (resources, conclusion) = ([Resource](), PullConclusion?.none)
     var pages = 0
-    let end = try file.walk { facts, place in
+    let end = try file.walk { facts, place, body in
       switch facts.kind {
-      case .source:
-        let body = try file.page(at: place).body
-        guard facts.digest == owner.source else { return }
-        resources = PullSource(body)?.resources ?? []
-      case .conclusion: conclusion = PullConclusion(try file.page(at: place).body)
+      case .source: if facts.digest == owner.source { resources = PullSource(body)?.resources ?? [] }
+      case .conclusion: conclusion = PullConclusion(body)
       case .page, .again, .dropped, .answer:
         guard let index = resources.firstIndex(where: { $0.name == facts.resource }) else { return }
         pages += 1

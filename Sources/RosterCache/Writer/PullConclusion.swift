@@ -69,8 +69,8 @@ struct PullConclusion {
   }
 
   /// nil: the bytes are none of these.
-  init?(_ body: UnsafeBufferPointer<UInt8>) {
-    var reader = FactsReader(UnsafeRawBufferPointer(body))
+  init?(_ body: UnsafeRawBufferPointer) {
+    var reader = FactsReader(body)
     guard let sync = reader.number(), let guarded = reader.number(), let count = reader.number() else { return nil }
     self.sync = Int64(sync)
     isGuarded = guarded == 1

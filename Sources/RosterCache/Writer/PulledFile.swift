@@ -193,20 +193,20 @@ final class PulledFile {
   func scan(_ visit: (PageFacts, Int64) throws -> Void) throws {
     var conclusion: Int64?
     try cut(
-      to: walk { facts, place in
+      to: walk { facts, place, _ in
         if facts.kind == .conclusion { conclusion = place }
         try visit(facts, place)
       })
     if let conclusion { (end, hasConclusion) = (conclusion, true) }
   }
 
-  /// Goes over all that is whole, in the order it came; returns where it ends.
-  func walk(_ visit: (PageFacts, Int64) throws -> Void) throws -> Int64 {
+  /// Goes over all that is whole, in the order it came; returns where it ends. A body is good until the next one.
+  func walk(_ visit: (PageFacts, Int64, UnsafeRawBufferPointer) throws -> Void) throws -> Int64 {
     var place = Self.headerLength
-    while let (head, facts) = try record(at: place), try readBody(of: head, at: place),
-      digest(UnsafeRawBufferPointer(rebasing: page[..<head.body])) == facts.digest
-    {
-      try visit(facts, place)
+    while let (head, facts) = try record(at: place), try readBody(of: head, at: place) {
+      let body = UnsafeRawBufferPointer(rebasing: page[..<head.body])
+      guard digest(body) == facts.digest else { break }
+      try visit(facts, place, body)
       place += head.length
     }
     return place
