@@ -252,10 +252,3 @@ package actor Cache {
   /// Tells whoever waits for a snapshot of the one that readers see.
   func tellSnapshot(_ database: Database) { publishedFile.tell(database, logger) }
 }
-
-extension SQLiteError {
-  /// Damage that SQLite itself does not see as such.
-  static func damaged(_ message: String) -> SQLiteError {
-    SQLiteError(code: 11, message: message)  // SQLITE_CORRUPT
-  }
-}

@@ -71,19 +71,17 @@ final class Database {
   /// Prepared once, kept as long as the connection.
   func statement(_ sql: String) throws -> Statement {
     if let known = statements[sql] { return known }
-    var prepared: OpaquePointer?
-    try check(
-      sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil))
-    guard let prepared else { throw SQLiteError(code: SQLITE_MISUSE, message: "empty statement") }
-    let statement = Statement(prepared)
+    let statement = try prepare(sql, SQLITE_PREPARE_PERSISTENT)
     statements[sql] = statement
     return statement
   }
 
   /// Prepared for its holder alone.
-  func once(_ sql: String) throws -> Statement {
+  func once(_ sql: String) throws -> Statement { try prepare(sql, 0) }
+
+  private func prepare(_ sql: String, _ flags: Int32) throws -> Statement {
     var prepared: OpaquePointer?
-    try check(sqlite3_prepare_v3(handle, sql, -1, 0, &prepared, nil))
+    try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(flags), &prepared, nil))
     guard let prepared else { throw SQLiteError(code: SQLITE_MISUSE, message: "empty statement") }
     return Statement(prepared)
   }
@@ -92,7 +90,7 @@ final class Database {
   @discardableResult
   func run(_ sql: String, _ values: Value...) throws -> Int {
     let before = totalChanges
-    _ = try statement(sql).rows(values) { _ in }
+    try statement(sql).run(values)
     return totalChanges - before
   }
 
@@ -125,6 +123,9 @@ final class Database {
       throw error
     }
   }
+
+  /// Tools that follow the feed are told to read everything anew.
+  func renewFeed() throws { try run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))") }
 
   var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
 
@@ -207,6 +208,14 @@ final class Database {
 }
 
 extension SQLiteError {
+  /// Damage that SQLite itself does not see as such.
+  static func damaged(_ message: String) -> SQLiteError { SQLiteError(code: SQLITE_CORRUPT, message: message) }
+
+  /// A call on a file that is not SQLite's, so that a full disk is told in the same words whichever file met it.
+  static func disk(_ message: String, errno: Int32) -> SQLiteError {
+    SQLiteError(code: SQLITE_IOERR, message: message, system: errno)
+  }
+
   /// What the last call on a connection ended with.
   init(last handle: OpaquePointer?) {
     code = sqlite3_extended_errcode(handle)

@@ -57,9 +57,7 @@ enum SyncRow {
     let (limit, now) = (Value(now.addingTimeInterval(-history.seconds).rfc3339), Value(now.rfc3339))
     try database.run(
       """
-      DELETE FROM syncs WHERE id <= \(lastEnded("syncs", "started_at"))
-        AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0)
-        AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0)
+      DELETE FROM syncs WHERE id <= \(lastEnded("syncs", "started_at")) AND \(FixedTables.isNotKept)
       """, limit, now)
     try database.run(
       """

@@ -45,9 +45,7 @@ extension CacheReader {
     try database.first(
       """
       SELECT coalesce((SELECT id = 1 OR at <= ?1 FROM changes ORDER BY id LIMIT 1), 1)
-        OR EXISTS (SELECT 1 FROM syncs WHERE started_at <= ?1
-          AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0)
-          AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0))
+        OR EXISTS (SELECT 1 FROM syncs WHERE started_at <= ?1 AND \(FixedTables.isNotKept))
       """, .text(time)
     ) { $0.int(0) != 0 } ?? false
   }

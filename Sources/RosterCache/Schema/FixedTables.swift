@@ -88,6 +88,12 @@ enum FixedTables {
       coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0))
     """
 
+  /// Of `syncs`: neither the snapshot's nor the last that verified it, which `history` does not end.
+  static let isNotKept = """
+    id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0)
+      AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0)
+    """
+
   /// `removed` looks into every resource's table.
   static func removed(_ tables: [ResourceTables]) -> [String] {
     let isThere = tables.map {

@@ -44,7 +44,7 @@ struct Redefinition {
       try forgetPages(of: new, old: old)
     }
     try Schema(of: database).defineRemoved(database)
-    try database.run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))")
+    try database.renewFeed()
   }
 
   /// A resource that is not named any more stays until a sync has published that; where one of its tables' names is

@@ -315,7 +315,6 @@ private struct Head {
 extension SystemError {
   /// As the user sees it (73).
   fileprivate func failure(_ step: String, _ path: String) -> Failure {
-    // SQLITE_IOERR, so that a full disk is told in the same words whichever file met it.
-    SQLiteError(code: 10, message: "cannot \(step) it: \(text)", system: code).failure("keep pulled pages", path)
+    SQLiteError.disk("cannot \(step) it: \(text)", errno: code).failure("keep pulled pages", path)
   }
 }

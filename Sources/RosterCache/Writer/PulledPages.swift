@@ -48,8 +48,7 @@ extension Cache {
 
   /// What the file has of the pages of these addresses; mostly it is empty.
   private func kept(_ index: Int, of addresses: [String], _ database: Database) throws -> [String: KeptPage] {
-    let isThere = "SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)"
-    guard try database.first(isThere, read: { $0.int(0) }) == 1 else { return [:] }
+    guard try hasPulled(database) else { return [:] }
     let look = try database.statement(
       """
       SELECT p.place, s.place, s.at, s.etag, s.last_modified FROM (SELECT ?1 AS resource, ?2 AS address) a
@@ -143,15 +142,19 @@ extension Cache {
         try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
       }
       // Nothing else in the file: its room comes back.
-      let rest = "SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)"
-      if try database.first(rest, read: { $0.int(0) }) == 0 {
-        try file.empty()
-        try writeOwner(database, file)
-      } else {
+      if try hasPulled(database) {
         let digest = try Self.digest(database)([])
         _ = try file.append([(PageFacts(.dropped, number: begun, digest: digest, resource: resource), [])])
+      } else {
+        try file.empty()
+        try writeOwner(database, file)
       }
     }
+  }
+
+  private func hasPulled(_ database: Database) throws -> Bool {
+    let isThere = "SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)"
+    return try database.first(isThere, read: { $0.int(0) }) == 1
   }
 
   // MARK: The file and the cache
@@ -159,8 +162,7 @@ extension Cache {
   /// - Parameter migrated: What 0.1 kept beside a cache that it made; nil: another made it.
   func openPulled(_ database: Database, migrated: StagingFile?) throws {
     try database.execute(PulledTables.create)
-    let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
-    try PulledFile.inspect(pulledPath, identity: remembered)
+    let remembered = try rememberedFile(database)
     let file = try PulledFile(pulledPath, digest: Self.digest(database))
     let found = try file.owner()
     let isOurs = try found.map { try isOfSnapshot($0, database) } ?? false
@@ -181,6 +183,13 @@ extension Cache {
     try writeOwner(database, file)
   }
 
+  /// Which file rosterd made there last. Throws where another program's is in the way.
+  private func rememberedFile(_ database: Database) throws -> String? {
+    let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
+    try PulledFile.inspect(pulledPath, identity: remembered)
+    return remembered
+  }
+
   /// Before anything is written to it: a header that the disk did not take, or a crash tore, is rosterd's all the same.
   private func remember(_ file: PulledFile, _ remembered: String?, _ database: Database) throws {
     let identity = FileIdentity(file.path)?.text
@@ -199,8 +208,7 @@ extension Cache {
   /// Makes the file anew where it was lost, damaged or removed.
   func renewPulled(_ database: Database, because reason: String) throws {
     logger.notice("pulled pages are dropped: \(reason)", metadata: ["path": "\(pulledPath)"])
-    let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
-    try PulledFile.inspect(pulledPath, identity: remembered)
+    let remembered = try rememberedFile(database)
     pulled = nil
     let file = try PulledFile(pulledPath, digest: Self.digest(database))
     pulled = file
@@ -253,9 +261,8 @@ extension Cache {
     return found.feed == own.feed && found.cache == own.cache && found.epoch <= own.epoch
   }
 
-  /// Tools that follow the feed are told to read everything anew.
   private func renewFeed(_ database: Database) throws {
-    try database.run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))")
+    try database.renewFeed()
     let wasFollowed = try database.first("SELECT snapshot IS NOT NULL FROM main.cache_info") { $0.int(0) != 0 }
     guard wasFollowed == true else { return }
     logger.notice(

@@ -33,7 +33,7 @@ struct SnapshotPublication {
       if publication.isNew { isNew = true }
     }
     if haveResourcesChanged, hadSnapshot {
-      try database.run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))")
+      try database.renewFeed()
     }
     record.outcome = isNew || haveResourcesChanged || !hadSnapshot ? .published : .unchanged
     return record
