@@ -5,23 +5,7 @@ extension CacheFacts {
   init(_ database: Database, isWALPinned: Bool = false) throws {
     let last = try database.first(
       "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
-    let resources = try database.rows(
-      """
-      SELECT r.name, r."table", r.records, r.pages, r.proof,
-        (SELECT count(*) FROM cache_unlisted u WHERE u.resource_id = c.id AND u.absent > 0)
-      FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
-      """
-    ) {
-      DaemonStatus.CachedResource(
-        name: $0.text(0), table: $0.text(1), records: $0.int(2), pages: $0.int(3), proof: $0.optionalText(4),
-        absent: $0.int(5))
-    }
-    let emptied = try database.rows(
-      """
-      SELECT s.resource, s.skipped FROM sync_resources s JOIN resources r ON r.name = s.resource
-      WHERE s.sync_id = \(FixedTables.verified) AND s.skipped > 0 AND s.rejected = 0 AND r.records = 0 ORDER BY 1
-      """
-    ) { EmptiedResource(name: $0.text(0), skipped: $0.int(1)) }
+    let (resources, emptied) = (try Self.resources(database), try Self.emptied(database))
     let requests = try database.first("SELECT requests FROM syncs WHERE id = \(FixedTables.verified)") { $0.int(0) }
     let facts = try database.first(
       "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
@@ -34,6 +18,29 @@ extension CacheFacts {
     // The row is made with the file.
     guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
     self = facts
+  }
+
+  private static func resources(_ database: Database) throws -> [DaemonStatus.CachedResource] {
+    try database.rows(
+      """
+      SELECT r.name, r."table", r.records, r.pages, r.proof,
+        (SELECT count(*) FROM cache_unlisted u WHERE u.resource_id = c.id AND u.absent > 0)
+      FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
+      """
+    ) {
+      DaemonStatus.CachedResource(
+        name: $0.text(0), table: $0.text(1), records: $0.int(2), pages: $0.int(3), proof: $0.optionalText(4),
+        absent: $0.int(5))
+    }
+  }
+
+  private static func emptied(_ database: Database) throws -> [EmptiedResource] {
+    try database.rows(
+      """
+      SELECT s.resource, s.skipped FROM sync_resources s JOIN resources r ON r.name = s.resource
+      WHERE s.sync_id = \(FixedTables.verified) AND s.skipped > 0 AND s.rejected = 0 AND r.records = 0 ORDER BY 1
+      """
+    ) { EmptiedResource(name: $0.text(0), skipped: $0.int(1)) }
   }
 }
 

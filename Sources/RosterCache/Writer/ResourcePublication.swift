@@ -138,14 +138,21 @@ struct ResourcePublication {
   /// are.
   private func noteUnlisted() throws {
     guard !isFirst else { return }
-    let key = "t.\(tables.keyColumn)"
+    try forgetListed()
+    try noteMissing()
+    try noteRefused()
+  }
+
+  private func forgetListed() throws {
     try database.run(
       """
       DELETE FROM main.cache_unlisted AS u WHERE resource_id = ?2 AND EXISTS (SELECT 1 FROM main.\(tables.table) t
-        CROSS JOIN temp.came c ON c.resource = ?1 AND c.key = \(key) WHERE t.\(tables.id) = u.record_id)
+        CROSS JOIN temp.came c ON c.resource = ?1 AND c.key = t.\(tables.keyColumn) WHERE t.\(tables.id) = u.record_id)
       """, Value(index), .integer(id))
-    // Of a record that was rejected, or given by key, upstream has something; of one that nobody could ask for nothing
-    // is known.
+  }
+
+  /// Of a record that was given by key upstream has something; of one that nobody could ask for nothing is known.
+  private func noteMissing() throws {
     let absent =
       end.removal == .nobody
       ? "m.absent"
@@ -156,6 +163,11 @@ struct ResourcePublication {
       FROM temp.missing m JOIN main.\(tables.table) t ON t.\(tables.id) = m.record_id WHERE m.resource = ?1
       ON CONFLICT (resource_id, record_id) DO UPDATE SET absent = excluded.absent WHERE absent <> excluded.absent
       """, Value(index), .integer(id))
+  }
+
+  /// Of a record that was rejected upstream has something.
+  private func noteRefused() throws {
+    let key = "t.\(tables.keyColumn)"
     try database.run(
       """
       INSERT OR IGNORE INTO main.cache_unlisted SELECT ?2, t.\(tables.id), 0 FROM temp.refused r
