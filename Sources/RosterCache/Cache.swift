@@ -92,7 +92,7 @@ package actor Cache {
     try perform("read the cache") { try CacheFacts($0, isWALPinned: isWALPinned) }
   }
 
-  /// Reads the whole file. False: it is damaged, and `recover` is due. Takes seconds for a million characters;
+  /// Reads the whole file. False: it is damaged, and `recover` is due. Takes seconds for a million records;
   /// `interruptPublish` ends it early.
   package func check() throws -> Bool {
     do {

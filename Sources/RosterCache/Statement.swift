@@ -128,8 +128,6 @@ struct Row {
 
   fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
 
-  var count: Int { Int(sqlite3_column_count(handle)) }
-
   /// Whether the column holds just that.
   func equals(_ column: Int32, _ value: FieldValue) -> Bool {
     let type = sqlite3_column_type(handle, column)

@@ -33,12 +33,12 @@ extension Cache {
   /// Sees to it that what is written will be found under its name: a file that was removed or replaced since is open
   /// here and nowhere else.
   func putRight(at date: Date) throws {
-    guard let database else { return try reopen(at: date) }
+    guard let database else { return try start(at: date) }
     let found = FileIdentity.Parts(path, pulled: pulledPath)
     guard found != files else { return }
     if found.database != files.database {
       logger.error("the cache was removed or replaced under rosterd", metadata: ["path": "\(path)"])
-      try leave(database, found)
+      leave(database, found)
     } else if found.log != files.log || found.index != files.index {
       logger.error("the cache's -wal or -shm was removed under rosterd", metadata: ["path": "\(path)"])
       // What they hold is nowhere else: where this fails, they stay open until it works.
@@ -50,7 +50,7 @@ extension Cache {
       return
     }
     shut()
-    try reopen(at: date)
+    try start(at: date)
   }
 
   /// Throws 73 where readers would not see what is published: the file that is open here has its name no more.
@@ -66,17 +66,13 @@ extension Cache {
   }
 
   /// The file that went gets what is its own, wherever it is now; its log must not be played into the one that came.
-  private func leave(_ database: Database, _ found: FileIdentity.Parts) throws {
+  private func leave(_ database: Database, _ found: FileIdentity.Parts) {
     _ = try? database.checkpoint(.passive)
     database.checkpointOnClose(false)
     for (part, identity, own) in [("-wal", found.log, files.log), ("-shm", found.index, files.index)]
     where identity != nil && identity == own {
       unlink(path + part)
     }
-  }
-
-  private func reopen(at date: Date) throws {
-    try start(at: date)
   }
 
   /// The same, unless a disk that does not read is behind it, or a table that is missing.
@@ -94,7 +90,7 @@ extension Cache {
   enum Depth {
     /// Every page, and the index of words in itself.
     case pages
-    /// Every index against its table too, and the index of words against the characters: twice the time.
+    /// Every index against its table too, and the index of words against the records: twice the time.
     case contents
   }
 

@@ -19,7 +19,7 @@ extension Configuration {
     reader.readEnvironment(environment)
     reader.fillIn(defaults)
     reader.check(further)
-    guard reader.mistakes.isEmpty else {
+    guard reader.isGood else {
       throw ConfigurationFaults(faults: reader.faults, logFormat: reader.configuration.log.format)
     }
     return (reader.configuration, reader.warnings)
@@ -51,7 +51,7 @@ struct ConfigurationReader {
   private var variables: [String: String] = [:]
   private var refused: Set<String> = []
 
-  var mistakes: [Mistake] { misplaced.map(\.mistake) }
+  var isGood: Bool { misplaced.isEmpty }
   /// Whether there is a file, and it is TOML.
   var isParsed: Bool { document != nil }
 

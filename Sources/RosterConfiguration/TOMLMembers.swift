@@ -7,8 +7,6 @@ struct TOMLMembers: Sendable, Equatable {
 
   var list: [Member] = []
 
-  var names: [String] { list.map(\.name) }
-
   /// Names are compared byte by byte.
   subscript(name: String) -> TOMLItem? { list.first { $0.name.utf8.elementsEqual(name.utf8) }?.item }
 }

@@ -187,7 +187,7 @@ struct TOMLDocumentTests {
   @Test("What begins with a bracket and is no table's name is as it is")
   func bracketed() throws {
     let text = "a = [\n[{ b = 1 }], # [=\n[ # é\n+1]\n]\nc = \"\"\"\n[é]\n\"\"\"\n[ 'é' ]\n[[ \"=\" ]]\n[-._.1]"
-    #expect(try TOMLDocument(text).items.names == ["a", "c", "é", "=", "-"])
+    #expect(try TOMLDocument(text).items.list.map(\.name) == ["a", "c", "é", "=", "-"])
     for text in ["[]", "[ ]", "[[]]"] {
       #expect(throws: TOMLDocument.SyntaxError.self) { _ = try TOMLDocument(text) }
     }

@@ -106,9 +106,7 @@ extension CacheReader {
   func history(_ resource: String, _ key: String) throws -> RecordHistory {
     let tables = try tables(resource)
     let ids = try ids(key, tables)
-    let record = try ids.lazy.compactMap { id in
-      try database.first(tables.shown, .integer(id)) { $0.text(0) }
-    }.first
+    let record = try ids.compactMap { id in try database.first(tables.shown, .integer(id)) { $0.text(0) } }.first
     return RecordHistory(
       resource: resource, columns: tables.resource.columns, telling: tables.telling, record: record,
       changes: try ids.flatMap { try changes(of: $0, resource) }.sorted { $0.id < $1.id },

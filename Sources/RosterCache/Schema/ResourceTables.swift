@@ -25,7 +25,8 @@ struct ResourceTables {
   var table: String { quoted(resource.table) }
   var keyColumn: String { quoted(resource.columns[key].name) }
   /// The column with the record id.
-  var id: String { hasTextKey ? "record_id" : keyColumn }
+  var id: String { hasTextKey ? Self.ownID : keyColumn }
+  private static let ownID = "record_id"
   /// In the order of the values that a record is written with: its columns, and `extra`.
   var written: [String] { resource.columns.map { quoted($0.name) } + ["extra"] }
   /// nil: nothing is searched.
@@ -42,7 +43,7 @@ struct ResourceTables {
 
   var create: [String] {
     // AUTOINCREMENT: a record id is never given to another key. With an integer key the id is the key.
-    let first = hasTextKey ? ["record_id INTEGER PRIMARY KEY AUTOINCREMENT"] : []
+    let first = hasTextKey ? ["\(Self.ownID) INTEGER PRIMARY KEY AUTOINCREMENT"] : []
     let columns = resource.columns.enumerated().map { index, column in
       quoted(column.name)
         + (index == key ? (hasTextKey ? " TEXT NOT NULL UNIQUE" : " INTEGER PRIMARY KEY") : type(column))
@@ -64,7 +65,8 @@ struct ResourceTables {
   /// The index of words, empty.
   var createIndex: [String] {
     guard let index else { return [] }
-    let content = "content=\(literal(resource.table)), content_rowid=\(literal(id.unquoted))"
+    let rowID = hasTextKey ? Self.ownID : resource.columns[key].name
+    let content = "content=\(literal(resource.table)), content_rowid=\(literal(rowID))"
     return [
       "CREATE VIRTUAL TABLE main.\(index) USING fts5(\(searched), \(content), tokenize='unicode61 remove_diacritics 2')"
     ]
@@ -243,8 +245,4 @@ func quoted(_ identifier: String) -> String {
 
 func literal(_ text: String) -> String {
   "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
-}
-
-extension String {
-  fileprivate var unquoted: String { hasPrefix("\"") ? String(dropFirst().dropLast()) : self }
 }

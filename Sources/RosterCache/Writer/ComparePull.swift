@@ -23,12 +23,13 @@ extension Cache {
   /// The missing records of the last `compare` that `keep` has not been told of, by ascending id.
   package func missing(_ resource: String, after id: Int64, limit: Int) throws -> [MissingRecord] {
     try performPull("list missing records") { database, _ in
-      let isText = try tables(at: index(of: resource)).hasTextKey
+      let index = try self.index(of: resource)
+      let isText = plans[index].hasTextKeys
       return try database.rows(
         """
         SELECT record_id, key FROM temp.missing WHERE resource = ?1 AND record_id > ?2 AND NOT answered
         ORDER BY record_id LIMIT ?3
-        """, Value(try index(of: resource)), .integer(id), Value(limit)
+        """, Value(index), .integer(id), Value(limit)
       ) { MissingRecord(id: $0.integer(0), key: isText ? .text($0.text(1)) : .integer($0.integer(1))) }
     }
   }

@@ -47,9 +47,7 @@ struct RecordDifference {
   /// Of the definition's lists.
   var lists: [Int] = []
 
-  /// The record's own row differs.
-  var isOfRow: Bool { extra || !columns.isEmpty }
-  var isEmpty: Bool { !isOfRow && lists.isEmpty }
+  var isEmpty: Bool { columns.isEmpty && !extra && lists.isEmpty }
 }
 
 /// The rows of one list of a record.
