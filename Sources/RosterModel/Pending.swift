@@ -48,11 +48,8 @@ package struct PendingResource: Sendable, Equatable {
 
 /// What publishing a pull would do to one record.
 package struct PendingRecord: Sendable, Equatable {
-  /// As `changes.kind`.
-  package enum Kind: String, Sendable, CaseIterable { case added, changed, removed }
-
   /// What becomes of it.
-  package var kind: Kind
+  package var kind: ChangeKind
   /// Its key as JSON: a number, or a text in quotes.
   package var key: String
   /// Of a changed one: columns, fields of `extra` by their path (`extra.origin.dimension`), lists.
@@ -63,7 +60,7 @@ package struct PendingRecord: Sendable, Equatable {
   package var after: String?
 
   /// All of it.
-  package init(kind: Kind, key: String, fields: [String] = [], before: String? = nil, after: String? = nil) {
+  package init(kind: ChangeKind, key: String, fields: [String] = [], before: String? = nil, after: String? = nil) {
     self.kind = kind
     self.key = key
     self.fields = fields

@@ -4,7 +4,7 @@ package import RosterModel
 package struct ChangeLine: Sendable {
   private let id: Int64
   private let at: String
-  private let kind: String
+  private let kind: ChangeKind
   private let who: String
   private let title: String
   private let what: String
@@ -12,29 +12,28 @@ package struct ChangeLine: Sendable {
   /// - Parameters:
   ///   - id: of the change.
   ///   - at: RFC 3339.
-  ///   - kind: `added`, `changed`, `removed`.
   ///   - record: its id, for a resource of which no more is known.
   ///   - telling: columns that tell one record from another, the key first; none: nothing is known of them.
   ///   - before: a JSON object; nil where it was not there before.
   ///   - after: likewise, afterwards.
   package init(
-    id: Int64, at: String, kind: String, resource: String, record: Int64, telling: [Resource.Column], before: String?,
+    id: Int64, at: String, kind: ChangeKind, resource: String, record: Int64, telling: [Resource.Column],
+    before: String?,
     after: String?
   ) {
     self.id = id
-    // `2026-01-01 12:00:00`
-    self.at = String(at.prefix(19)).split(separator: "T").joined(separator: " ")
+    self.at = Words.second(at)
     self.kind = kind
     let values = JSONMembers.texts(after ?? before ?? "")
     let key = telling.first.flatMap { values[$0.name] } ?? String(record)
-    title = telling.dropFirst().first.flatMap { $0.type == .text ? values[$0.name] : nil } ?? ""
+    title = telling.title(values)
     who = "\(resource) \(key)"
     what = before.flatMap { before in after.map { Self.differences(before, $0) } } ?? ""
   }
 
   /// At most `width` cells; nil: nobody's terminal, so nothing is cut.
   package func text(width: Int?, colour: Bool = false) -> String {
-    let tone: Tone = kind == "removed" ? .bad : kind == "added" ? .good : .busy
+    let (kind, tone) = (kind.rawValue, kind.tone)
     let isNarrow = (width ?? .max) < Self.wide
     // Without the year.
     let head = "\(id)  \(isNarrow ? String(at.dropFirst(5)) : at)  "
@@ -57,7 +56,6 @@ package struct ChangeLine: Sendable {
   /// `status: Alive → Dead, episodes +1 −2`
   private static func differences(_ before: String, _ after: String) -> String {
     let diff = RecordDiff(before: before, after: after)
-    let fields = diff.fields.map { "\($0.name): \($0.before ?? "(none)") → \($0.after ?? "(none)")" }
-    return (fields + diff.lists.map(\.sum)).joined(separator: ", ")
+    return (diff.fields.map(\.line) + diff.lists.map(\.sum)).joined(separator: ", ")
   }
 }

@@ -25,6 +25,17 @@ enum JSONMembers {
     }
   }
 
+  /// Each member's value as people read it: a text without quotes, nothing for null.
+  static func texts(_ object: String) -> [String: String] { texts(of(object)) }
+
+  /// The same of members that are known.
+  static func texts(_ members: [(name: String, value: String)]) -> [String: String] {
+    Dictionary(members.map { ($0.name, shown($0.value)) }) { first, _ in first }
+  }
+
+  /// Likewise, of one value.
+  static func shown(_ value: String) -> String { value == "null" ? "" : text(value) ?? value }
+
   private static func read<Part>(
     _ json: String, _ open: Unicode.Scalar, _ close: Unicode.Scalar,
     _ part: (inout JSONScanner) throws(Malformed) -> Part

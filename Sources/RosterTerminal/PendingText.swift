@@ -58,7 +58,7 @@ package struct PendingText: Sendable {
 
   /// Each kind that there is has a sign.
   private func bar(_ resource: PendingResource, _ scale: Double) -> String {
-    PendingRecord.Kind.allCases.map { kind in
+    ChangeKind.allCases.map { kind in
       let count = resource[keyPath: kind.count]
       let cells = count == 0 ? 0 : max(1, Int(Double(count) * scale))
       return String(repeating: kind.sign, count: cells).toned(kind.tone, colour)
@@ -72,7 +72,7 @@ package struct PendingText: Sendable {
   /// `~ character 1  Rick Sanchez`, and below it, field by field, what it has and would have; each line with its end.
   package func text(of record: PendingRecord, _ resource: PendingResource) -> String {
     let values = JSONMembers.texts(record.after ?? record.before ?? "")
-    let title = resource.telling.dropFirst().first.flatMap { $0.type == .text ? values[$0.name] : nil } ?? ""
+    let title = resource.telling.title(values)
     let key = JSONMembers.shown(record.key)
     let who = (title.isEmpty ? "\(resource.name) \(key)" : "\(resource.name) \(key)  \(title)").printable
     let head = record.kind.sign.toned(record.kind.tone, colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who)
@@ -96,12 +96,12 @@ package struct PendingText: Sendable {
 
   private func lines(of name: String, _ diff: RecordDiff, _ room: Int?) -> [String] {
     if let field = diff.fields.first(where: { $0.name == name }) {
-      return [step(field.before ?? "(none)", field.after ?? "(none)", room)]
+      return [step(field.earlier, field.later, room)]
     }
     guard let list = diff.lists.first(where: { $0.name == name }) else { return ["changed"] }
     if list.isReordered { return ["in another order"] }
     let elements =
-      list.added.map { (PendingRecord.Kind.added, $0) } + list.removed.map { (PendingRecord.Kind.removed, $0) }
+      list.added.map { (ChangeKind.added, $0) } + list.removed.map { (ChangeKind.removed, $0) }
     let shown = room == nil ? elements[...] : elements.prefix(Self.mostElements)
     return shown.map { kind, text in
       let text = text.printable
@@ -134,20 +134,12 @@ package struct PendingText: Sendable {
   private static let context = 8
 }
 
-extension PendingRecord.Kind {
+extension ChangeKind {
   fileprivate var sign: String {
     switch self {
     case .added: "+"
     case .changed: "~"
     case .removed: "−"
-    }
-  }
-
-  fileprivate var tone: Tone {
-    switch self {
-    case .added: .good
-    case .changed: .busy
-    case .removed: .bad
     }
   }
 

@@ -23,12 +23,12 @@ package struct ProgressBar: Sendable, Equatable {
     var counts = [Words.count(current.records, "record")]
     if current.phase == .verifying || current.phase == .publishing { counts.insert(current.phase.rawValue, at: 0) }
     if current.refreshes > 0 { counts.append("token " + Words.count(current.refreshes, "refresh")) }
-    if current.retries > 0 { counts.append(current.retries == 1 ? "1 retry" : "\(current.retries) retries") }
+    if current.retries > 0 { counts.append(Words.count(current.retries, "retry")) }
     if current.inFlight > 0 { counts.append("\(current.inFlight) in flight") }
     self.init(done: current.pagesDone, total: current.pagesTotal ?? 0, counts: counts)
   }
 
-  /// At most `width` characters, without a line end: `━━━━━━━╸────────  17/42 pages  340 records`.
+  /// At most `width` cells, without a line end: `━━━━━━━╸────────  17/42 pages  340 records`.
   package func text(width: Int, colour: Bool = false) -> String {
     let pages = total > 0 ? "\(done)/\(total) pages" : done > 0 ? Words.count(done, "page") : "asking for page 1"
     var tail = showsPages ? "  " + pages : ""

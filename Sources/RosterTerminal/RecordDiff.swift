@@ -6,6 +6,12 @@ struct RecordDiff: Equatable {
     /// As people read it; nil: it was not there.
     var before: String?
     var after: String?
+
+    /// `status: Alive → Dead`
+    var line: String { "\(name): \(earlier) → \(later)" }
+    var earlier: String { before ?? Self.none }
+    var later: String { after ?? Self.none }
+    private static let none = "(none)"
   }
 
   struct List: Equatable {

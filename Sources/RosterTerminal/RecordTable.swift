@@ -57,13 +57,3 @@ package struct ResourceTable: Sendable {
     return table.lines(width: width, colour: colour).map { $0 + "\n" }.joined()
   }
 }
-
-extension JSONMembers {
-  /// Each member's value as people read it: a text without quotes, nothing for null.
-  static func texts(_ object: String) -> [String: String] {
-    Dictionary(of(object).map { ($0.name, shown($0.value)) }) { first, _ in first }
-  }
-
-  /// Likewise, of one value.
-  static func shown(_ value: String) -> String { value == "null" ? "" : text(value) ?? value }
-}

@@ -6,8 +6,8 @@ package struct RecordText: Sendable {
   package struct Change: Sendable {
     /// By which sync.
     package var sync: Int64
-    /// `added`, `changed`, `removed`.
-    package var kind: String
+    /// What became of it.
+    package var kind: ChangeKind
     /// RFC 3339.
     package var at: String
     /// A JSON object; nil where it was not there before.
@@ -16,7 +16,7 @@ package struct RecordText: Sendable {
     package var after: String?
 
     /// The columns of `changes`.
-    package init(sync: Int64, kind: String, at: String, before: String?, after: String?) {
+    package init(sync: Int64, kind: ChangeKind, at: String, before: String?, after: String?) {
       self.sync = sync
       self.kind = kind
       self.at = at
@@ -67,12 +67,12 @@ package struct RecordText: Sendable {
 
   /// `character 1: Rick Sanchez`, and the columns that are told by it.
   private var heading: (text: String, told: Set<String>) {
-    let values = Dictionary(members.map { ($0.name, JSONMembers.shown($0.value)) }) { first, _ in first }
+    let values = JSONMembers.texts(members)
     guard let key = telling.first else { return (resource, []) }
     let head = "\(resource) \(values[key.name] ?? "")"
-    guard let title = telling.dropFirst().first, title.type == .text, let text = values[title.name], !text.isEmpty
-    else { return (head, [key.name]) }
-    return ("\(head): \(text)", [key.name, title.name])
+    let title = telling.title(values)
+    if title.isEmpty { return (head, [key.name]) }
+    return ("\(head): \(title)", Set(telling.prefix(2).map(\.name)))
   }
 
   private var rows: Rows {
@@ -139,14 +139,13 @@ package struct RecordText: Sendable {
   }
 
   private func entry(_ change: Change) -> String {
-    let tone: Tone = change.kind == "removed" ? .bad : change.kind == "added" ? .good : .busy
+    let kind = change.kind.rawValue
     let by = " by sync \(change.sync)"
-    let gap = change.at.cells + 2 + change.kind.cells + by.cells <= width ? "  " : "\n  "
-    let head = change.at + gap + change.kind.toned(tone, colour) + by + "\n"
+    let gap = change.at.cells + 2 + kind.cells + by.cells <= width ? "  " : "\n  "
+    let head = change.at + gap + kind.toned(change.kind.tone, colour) + by + "\n"
     guard let before = change.before, let after = change.after else { return head }
     let diff = RecordDiff(before: before, after: after)
-    let fields = diff.fields.map { "\($0.name): \($0.before ?? "(none)") → \($0.after ?? "(none)")" }
-    return head + (fields + diff.lists.flatMap(\.lines)).flatMap(indented).map { $0 + "\n" }.joined()
+    return head + (diff.fields.map(\.line) + diff.lists.flatMap(\.lines)).flatMap(indented).map { $0 + "\n" }.joined()
   }
 
   private func indented(_ text: String) -> [String] {

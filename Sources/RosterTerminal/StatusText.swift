@@ -21,7 +21,7 @@ package struct StatusText: Sendable {
     now = Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
   }
 
-  /// Lines of at most `width` characters, as far as words permit, each with its end.
+  /// Lines of at most `width` cells, as far as words permit, each with its end.
   package var text: String {
     let layout = Rows(width: width, colour: colour)
     // In order of importance, since a small screen shows the first ones.

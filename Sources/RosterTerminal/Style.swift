@@ -1,3 +1,5 @@
+internal import RosterModel
+
 /// What a piece of text means to its reader, and the colour that shows it (ECMA-48 SGR).
 package enum Tone: Sendable {
   case plain, strong, faint, good, busy, bad
@@ -10,6 +12,16 @@ package enum Tone: Sendable {
     case .good: "32"
     case .busy: "33"
     case .bad: "31"
+    }
+  }
+}
+
+extension ChangeKind {
+  var tone: Tone {
+    switch self {
+    case .added: .good
+    case .changed: .busy
+    case .removed: .bad
     }
   }
 }

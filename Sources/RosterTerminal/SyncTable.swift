@@ -43,16 +43,11 @@ package struct SyncTable: Sendable {
     let share = longest > 0 ? (report.seconds ?? 0) / longest : 0
     return [
       Table.Cell(text: String(report.id)), Table.Cell(text: report.outcome.rawValue, tone: tone(report)),
-      Table.Cell(text: report.seconds.map(Words.took) ?? ""), Table.Cell(text: started(report)),
+      Table.Cell(text: report.seconds.map(Words.took) ?? ""), Table.Cell(text: Words.second(report.startedAt)),
       Table.Cell(text: changes(report)),
       Table.Cell(text: String(report.records)), Table.Cell(text: String(report.requests)),
       Table.Cell(text: String(repeating: "▪", count: Int((share * Double(longestBar)).rounded(.up))), tone: .faint),
     ]
-  }
-
-  /// `2026-01-01 12:00:00`.
-  private static func started(_ report: SyncRecord) -> String {
-    String(report.startedAt.prefix(19)).split(separator: "T").joined(separator: " ")
   }
 
   private static func tone(_ report: SyncRecord) -> Tone {

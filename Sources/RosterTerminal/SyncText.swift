@@ -32,7 +32,7 @@ package enum SyncText {
     var parts = [Words.count(report.requests, "request")]
     if report.notModified > 0 { parts.append("\(report.notModified) not modified") }
     if report.resumed > 0 { parts.append("\(report.resumed) resumed") }
-    if report.retries > 0 { parts.append(report.retries == 1 ? "1 retry" : "\(report.retries) retries") }
+    if report.retries > 0 { parts.append(Words.count(report.retries, "retry")) }
     if report.refreshes > 0 { parts.append(Words.count(report.refreshes, "refresh")) }
     return parts
   }

@@ -4,7 +4,7 @@ import Glibc
 package struct Terminal: Sendable, Equatable {
   /// A person may be looking, and lines can be drawn again.
   package var isInteractive: Bool
-  /// Characters a line.
+  /// Cells a line.
   package var columns: Int
   /// Control sequences for colour may be written.
   package var colour: Bool

@@ -176,7 +176,9 @@ extension Timeline {
 
   /// `pages 2–6`; where there are several lists, `pages 2–6 of character, 1 of location`.
   private func pages(of entry: Entry) -> String {
-    let numbers = { (resource: String?) in Words.ranges(entry.pages.filter { $0.resource == resource }.map(\.number)) }
+    func numbers(_ resource: String) -> String {
+      Words.ranges(entry.pages.filter { $0.resource == resource }.map(\.number))
+    }
     let told = resources.count > 1 ? resources.filter { name in entry.pages.contains { $0.resource == name } } : []
     let list =
       told.isEmpty

@@ -1,9 +1,10 @@
 /// Numbers, ages and sizes as people say them.
 package enum Words {
-  /// `1 page`, `826 records`.
+  /// `1 page`, `826 records`, `2 refreshes`, `3 retries`.
   static func count(_ number: Int, _ noun: String) -> String {
-    let sibilant = noun.hasSuffix("sh") || noun.hasSuffix("s")
-    return number == 1 ? "1 \(noun)" : "\(number) \(noun)\(sibilant ? "es" : "s")"
+    if number == 1 { return "1 \(noun)" }
+    if noun.hasSuffix("y") { return "\(number) \(noun.dropLast())ies" }
+    return "\(number) \(noun)\(noun.hasSuffix("sh") ? "es" : "s")"
   }
 
   /// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`: two units at most.
@@ -27,6 +28,11 @@ package enum Words {
     let digits = Array(String(number))
     return String(
       digits.indices.flatMap { ($0 > 0 && (digits.count - $0) % 3 == 0 ? [","] : []) + [digits[$0]] })
+  }
+
+  /// `2026-01-01 12:00:00` of `2026-01-01T12:00:00.000Z`.
+  static func second(_ time: String) -> String {
+    time.prefix("2026-01-01T12:00:00".count).split(separator: "T").joined(separator: " ")
   }
 
   /// `a day`, `an hour`, `in 2 d`.

@@ -69,7 +69,7 @@ struct Changes: AsyncParsableCommand {
     let telling = Dictionary(uniqueKeysWithValues: names.map { ($0, follower.telling($0)) })
     let lines = changes.map { change in
       ChangeLine(
-        id: change.id, at: change.at, kind: change.kind.rawValue, resource: change.resource, record: change.record,
+        id: change.id, at: change.at, kind: change.kind, resource: change.resource, record: change.record,
         telling: telling[change.resource] ?? [], before: change.before, after: change.after
       ).text(width: terminal.limit, colour: terminal.colour) + "\n"
     }

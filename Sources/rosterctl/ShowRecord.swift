@@ -72,7 +72,7 @@ struct ShowOptions: ParsableArguments {
     guard let record = found.record else { throw Self.absence(key, found) }
     if json { return try Output.standard.write(json: found.json + "\n") }
     let changes = found.changes.map {
-      RecordText.Change(sync: $0.sync, kind: $0.kind.rawValue, at: $0.at, before: $0.before, after: $0.after)
+      RecordText.Change(sync: $0.sync, kind: $0.kind, at: $0.at, before: $0.before, after: $0.after)
     }
     let terminal = Output.standard.terminal
     let text = RecordText(

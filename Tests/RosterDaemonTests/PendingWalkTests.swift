@@ -17,7 +17,7 @@ import Testing
 
   @Test("What is pending after a dry run or the removal guard is, to the byte, what the next sync writes in changes")
   func histories() async throws {
-    var told = [PendingRecord.Kind: Int]()
+    var told = [ChangeKind: Int]()
     for seed in Self.seed.map({ [$0] }) ?? Array(0..<UInt64(Self.histories)) {
       var dice = SeededDice(seed: seed)
       let definitions = (0..<Int.random(in: 1...3, using: &dice)).map { RandomDefinition($0, &dice) }
@@ -87,7 +87,7 @@ import Testing
       }
     }
     guard Self.seed == nil else { return }
-    #expect(PendingRecord.Kind.allCases.allSatisfy { told[$0, default: 0] > Self.histories / 2 }, "\(told)")
+    #expect(ChangeKind.allCases.allSatisfy { told[$0, default: 0] > Self.histories / 2 }, "\(told)")
   }
 
   private static func rows(_ sql: String, _ bench: Bench) throws -> [String] {

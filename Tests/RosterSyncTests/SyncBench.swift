@@ -55,7 +55,7 @@ struct SyncBench {
   /// Records as `rosterctl list` shows them.
   func list(_ resource: String) throws -> [String] { try CacheReader(path: path).list(resource).records }
 
-  func history(_ resource: String, _ key: Int) throws -> [CacheReader.Change.Kind] {
+  func history(_ resource: String, _ key: Int) throws -> [ChangeKind] {
     try CacheReader(path: path).show(resource, key: "\(key)").changes.map(\.kind)
   }
 

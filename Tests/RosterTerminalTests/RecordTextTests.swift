@@ -30,10 +30,10 @@ import Testing
     )
     let changes = [
       RecordText.Change(
-        sync: 2, kind: "changed", at: "2026-01-01T00:00:00.000Z", before: json("Alive"),
+        sync: 2, kind: .changed, at: "2026-01-01T00:00:00.000Z", before: json("Alive"),
         after: json("Dead", extra: one, episodes: ["e/1", "e/4", "e/3"])),
       RecordText.Change(
-        sync: 3, kind: "changed", at: "2026-01-02T00:00:00.000Z", before: json("Dead", extra: one),
+        sync: 3, kind: .changed, at: "2026-01-02T00:00:00.000Z", before: json("Dead", extra: one),
         after: json("Dead", extra: two)),
     ]
     #expect(
@@ -102,8 +102,8 @@ import Testing
   @Test("What came, went and came back; what never changed")
   func kinds() {
     let changes = [
-      RecordText.Change(sync: 2, kind: "removed", at: "t2", before: json("Dead"), after: nil),
-      RecordText.Change(sync: 3, kind: "added", at: "t3", before: nil, after: json("Dead")),
+      RecordText.Change(sync: 2, kind: .removed, at: "t2", before: json("Dead"), after: nil),
+      RecordText.Change(sync: 3, kind: .added, at: "t3", before: nil, after: json("Dead")),
     ]
     #expect(
       text(json("Dead"), changes: changes).hasSuffix("first\nt3  added by sync 3\nt2  removed by sync 2\n"))
@@ -113,7 +113,7 @@ import Testing
   @Test("On a narrow terminal a change has two lines, neither of them too long", arguments: [38, 42, 43, 80])
   func narrow(width: Int) {
     let change = RecordText.Change(
-      sync: 8, kind: "changed", at: "2026-01-01T00:00:00.000Z", before: json("Alive"), after: json("Dead"))
+      sync: 8, kind: .changed, at: "2026-01-01T00:00:00.000Z", before: json("Alive"), after: json("Dead"))
     let text = text(json("Dead"), changes: [change], width: width)
     let gap = width < 43 ? "\n  " : "  "
     #expect(text.contains("\n2026-01-01T00:00:00.000Z\(gap)changed by sync 8\n"))
@@ -123,7 +123,7 @@ import Testing
   @Test("No text of upstream steers the terminal")
   func hostile() {
     let record = json("\\u001b[2J", extra: #"{"\u001b[2J":"\u001b[2J"}"#, episodes: ["\\u001b[2J"])
-    let change = RecordText.Change(sync: 8, kind: "changed", at: "t", before: json("Dead"), after: record)
+    let change = RecordText.Change(sync: 8, kind: .changed, at: "t", before: json("Dead"), after: record)
     let text = text(record, changes: [change], width: 60)
     #expect(!text.contains("\u{1b}") && text.contains("�[2J"))
   }

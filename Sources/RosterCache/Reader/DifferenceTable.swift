@@ -64,7 +64,7 @@ struct DifferenceTable {
 
   /// In the order in which the publication writes them.
   static func forEach(
-    _ database: Database, _ index: Int, _ kind: PendingRecord.Kind? = nil, _ body: (PendingRecord) throws -> Void
+    _ database: Database, _ index: Int, _ kind: ChangeKind? = nil, _ body: (PendingRecord) throws -> Void
   ) throws {
     let rows = try database.once(
       """
@@ -75,7 +75,7 @@ struct DifferenceTable {
     rows.bind(2, Value(kind?.rawValue))
     while try rows.step() {
       let row = rows.row
-      guard let kind = PendingRecord.Kind(rawValue: row.text(0)) else { continue }
+      guard let kind = ChangeKind(rawValue: row.text(0)) else { continue }
       try body(
         PendingRecord(
           kind: kind, key: row.text(1), fields: row.text(2).split(separator: "\n").map(String.init),

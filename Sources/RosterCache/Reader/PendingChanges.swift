@@ -20,7 +20,7 @@ package struct PendingChanges {
   }
 
   private func forEach(
-    _ resource: Int, _ kind: PendingRecord.Kind?, _ body: (PendingRecord) throws -> Void
+    _ resource: Int, _ kind: ChangeKind?, _ body: (PendingRecord) throws -> Void
   ) throws {
     try reader.failing { try DifferenceTable.forEach(reader.database, resource, kind, body) }
   }
@@ -44,7 +44,7 @@ package struct PendingChanges {
     try write("{\"sync\":\(pull.sync.map(String.init) ?? "null"),\"resources\":[")
     for (index, resource) in pull.resources.enumerated() {
       try write("\(index == 0 ? "" : ",")\(resource.head)")
-      for kind in PendingRecord.Kind.allCases {
+      for kind in ChangeKind.allCases {
         var separator = ""
         try write(",\"\(kind.rawValue)\":[")
         try forEach(index, kind) { record in

@@ -1,0 +1,61 @@
+internal import RosterJSON
+package import RosterModel
+
+extension CacheReader {
+  /// A row of `changes`.
+  package struct Change: Sendable, Equatable {
+    /// Grows from change to change.
+    package var id: Int64
+    /// By which sync.
+    package var sync: Int64
+    /// The resource's name.
+    package var resource: String
+    /// As the contract means it.
+    package var record: Int64
+    /// What became of it.
+    package var kind: ChangeKind
+    /// RFC 3339.
+    package var at: String
+    /// A JSON object; nil where it was not there.
+    package var before: String?
+    /// Likewise, afterwards.
+    package var after: String?
+
+    /// A row of `/v1/changes`.
+    package var json: String {
+      var json = JSONWriter()
+      write(to: &json)
+      return json.text
+    }
+
+    static let select = "SELECT id, sync_id, resource, record_id, kind, at, before, after FROM changes"
+
+    /// Of what `select` gives.
+    init(_ row: Row) {
+      id = row.integer(0)
+      sync = row.integer(1)
+      resource = row.text(2)
+      record = row.integer(3)
+      kind = ChangeKind(rawValue: row.text(4)) ?? .changed
+      at = row.text(5)
+      before = row.optionalText(6)
+      after = row.optionalText(7)
+    }
+
+    func write(to json: inout JSONWriter) {
+      json.object { json in
+        json.member("id", id)
+        json.member("sync_id", sync)
+        json.member("resource", resource)
+        json.member("record_id", record)
+        json.member("kind", kind.rawValue)
+        json.member("at", at)
+        // As they are stored, upstream's numbers as they were written (P10).
+        for (name, document) in [("before", before), ("after", after)] {
+          json.name(name)
+          json.raw((document ?? "null").utf8)
+        }
+      }
+    }
+  }
+}
