@@ -1,5 +1,6 @@
 import FoundationEssentials
 import RosterModel
+import RosterStatusClient
 
 extension Response {
   /// The answer's body, where the status is a good one; otherwise what the daemon says against it, as a `Failure`.
@@ -34,5 +35,30 @@ extension Response {
     Failure(
       .noDaemon, step: step, subject: "the daemon", cause: "no rosterd answers: \(cause)",
       hint: "see whether --socket names rosterd's status.socket")
+  }
+}
+
+extension DaemonStatus {
+  static let step = "ask for the status"
+}
+
+/// `/v1/syncs`.
+struct SyncList: Decodable {
+  static let step = "ask for the syncs"
+
+  var syncs: [SyncRecord]
+}
+
+extension StatusClient {
+  /// As `send` has it.
+  static let patience = Duration.seconds(10)
+
+  func status(within limit: Duration = patience) async throws -> DaemonStatus {
+    try await send("GET", "/v1/status", within: limit).decoded(DaemonStatus.self, of: DaemonStatus.step)
+  }
+
+  /// The latest first.
+  func syncs(_ count: Int, within limit: Duration = patience) async throws -> [SyncRecord] {
+    try await send("GET", "/v1/syncs?limit=\(count)", within: limit).decoded(SyncList.self, of: SyncList.step).syncs
   }
 }

@@ -79,7 +79,7 @@ struct Changes: AsyncParsableCommand {
   private func sayNothing(_ follower: FeedFollower) throws {
     let what =
       if try !follower.hasSnapshot() {
-        "the cache holds no snapshot yet: no sync has been published"
+        noSnapshot
       } else if let since {
         "nothing has changed since change \(since)"
       } else {

@@ -25,7 +25,7 @@ struct Explain: AsyncParsableCommand {
       try show(try answer.decoded(Explanation.self, of: Self.step))
     } catch let silence as Failure where silence.kind == .noDaemon {
       let explanation = try explainAlone(silence)
-      if json { try Output.standard.write(json: try explanation.json) } else { try show(explanation) }
+      if json { try Output.standard.write(asJSON: explanation) } else { try show(explanation) }
       throw ExitCode(silence.kind.exitCode)
     }
   }
@@ -52,16 +52,5 @@ struct Explain: AsyncParsableCommand {
     let terminal = Output.standard.terminal
     let text = ExplanationText(explanation, now: Date())
     try Output.standard.write(text.text(width: terminal.columns, colour: terminal.colour))
-  }
-}
-
-extension Explanation {
-  /// As the daemon sends it.
-  fileprivate var json: [UInt8] {
-    get throws {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      return try encoder.encode(self) + [UInt8(ascii: "\n")]
-    }
   }
 }

@@ -17,13 +17,10 @@ struct History: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await daemon.client().send("GET", "/v1/syncs?limit=\(limit)")
-    if json { return try Output.standard.write(json: try answer.json(of: "ask for the syncs")) }
-    let syncs = try answer.decoded(SyncList.self, of: "ask for the syncs").syncs
+    if json { return try Output.standard.write(json: try answer.json(of: SyncList.step)) }
+    let syncs = try answer.decoded(SyncList.self, of: SyncList.step).syncs
     if syncs.isEmpty { return Output.error.say("no sync has begun yet\n") }
     let terminal = Output.standard.terminal
     try Output.standard.write(SyncTable(syncs).text(width: terminal.limit, colour: terminal.colour))
   }
 }
-
-/// `/v1/syncs`.
-struct SyncList: Decodable { var syncs: [SyncRecord] }

@@ -76,7 +76,7 @@ struct ListOptions: ParsableArguments {
     if listing.total > 0 {
       return listing.pages == 1 ? "there is only one page" : "there are only \(listing.pages) pages"
     }
-    if !listing.hasSnapshot { return "the cache holds no snapshot yet: no sync has been published" }
+    if !listing.hasSnapshot { return noSnapshot }
     return isSearch ? "no \(listing.resource) has all these words" : "upstream has no \(listing.resource)"
   }
 }

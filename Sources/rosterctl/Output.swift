@@ -1,9 +1,13 @@
 import Dispatch
+import FoundationEssentials
 import Glibc
 import RosterFiles
 import RosterJSON
 import RosterModel
 import RosterTerminal
+
+/// Why there is nothing to show.
+let noSnapshot = "the cache holds no snapshot yet: no sync has been published"
 
 /// A stream of this process, written to at once.
 struct Output {
@@ -41,6 +45,13 @@ struct Output {
 
   func write(json bytes: [UInt8]) throws {
     isatty(descriptor) == 1 ? try write(json: String(decoding: bytes, as: UTF8.self)) : try write(bytes)
+  }
+
+  /// As the daemon sends it.
+  func write(asJSON value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    try write(json: Array(try encoder.encode(value)) + [UInt8(ascii: "\n")])
   }
 
   /// What is said beside the answer; where that cannot be written, nobody is left to tell.

@@ -13,9 +13,7 @@ struct Rejects: AsyncParsableCommand {
     let found = try place.reader().rejects()
     if json { return try Output.standard.write(json: found.json + "\n") }
     guard !found.records.isEmpty else {
-      return Output.error.say(
-        found.hasSnapshot
-          ? "all records could be stored\n" : "the cache holds no snapshot yet: no sync has been published\n")
+      return Output.error.say((found.hasSnapshot ? "all records could be stored" : noSnapshot) + "\n")
     }
     let terminal = Output.standard.terminal
     for reject in found.records {

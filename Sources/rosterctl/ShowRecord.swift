@@ -92,7 +92,7 @@ struct ShowOptions: ParsableArguments {
       } else if found.hasSnapshot {
         "there is no \(found.resource) with that key"
       } else {
-        "the cache holds no snapshot yet: no sync has been published"
+        noSnapshot
       }
     return Failure(.cancelled, step: "show the \(found.resource)", subject: key, cause: cause)
   }

@@ -13,14 +13,13 @@ struct Status: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await daemon.client().send("GET", "/v1/status", within: Self.patience)
-    if json { try Output.standard.write(json: try answer.json(of: Self.step)) }
+    if json { try Output.standard.write(json: try answer.json(of: DaemonStatus.step)) }
     if json, !check { return }
-    let status = try answer.decoded(DaemonStatus.self, of: Self.step)
+    let status = try answer.decoded(DaemonStatus.self, of: DaemonStatus.step)
     if !json { try show(status) }
     if check, status.state.exit != 0 { throw ExitCode(status.state.exit) }
   }
 
-  private static let step = "ask for the status"
   /// The status waits for nothing (S1): a person need not either.
   private static let patience = Duration.seconds(5)
 

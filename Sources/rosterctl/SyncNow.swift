@@ -44,10 +44,11 @@ struct SyncNow: AsyncParsableCommand {
   }
 
   private func show(_ report: SyncRecord) throws {
-    guard json else { return try Output.standard.write(SyncText.line(report) + "\n") }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    try Output.standard.write(json: Array(try encoder.encode(report)) + Array("\n".utf8))
+    if json {
+      try Output.standard.write(asJSON: report)
+    } else {
+      try Output.standard.write(SyncText.line(report) + "\n")
+    }
   }
 
   private func reportOfEnd(of sync: Int64, _ client: StatusClient) async throws -> SyncRecord {
@@ -67,17 +68,12 @@ struct SyncNow: AsyncParsableCommand {
   }
 
   private func recorded(_ sync: Int64, _ client: StatusClient) async throws -> SyncRecord? {
-    try await client.send("GET", "/v1/syncs?limit=1000").decoded(SyncList.self, of: "ask for the syncs").syncs
-      .first { $0.id == sync && $0.outcome != .running }
+    try await client.syncs(1000).first { $0.id == sync && $0.outcome != .running }
   }
 
   private func isRunning(_ sync: Int64, _ client: StatusClient) async throws -> Bool {
-    let status = try await status(client)
+    let status = try await client.status()
     return status.state != .stopping && status.sync.current?.id == sync
-  }
-
-  private func status(_ client: StatusClient) async throws -> DaemonStatus {
-    try await client.send("GET", "/v1/status").decoded(DaemonStatus.self, of: "ask for the status")
   }
 
   /// nil: the daemon ended the stream before the sync, or another sync has ended since.
@@ -86,7 +82,7 @@ struct SyncNow: AsyncParsableCommand {
     try await client.follow(
       opened: {
         // It may have ended before the stream began.
-        guard let last = try await status(client).sync.last, last.id >= sync else { return true }
+        guard let last = try await client.status().sync.last, last.id >= sync else { return true }
         if last.id == sync { report = last }
         return false
       },

@@ -12,17 +12,10 @@ struct WatchFeed: Sendable {
 
   var events: EventFollower { EventFollower(client: client, policy: Self.policy) }
 
-  func status() async throws -> DaemonStatus {
-    try await client.send("GET", "/v1/status", within: Self.patience).decoded(
-      DaemonStatus.self, of: "ask for the status")
-  }
+  func status() async throws -> DaemonStatus { try await client.status(within: Self.patience) }
 
   /// The latest first.
-  func syncs(_ count: Int) async throws -> [SyncRecord] {
-    try await client.send("GET", "/v1/syncs?limit=\(count)", within: Self.patience).decoded(
-      SyncList.self, of: "ask for the syncs"
-    ).syncs
-  }
+  func syncs(_ count: Int) async throws -> [SyncRecord] { try await client.syncs(count, within: Self.patience) }
 
   /// What became of it, in words.
   func askForSync() async throws -> String { try await SyncRequest().send(client).1.text }
