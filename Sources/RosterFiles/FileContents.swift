@@ -22,3 +22,14 @@ package func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8
   }
   throw SystemError(code: EFBIG)
 }
+
+/// Writes all of it, however many calls it takes and whatever interrupts one.
+package func write(_ bytes: [UInt8], to descriptor: CInt) throws(SystemError) {
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    if count < 0, errno == EINTR { continue }
+    guard count >= 0 else { throw .last }
+    rest = rest.dropFirst(count)
+  }
+}

@@ -52,12 +52,8 @@ package struct WholeFile: Sendable {
     defer { close(file) }
     // The umask may have taken the owner's bits too.
     guard fchmod(file, mode) == 0 else { throw .last("set the mode of", temporaryPath) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw .last("write", temporaryPath) }
-      rest = rest.dropFirst(count)
+    do throws(SystemError) { try write(bytes, to: file) } catch {
+      throw FileError(step: "write", path: temporaryPath, error: error)
     }
     guard !durably || fsync(file) == 0 else { throw .last("flush", temporaryPath) }
   }

@@ -26,18 +26,10 @@ struct Output {
   /// Throws `Unread`, or `Failure` (73) where the text cannot be written. SwiftNIO ignores SIGPIPE, which would end a
   /// filter otherwise.
   func write(_ bytes: [UInt8]) throws {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 && errno != EINTR { throw Self.failure(errno) }
-      rest = rest.dropFirst(max(0, count))
+    do throws(SystemError) { try RosterFiles.write(bytes, to: descriptor) } catch {
+      if error.code == EPIPE { throw Unread() }
+      throw Failure(.cannotWrite, step: "write the answer", subject: "standard output", cause: error.text)
     }
-  }
-
-  private static func failure(_ code: Int32) -> any Error {
-    if code == EPIPE { return Unread() }
-    return Failure(
-      .cannotWrite, step: "write the answer", subject: "standard output", cause: SystemError(code: code).text)
   }
 
   /// JSON as it is, though nothing of upstream's steers a terminal.

@@ -13,28 +13,21 @@ func complain(_ line: String, in format: LogFormat = .text) {
   if format == .json {
     rosterLog(LogSettings(level: .error, format: format)).error("\(line)")
   } else {
-    write("rosterd: \(line.printable)\n", to: STDERR_FILENO)
+    say("rosterd: \(line.printable)\n")
   }
 }
 
-/// Returns whether all of it was written.
-@discardableResult
-func write(_ text: String, to descriptor: Int32) -> Bool {
-  var rest = Array(text.utf8)[...]
-  while !rest.isEmpty {
-    let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-    if written <= 0 { return false }
-    rest = rest.dropFirst(written)
-  }
-  return true
-}
+/// To stderr; where that cannot be written, nobody is left to tell.
+func say(_ text: String) { try? write(Array(text.utf8), to: STDERR_FILENO) }
 
 /// What a command was asked for. Ends the program with 73 where it cannot be written; that nobody reads it any more is
 /// no failure.
 func answer(_ text: String) throws {
-  if write(text, to: STDOUT_FILENO) || errno == EPIPE { return }
-  complain("cannot write the answer to stdout: \(SystemError.last.text)")
-  throw ExitCode(Failure.Kind.cannotWrite.exitCode)
+  do throws(SystemError) { try write(Array(text.utf8), to: STDOUT_FILENO) } catch {
+    if error.code == EPIPE { return }
+    complain("cannot write the answer to stdout: \(error.text)")
+    throw ExitCode(Failure.Kind.cannotWrite.exitCode)
+  }
 }
 
 /// Runs the command's work; a Failure becomes its sentence and its exit code.

@@ -16,7 +16,7 @@ struct LiveBar: Sendable {
     guard terminal.isInteractive else { return }
     repeat { draw(status()) } while (try? await Task.sleep(for: Self.frame)) != nil
     draw(status())
-    write("\n", to: STDERR_FILENO)
+    say("\n")
   }
 
   private func draw(_ status: DaemonStatus) {
@@ -27,6 +27,6 @@ struct LiveBar: Sendable {
     let terminal = terminal
     guard terminal.isInteractive else { return }
     let line = bar.text(width: terminal.columns - 1, colour: terminal.colour)
-    write("\r\u{1B}[K\(line)", to: STDERR_FILENO)
+    say("\r\u{1B}[K\(line)")
   }
 }
