@@ -1,5 +1,6 @@
 internal import Logging
 internal import RosterFiles
+internal import RosterModel
 
 /// `<path>.published`: replaced after each COMMIT that publishes, so that a systemd `.path` unit can start what should
 /// follow.
@@ -42,7 +43,7 @@ struct PublishedFile {
     let words = bytes.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     return bytes.isEmpty
       || words.count == 2 && bytes.last == UInt8(ascii: "\n")
-        && words.joined().dropLast().allSatisfy { (0x30...0x39).contains($0) }
+        && words.joined().dropLast().allSatisfy(\.isDigit)
   }
 
   private struct Foreign: Error, CustomStringConvertible {

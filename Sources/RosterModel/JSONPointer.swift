@@ -31,8 +31,8 @@ package struct JSONPointer: Sendable {
   /// means none.
   package static func index(_ segment: String) -> Int? {
     let digits = segment.utf8
-    guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-    return digits.count > 1 && digits.first == 0x30 ? nil : Int(segment)
+    guard digits.allSatisfy(\.isDigit) else { return nil }
+    return digits.count > 1 && digits.first == UInt8(ascii: "0") ? nil : Int(segment)
   }
 
   private static func unescaped(_ part: [UInt8]) -> String? {
@@ -44,8 +44,11 @@ package struct JSONPointer: Sendable {
         at += 1
         continue
       }
-      guard at + 1 < part.count, part[at + 1] == 0x30 || part[at + 1] == 0x31 else { return nil }
-      bytes.append(part[at + 1] == 0x30 ? UInt8(ascii: "~") : UInt8(ascii: "/"))
+      switch part.dropFirst(at + 1).first {
+      case UInt8(ascii: "0"): bytes.append(UInt8(ascii: "~"))
+      case UInt8(ascii: "1"): bytes.append(UInt8(ascii: "/"))
+      default: return nil
+      }
       at += 2
     }
     return String(decoding: bytes, as: UTF8.self)

@@ -24,7 +24,7 @@ extension Date {
     let day = String(decoding: text[..<dayLength], as: UTF8.self)
     let time = String(decoding: text[(dayLength + 1)..<secondsLength], as: UTF8.self)
     let rest = text[secondsLength...]
-    let fraction = rest.first == UInt8(ascii: ".") ? rest.dropFirst().prefix { isDigit($0) } : []
+    let fraction = rest.first == UInt8(ascii: ".") ? rest.dropFirst().prefix(while: \.isDigit) : []
     guard fraction.isEmpty == (rest.first != UInt8(ascii: ".")) else { return nil }
     let whole = "\(day)T\(time)Z"
     // What is read must be what was written: the parser takes February 30 for March 2.
@@ -40,12 +40,10 @@ extension Date {
     if text.elementsEqual("Z".utf8) || text.elementsEqual("z".utf8) { return 0 }
     let digits = text.dropFirst()
     guard let sign = ["+": 1.0, "-": -1.0][String(decoding: text.prefix(1), as: UTF8.self)], digits.count == 5,
-      digits.dropFirst(2).first == UInt8(ascii: ":"), digits.filter(isDigit).count == 4,
+      digits.dropFirst(2).first == UInt8(ascii: ":"), digits.filter(\.isDigit).count == 4,
       let hours = Int(String(decoding: digits.prefix(2), as: UTF8.self)), hours < 24,
       let minutes = Int(String(decoding: digits.suffix(2), as: UTF8.self)), minutes < 60
     else { return nil }
     return sign * Double((hours * 60 + minutes) * 60)
   }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

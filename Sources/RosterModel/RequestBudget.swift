@@ -19,7 +19,7 @@ package struct RequestBudget: Sendable, Equatable {
   /// Reads a number, a slash and a duration: `10000/1d`; nil for anything else, and out of range.
   package init?(text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+    guard parts.count == 2, parts[0].utf8.allSatisfy(\.isDigit),
       let limit = Int(parts[0]), (1...Self.mostRequests).contains(limit),
       let window = Duration(text: parts[1]), window >= Self.leastWindow
     else { return nil }

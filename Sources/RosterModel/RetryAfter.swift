@@ -28,7 +28,7 @@ extension Response {
   /// years (P11).
   package func retryAfter(now: Date) -> Duration? {
     guard let text = self["Retry-After"] else { return nil }
-    if !text.isEmpty, text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {
+    if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) {
       // More digits than an Int takes are a number too.
       return .seconds(min(Int(text) ?? Self.longest, Self.longest))
     }
@@ -42,8 +42,8 @@ extension Response {
     headers.compactMap { header in
       let full = header.name.lowercased()
       guard full == "ratelimit-\(name)" || full.hasSuffix("-ratelimit-\(name)"),
-        header.value.utf8.first.map({ $0 &- 0x30 < 10 }) == true,
-        header.value.utf8.allSatisfy({ $0 &- 0x30 < 10 || $0 == UInt8(ascii: ".") })
+        header.value.utf8.first?.isDigit == true,
+        header.value.utf8.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: ".") })
       else { return nil }
       return Double(header.value)
     }

@@ -100,7 +100,7 @@ struct StoredDocument {
 extension Resource.ColumnType {
   /// The value, where a column of this type takes it (P9).
   fileprivate func fitted(_ value: WrittenJSON) -> WrittenJSON? {
-    let isNumber = value.first == UInt8(ascii: "-") || (0x30...0x39).contains(value.first)
+    let isNumber = value.first == UInt8(ascii: "-") || value.first.isDigit
     let fits =
       switch self {
       case .json: true
