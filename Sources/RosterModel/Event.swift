@@ -27,7 +27,7 @@ package struct Event: Sendable, Equatable {
   package var sync: Int64?
   /// The resource's name.
   package var resource: String?
-  /// N of `?page=N`, from 1.
+  /// In the order in which they came, from 1.
   package var page: Int?
   /// Pages that the sync has done, this one included.
   package var pagesDone: Int?

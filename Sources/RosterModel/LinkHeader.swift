@@ -59,17 +59,17 @@ private struct LinkReader {
     return text
   }
 
-  private mutating func take(_ character: Swift.Character) -> Bool {
+  private mutating func take(_ character: Character) -> Bool {
     guard rest.first == character else { return false }
     rest.removeFirst()
     return true
   }
 
-  private mutating func skip(while isSkipped: (Swift.Character) -> Bool) {
+  private mutating func skip(while isSkipped: (Character) -> Bool) {
     rest = rest.drop(while: isSkipped)
   }
 
-  private mutating func read(while isRead: (Swift.Character) -> Bool) -> Substring {
+  private mutating func read(while isRead: (Character) -> Bool) -> Substring {
     let text = rest.prefix(while: isRead)
     rest = rest[text.endIndex...]
     return text

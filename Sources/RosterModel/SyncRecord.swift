@@ -27,7 +27,7 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   package var rejected = 0
   /// By `where`.
   package var skipped = 0
-  /// Page and by-id requests, every attempt and redirect hop.
+  /// Page and by-key requests, every attempt and redirect hop.
   package var requests = 0
   /// Pages that upstream said to be unchanged (304).
   package var notModified = 0

@@ -61,5 +61,5 @@ package struct TokenPlace: Sendable, Hashable {
   /// RFC 7617: user and password, encoded, are the token.
   package static let basic = TokenPlace(.header, "Authorization", before: "Basic ")
 
-  private static func isSpace(_ character: Swift.Character) -> Bool { character == " " || character == "\t" }
+  private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 }

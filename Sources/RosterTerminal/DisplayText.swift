@@ -13,7 +13,7 @@ extension String {
     return kept + "…"
   }
 
-  private static func cells(of character: Swift.Character) -> Int {
+  private static func cells(of character: Character) -> Int {
     let scalars = character.unicodeScalars
     if scalars.contains(where: { $0 == "\u{FE0F}" || $0.properties.isEmojiPresentation }) { return 2 }
     return scalars.map { cells(of: $0) }.max() ?? 0

@@ -68,8 +68,8 @@ extension PendingResource {
 }
 
 extension PendingRecord {
-  /// `key`, and the record as `changes` has it; of a changed one both, and in which fields they differ. What of
-  /// it is called `key` is told as itself: then the key's own column tells the key.
+  /// `key`, and the record as `changes` has it; of a changed one both, and in which fields they differ. A column or a
+  /// list that is called `key` is told as itself: then the key's own column tells the key.
   fileprivate func json(of resource: PendingResource) -> String {
     guard kind == .changed else {
       let record = after ?? before ?? "{}"

@@ -2,8 +2,8 @@ internal import RosterDecode
 internal import RosterModel
 
 /// Writes records of one resource, one by one, within the publishing transaction: looks the row up (`StoredRecords`),
-/// and writes what differs, with its list rows, its words in the index and its row in
-/// `changes`. A row that stays is not written.
+/// and writes what differs, with its list rows, its words in the index and its row in `changes`. A row that stays is
+/// not written.
 struct RecordWriter {
   private(set) var added = 0
   private(set) var changed = 0
