@@ -64,7 +64,8 @@ struct PendingChangesTests {
   @Test("A list that is called key is told as itself, and nothing else is")
   func listNamedKey() async throws {
     let item = Resource(
-      name: "item", path: "/items", columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)],
+      name: "item", path: "/items", records: JSONPointer(segments: ["results"]),
+      columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)],
       lists: [
         .init(table: "item_key", at: JSONPointer(segments: ["keys"]), columns: [.init("value", at: JSONPointer())])
       ])
