@@ -5,6 +5,8 @@ PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev
 CHECKS   := --explicit-target-dependency-import-check error
 # So many tests at a time, not all of a thousand: each then has the machine that its time limit is made for.
 AT_ONCE  := --experimental-maximum-parallelization-width 8
+ASAN     := --sanitize=address --scratch-path .build-asan
+TSAN     := --sanitize=thread --scratch-path .build-tsan -Xlinker $(CURDIR)/.build-tsan/mutex.o
 # C is compiled for size: BoringSSL's arithmetic is assembler, and no page waits for the rest. Its messages name source
 # files, which are not to tell where they were built; what is stripped anyway is not made, since digests of it stay.
 RELEASE  := -c release --static-swift-stdlib -debug-info-format none -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
@@ -33,7 +35,7 @@ RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
 .PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams page-picture test-crash power faults footprint \
-        test-systemd soak month fuzz fuzz-sample tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
+        test-systemd soak month fuzz fuzz-sample asan tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
         autopkgtest apt-repository test-release packages clean
 
 demo: build
@@ -180,10 +182,17 @@ fuzz: packages
 fuzz-sample: packages
 	Fuzz/run --seed 1 20
 
-# A build of its own, because the flag changes every file.
+# All Swift tests, and the programs that they start, under a sanitizer; a report of any process is a failure. A build of
+# its own each, because the flag changes every file.
+asan: packages
+	swift build --build-tests $(ASAN) $(CHECKS)
+	Tests/sanitizers/run address swift test --skip-build $(ASAN) $(CHECKS) $(AT_ONCE)
+
 tsan: packages
-	swift test --sanitize=thread --scratch-path .build-tsan $(CHECKS) $(AT_ONCE) \
-	  --filter 'RosterAuthTests|RosterFetchTests|RosterSyncTests'
+	mkdir -p .build-tsan
+	clang -O2 -Wall -Wextra -Werror -c Tests/sanitizers/mutex.c -o .build-tsan/mutex.o
+	swift build --build-tests $(TSAN) $(CHECKS)
+	Tests/sanitizers/run thread swift test --skip-build $(TSAN) $(CHECKS) $(AT_ONCE)
 
 # What a page costs in each part of a sync, in CPU time beside Benchmarks/base.json; half a minute. A change that makes
 # it cheaper writes the base anew: .build/release/RosterBenchmarks Benchmarks/base.json --write

@@ -3,6 +3,7 @@ import Glibc
 import RosterModel
 import RosterStatusClient
 import RosterTerminal
+import Synchronization
 
 /// `rosterctl watch` on a terminal: one screen, drawn again when something happens or is pressed, and once a second,
 /// since ages grow.
@@ -129,7 +130,7 @@ actor LiveView {
       let terminal = Output.standard.terminal
       // One less: what clears the rest of a line would clear its last cell.
       let lines = screen.frame(width: terminal.columns - 1, rows: terminal.rows, colour: terminal.colour)
-      try Output.standard.write(Screen.frame(lines))
+      try put(frame: Screen.frame(lines))
       try await Task.sleep(for: Self.frame)
     }
   }
@@ -137,9 +138,12 @@ actor LiveView {
 
 // MARK: The terminal is given back however the program ends
 
+// The thread that a signal meets is not the one that draws: what that drew behind `leave` would stay on the terminal.
+private let isTaken = Atomic(false)
+private let isDrawing = Atomic(false)
+
 private func takeScreen() {
-  RawMode.begin()
-  put(Screen.enter)
+  take()
   signal(SIGINT) { _ in
     giveBack()
     _exit(0)
@@ -156,15 +160,27 @@ private func takeScreen() {
     giveBack()
     raise(SIGSTOP)
   }
-  signal(SIGCONT) { _ in
-    RawMode.begin()
-    put(Screen.enter)
-  }
+  signal(SIGCONT) { _ in take() }
+}
+
+private func take() {
+  RawMode.begin()
+  put(Screen.enter)
+  isTaken.store(true, ordering: .sequentiallyConsistent)
 }
 
 private func giveBack() {
+  isTaken.store(false, ordering: .sequentiallyConsistent)
+  // Not for ever: the terminal may take nothing, or the signal has met the thread that draws.
+  for _ in 0..<100 where isDrawing.load(ordering: .sequentiallyConsistent) { poll(nil, 0, 1) }
   put(Screen.leave)
   RawMode.end()
+}
+
+private func put(frame: String) throws {
+  isDrawing.store(true, ordering: .sequentiallyConsistent)
+  defer { isDrawing.store(false, ordering: .sequentiallyConsistent) }
+  if isTaken.load(ordering: .sequentiallyConsistent) { try Output.standard.write(frame) }
 }
 
 /// Safe in a signal handler (signal-safety(7)).

@@ -21,7 +21,7 @@ import Testing
         let refused = try await site.rosterctl("sync", "--wait")
         #expect(refused.exit == 65 && refused.output.contains("larger than 8 MiB"), "\(refused.output)")
         let grown = try daemon.peakMemory() - before
-        #expect(grown < 48 << 20, "it grew by \(grown)")
+        #expect(grown < 48 << 20 || Sanitizer.isPresent, "it grew by \(grown)")
         // Once more, within max_retries; of each what fits into the sockets' buffers is on its way.
         #expect(server.counts.requests == 2 && server.counts.bytesSent < 2 * (8 << 20) + 2 * (16 << 20))
         #expect(try await site.rows("SELECT id FROM item") == [["1"]])

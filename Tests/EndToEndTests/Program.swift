@@ -134,7 +134,8 @@ final class Program: Sendable {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
     var pid: pid_t = 0
     let words = ([path] + arguments).map { strdup($0) } + [nil]
-    let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    let settings = environment.merging(Sanitizer.settings) { own, _ in own }
+    let variables = settings.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for word in words + variables { free(word) } }
     let code = posix_spawnp(&pid, path, &actions, &attributes, words, variables)
     guard code == 0 else { throw Missing(what: "\(path): \(String(cString: strerror(code)))") }
