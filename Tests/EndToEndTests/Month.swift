@@ -160,10 +160,12 @@ extension Month {
   }
 
   private func book(_ row: SyncRecord, _ counts: Counts, _ time: ClosedRange<Date>, stop: MonthPlan.Stop?) {
-    let isDue = time.upperBound >= tokenSince + MonthPlan.tokenLife.seconds - Self.earlyRefresh
+    let end = tokenSince + MonthPlan.tokenLife.seconds
     let granted = ledger.granted
     let cuts = row.exit == 0 ? plan.cutPages(at: number).count { counts.requests(ofPage: $0).first?.status == 200 } : 0
-    ledger.book(row, counts, cuts: cuts, isDue: isDue, stop: stop)
+    ledger.book(
+      row, counts, cuts: cuts, isDue: time.upperBound >= end - Self.earlyRefresh, isOver: time.upperBound >= end,
+      stop: stop)
     if ledger.granted > granted { tokenSince = time.lowerBound }
     let requests = counts.pageRequests.count + counts.byIDRequests.count + counts.tokenRequests.count
     arrivals.append((time.lowerBound, requests))
