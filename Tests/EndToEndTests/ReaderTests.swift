@@ -54,8 +54,10 @@ extension CacheTrials {
         _ = try await site.sync()
         try share(site)
         try await expectRead(site, version: 1, "after a clean stop")
-        try await site.withDaemon { daemon, _ in
+        try await site.withDaemon { daemon, notify in
           try await expectRead(site, version: 1, "while it starts")
+          // Who asks while its first sync runs gets that one (P12).
+          #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
           site.next(2)
           _ = try await site.ask()
           try await expectRead(site, version: 2, "while it runs")

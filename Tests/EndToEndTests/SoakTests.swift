@@ -25,7 +25,8 @@ import Testing
 
   @Test("broken and timed-out syncs in one daemon leave no descriptor, no connection and at most 2 MB")
   func nothingIsLeft() async throws {
-    let settings = ["ROSTERD_UPSTREAM_TIMEOUT": "200ms", "ROSTERD_RETRY_MAX_RETRIES": "1"]
+    let timeout = Sanitizer.isPresent ? "1s" : "200ms"
+    let settings = ["ROSTERD_UPSTREAM_TIMEOUT": timeout, "ROSTERD_RETRY_MAX_RETRIES": "1"]
     try await withSite(.pages(7), settings) { site in
       try await site.withDaemon { daemon, _ in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
