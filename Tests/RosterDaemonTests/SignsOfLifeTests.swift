@@ -44,9 +44,9 @@ struct SignsOfLifeTests {
   func loop() {
     var signs = SignsOfLife(at: start)
     signs.syncBegan(at: start)
-    signs.moved(at: start + .seconds(45))
-    #expect(signs.verdict(at: start + .seconds(44), limit: limit) == .alive)
-    #expect(signs.verdict(at: start + .seconds(45), limit: limit) == .loopIsSilent)
+    signs.moved(at: start + .seconds(90))
+    #expect(signs.verdict(at: start + .seconds(89), limit: limit) == .alive)
+    #expect(signs.verdict(at: start + .seconds(90), limit: limit) == .loopIsSilent)
   }
 
   @Test("S4: upstream.timeout + retry.max_delay + retry.max_retry_after + 5 s")
