@@ -97,26 +97,24 @@ def killed_origin(place):
     broken(place, pages, origin, origin, origin)
 
 
-def killed_behind(place):
-    """The same behind nginx, HAProxy and Caddy, which answer 502 and 503 meanwhile"""
+def broken_behind_each(place, victim):
     for front in [Nginx, HAProxy, Caddy]:
         pages = Pages(place.path("pages"), PAGES)
         origin = place.keep(Origin(pages, delay=SLOW))
         server = place.keep(front(place.path("server"), pages, origin.port))
-        broken(place, pages, origin, server, origin)
+        broken(place, pages, origin, server, victim(origin, server))
         server.stop()
         origin.stop()
+
+
+def killed_behind(place):
+    """The same behind nginx, HAProxy and Caddy, which answer 502 and 503 meanwhile"""
+    broken_behind_each(place, lambda origin, _: origin)
 
 
 def restarted(place):
     """nginx, HAProxy and Caddy are killed and started anew in the midst of syncs: all records come"""
-    for front in [Nginx, HAProxy, Caddy]:
-        pages = Pages(place.path("pages"), PAGES)
-        origin = place.keep(Origin(pages, delay=SLOW))
-        server = place.keep(front(place.path("server"), pages, origin.port))
-        broken(place, pages, origin, server, server)
-        server.stop()
-        origin.stop()
+    broken_behind_each(place, lambda _, server: server)
 
 
 TESTS = [reloaded_nginx, reloaded_haproxy, reloaded_caddy, killed_origin, killed_behind, restarted]
