@@ -22,14 +22,19 @@ package struct RecordPlan: Sendable {
   /// Else they are integers of 1…2^63-1.
   package var hasTextKeys: Bool { resource.columns[keyColumn].type == .text }
 
-  /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, or a place
-  /// deeper than any record may nest. The configuration is read so that none of them comes here.
+  /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, two lists at
+  /// one place, or a place deeper than any record may nest. The configuration is read so that none of them comes here.
   package init(_ resource: Resource) throws(Failure) {
     guard let keyColumn = resource.keyColumn else {
       throw Self.failure(resource, "no integer or text column is its key")
     }
     if resource.everyPlace.contains(where: { $0.segments.count >= Self.deepest }) {
       throw Self.failure(resource, "a place nests deeper than \(Self.deepest) levels")
+    }
+    if resource.lists.indices.contains(where: { index in
+      resource.lists[..<index].contains { $0.at == resource.lists[index].at }
+    }) {
+      throw Self.failure(resource, "two lists are at one place")
     }
     if resource.lists.contains(where: \.columns.isEmpty) { throw Self.failure(resource, "a list has no columns") }
     self.resource = resource

@@ -23,8 +23,10 @@ private struct Generator {
   }
 
   mutating func resource() -> Resource {
-    let lists = (0..<roll(3)).map { index in
-      Resource.List(table: "l\(index)", at: pointer(from: 1), columns: columns(1 + roll(2), from: 0))
+    var lists: [Resource.List] = []
+    for index in 0..<roll(3) {
+      let list = Resource.List(table: "l\(index)", at: pointer(from: 1), columns: columns(1 + roll(2), from: 0))
+      if !lists.contains(where: { $0.at == list.at }) { lists.append(list) }
     }
     return Resource(name: "thing", path: "/", columns: [idColumn] + columns(roll(4), from: 1), lists: lists)
   }

@@ -35,6 +35,7 @@ import Testing
       resource([]), resource([text]), resource([Resource.Column("id", at: at("/id"), .json)]),
       resource([idColumn, Resource.Column("d", at: deep)]), resource([idColumn], where: [.init(deep, .absent)]),
       resource([idColumn], lists: [Resource.List(table: "l", at: at("/l"), columns: [])]),
+      resource([idColumn], lists: ["l", "m"].map { Resource.List(table: $0, at: at("/l"), columns: [idColumn]) }),
     ] {
       let failure = #expect(throws: Failure.self) { try RecordPlan(wrong) }
       #expect(failure?.kind == .defect)

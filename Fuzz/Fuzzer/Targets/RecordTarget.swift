@@ -125,10 +125,12 @@ private enum RandomResource {
     let key = pointer(from: 1, &choices)
     let records = pointer(from: 0, &choices)
     let columns = columns(from: 1, &choices)
-    let lists = choices.times(2) { choices in
+    var lists: [Resource.List] = []
+    for _ in 0..<choices.next(3) {
       let own = self.columns(from: 0, &choices)
-      return Resource.List(
+      let list = Resource.List(
         table: "l", at: pointer(from: 1, &choices), columns: own + [column(from: 0, &choices)])
+      if !lists.contains(where: { $0.at == list.at }) { lists.append(list) }
     }
     let conditions = choices.times(2) { choices in
       Resource.Condition(
