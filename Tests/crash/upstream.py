@@ -68,6 +68,7 @@ class Upstream:
         self.moves = False
         self.open = 0
         self.lock = threading.Lock()
+        self.closed = threading.Condition(self.lock)
         upstream = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -81,8 +82,9 @@ class Upstream:
             def finish(self):
                 with contextlib.suppress(OSError):
                     super().finish()
-                with upstream.lock:
+                with upstream.closed:
                     upstream.open -= 1
+                    upstream.closed.notify_all()
 
             def do_GET(self):
                 upstream.answer(self)
@@ -112,8 +114,8 @@ class Upstream:
 
     def rest(self):
         """Until whoever was killed has nothing more to ask."""
-        while self.open:
-            time.sleep(0.001)
+        with self.closed:
+            self.closed.wait_for(lambda: not self.open)
 
     def close(self):
         self.server.shutdown()
@@ -121,7 +123,7 @@ class Upstream:
 
     def answer(self, request):
         path = urllib.parse.urlsplit(request.path)
-        time.sleep(self.delay)
+        time.sleep(self.delay)  # an upstream that takes its time is what is played
         with self.lock:
             status, body = self.token(request) if path.path == "/api/token" else self.page(request, path)
         body = json.dumps(body, ensure_ascii=False).encode()

@@ -5,11 +5,8 @@ Refresh tokens may expire, and a spent one is refused without an end to the sess
 
 import os
 import secrets
-import socketserver
-import sys
 import threading
 import time
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 # Everything is on loopback.
 os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
@@ -18,6 +15,7 @@ from authlib.integrations.flask_oauth2 import AuthorizationServer, ResourceProte
 from authlib.oauth2.rfc6749 import ClientMixin, TokenMixin, grants
 from authlib.oauth2.rfc6750 import BearerTokenValidator
 from flask import Flask, request
+from serving import serve
 
 LIFETIME = int(os.environ["OAUTH_LIFETIME"])
 app = Flask(__name__)
@@ -149,22 +147,4 @@ def counts():
         return {"granted": len(State.tokens), "living": sum(not one.revoked for one in State.tokens)}
 
 
-class Server(socketserver.ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-def main():
-    listener = make_server("127.0.0.1", 0, app, Server, Quiet)
-    print(listener.server_port, flush=True)
-    # Its parent holds the other end of stdin: it never outlives the script.
-    threading.Thread(target=lambda: (sys.stdin.read(), listener.shutdown()), daemon=True).start()
-    listener.serve_forever(poll_interval=0.1)
-
-
-main()
+serve(app)

@@ -1,15 +1,12 @@
 """django-oauth-toolkit as it comes, with rotation and reuse protection, behind nginx's auth_request.
 
-Settings, the two views that nginx asks, and a threaded WSGI server in one file. Driven by `run`.
+Settings, the two views that nginx asks, in one file. Driven by `run`.
 """
 
 import os
-import socketserver
-import sys
 import threading
 import time
 from pathlib import Path
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import django
 from django.conf import settings
@@ -17,6 +14,7 @@ from django.core.management import call_command
 from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.urls import include, path
+from serving import serve
 
 FOLDER = Path(os.environ["OAUTH_FOLDER"])
 
@@ -94,16 +92,6 @@ urlpatterns = [
 ]
 
 
-class Server(socketserver.ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
 def main():
     call_command("migrate", verbosity=0)
     user = get_user_model().objects.create_user("operator", password="operator")
@@ -116,11 +104,7 @@ def main():
         client_type=application.CLIENT_CONFIDENTIAL,
         authorization_grant_type=application.GRANT_PASSWORD,
     )
-    server = make_server("127.0.0.1", 0, get_wsgi_application(), Server, Quiet)
-    print(server.server_port, flush=True)
-    # Its parent holds the other end of stdin: it never outlives the script.
-    threading.Thread(target=lambda: (sys.stdin.read(), server.shutdown()), daemon=True).start()
-    server.serve_forever(poll_interval=0.1)
+    serve(get_wsgi_application())
 
 
 main()

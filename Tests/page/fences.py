@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 from site_of_page import LIVE, Site, Web, check_visit
-from support import wait_until
+from programs import wait_until
 
 # Each would run, or load, if it became HTML.
 HOSTILE = "<img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>\"'&lt;{{sentence}}\u202e"

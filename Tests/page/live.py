@@ -2,7 +2,8 @@
 
 import support
 from site_of_page import LIVE, Site, Web, check_visit
-from support import Daemon, Nginx, wait_until
+from programs import wait_until
+from support import Daemon, Nginx
 
 PAGES = 52  # of the three lists
 # How far the bar is, as drawn and as told.

@@ -12,7 +12,8 @@ if __name__ == "__main__":
     sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "status"))
 
 from site_of_page import LIVE, Web, check_visit
-from support import Daemon, Nginx, end
+from programs import end
+from support import Daemon, Nginx
 
 PAGES_OPEN = 50
 TARGETS = ["/v1/status", "/healthz", "/readyz", "/metrics"]

@@ -5,7 +5,8 @@ import http.client
 import subprocess
 import urllib.parse
 
-from support import Daemon, end
+from programs import end
+from support import Daemon
 from upstream import Upstream
 
 # Three lists, as the demo has them.

@@ -71,7 +71,7 @@ class Upstream:
         address = urllib.parse.urlsplit(handler.path)
         name = address.path.rpartition("/")[2]
         number = int(urllib.parse.parse_qs(address.query).get("page", ["1"])[0])
-        time.sleep(self.latency)
+        time.sleep(self.latency)  # an upstream that takes its time is what is played
         if not self.is_open and number > 1:
             self.gate.acquire(timeout=PATIENCE)
         if self.status:

@@ -6,7 +6,8 @@ import sqlite3
 import time
 from contextlib import ExitStack, suppress
 
-from support import Client, Daemon, Nginx, Upstream, wait_until
+from programs import wait_until
+from support import Client, Daemon, Nginx, Upstream
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 STATUS = b"GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n"

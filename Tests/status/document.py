@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 
+from programs import wait_until
 from support import Daemon, Upstream
 
 GETS = ["/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/explain", "/v1/syncs", "/v1/events", "/metrics",
@@ -216,6 +217,4 @@ def follow(daemon, events):
 
 
 def wait_for(events, name):
-    from support import wait_until
-
     wait_until(lambda: any(event == name for event, _ in list(events)), name)

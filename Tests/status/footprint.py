@@ -5,7 +5,8 @@ import statistics
 import time
 from pathlib import Path
 
-from support import PATIENCE, Daemon, Upstream
+from programs import PATIENCE
+from support import Daemon, Upstream
 
 MOST_OWN = 6_000_000
 MOST_WAKEUPS = 1.3

@@ -5,7 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from support import Daemon, Upstream, tool
+from programs import tool
+from support import Daemon, Upstream
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 RULE_TESTS = Path(__file__).resolve().parent / "prometheus-rules.test.yml"

@@ -3,7 +3,6 @@
 import http.server
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -12,9 +11,9 @@ import threading
 import time
 from pathlib import Path
 
+from programs import PATIENCE, answers, end, free_port, tool, wait_until
+
 PAGE_SIZE = 20
-# One program, one answer.
-PATIENCE = 60
 
 
 class Upstream:
@@ -354,42 +353,3 @@ class Lines:
     def end(self):
         print(f"{self.passed} passed, {self.failed} failed")
         sys.exit(1 if self.failed else 0)
-
-
-def tool(name):
-    found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
-    if not found:
-        raise FileNotFoundError(f"{name} is not installed")
-    return found
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def answers(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        return True
-    except OSError:
-        return False
-
-
-def wait_until(condition, what, limit=PATIENCE):
-    """For what nobody tells: a program of others that is ready, a state without an event, a file that appears."""
-    deadline = time.monotonic() + limit
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(what)
-        time.sleep(0.02)
-
-
-def end(process):
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

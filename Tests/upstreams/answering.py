@@ -2,7 +2,8 @@
 
 from checks import connections_of, three_syncs
 from fronts import Caddy, HAProxy, Nginx
-from ground import Pages, Roster, wait_until
+from ground import Pages, Roster
+from programs import wait_until
 from origins import FRAMINGS, Origin
 
 # Of a list that is asked for in each framing by way of each server.

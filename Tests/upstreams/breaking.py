@@ -6,7 +6,8 @@ from functools import partial
 from checks import synced
 from crossing import Crossing
 from fronts import Caddy, HAProxy, Nginx
-from ground import Pages, Roster, wait_until
+from ground import Pages, Roster
+from programs import wait_until
 from keeping import CONCURRENCY
 from origins import Origin
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from ground import wait_until
+from programs import wait_until
 
 
 def synced(roster, pages, server, outcome, changed=0, not_modified=0, sync=None):

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 
-from ground import answers, end, free_port, tool, wait_until
+from programs import answers, end, free_port, tool, wait_until
 from origins import Line
 
 

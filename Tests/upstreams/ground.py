@@ -1,33 +1,18 @@
-"""What the tests stand on: pages, a rosterd, certificates, other people's programs."""
+"""What the tests stand on: pages, a rosterd, certificates."""
 
 import contextlib
 import hashlib
 import json
 import os
-import shutil
-import signal
-import socket
 import sqlite3
 import subprocess
-import time
 from base64 import b64encode
+
+from programs import PATIENCE, ended, tool
 
 PAGE_SIZE = 20
 # 2026-01-01: older than any answer, so that Last-Modified counts (P6).
 EPOCH = 1767225600
-# One program.
-PATIENCE = 60
-
-
-class Missing(Exception):
-    """A program that is not installed."""
-
-
-def tool(name):
-    found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
-    if not found:
-        raise Missing(name)
-    return found
 
 
 class Pages:
@@ -158,50 +143,9 @@ def openssl(*words):
     return done.stdout
 
 
-@contextlib.contextmanager
-def ended(process, number=signal.SIGTERM):
-    """Ends a program at the end of the block, whatever happened in it."""
-    try:
-        yield process
-    finally:
-        end(process, number)
-
-
-def end(process, number=signal.SIGTERM):
-    process.send_signal(number)
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def answers(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        return True
-    except OSError:
-        return False
-
-
 def connections(port):
     """Those that a server on loopback has not closed: the client's ends, as the kernel tells them."""
     established = "01"
     with open("/proc/net/tcp") as table:
         lines = [line.split() for line in table][1:]
     return sum(line[2].endswith(f":{port:04X}") and line[3] == established for line in lines)
-
-
-def wait_until(condition, what, patience=20):
-    """For what nobody tells: programs of others that are ready, lines that they write later."""
-    end = time.monotonic() + patience
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError(what)
-        time.sleep(0.01)

@@ -5,7 +5,8 @@ from collections import Counter
 from checks import connections_of, synced, three_syncs
 from crossing import Crossing
 from fronts import Caddy, HAProxy, Nginx
-from ground import Pages, Roster, connections, wait_until
+from ground import Pages, Roster, connections
+from programs import wait_until
 from origins import Origin
 
 PAGES = 200
