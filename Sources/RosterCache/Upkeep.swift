@@ -5,15 +5,15 @@ internal import RosterModel
 
 /// What a running rosterd does about files that were damaged, removed or replaced, and about a disk that was full.
 extension Cache {
-  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was pulled.
+  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was pulled. What
+  /// the disk does not give is looked at again by the next sync.
   /// Returns where the damaged cache is now; nil where the cache itself is sound.
   package func recover(at date: Date) throws -> String? {
-    guard metDamage else { return nil }
-    metDamage = false
-    guard let database else { return nil }
+    guard metDamage, let database else { return nil }
     do {
       // Twice, as in `connectTwice`.
       do { try verify(database) } catch let error as SQLiteError where error.kind == .damaged { try verify(database) }
+      metDamage = false
       try renewPulled(database, because: "it is damaged")
       files = FileIdentity.Parts(path, pulled: pulledPath)
       return nil
@@ -21,7 +21,9 @@ extension Cache {
       // It is kept as it was found.
       database.checkpointOnClose(false)
       shut()
-      return try replace(at: date)
+      let aside = try replace(at: date)
+      metDamage = false
+      return aside
     } catch let error as SQLiteError {
       throw error.failure("recover the cache", path)
     }

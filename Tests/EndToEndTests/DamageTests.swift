@@ -56,7 +56,7 @@ extension CacheTrials {
           daemon.signal(SIGKILL)
           _ = try await daemon.end()
         }
-        try await overwrite("changes_by_record", site)
+        try await site.overwrite("changes_by_record")
         try await site.withDaemon { daemon, _ in
           // It may be found before, in, or after the first sync, and one that meets it fails.
           let first = try await site.rosterctl("sync", "--wait")
@@ -75,17 +75,17 @@ extension CacheTrials {
 
     private func make(_ damage: Damage, _ site: Site) async throws {
       switch damage {
-      case .everyPage: try overwrite(site.cache, from: Self.pageSize)
+      case .everyPage: try site.overwrite(site.cache, from: Self.pageSize)
       case .log:
         // As it is after a publish that a reader held up: with frames that are not in the file yet.
         _ = try await shell(site, "BEGIN IMMEDIATE; UPDATE characters SET name = name || 'x'; COMMIT")
-        try overwrite(site.cache + "-wal", from: 32 + 24)
-      case .characters: try await overwrite("characters", site)
-      case .index: try await overwrite("characters_fts_idx", site)
-      case .syncs: try await overwrite("syncs", site)
-      case .indexOfSyncs: try await overwrite("syncs_by_outcome", site)
-      case .indexOfChanges: try await overwrite("changes_by_record", site)
-      case .wordsData: try await overwrite("characters_fts_data", site)
+        try site.overwrite(site.cache + "-wal", from: 32 + 24)
+      case .characters: try await site.overwrite("characters")
+      case .index: try await site.overwrite("characters_fts_idx")
+      case .syncs: try await site.overwrite("syncs")
+      case .indexOfSyncs: try await site.overwrite("syncs_by_outcome")
+      case .indexOfChanges: try await site.overwrite("changes_by_record")
+      case .wordsData: try await site.overwrite("characters_fts_data")
       case .tableDropped: _ = try await shell(site, "DROP TABLE changes")
       }
     }
@@ -95,23 +95,6 @@ extension CacheTrials {
         try Program.tool("sqlite3"), ["-cmd", ".timeout 5000", site.cache, sql])
       #expect(outcome.exit == 0, "\(outcome.error)")
       return outcome.output
-    }
-
-    private func overwrite(_ path: String, from offset: off_t, length: Int? = nil) throws {
-      let file = open(path, O_WRONLY)
-      var about = stat()
-      try #require(file >= 0 && fstat(file, &about) == 0)
-      let garbage = [UInt8](repeating: 0xA5, count: length ?? Int(about.st_size - offset))
-      #expect(pwrite(file, garbage, garbage.count, offset) == garbage.count)
-      close(file)
-    }
-
-    /// The root page of a table or an index.
-    private func overwrite(_ name: String, _ site: Site) async throws {
-      let page = try await site.rows(
-        "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = '\(name)'")
-      let (number, size) = (try #require(off_t(page[0][0])), try #require(Int(page[0][1])))
-      try overwrite(site.cache, from: (number - 1) * off_t(size), length: size)
     }
 
     enum Loss: String, CaseIterable { case folder, cache, log, index, both, replaced, pulled, pulledDamaged, lock }
@@ -187,7 +170,7 @@ extension CacheTrials {
       case .both: for part in ["-wal", "-shm"] { try #require(unlink(site.cache + part) == 0) }
       case .replaced: try #require(rename(copy, site.cache) == 0)
       case .pulled: try #require(unlink(site.cache + ".pulled") == 0)
-      case .pulledDamaged: try overwrite(site.cache + ".pulled", from: 0)
+      case .pulledDamaged: try site.overwrite(site.cache + ".pulled", from: 0)
       case .lock: try #require(unlink(site.cache + ".lock") == 0)
       }
     }
@@ -284,5 +267,24 @@ extension CacheTrials {
         try await site.expectWell()
       }
     }
+  }
+}
+
+extension Site {
+  /// The root page of a table or an index.
+  func overwrite(_ name: String) async throws {
+    let page = try await rows("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = '\(name)'")
+    let (number, size) = (try #require(off_t(page[0][0])), try #require(Int(page[0][1])))
+    try overwrite(cache, from: (number - 1) * off_t(size), length: size)
+  }
+
+  /// - Parameter length: nil: to the end of the file.
+  func overwrite(_ path: String, from offset: off_t, length: Int? = nil) throws {
+    let file = open(path, O_WRONLY | O_CLOEXEC)
+    var about = stat()
+    try #require(file >= 0 && fstat(file, &about) == 0)
+    let garbage = [UInt8](repeating: 0xA5, count: length ?? Int(about.st_size - offset))
+    #expect(pwrite(file, garbage, garbage.count, offset) == garbage.count)
+    close(file)
   }
 }

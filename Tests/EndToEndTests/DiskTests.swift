@@ -126,6 +126,26 @@ extension CacheTrials {
       }
     }
 
+    @Test("5: damage that a reader met is not forgotten where the disk cannot be read when it is looked for")
+    func unreadableDamage() async throws {
+      try await withFaults { site, faults in
+        _ = try await site.sync()
+        site.next(1)
+        _ = try await site.sync()
+        try await site.withDaemon { _, _ in
+          _ = try await site.ask()
+          try await site.overwrite("changes")
+          #expect(try await site.curl("/v1/changes?since=0").status != "200")
+          try faults.fail(.read, with: EIO, on: "roster.db")
+          #expect(try await site.ask(exit: 73).contains("look at the disk"))
+          faults.end()
+          _ = try await site.ask()
+          #expect(try site.names().contains { $0.hasPrefix("roster.db.damaged-") })
+          try await site.expectWell()
+        }
+      }
+    }
+
     @Test(
       "T4: a rotated token that cannot be stored is used by no request and asked for no second time; the next sync stores it first",
       arguments: [DiskFaults.Call.write, .sync, .open])

@@ -182,8 +182,8 @@ extension CacheTrials {
       switch pulled {
       case .whole: break
       case .removed: try #require(unlink(path) == 0)
-      case .garbage: try overwrite(path, from: 0)
-      case .damaged: try overwrite(path, from: 512)
+      case .garbage: try site.overwrite(path, from: 0)
+      case .damaged: try site.overwrite(path, from: 512)
       case .ofAnother: for part in ["", "-wal", "-shm"] { try #require(unlink(site.cache + part) == 0) }
       case .folder:
         try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
@@ -203,15 +203,6 @@ extension CacheTrials {
     private func expectInTheWay(_ site: Site) async throws {
       let outcome = try await site.rosterd("sync")
       #expect(outcome.exit == 73 && outcome.error.contains("roster.db.pulled"), "\(outcome.error)")
-    }
-
-    private func overwrite(_ path: String, from offset: off_t) throws {
-      let file = open(path, O_WRONLY)
-      var about = stat()
-      try #require(file >= 0 && fstat(file, &about) == 0)
-      let garbage = [UInt8](repeating: 0xA5, count: Int(about.st_size - offset))
-      #expect(pwrite(file, garbage, garbage.count, offset) == garbage.count)
-      close(file)
     }
   }
 }
