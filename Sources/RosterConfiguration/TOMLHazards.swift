@@ -1,9 +1,11 @@
+import RosterModel
+
 /// Finds, line by line, what the parser does not survive: strings and lists of many lines may be open
 /// (toml.io/en/v1.0.0).
 ///
 /// TOMLKit hands text over as C strings: a NUL would cut a file or a value short, and trap in a key. A key of ten
 /// thousand parts is as many calls deep, here and in the parser, which limits only brackets. And toml++ asserts that a
-/// table's name begins as a key does, and a list's value as a value.
+/// table's name begins as a key does, a list's value as a value, and a time behind a date as a time.
 struct TOMLHazards {
   private enum Quote: String {
     case basic = "\""
@@ -62,12 +64,26 @@ struct TOMLHazards {
         last = byte
         rest = rest.dropFirst(quote.rawValue.utf8.count)
       } else {
+        if Self.isHalfTime(rest) { return "a date is followed by what is no time" }
         if let cause = pass(byte) { return cause }
         rest = rest.dropFirst()
       }
     }
     if open?.spansLines == false { open = nil }
     return nil
+  }
+
+  /// Whether a date is here, and behind it what is taken for a time and begins with fewer than two digits.
+  private static func isHalfTime(_ rest: Substring.UTF8View) -> Bool {
+    let form = rest.prefix(13).map { $0.isDigit ? UInt8(ascii: "0") : $0 }
+    guard form.starts(with: "0000-00-00".utf8) else { return false }
+    let behind = form.dropFirst(10)
+    let isTime = behind.dropFirst().starts(with: "00".utf8)
+    switch behind.first {
+    case UInt8(ascii: "T"), UInt8(ascii: "t"): return !isTime
+    case UInt8(ascii: " "): return behind.dropFirst().first == UInt8(ascii: "0") && !isTime
+    default: return false
+    }
   }
 
   private mutating func pass(_ byte: UInt8) -> String? {

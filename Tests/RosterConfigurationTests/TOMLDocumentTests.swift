@@ -184,6 +184,27 @@ struct TOMLDocumentTests {
     #expect(throws: TOMLDocument.SyntaxError.self) { _ = try TOMLDocument("a = 1\n\(text)\nb = 1") }
   }
 
+  @Test(
+    "A date that what is no time follows is refused: the parser would end the program",
+    arguments: [
+      "T+7:30", "T:", "t-1:00", "TZ:", "T", "T7:30", "t ", " 1", " 1:00", " 1 :00", " 0#", " 7",
+    ])
+  func timeless(behind: String) {
+    let error = TOMLDocument.SyntaxError(line: 2, cause: "a date is followed by what is no time")
+    #expect(throws: error) { _ = try TOMLDocument("a = 1\nb = 1979-05-27\(behind)\n") }
+    #expect(throws: error) { _ = try TOMLDocument("a = 1\nb = [1979-05-27\(behind)]") }
+  }
+
+  @Test("Dates and times are read, and what looks like them in texts and comments is as it is")
+  func times() throws {
+    let text = """
+      a = [1979-05-27T07:32:00Z, 1979-05-27 07:32:00.5-01:00, 1979-05-27, 07:32:00, 1979-05-27t07:32:00 ]
+      b = "1979-05-27T+7" # 1979-05-27T+7
+      c = '1979-05-27 1'
+      """
+    #expect(try TOMLDocument(text).items.list.map(\.name) == ["a", "b", "c"])
+  }
+
   @Test("What begins with a bracket and is no table's name is as it is")
   func bracketed() throws {
     let text = "a = [\n[{ b = 1 }], # [=\n[ # é\n+1]\n]\nc = \"\"\"\n[é]\n\"\"\"\n[ 'é' ]\n[[ \"=\" ]]\n[-._.1]"
