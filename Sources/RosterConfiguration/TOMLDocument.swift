@@ -1,3 +1,4 @@
+import RosterModel
 import TOMLKit
 
 /// A value of TOML, free of the parser that read it.
@@ -35,8 +36,8 @@ struct TOMLDocument {
       places = TOMLKeyPlaces(of: text).places
       items = Self.members(of: table, at: [], places)
     } catch let error as TOMLParseError {
-      throw SyntaxError(
-        line: error.source.begin.line, cause: Self.withoutQuotes(error.description, except: known()).lowercasedFirst)
+      let cause = Self.withoutQuotes(error.description, except: known()).printable
+      throw SyntaxError(line: error.source.begin.line, cause: cause.lowercasedFirst)
     } catch {
       throw SyntaxError(line: 1, cause: "unknown")
     }

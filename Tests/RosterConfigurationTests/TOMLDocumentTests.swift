@@ -150,6 +150,13 @@ struct TOMLDocumentTests {
       cause(of: "geheim = 1\ngeheim = 2") == "error while parsing key-value pair: cannot redefine existing integer '…'")
   }
 
+  @Test("A syntax error is one line, and steers no terminal", arguments: ["\u{85}", "\u{2028}", "\u{202E}"])
+  func steering(scalar: String) {
+    #expect(
+      cause(of: "a = \"\\u\(scalar)\"")
+        == "error while parsing unicode scalar sequence: expected hex digit, saw '\u{FFFD}'")
+  }
+
   @Test(
     "NUL is refused, written or escaped: the parser would stop there",
     arguments: ["a = 1\n\0", "a = 1\nb = \"\\u0000\"", "a = 1\n\"b\\U00000000\" = 1"])

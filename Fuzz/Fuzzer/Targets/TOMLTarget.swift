@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RosterModel
 
 @testable import RosterConfiguration
 
@@ -33,7 +34,7 @@ enum TOMLTarget {
       promise(!error.faults.isEmpty, "refused without a fault")
       for fault in error.faults {
         promise((1...lines).contains(fault.line ?? 1), "line \(fault.line ?? 0) of \(lines): \(fault)")
-        promise(!"\(fault)".unicodeScalars.contains { $0.properties.generalCategory == .control }, "no line: \(fault)")
+        promise(!"\(fault)".unicodeScalars.contains(where: \.steersTerminal), "no line: \(fault)")
       }
       return nil
     }
