@@ -18,11 +18,12 @@ final class Arrivals: Sendable {
   }
 
   /// From the first request to the last.
-  var span: Duration { span(from: 0) }
+  var span: Duration { times.withLock { times in times.first.map { times[times.count - 1] - $0 } ?? .zero } }
 
-  /// From a request to the last.
-  func span(from index: Int) -> Duration {
-    times.withLock { times in times.indices.contains(index) ? times[times.count - 1] - times[index] : .zero }
+  /// How long after that request each came: those before the time is over, and those behind it.
+  func beside(request: Int, for time: Duration) -> (before: [Duration], behind: [Duration]) {
+    let since = times.withLock { times in times.map { $0 - times[request] } }
+    return (since.filter { $0 < time }, since.filter { $0 >= time })
   }
 
   /// How many came in which second, the first request's being the first.

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// `rosterd run`, the real program, as systemd, curl and rosterctl see it.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct RunTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct RunTests {
   @Test("S4, S3: READY comes once the socket answers; STATUS tells what happens; STOPPING, and it ends with 0")
   func notify() async throws {
     try await withSite { site in
