@@ -5,9 +5,9 @@ internal import RosterModel
 
 /// What a running rosterd does about files that were damaged, removed or replaced, and about a disk that was full.
 extension Cache {
-  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was pulled. What
-  /// the disk does not give is looked at again by the next sync.
-  /// Returns where the damaged cache is now; nil where the cache itself is sound.
+  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was pulled.
+  /// What the disk does not give is looked at again by the next sync. Returns where the damaged cache is now; nil where
+  /// the cache itself is sound.
   package func recover(at date: Date) throws -> String? {
     guard metDamage, let database else { return nil }
     do {

@@ -45,7 +45,8 @@ struct ShowOptions: ParsableArguments {
   @OptionGroup var place: CacheOption
   @Option(
     help: ArgumentHelp(
-      "As it was then: 2026-11-21T05:19:03Z, 2026-11-21 (its first moment, UTC), or 2h for so long ago.", valueName: "time"))
+      "As it was then: 2026-11-21T05:19:03Z, 2026-11-21 (its first moment, UTC), or 2h for so long ago.",
+      valueName: "time"))
   var at: String?
   @Flag(help: "Print JSON.") var json = false
 
