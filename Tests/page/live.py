@@ -178,7 +178,8 @@ def superseded(site, driver, _):
 def unauthorized(program, folder, driver, pictures):
     flow = {"ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"}
     with Site(program, folder, **flow) as site, site.visit(driver) as browser:
-        assert browser.text("#token") == "valid" and "expires in" in browser.text("#token-more")
+        assert browser.text("#token") == "valid", browser.text("#token")
+        assert "expires in" in browser.text("#token-more"), browser.text("#token-more")
         site.upstream.token = (400, {"error": "invalid_grant", "error_description": "<b>gone</b>"})
         site.upstream.status = 401
         site.daemon.sync()

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "status"))
+    tests = Path(__file__).resolve().parents[1]
+    sys.path[1:1] = [str(tests), str(tests / "status")]
 
 from site_of_page import LIVE, Web, check_visit
 from programs import end

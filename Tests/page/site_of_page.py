@@ -13,7 +13,8 @@ from upstream import Upstream
 LISTS = {"character": 42, "location": 7, "episode": 3}
 # Of the lists' records, without asking upstream first: these tests are about the page.
 SETTINGS = {"ROSTERD_RETRY_MAX_RETRIES": "0", "ROSTERD_SYNC_MAX_REMOVAL": "100"}
-LIVE = "!document.getElementById('text')"
+# Its text is gone, and the first frame is drawn.
+LIVE = "!document.getElementById('text') && document.getElementById('token').textContent"
 # What a browser says of a daemon that is gone, and of nothing else.
 GONE = ("net::ERR_", "502 (Bad Gateway)")
 
