@@ -10,8 +10,9 @@ import Testing
 @Suite struct SoakTests {
   /// `make soak`: 1,000.
   private static let rounds = ProcessInfo.processInfo.environment["ROSTER_SOAK"].flatMap(Int.init) ?? 60
-  /// Until what is kept on purpose is there: the latest 1,024 events, SQLite's pages, malloc's arenas.
-  private static let warmUp = max(60, rounds / 3)
+  /// Until what is kept on purpose is there: the latest 1,024 events, SQLite's pages, malloc's arenas. It takes some
+  /// 1,300 syncs, whatever comes behind them.
+  private static let warmUp = rounds
   private static let mostGrowth = 2 << 20
   /// The request and the event stream by which a test learns of a sync's end: the daemon may not have noticed yet that
   /// they are closed.
