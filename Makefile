@@ -8,8 +8,10 @@ AT_ONCE  := --experimental-maximum-parallelization-width 8
 ASAN     := --sanitize=address --scratch-path .build-asan
 TSAN     := --sanitize=thread --scratch-path .build-tsan -Xlinker $(CURDIR)/.build-tsan/mutex.o
 # C is compiled for size: BoringSSL's arithmetic is assembler, and no page waits for the rest. Its messages name source
-# files, which are not to tell where they were built; what is stripped anyway is not made, since digests of it stay.
-RELEASE  := -c release --static-swift-stdlib -debug-info-format none -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
+# files, which are not to tell where they were built. Nor are the digests that the compiler leaves in the programs, to
+# know next time whether a file is to be compiled anew: they would differ from folder to folder.
+RELEASE  := -c release --static-swift-stdlib -debug-info-format none \
+            -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
             -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
 
 SHELL       := /bin/bash
