@@ -23,6 +23,22 @@ extension String {
   }
 }
 
+extension JSONValue {
+  /// The same shape, without the texts and numbers under a credential's name: what is read from it again fits the same
+  /// places.
+  package var secretsMasked: JSONValue { masked(false) }
+
+  private func masked(_ isSecret: Bool) -> JSONValue {
+    switch self {
+    case .object(let members):
+      .object(members.map { Member($0.name, $0.value.masked(isSecret || $0.name.namesSecret)) })
+    case .list(let elements): .list(elements.map { $0.masked(isSecret) })
+    case .text, .number: isSecret ? .text("***") : self
+    case .null, .boolean: self
+    }
+  }
+}
+
 private let secretNames: Set = [
   "key", "auth", "authorization", "bearer", "credentials", "jwt", "pass", "passwd", "pwd", "session", "sid", "sig",
   "appid",

@@ -174,6 +174,23 @@ struct RenderingTests {
     }
   }
 
+  @Test("T9: what the body of a POST says of credentials is masked at every level, and its shape stays")
+  func bodySecrets() throws {
+    let text = try workspace.load(
+      """
+      [resource.thing]
+      path = "/things"
+      method = "POST"
+      body = { token = "geheim", page = 1, session = { ids = ["geheim", 4711], place = { on = true } } }
+      columns.id = { at = "/id", type = "integer" }
+      pages = { style = "number", param = "/session/place/page" }
+      """
+    ).rendered()
+    #expect(
+      text.contains(#"body = { token = "***", page = 1, session = { ids = ["***", "***"], place = { on = true } } }"#))
+    #expect(try workspace.load(text).rendered() == text)
+  }
+
   @Test("T9: what a definition's query says of credentials is masked, by name or because auth.send names it")
   func secrets() throws {
     let definition = """

@@ -11,6 +11,7 @@ extension Resource {
       let isSecret = parameter.name == secret || parameter.name.namesSecret
       return isSecret ? Resource.Parameter(parameter.name, .text("***")) : parameter
     }
+    draft.body = body.secretsMasked
     draft.byKey = byKey?.secretsMasked
     let name = "resource.\(name)"
     var lines = ["[\(name)]"] + Self.lines(ResourceDraft.keys, draft)
