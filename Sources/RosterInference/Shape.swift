@@ -118,13 +118,6 @@ extension String {
   }
 }
 
-extension JSONValue {
-  /// What stands at a place, the way to which goes through objects; nil: nothing.
-  subscript(at: JSONPointer) -> JSONValue? {
-    at.segments.reduce(self) { value, segment in value?[segment] }
-  }
-}
-
 extension JSONPointer {
   /// One level deeper.
   func appending(_ segment: String) -> JSONPointer { JSONPointer(segments: segments + [segment]) }

@@ -34,6 +34,14 @@ extension JSONValue {
     return members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
   }
 
+  /// What stands at a place; nil where nothing does.
+  package subscript(at: JSONPointer) -> JSONValue? {
+    at.segments.reduce(self) { value, segment in
+      guard case .list(let elements) = value else { return value?[segment] }
+      return JSONPointer.index(segment).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+    }
+  }
+
   /// nil for what is no text.
   package var text: String? {
     if case .text(let text) = self { text } else { nil }

@@ -202,6 +202,18 @@ struct CacheReaderTests {
     await cache.close()
   }
 
+  @Test("What could not be stored is named by its key, also in a list or under a name with a quote")
+  func rejectsByKey() async throws {
+    var resource = issue
+    resource.key = JSONPointer(segments: ["ids\"", "0"])
+    resource.columns[0].at = resource.key
+    let cache = try await folder.define([resource])
+    _ = try await cache.mirror(
+      resource, [[#"{"ids\"":["a","b"],"title":7}"#, #"{"ids\"":[12],"title":7}"#, #"{"ids\"":true,"title":7}"#, "[]"]])
+    #expect(try CacheReader(path: folder.cache).rejected().map(\.name) == ["a", "12", "", ""])
+    await cache.close()
+  }
+
   @Test("The tables of a stored definition are those of the definition")
   func definitions() throws {
     var bare = issue

@@ -31,4 +31,16 @@ import Testing
     #expect(["0", "7", "10"].map(JSONPointer.index) == [0, 7, 10])
     #expect(["", "00", "01", "-1", "+1", "1a", "99999999999999999999"].allSatisfy { JSONPointer.index($0) == nil })
   }
+
+  @Test("a value is found in objects by its name, in lists by its number")
+  func value() {
+    let value: JSONValue = .object([
+      .init("0", .text("a member")), .init("list", .list([.text("first"), .object([.init("x", .null)])])),
+    ])
+    let places = ["": value, "/0": .text("a member"), "/list/0": .text("first"), "/list/1/x": .null]
+    for (place, found) in places { #expect(JSONPointer(place).flatMap { value[$0] } == found, "\(place)") }
+    for place in ["/1", "/list/2", "/list/00", "/list/x", "/0/0", "/list/1/x/y"] {
+      #expect(JSONPointer(place).flatMap { value[$0] } == nil, "\(place)")
+    }
+  }
 }

@@ -1,3 +1,4 @@
+internal import RosterJSON
 package import RosterModel
 
 extension CacheFacts {
@@ -61,27 +62,27 @@ extension CacheReader {
   /// The same within a transaction.
   func concernedByRejects() throws -> [Concern] {
     let keys = try database.rows("SELECT name, definition FROM resources") {
-      let tables = try ResourceTables(name: $0.text(0), definition: $0.text(1))
-      return (tables.resource.name, tables.keyPath)
+      (name: $0.text(0), key: try ResourceTables(name: $0.text(0), definition: $0.text(1)).resource.key)
     }
-    let rejects = try database.rows(
+    return try database.rows(
       "SELECT resource, page, position, reason, document FROM rejects ORDER BY resource, page, position LIMIT ?1",
       Value(Trouble.mostConcerned)
-    ) { ($0.text(0), $0.int(1), $0.int(2), $0.text(3), $0.text(4)) }
-    return try rejects.map { resource, page, position, reason, document in
-      let key = try database.first(
-        "SELECT CASE WHEN json_valid(?1) THEN json_extract(?1, ?2) END", .text(document),
-        .text(keys.first { $0.0 == resource }?.1 ?? "$.id")
-      ) { $0.optionalText(0) }
+    ) { row in
+      let (resource, page) = (row.text(0), row.int(1))
+      let record = try? JSONValue(json: row.text(4).utf8)
       return .record(
-        key ?? nil, of: resource, page: page > 0 ? page : nil, position: page > 0 ? position : nil, reason: reason)
+        keys.first { $0.name == resource }.flatMap { record?[$0.key]?.keyText }, of: resource,
+        page: page > 0 ? page : nil, position: page > 0 ? row.int(2) : nil, reason: row.text(3))
     }
   }
 }
 
-extension ResourceTables {
-  /// Where the key of a record is, as SQLite's functions on JSON have it (sqlite.org/json1.html#path_arguments).
-  fileprivate var keyPath: String {
-    "$" + resource.key.segments.map { ".\"\($0.filter { $0 != "\"" })\"" }.joined()
+extension JSONValue {
+  /// As a key is written; nil where it can be none.
+  fileprivate var keyText: String? {
+    switch self {
+    case .text(let text), .number(let text): text
+    case .null, .boolean, .list, .object: nil
+    }
   }
 }
