@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import RosterJSON
 package import RosterModel
 
 /// What the routes answer to a request.
@@ -23,14 +23,11 @@ package struct Polled: Sendable {
 extension Response {
   static let jsonType = "application/json"
 
-  /// A JSON document, its keys sorted so that two answers compare, a newline at its end for terminals.
   static func json(_ status: Int, _ value: some Encodable, type: String = jsonType) -> Response {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(value) else {
+    guard let line = try? value.jsonLine() else {
       return .text(500, "the answer cannot be written as JSON\n")
     }
-    return Response(status: status, headers: [Request.Header("Content-Type", type)], body: data + [UInt8(ascii: "\n")])
+    return Response(status: status, headers: [Request.Header("Content-Type", type)], body: Array(line))
   }
 
   static func text(_ status: Int, _ text: String, type: String = "text/plain; charset=utf-8") -> Response {

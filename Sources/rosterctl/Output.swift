@@ -1,5 +1,4 @@
 import Dispatch
-import FoundationEssentials
 import Glibc
 import RosterFiles
 import RosterJSON
@@ -41,9 +40,7 @@ struct Output {
 
   /// As the daemon sends it.
   func write(asJSON value: some Encodable) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    try write(json: Array(try encoder.encode(value)) + [UInt8(ascii: "\n")])
+    try write(json: Array(try value.jsonLine()))
   }
 
   /// What is said beside the answer; where that cannot be written, nobody is left to tell.

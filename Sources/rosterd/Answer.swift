@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import Glibc
 import Logging
 import RosterFiles
@@ -38,14 +37,10 @@ func exiting(_ format: LogFormat = .text, _ work: () async throws -> Void) async
   }
 }
 
-func jsonLine(_ value: some Encodable) throws -> String {
-  let encoder = JSONEncoder()
-  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  return printable(json: String(decoding: try encoder.encode(value), as: UTF8.self) + "\n")
+/// JSON that a command was asked for, as `answer`; nothing of upstream's steers a terminal.
+func answer(json text: String) throws { try answer(isatty(STDOUT_FILENO) == 1 ? text.printableJSON : text) }
+
+/// A value as a line of it.
+func answer(asJSON value: some Encodable) throws {
+  try answer(json: String(decoding: try value.jsonLine(), as: UTF8.self))
 }
-
-/// JSON that a command was asked for, as `answer`.
-func answer(json text: String) throws { try answer(printable(json: text)) }
-
-/// Nothing of upstream's steers a terminal.
-private func printable(json text: String) -> String { isatty(STDOUT_FILENO) == 1 ? text.printableJSON : text }

@@ -14,7 +14,7 @@ struct DemoCommand: AsyncParsableCommand {
   func run() async throws {
     try await exiting {
       let demo = try await Demo.run(isShown: !json)
-      try answer(json ? try demo.json() : demo.story(terminal))
+      if json { try answer(asJSON: demo.summary) } else { try answer(demo.story(terminal)) }
     }
   }
 

@@ -2,7 +2,7 @@ import RosterModel
 import RosterTerminal
 
 extension Demo {
-  func json() throws -> String { try jsonLine(Summary(self)) }
+  var summary: some Encodable { Summary(self) }
 
   func story(_ terminal: Terminal) -> String {
     [

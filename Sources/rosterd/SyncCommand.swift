@@ -30,7 +30,7 @@ struct SyncCommand: AsyncParsableCommand {
       if dryRun {
         try tell(try OneSync.pending(configuration), of: report)
       } else if json {
-        try answer(try jsonLine(report))
+        try answer(asJSON: report)
       }
       if let exit = report.exit, exit != 0 { throw ExitCode(exit) }
     }
