@@ -48,7 +48,8 @@ package actor Cache {
   /// How often the cache, or the file of pulled pages, was opened or made anew: what a sync began with must still be
   /// there.
   var generation = 0
-  private var opening = Opening()
+  /// What was met when it was opened.
+  package private(set) var opened = Opening()
   private var publishedFile: PublishedFile
   private let executor: SerialQueue
 
@@ -78,9 +79,6 @@ package actor Cache {
     try await cache.start(hadLock: hadLock, at: now)
     return cache
   }
-
-  /// What was met when it was opened.
-  package var opened: Opening { opening }
 
   /// In bytes, without asking the database.
   package nonisolated func sizes() -> (database: Int64, wal: Int64) {
@@ -171,13 +169,13 @@ package actor Cache {
         try connectTwice()
       case .ours:
         // A stop leaves an empty log. One that is gone was removed by somebody, with all that it held.
-        opening.wasUnclean = sizes().wal > 0 || fileStatus(path + "-wal") == nil
+        opened.wasUnclean = sizes().wal > 0 || fileStatus(path + "-wal") == nil
         try connectTwice()
-      case .damaged: opening.movedAside = try replace(at: date)
+      case .damaged: opened.movedAside = try replace(at: date)
       }
     } catch let error as SQLiteError where error.kind == .damaged {
-      opening.movedAside = try replace(at: date)
-      opening.wasUnclean = false
+      opened.movedAside = try replace(at: date)
+      opened.wasUnclean = false
     } catch let error as SQLiteError {
       throw error.failure("open the cache", path)
     }
