@@ -13,6 +13,8 @@ package struct PageScan: Sendable, Equatable {
   package var keys = KeyList()
   /// Keys of the records that are rejected and have one.
   package var rejectedKeys = KeyList()
+  /// Keys of the records that are skipped and have one.
+  package var skippedKeys = KeyList()
   /// The byte at which the list, or the one record, begins: for `RecordDecoder.begin(_:at:)`.
   package var recordsAt = 0
 

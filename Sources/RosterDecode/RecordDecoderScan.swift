@@ -76,22 +76,32 @@ extension RecordDecoder {
 
   private mutating func scanRecord() throws(Malformed) {
     found.records += 1
-    switch try readRecord() {
+    let outcome = try readRecord()
+    switch outcome {
+    case .storable: return note(keySlice, outcome)
     case .skipped: found.skipped += 1
-    case .storable: note(keySlice, isRejected: false)
     case .rejected:
       found.rejects += 1
-      if hasKey { note(keySlice, isRejected: true) } else { found.rejectsOfUnknownKey += 1 }
+      if !hasKey { found.rejectsOfUnknownKey += 1 }
     }
+    if hasKey { note(keySlice, outcome) }
   }
 
-  private mutating func note(_ key: JSONSlice, isRejected: Bool) {
+  private mutating func note(_ key: JSONSlice, _ outcome: Outcome) {
     if case .integer = key.kind {
       guard let number = JSONNumber.integer(bytes, key.range) else { return }
-      if isRejected { found.rejectedKeys.append(number) } else { found.keys.append(number) }
+      switch outcome {
+      case .storable: found.keys.append(number)
+      case .rejected: found.rejectedKeys.append(number)
+      case .skipped: found.skippedKeys.append(number)
+      }
     } else {
       let text = self.text(key)
-      if isRejected { found.rejectedKeys.append(text) } else { found.keys.append(text) }
+      switch outcome {
+      case .storable: found.keys.append(text)
+      case .rejected: found.rejectedKeys.append(text)
+      case .skipped: found.skippedKeys.append(text)
+      }
     }
   }
 

@@ -213,12 +213,13 @@ extension ResourceEnd.Proof {
 extension Resource {
   /// Why the pages do not belong together; nil: they do, as far as can be told (P7).
   fileprivate func drift(_ found: ResourceComparison, count: Int?) -> String? {
-    let sum = found.distinct + found.rejected + found.skipped
+    let sum = found.distinct + found.rejected + found.skipped - found.passedRepeats
     if let count, sum != count {
       return "the pages hold \(counted(sum, "record")) of \(name), upstream tells of \(count)"
     }
-    guard found.repeats > 0, isByPlace else { return nil }
-    return "\(counted(found.repeats, "key")) of \(name) met twice"
+    let repeats = found.repeats + found.passedRepeats
+    guard repeats > 0, isByPlace else { return nil }
+    return "\(counted(repeats, "key")) of \(name) met twice"
   }
 
   /// Whether a page is a place in the list, so that a record that moves is met twice, or not at all.

@@ -27,6 +27,34 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
+  @Test("P7: a record that was passed over, or moved to where it is, is counted once, also on a page that was kept")
+  func passedTwice() async throws {
+    var alive = Resource.character
+    alive.conditions = [.init(JSONPointer(segments: ["gone"]), .absent)]
+    func gone(_ id: Int64) -> String { person(id, more: #","gone":1"#) }
+    func faulty(_ id: Int64) -> String { #"{"id":\#(id),"name":1}"# }
+    let cache = try await folder.define([alive])
+    func compare(_ pages: [[String]?]) async throws -> ResourceComparison {
+      try await Pull(cache: cache).pages(alive, pages)
+      return try #require(try await cache.compare().first)
+    }
+    var first = try await cache.begin(at: noon)
+    for moved in [gone(1), faulty(1)] {
+      let found = try await compare([[person(1), person(2)], [person(4), moved]])
+      #expect(found.distinct == 3 && found.skipped + found.rejected == 1 && found.passedRepeats == 1)
+    }
+    #expect(try await compare([[gone(1), person(2)], [faulty(1), gone(1)]]).passedRepeats == 2)
+    #expect(try await compare([[gone(1), person(2)], [person(3), gone(4)]]).passedRepeats == 0)
+    first = try await cache.publish(first, [:], at: noon, history: ninetyDays)
+    #expect(first.outcome == .published && first.skipped == 2 && first.records == 2)
+    _ = try await cache.begin(at: noon)
+    #expect(try await compare([nil, [gone(2), gone(4)]]).passedRepeats == 1)
+    #expect(try await compare([nil, [person(3), gone(1)]]).passedRepeats == 1)
+    #expect(try await compare([nil, [person(3), person(1)]]).passedRepeats == 1)
+    #expect(try await compare([nil, [person(3), faulty(5)]]).passedRepeats == 0)
+    await cache.close()
+  }
+
   @Test("P7: pages that an earlier sync left and this one did not reach are not part of the pull")
   func beyond() async throws {
     let cache = try await folder.define()

@@ -24,6 +24,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     #expect((found.records, found.storable, found.rejects, found.rejectsOfUnknownKey, found.skipped) == (6, 1, 3, 2, 2))
     #expect(Decoded.keys(found.keys) == ["5"])
     #expect(Decoded.keys(found.rejectedKeys) == ["4"])
+    #expect(Decoded.keys(found.skippedKeys) == ["6"])
     #expect(try Decoded.page(body, open).decoded.rejects.map(\.position) == [2, 3, 4])
   }
 

@@ -36,7 +36,8 @@ enum FixedTables {
       id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER NOT NULL,
       etag TEXT, last_modified TEXT, next TEXT, count INTEGER, last INTEGER, records INTEGER NOT NULL,
       storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
-      digest INTEGER NOT NULL, keys BLOB NOT NULL, rejected_keys BLOB NOT NULL, UNIQUE (resource_id, address))
+      digest INTEGER NOT NULL, keys BLOB NOT NULL, rejected_keys BLOB NOT NULL, skipped_keys BLOB NOT NULL,
+      UNIQUE (resource_id, address))
     """, "CREATE INDEX cache_pages_rejecting ON cache_pages(resource_id) WHERE rejects > 0",
     // Records of the snapshot that no page of the last whole pull lists; absent: in how many whole pulls in a row
     // upstream had none of them (P8), 0 where it has them all the same. Together with the keys of cache_pages they are

@@ -32,7 +32,7 @@ struct KeyComparison {
 
   func run(unless interruption: Interruption) throws -> ResourceComparison {
     var found = ResourceComparison(resource: tables.resource.name)
-    for table in ["came", "gone", "refused", "missed_pages"] {
+    for table in ["came", "gone", "refused", "passed", "missed_pages"] {
       try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
     }
     let kept = try keptPages(&found)
@@ -44,7 +44,10 @@ struct KeyComparison {
     if !isTold { try fill(places, &found, unless: interruption) }
     found.pages += places.count
     if isAlone { return found }
-    if kept > 0, !places.isEmpty { try settleOverlap(&found) }
+    if kept > 0, !places.isEmpty {
+      try settleOverlap(&found)
+      try settlePassed(&found)
+    }
     try findMissing(&found)
     return found
   }
@@ -114,7 +117,7 @@ struct KeyComparison {
   }
 
   /// With nothing to hold them against, keys that ascend from page to page are told to be different by a look at each.
-  /// False: they do not.
+  /// False: they do not, or not all records are to be stored.
   private func countAscending(_ places: [Int64], _ found: inout ResourceComparison) throws -> Bool {
     guard !plan.hasTextKeys else { return false }
     var counted = found
@@ -127,7 +130,7 @@ struct KeyComparison {
         if number <= last { ascends = false }
         last = number
       }
-      guard ascends else { return false }
+      guard ascends, facts.rejectedKeys.isEmpty, facts.skippedKeys.isEmpty else { return false }
       counted.distinct += facts.storable
       add(facts, to: &counted)
     }
@@ -136,8 +139,7 @@ struct KeyComparison {
   }
 
   private func fill(_ places: [Int64], _ found: inout ResourceComparison, unless interruption: Interruption) throws {
-    let refused = try database.statement("INSERT OR IGNORE INTO temp.refused VALUES (?1, ?2)")
-    var storable = 0
+    var (storable, passed) = (0, 0)
     for place in places {
       if interruption.isWanted { throw CancellationError() }
       let facts = try file.facts(at: place)
@@ -147,16 +149,39 @@ struct KeyComparison {
       try facts.keys.forEachKey(isText: plan.hasTextKeys) { key in
         try insert(key, position.next())
       }
-      try facts.rejectedKeys.forEachKey(isText: plan.hasTextKeys) { key in
-        refused.bind(1, Int64(index))
-        refused.bind(2, key)
-        try refused.run()
-      }
+      _ = try note(facts.rejectedKeys, in: "refused")
+      passed += try note(facts.rejectedKeys, in: "passed") + note(facts.skippedKeys, in: "passed")
     }
-    let distinct =
-      try database.first("SELECT count(*) FROM temp.came WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
+    let distinct = try count("came")
     found.distinct += distinct
     found.repeats += storable - distinct
+    if passed > 0 { found.passedRepeats += try passed - count("passed") + countPassedThatCame() }
+  }
+
+  /// How many keys the list has.
+  private func note(_ list: [UInt8], in table: String) throws -> Int {
+    let insert = try database.statement("INSERT OR IGNORE INTO temp.\(table) VALUES (?1, ?2)")
+    var count = 0
+    try list.forEachKey(isText: plan.hasTextKeys) { key in
+      insert.bind(1, Int64(index))
+      insert.bind(2, key)
+      try insert.run()
+      count += 1
+    }
+    return count
+  }
+
+  private func count(_ table: String) throws -> Int {
+    try database.first("SELECT count(*) FROM temp.\(table) WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
+  }
+
+  private func countPassedThatCame() throws -> Int {
+    try database.first(
+      """
+      SELECT count(*) FROM temp.passed p WHERE p.resource = ?1
+        AND EXISTS (SELECT 1 FROM temp.came c WHERE c.resource = ?1 AND c.key = p.key)
+      """, Value(index)
+    ) { $0.int(0) } ?? 0
   }
 
   private func insert(_ key: RecordKey, _ place: Int64) throws {
@@ -168,19 +193,49 @@ struct KeyComparison {
 
   /// Keys that a page brought and that another one, which is as it was, has too.
   private func settleOverlap(_ found: inout ResourceComparison) throws {
-    let overlap =
-      try database.first(
-        """
-        SELECT count(*) FROM temp.came c CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = c.key
-        WHERE c.resource = ?1
-          AND NOT EXISTS (SELECT 1 FROM temp.gone g WHERE g.resource = ?1 AND g.key = c.key)
-          AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.resource_id = ?2 AND u.record_id = t.\(tables.id))
-        """, Value(index), Value(id)
-      ) { $0.int(0) } ?? 0
+    let overlap = try countKept(in: "came")
     guard overlap > 0 else { return }
     found.distinct -= overlap
     found.repeats += overlap
     try placeKept()
+  }
+
+  /// Keys of a table that pages have which are as they were.
+  private func countKept(in table: String) throws -> Int {
+    try database.first(
+      """
+      SELECT count(*) FROM temp.\(table) c CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = c.key
+      WHERE c.resource = ?1
+        AND NOT EXISTS (SELECT 1 FROM temp.gone g WHERE g.resource = ?1 AND g.key = c.key)
+        AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.resource_id = ?2 AND u.record_id = t.\(tables.id))
+      """, Value(index), Value(id)
+    ) { $0.int(0) } ?? 0
+  }
+
+  /// Keys of rejected or skipped records that a page brought and another one, which is as it was, has too; and the
+  /// other way round.
+  private func settlePassed(_ found: inout ResourceComparison) throws {
+    found.passedRepeats += try countKept(in: "passed")
+    let isHere = try database.statement(
+      """
+      SELECT 1 FROM temp.came WHERE resource = ?1 AND key = ?2
+      UNION ALL SELECT 1 FROM temp.passed WHERE resource = ?1 AND key = ?2
+      """)
+    let pages = try database.statement(
+      """
+      SELECT p.rejected_keys, p.skipped_keys FROM main.cache_pages p JOIN temp.same s ON s.page = p.id
+      WHERE p.resource_id = ?1 AND (p.rejects > 0 OR p.skipped > 0)
+      """)
+    pages.bind(1, Value(id))
+    defer { pages.reset() }
+    while try pages.step() {
+      try (pages.row.bytes(0) + pages.row.bytes(1)).forEachKey(isText: plan.hasTextKeys) { key in
+        isHere.bind(1, Int64(index))
+        isHere.bind(2, key)
+        defer { isHere.reset() }
+        if try isHere.step() { found.passedRepeats += 1 }
+      }
+    }
   }
 
   /// So that the publication knows which is the later one.
@@ -227,7 +282,6 @@ struct KeyComparison {
 
   /// Keys of rejected records on pages that are as they were.
   private func refuseKept() throws {
-    let refused = try database.statement("INSERT OR IGNORE INTO temp.refused VALUES (?1, ?2)")
     let pages = try database.statement(
       """
       SELECT p.rejected_keys FROM main.cache_pages p JOIN temp.same s ON s.page = p.id
@@ -236,11 +290,7 @@ struct KeyComparison {
     pages.bind(1, Value(id))
     defer { pages.reset() }
     while try pages.step() {
-      try pages.row.bytes(0).forEachKey(isText: plan.hasTextKeys) { key in
-        refused.bind(1, Int64(index))
-        refused.bind(2, key)
-        try refused.run()
-      }
+      _ = try note(pages.row.bytes(0), in: "refused")
     }
   }
 }

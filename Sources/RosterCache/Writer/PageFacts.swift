@@ -34,6 +34,7 @@ struct PageFacts {
   /// `KeyList.bytes`
   var keys: [UInt8]
   var rejectedKeys: [UInt8]
+  var skippedKeys: [UInt8]
   /// Of the body.
   var digest: Int64
 
@@ -55,6 +56,7 @@ struct PageFacts {
     recordsAt = page.scan.recordsAt
     keys = page.scan.keys.bytes
     rejectedKeys = page.scan.rejectedKeys.bytes
+    skippedKeys = page.scan.skippedKeys.bytes
     digest = page.digest
   }
 
@@ -71,7 +73,7 @@ struct PageFacts {
     self.validator = validator
     self.receivedAt = receivedAt
     (records, storable, rejects, rejectsOfUnknownKey, skipped, recordsAt) = (0, 0, 0, 0, 0, 0)
-    (keys, rejectedKeys) = ([], [])
+    (keys, rejectedKeys, skippedKeys) = ([], [], [])
     self.digest = digest
   }
 
@@ -90,8 +92,7 @@ struct PageFacts {
     for number in [count, last] { append(number ?? Self.none) }
     append(Int(truncatingIfNeeded: receivedAt.timeIntervalSince1970.bitPattern))
     for text in [resource, address, next, validator.etag, validator.lastModified] { append(text) }
-    append(keys)
-    append(rejectedKeys)
+    for list in [keys, rejectedKeys, skippedKeys] { append(list) }
   }
 
   /// nil: the bytes are none that `write` made.
@@ -101,9 +102,10 @@ struct PageFacts {
       let unknown = reader.number(), let skipped = reader.number(), let recordsAt = reader.number(),
       let count = reader.number(), let last = reader.number(), let time = reader.number(),
       let resource = reader.text(), let address = reader.text(), let next = reader.text(), let etag = reader.text(),
-      let modified = reader.text(), let keys = reader.bytes(), let rejectedKeys = reader.bytes()
+      let modified = reader.text(), let keys = reader.bytes(), let rejectedKeys = reader.bytes(),
+      let skippedKeys = reader.bytes()
     else { return nil }
-    guard let resource, let address, let keys, let rejectedKeys else { return nil }
+    guard let resource, let address, let keys, let rejectedKeys, let skippedKeys else { return nil }
     self.kind = kind
     self.number = number
     self.records = records
@@ -121,6 +123,7 @@ struct PageFacts {
     validator = Validator(etag: etag, lastModified: modified)
     self.keys = keys
     self.rejectedKeys = rejectedKeys
+    self.skippedKeys = skippedKeys
     self.digest = digest
   }
 

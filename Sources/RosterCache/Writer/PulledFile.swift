@@ -97,7 +97,7 @@ final class PulledFile {
   private static let magic = "rosterd: pulled pages, not yet published\n"
   /// Room for what an owner is, and for what a later version adds.
   static let headerLength: Int64 = 512
-  private static let version = 2
+  private static let version = 3
 
   /// nil: it cannot be read.
   func owner() throws -> Owner? {

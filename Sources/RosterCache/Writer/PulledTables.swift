@@ -5,7 +5,7 @@ internal import RosterModel
 enum PulledTables {
   /// pulled: what is in the file; without a number it is not, or not yet, part of this pull. same: published pages that
   /// are. came, gone: keys of pages that came, and of published pages that are not as they were. refused: keys of
-  /// rejected records. seen: where the file says that a page came again as it was, or has an answer, and when that was
+  /// rejected records. passed: these, and keys of skipped ones, of pages that came. seen: where the file says that a page came again as it was, or has an answer, and when that was
   /// received. listed: the pages of a conclusion.
   static let create = """
     CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER, place INTEGER NOT NULL,
@@ -20,6 +20,7 @@ enum PulledTables {
       WITHOUT ROWID;
     CREATE TEMP TABLE gone(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
     CREATE TEMP TABLE refused(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
+    CREATE TEMP TABLE passed(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
     CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
       reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID;
     CREATE TEMP TABLE seen(resource INTEGER NOT NULL, address TEXT NOT NULL, place INTEGER NOT NULL, at REAL NOT NULL,
@@ -29,7 +30,7 @@ enum PulledTables {
 
   /// Of all of them, and of a reader's own.
   static let names = [
-    "pulled", "same", "answers", "missing", "missed_pages", "came", "gone", "refused", "rejected", "seen",
+    "pulled", "same", "answers", "missing", "missed_pages", "came", "gone", "refused", "passed", "rejected", "seen",
     "listed", "differences",
   ]
 

@@ -8,6 +8,9 @@ package struct ResourceComparison: Sendable, Equatable {
   package var distinct = 0
   /// Keys that were met once more: drift in a list by `number` or `offset`; else the later one counts (P7).
   package var repeats = 0
+  /// Keys of rejected or skipped records that were met once more, whether as such or as a record's to be stored: one
+  /// record counts as two, and hides that another one was missed (P7).
+  package var passedRepeats = 0
   /// Records that cannot be stored.
   package var rejected = 0
   /// Of these, records that do not say whose they are.

@@ -233,7 +233,7 @@ private struct PageRows {
     self.resource = resource
     let columns = [
       "resource_id", "address", "number", "etag", "last_modified", "next", "count", "last", "records", "storable",
-      "rejects", "unknown", "skipped", "digest", "keys", "rejected_keys",
+      "rejects", "unknown", "skipped", "digest", "keys", "rejected_keys", "skipped_keys",
     ]
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
     let updates = columns.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
@@ -248,6 +248,7 @@ private struct PageRows {
   func write(_ facts: PageFacts, _ number: Int) throws {
     upsert.bind(15, blob: facts.keys)
     upsert.bind(16, blob: facts.rejectedKeys)
+    upsert.bind(17, blob: facts.skippedKeys)
     try upsert.run([
       .integer(resource), .text(facts.address), Value(number), Value(facts.validator.etag),
       Value(facts.validator.lastModified), Value(facts.next), Value(facts.count.map(Int64.init)),
