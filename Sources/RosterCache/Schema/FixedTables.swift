@@ -97,8 +97,14 @@ enum FixedTables {
 
   /// `removed` looks into every resource's table.
   static func removed(_ tables: [ResourceTables]) -> [String] {
-    let isThere = tables.map {
-      "WHEN \(literal($0.resource.name)) THEN EXISTS (SELECT 1 FROM \($0.table) t WHERE t.\($0.id) = c.record_id)"
+    let isThere = tables.map { table in
+      // A text that comes back has another record id.
+      let key = "json_extract(c.before, \(literal("$.\(table.keyColumn)")))"
+      let byKey = table.hasTextKey ? " OR t.\(table.keyColumn) = \(key)" : ""
+      return """
+        WHEN \(literal(table.resource.name)) THEN EXISTS
+          (SELECT 1 FROM \(table.table) t WHERE t.\(table.id) = c.record_id\(byKey))
+        """
     }
     let there = isThere.isEmpty ? "0" : "CASE c.resource \(isThere.joined(separator: " ")) ELSE 0 END"
     return [
