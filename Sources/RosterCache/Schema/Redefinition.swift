@@ -97,19 +97,23 @@ struct Redefinition {
     let all = try database.once(old.selectAll)
     let syncs = Int32(old.resource.columns.count + 2)
     let keepsIDs = old.keepsIDs(in: new)
-    var count = 0
-    while try all.step() {
-      let row = all.row
-      count += 1
-      if count.isMultiple(of: Self.recordsATick) { tick() }
-      try document.bytes(row).withUnsafeBufferPointer { bytes in
+    func restore(_ document: [UInt8], _ row: Row) throws -> Bool {
+      try document.withUnsafeBufferPointer { bytes in
         try decoder.begin(bytes, at: 0)
-        // One that has no key any more cannot stay.
-        guard case .record? = try decoder.next() else { return }
+        guard case .record? = try decoder.next() else { return false }
         try writer.restore(
           &decoder, id: keepsIDs ? row.integer(0) : nil, firstSync: row.integer(syncs),
           changedSync: row.integer(syncs + 1))
+        return true
       }
+    }
+    var count = 0
+    while try all.step() {
+      count += 1
+      if count.isMultiple(of: Self.recordsATick) { tick() }
+      // Where it has no key by that definition it keeps the one that it had until the next sync, if that can be one.
+      if try restore(document.bytes(all.row), all.row) { continue }
+      if let keyed = try document.bytes(keyed: all.row) { _ = try restore(keyed, all.row) }
     }
     try writer.finish()
   }

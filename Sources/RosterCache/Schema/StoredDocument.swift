@@ -15,7 +15,22 @@ struct StoredDocument {
   }
 
   /// - Parameter row: of `ResourceTables.selectAll`.
-  func bytes(_ row: Row) throws -> [UInt8] {
+  func bytes(_ row: Row) throws -> [UInt8] { fitted(try document(row)).bytes }
+
+  /// With the key that the record has by the old definition where the new one's key is; nil: it can be none there.
+  func bytes(keyed row: Row) throws -> [UInt8]? {
+    let text = row.text(Int32(old.key + 1))
+    guard let isText = new.keyColumn.map({ new.columns[$0].type == .text }), isText || Int64(text) != nil else {
+      return nil
+    }
+    var key: [UInt8] = []
+    if isText { JSONWriter.append(text, to: &key) } else { key = Array(text.utf8) }
+    var document = fitted(try document(row))
+    document.put(.whole(key), at: new.key.segments[...])
+    return document.bytes
+  }
+
+  private func document(_ row: Row) throws -> WrittenJSON {
     let columns = old.resource.columns
     var document = Self.extra(row, at: columns.count + 1) ?? .object([])
     for (index, column) in columns.enumerated() {
@@ -27,7 +42,7 @@ struct StoredDocument {
       // Whether upstream sends an empty list, or none, is not known.
       if !elements.isEmpty { document.put(.list(elements), at: list.at.segments[...]) }
     }
-    return fitted(document).bytes
+    return document
   }
 
   private static func extra(_ row: Row, at index: Int) -> WrittenJSON? {
