@@ -227,6 +227,7 @@ package actor Cache {
       """
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(Self.logLimit);
       PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.sortCache);
+      PRAGMA legacy_alter_table = ON;
       """)
     let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, database) : nil
     try schema.migrate(database)

@@ -131,6 +131,50 @@ struct RedefinitionTests {
       ])
   }
 
+  @Test("5: a record that has no key by the new definition keeps the one that it had until the next sync")
+  func keyless() async throws {
+    func thing(_ key: String, _ type: Resource.ColumnType) -> Resource {
+      Resource(
+        name: "thing", path: "/t", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: [key]),
+        columns: [
+          .init(key, at: JSONPointer(segments: [key]), type), .init("name", at: JSONPointer(segments: ["name"])),
+        ])
+    }
+    let number = thing("id", .integer)
+    let cache = try await folder.define([number])
+    _ = try await cache.mirror(number, [[#"{"id":7,"name":"A"}"#, #"{"id":8,"name":"B","slug":"b"}"#]])
+    await cache.close()
+    try await folder.redefine(thing("id", .text))
+    #expect(try folder.ask("SELECT id || name FROM thing ORDER BY 1") == ["7A", "8B"])
+    try await folder.redefine(thing("slug", .text))
+    #expect(try folder.ask("SELECT slug || name FROM thing ORDER BY 1") == ["7A", "bB"])
+    #expect(try folder.ask("SELECT records FROM cache_info") == ["2"])
+    try await folder.redefine(thing("rank", .integer))
+    // `b` can be no integer.
+    #expect(try folder.ask("SELECT rank || name FROM thing") == ["7A"])
+    let text = thing("id", .text)
+    let next = try await folder.define([text])
+    let report = try await next.mirror(text, [[#"{"id":"7","name":"A"}"#, #"{"id":"x","name":"X"}"#]])
+    #expect(report.outcome == .published && report.records == 2)
+    await next.close()
+    try folder.expectSound([text])
+  }
+
+  @Test("5: somebody's views outlive another definition, also one of a table that is gone")
+  func views() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([someRanked])
+    await cache.close()
+    let database = try Database(path: folder.cache, access: .writer)
+    try database.keepLog()
+    try database.execute(
+      "CREATE VIEW mine AS SELECT id, name FROM characters; CREATE VIEW lost AS SELECT x FROM nowhere")
+    database.close()
+    try await folder.redefine(ranked)
+    try await folder.redefine(.character)
+    #expect(try folder.ask("SELECT id || name FROM mine ORDER BY 1") == ["1Name 1", "2Name 2", "3Name 3"])
+  }
+
   @Test("5: what is in the way of a new place is left out, so that no record is lost over it")
   func ways() async throws {
     let cache = try await folder.define()
