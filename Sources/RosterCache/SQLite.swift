@@ -51,7 +51,20 @@ final class Database {
     }
     handle = opened
     sqlite3_extended_result_codes(handle, 1)
+    try check(
+      sqlite3_create_function_v2(
+        handle, Self.numberText, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nil,
+        { context, _, values in
+          guard let value = values?.pointee, sqlite3_value_type(value) != SQLITE_NULL else {
+            return sqlite3_result_text(context, "null", -1, Statement.copied)
+          }
+          sqlite3_result_text(context, sqlite3_value_double(value).description, -1, Statement.copied)
+        }, nil, nil, nil))
   }
+
+  /// The SQL function that writes a real as JSON with the fewest digits that are that number: SQLite's own JSON has 15 of
+  /// them, and two numbers may need 17 to differ.
+  static let numberText = "rosterd_number"
 
   deinit { close() }
 

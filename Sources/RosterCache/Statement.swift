@@ -110,7 +110,7 @@ final class Statement {
   }
 
   /// SQLITE_TRANSIENT, a macro that Swift does not import.
-  private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+  static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
   /// False: there are no more rows.
   func step() throws -> Bool {

@@ -202,6 +202,31 @@ struct CacheReaderTests {
     await cache.close()
   }
 
+  @Test("5: 400 columns and lists are told in `changes`, and reals with all the digits that they need")
+  func wide() async throws {
+    let columns = (1...195).map { Resource.Column("c\($0)", at: JSONPointer(segments: ["c\($0)"]), .real) }
+    let wide = Resource(
+      name: "wide", path: "/w", records: JSONPointer(segments: ["results"]),
+      columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)] + columns,
+      lists: [
+        .init(table: "parts", at: JSONPointer(segments: ["parts"]), columns: columns),
+        .init(table: "reals", at: JSONPointer(segments: ["reals"]), columns: [.init("real", at: JSONPointer(), .real)]),
+      ])
+    let cache = try await folder.define([wide])
+    func record(_ real: String) -> String {
+      #"{"id":1,"c1":\#(real),"c195":2,"parts":[{"c2":\#(real)}],"reals":[\#(real),1e300,5e-324]}"#
+    }
+    _ = try await cache.mirror(wide, [[record("0.30000000000000004")]])
+    let report = try await cache.mirror(wide, [[record("0.3")]])
+    #expect(report.changed == 1)
+    let places = ["$.c1", "$.parts[0].c2", "$.reals[0]"].map { "before -> '\($0)' || ' ' || (after -> '\($0)')" }
+    for place in places { #expect(try folder.ask("SELECT \(place) FROM changes") == ["0.30000000000000004 0.3"]) }
+    #expect(try folder.ask("SELECT after -> '$.reals' FROM changes") == ["[0.3,1e+300,5e-324]"])
+    let shown = try CacheReader(path: folder.cache).show("wide", key: "1").record
+    #expect(shown?.contains(#""c1":0.3,"c2":null,"#) == true)
+    await cache.close()
+  }
+
   @Test("What could not be stored is named by its key, also in a list or under a name with a quote")
   func rejectsByKey() async throws {
     var resource = issue

@@ -214,20 +214,29 @@ struct ResourceTables {
     if list.hasExtra { return "json(\(object(columns + [("extra", text(of: "e.extra", .json))])))" }
     guard columns.count == 1, let only = list.columns.first else { return "json(\(object(columns)))" }
     let value = "e.\(quoted(only.name))"
-    return [.json, .boolean].contains(only.type) ? "json(\(text(of: value, only.type)))" : value
+    return [.text, .integer].contains(only.type) ? value : "json(\(text(of: value, only.type)))"
   }
 
   private func object(_ members: [(name: String, value: String)]) -> String {
-    let parts = members.enumerated().map { index, member in
-      literal("\(index == 0 ? "{" : ",")\"\(member.name)\":") + " || " + member.value
+    let parts = members.enumerated().flatMap { index, member in
+      [literal("\(index == 0 ? "{" : ",")\"\(member.name)\":"), member.value]
     }
-    return "(" + parts.joined(separator: " || ") + " || '}')"
+    return concatenated((parts + ["'}'"])[...])
+  }
+
+  /// In halves: SQLite takes expressions of 1,000 levels (sqlite.org/limits.html#max_expr_depth), and counts a sub-query's
+  /// more than once.
+  private func concatenated(_ parts: ArraySlice<String>) -> String {
+    guard parts.count > 1 else { return parts.joined() }
+    let half = parts.startIndex + parts.count / 2
+    return "(\(concatenated(parts[..<half])) || \(concatenated(parts[half...])))"
   }
 
   /// SQLite refuses JSON nested deeper than it likes, which must not stop a sync: such a value is null here.
   private func text(of value: String, _ type: Resource.ColumnType) -> String {
     switch type {
-    case .text, .integer, .real: "json_quote(\(value))"
+    case .text, .integer: "json_quote(\(value))"
+    case .real: "\(Database.numberText)(\(value))"
     case .boolean: "CASE \(value) WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END"
     case .json: "coalesce(CASE WHEN json_valid(\(value)) THEN json(\(value)) END, 'null')"
     }
