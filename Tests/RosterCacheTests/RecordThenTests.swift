@@ -53,6 +53,31 @@ import Testing
     #expect(try !CacheReader(path: folder.cache).show("character", key: "1", at: day(-1)).hasSnapshot)
   }
 
+  @Test("show --at: a resource that was not named for a while is 65 before that, and was not there meanwhile")
+  func away() async throws {
+    func mirror(_ resources: [Resource], _ mark: String, _ number: Double) async throws {
+      let cache = try await folder.define(resources)
+      let record = try await cache.begin(at: day(number))
+      for resource in resources { try await Pull(cache: cache).pages(resource, [[person(1, mark)]]) }
+      _ = try await cache.compare()
+      _ = try await cache.publish(record, [:], at: day(number), history: ninetyDays)
+      await cache.close()
+    }
+    let other = changed {
+      $0.name = "other"
+      $0.table = "others"
+      $0.lists = []
+      $0.search = []
+    }
+    try await mirror([.character, other], "", 0)
+    try await mirror([other], "!", 1)
+    try await mirror([.character, other], "?", 2)
+    #expect(try name("1", at: day(2)) == "Name 1?")
+    #expect(try isUnknown("1", at: day(0)))
+    #expect(try name("1", at: day(0), "other") == "Name 1")
+    #expect(try !CacheReader(path: folder.cache).show("character", key: "1", at: day(1)).hasSnapshot)
+  }
+
   @Test("show --at: of a text key too, whose record has another id when it comes back")
   func textKey() async throws {
     let cache = try await folder.define([issue])

@@ -16,7 +16,9 @@ extension CacheReader {
         found.record = nil
         return found
       }
-      guard try isEverythingKnown(since: time) else { throw Self.ended(resource, time) }
+      guard try isEverythingKnown(since: time), try !wasAway(resource, since: time) else {
+        throw Self.ended(resource, time)
+      }
       if let next = later.first { found.record = next.before }
       return found
     }
@@ -25,6 +27,14 @@ extension CacheReader {
   /// Whether the resource had a snapshot by then. The first one writes no changes, so that `changes` alone does not
   /// tell.
   private func wasPublished(_ resource: String, _ time: String) throws -> Bool {
+    // It may have gone meanwhile, and come back.
+    let then = try database.first(
+      """
+      SELECT EXISTS (SELECT 1 FROM sync_resources r WHERE r.sync_id = s.id AND r.resource = ?1) FROM syncs s
+      WHERE s.outcome IN ('published', 'unchanged') AND s.finished_at <= ?2 ORDER BY s.id DESC LIMIT 1
+      """, .text(resource), .text(time)
+    ) { $0.int(0) != 0 }
+    if let then { return then }
     let known = try database.first(
       """
       SELECT EXISTS (SELECT 1 FROM sync_resources r JOIN syncs s ON s.id = r.sync_id
@@ -50,10 +60,21 @@ extension CacheReader {
     ) { $0.int(0) != 0 } ?? false
   }
 
+  /// Whether the resource was not named for a while behind that time: what went with it, and came with it, is in no
+  /// change.
+  private func wasAway(_ resource: String, since time: String) throws -> Bool {
+    try database.first(
+      """
+      SELECT EXISTS (SELECT 1 FROM syncs s WHERE s.outcome IN ('published', 'unchanged') AND s.finished_at > ?2
+        AND NOT EXISTS (SELECT 1 FROM sync_resources r WHERE r.sync_id = s.id AND r.resource = ?1))
+      """, .text(resource), .text(time)
+    ) { $0.int(0) != 0 } ?? false
+  }
+
   private static func ended(_ resource: String, _ time: String) -> Failure {
     Failure(
       .badAnswer, step: "show the \(resource) as it was at \(time)", subject: "the cache",
-      cause: "history has ended what would tell",
+      cause: "history has ended what would tell, or the resource was not named for a while since",
       hint: "name a later time; cache.history says how long changes are kept")
   }
 }
