@@ -22,8 +22,7 @@ struct Output {
 
   func write(_ text: String) throws { try write(Array(text.utf8)) }
 
-  /// Throws `Unread`, or `Failure` (73) where the text cannot be written. SwiftNIO ignores SIGPIPE, which would end a
-  /// filter otherwise.
+  /// Throws `Unread`, or `Failure` (73) where the text cannot be written.
   func write(_ bytes: [UInt8]) throws {
     do throws(SystemError) { try RosterFiles.write(bytes, to: descriptor) } catch {
       if error.code == EPIPE { throw Unread() }

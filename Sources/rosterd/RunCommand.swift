@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import RosterConfiguration
 import RosterDaemon
 import RosterSystemd
@@ -19,8 +18,6 @@ struct RunCommand: AsyncParsableCommand {
       throw code
     }
     let log = configuration.logSettings
-    // A reader of the log that goes away must not take the daemon along.
-    signal(SIGPIPE, SIG_IGN)
     try await exiting(log.format) {
       try await Daemon.run(
         configuration, logger: rosterLog(log), log: log, reread: options.read(again:))

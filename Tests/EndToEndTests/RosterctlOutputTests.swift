@@ -54,11 +54,14 @@ import Testing
 
   @Test(
     "rosterctl: where nobody reads it ends, in silence",
-    arguments: ["events", "watch", "status", "history", "sync --wait"])
+    arguments: [
+      "events", "watch", "status", "history", "sync --wait", "list", "show character 1", "--help",
+    ])
   func unread(command: String) async throws {
     try await withSnapshot { site in
       // The reader has gone before anything is written.
-      let outcome = try await bash("exec 3> >(:); wait $!; \"$0\" \(command) >&3", site)
+      let outcome = try await bash(
+        "exec 3> >(:); wait $!; exec env --default-signal=PIPE \"$0\" \(command) >&3", site)
       #expect(outcome.exit == 0 && outcome.error.isEmpty)
     }
   }

@@ -45,6 +45,18 @@ import Testing
     }
   }
 
+  @Test("S4: the service manager is told of a command line that cannot be read", arguments: ["--nonsense", "nonsense"])
+  func commandLine(argument: String) async throws {
+    try await withSite { site in
+      let path = "\(site.folder)/notify"
+      let notify = try NotifySocket(path: path)
+      let outcome = try await site.rosterd(argument, with: ["NOTIFY_SOCKET": path])
+      notify.close()
+      #expect(outcome.exit == 64)
+      #expect(await notify.first { $0.contains("EXIT_STATUS=64") } != nil)
+    }
+  }
+
   @Test(
     "S4: WATCHDOG=1 is sent only where a watchdog watches this process",
     arguments: [("unset", false), ("WATCHDOG_PID=1", false), ("", true)])
