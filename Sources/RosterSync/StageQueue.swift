@@ -6,7 +6,7 @@ struct StageQueue {
   /// A batch is due at so many received pages, or when the first of them has waited so long: what is received has to
   /// survive a kill (P4).
   static let batch = 16
-  static let longestWait = Duration.milliseconds(100)
+  static let longestWait = Duration.milliseconds(10)
   /// Confirmed pages are in a file already, unless they were transferred: they wait for received ones, or until so many
   /// are there.
   static let mostConfirmed = 512

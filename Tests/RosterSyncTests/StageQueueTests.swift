@@ -13,14 +13,14 @@ private func page(_ number: Int) -> ReceivedPage {
 }
 
 @Suite struct StageQueueTests {
-  @Test("P4: a batch is due at sixteen pages, or when its first page has waited 100 ms, or when no page is to come")
+  @Test("P4: a batch is due at sixteen pages, or when its first page has waited 10 ms, or when no page is to come")
   func due() {
     var queue = StageQueue()
     #expect(queue.next(at: .zero, isLast: true) == nil)
     queue.add([page(1)], at: .zero)
-    #expect(queue.next(at: .milliseconds(99), isLast: false) == nil)
-    #expect(queue.due(at: .milliseconds(40)) == .milliseconds(60))
-    #expect(queue.next(at: .milliseconds(100), isLast: false)?.received.count == 1)
+    #expect(queue.next(at: .milliseconds(9), isLast: false) == nil)
+    #expect(queue.due(at: .milliseconds(4)) == .milliseconds(6))
+    #expect(queue.next(at: .milliseconds(10), isLast: false)?.received.count == 1)
     queue.written()
     for number in 1...16 { queue.add([page(number)], at: .zero) }
     #expect(queue.next(at: .zero, isLast: false)?.bytes == 48)
