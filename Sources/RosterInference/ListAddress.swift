@@ -22,6 +22,10 @@ package struct ListAddress: Sendable, Equatable {
     }
     guard let host = parts.percentEncodedHost, !host.isEmpty else { throw Self.failure("it names no host") }
     guard parts.user == nil, parts.password == nil else { throw Self.failure("it holds a user or a password") }
+    // One too long for a number has no `port`, and another server would be asked.
+    guard parts.rangeOfPort == nil || (1...Int(UInt16.max)).contains(parts.port ?? 0) else {
+      throw Self.failure("its port is not 1 to \(UInt16.max)")
+    }
     parts.fragment = nil
     guard let url = parts.string else { throw Self.failure("it is not a URL") }
     self.url = url

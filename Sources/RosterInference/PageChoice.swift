@@ -107,7 +107,7 @@ struct PageChoice {
 
   private mutating func number() -> Bool {
     let isTold = evidence.page != nil && (evidence.count != nil || evidence.more != nil || evidence.size != nil)
-    guard evidence.asked.page != nil || evidence.nextPage != nil || isTold else { return false }
+    guard evidence.asked.page != nil || evidence.tellsNextPage || isTold else { return false }
     byNumber()
     return true
   }

@@ -59,8 +59,8 @@ struct PageEvidence {
   let page: (at: JSONPointer, value: Int)?
   let offset: (at: JSONPointer, value: Int)?
   let size: (at: JSONPointer, value: Int)?
-  /// The next page's number.
-  let nextPage: JSONPointer?
+  /// Whether the answer has a place for the next page's number.
+  let tellsNextPage: Bool
   /// What the answer says it is, as Stripe's and Notion's do: `"object": "list"`.
   let isObjectList: Bool
 
@@ -82,13 +82,19 @@ struct PageEvidence {
     page = facts.integer(Vocabulary.page, atLeast: 0)
     offset = facts.integer(Vocabulary.offset, atLeast: 0)
     size = facts.integer(Vocabulary.size, atLeast: 1)
-    nextPage = facts.integer(["nextpage", "next"], atLeast: 1)?.at
+    let nextNumber = Self.integer(Vocabulary.nextHeaders, answer.headers)
+    tellsNextPage =
+      facts.integer(["nextpage", "next"], atLeast: 1) != nil || nextNumber != nil
+      || answer.headers.contains { Vocabulary.nextHeaders.contains($0.name.word) && $0.value.isEmpty }
     isObjectList = answer.body["object"] == .text("list")
-    let goesOn = link != nil || next?.text != nil || more?.value == .boolean(true)
-    let counted = Self.count(facts, answer.headers, records, goesOn: goesOn)
+    let goesOn = link != nil || next?.text != nil || more?.value == .boolean(true) || nextNumber != nil
+    let isLinked = link != nil || isLinkedElsewhere
+    let totals = Vocabulary.totalHeaders.union(isLinked ? [] : Vocabulary.unlinkedTotalHeaders)
+    let counted = Self.count(facts, Self.integer(totals, answer.headers), records, goesOn: goesOn)
     count = counted.certain
     doubtfulCount = counted.doubtful
-    last = Self.last(facts, answer.headers).flatMap { last in
+    let lasts = Vocabulary.lastHeaders.union(isLinked ? [] : Vocabulary.unlinkedLastHeaders)
+    last = Self.last(facts, Self.integer(lasts, answer.headers)).flatMap { last in
       // More pages than records are no pages.
       last.value > max(1, counted.certain?.value ?? .max) ? nil : last
     }
@@ -111,10 +117,9 @@ struct PageEvidence {
   }
 
   private static func last(
-    _ facts: AnswerFacts, _ headers: [Request.Header]
+    _ facts: AnswerFacts, _ header: (at: Resource.AnswerPlace, value: Int)?
   ) -> (at: Resource.AnswerPlace, value: Int)? {
-    if let header = integer(Vocabulary.lastHeaders, headers) { return header }
-    return facts.integer(Vocabulary.last, atLeast: 1).map { (.body($0.at), $0.value) }
+    header ?? facts.integer(Vocabulary.last, atLeast: 1).map { (.body($0.at), $0.value) }
   }
 
   private static func integer(
@@ -128,10 +133,10 @@ struct PageEvidence {
 
   /// A total is no less than the page has; where the list goes on it is more.
   private static func count(
-    _ facts: AnswerFacts, _ headers: [Request.Header], _ records: Int, goesOn: Bool
+    _ facts: AnswerFacts, _ header: (at: Resource.AnswerPlace, value: Int)?, _ records: Int, goesOn: Bool
   ) -> (certain: (at: Resource.AnswerPlace, value: Int)?, doubtful: JSONPointer?) {
     let least = goesOn ? records + 1 : records
-    if let header = integer(Vocabulary.totalHeaders, headers), header.value >= least { return (header, nil) }
+    if let header, header.value >= least { return (header, nil) }
     if let total = facts.integer(Vocabulary.total, atLeast: least) { return ((.body(total.at), total.value), nil) }
     guard let count = facts.integer(Vocabulary.count, atLeast: least) else { return (nil, nil) }
     return count.value == records ? (nil, count.at) : ((.body(count.at), count.value), nil)

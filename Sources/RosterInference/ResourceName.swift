@@ -12,10 +12,12 @@ struct ResourceName {
     let listed = list.at.segments.last { !Vocabulary.vagueNouns.contains($0.word) }
     let kinds = Set(list.records.map { $0["object"]?.text ?? "" })
     let word = noun ?? listed ?? (kinds.count == 1 ? kinds.first : nil) ?? ""
-    let plain = word.isEmpty ? "record" : Noun.singular(word.identifier)
+    let named = word.isEmpty ? "record" : Noun.singular(word.identifier)
+    // Tables are called by it, those of its lists too.
+    let plain = ["sqlite_", ReservedNames.setAside].contains { named.hasPrefix($0) } ? "record_\(named)" : named
     resource = String(plain.prefix(Self.longest))
     let plural = Noun.plural(resource)
-    table = ReservedNames.tables.contains(plural) || plural.hasPrefix("sqlite_") ? "\(plural)_list" : plural
+    table = ReservedNames.tables.contains(plural) ? "\(plural)_list" : plural
   }
 
   /// What no list of its may be called: its own table, and those of the index of words.

@@ -97,9 +97,15 @@ enum Vocabulary {
 
   // MARK: Pages, in headers
 
-  /// Not GitLab's X-Total, which it leaves out above 10,000 records (docs.gitlab.com/api/rest).
   static let totalHeaders: Set<String> = ["xtotalcount", "xwptotal", "totalcount", "xpaginationtotalcount"]
   static let lastHeaders: Set<String> = ["xwptotalpages", "xpaginationpagecount", "xpaginationtotalpages"]
+  /// Only of APIs that do not page by Link headers: GitLab, which does, leaves them out above 10,000 records
+  /// (docs.gitlab.com/api/rest).
+  static let unlinkedTotalHeaders: Set<String> = ["xtotal"]
+  /// The same.
+  static let unlinkedLastHeaders: Set<String> = ["xtotalpages"]
+  /// The next page's number; empty on the last page.
+  static let nextHeaders: Set<String> = ["xnextpage"]
   /// Of APIs that page by Link headers, which are absent where one page holds all.
   static let linkingPrefixes = ["x-github-", "x-gitlab-"]
 }

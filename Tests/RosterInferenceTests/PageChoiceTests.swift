@@ -114,6 +114,26 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
         .init("X-Total", "9"), .init("X-Total-Pages", "5"), .init("Link", "<https://a.example/x?page=2>; rel=\"next\""),
       ], pages: .init(.link), unseen: [.size, .count]),
     .init(
+      name: "GitLab, all on one page", facts: #""a":1"#,
+      headers: [
+        .init("X-Gitlab-Meta", "{}"), .init("X-Total", "2"), .init("X-Total-Pages", "1"), .init("X-Next-Page", ""),
+      ], pages: .init(.link), unseen: [.style, .size, .count]),
+    .init(
+      name: "pages announced by headers, without links", facts: #""a":1"#,
+      headers: [.init("X-Total", "9"), .init("x-total-pages", "5"), .init("X-Next-Page", "2")],
+      pages: .init(.number(last: .header("x-total-pages")), count: .header("X-Total")), unseen: [.param, .size]),
+    .init(
+      name: "the next page's number in a header", facts: #""a":1"#, query: "p=1&per_page=2",
+      headers: [.init("X-Next-Page", "2")],
+      pages: .init(.number(param: .query("p")), size: .init(2, param: .query("per_page"))), unseen: [.count]),
+    .init(
+      name: "no number of a next page in a header, as on the last one", facts: #""a":1"#,
+      headers: [.init("X-Next-Page", "")], pages: .init(.number()), unseen: [.param, .size, .count]),
+    .init(
+      name: "a total in a header that is only the page's", facts: #""a":1"#,
+      headers: [.init("X-Total", "2"), .init("X-Next-Page", "2")], pages: .init(.number()),
+      unseen: [.param, .size, .count]),
+    .init(
       name: "GitHub, all on one page", facts: #""a":1"#, headers: [.init("X-GitHub-Media-Type", "github.v3")],
       pages: .init(.link), unseen: [.style, .size, .count]),
     .init(name: "nothing", facts: #""a":1"#, query: "limit=2", pages: .init(.one), unseen: [.style]),

@@ -71,6 +71,7 @@ import Testing
     "64: what is no address of a list, in a sentence that does not repeat it",
     arguments: [
       "a.example/s3cret", "ftp://a.example/s3cret", "https://user:s3cret@a.example/x", "https://", "s3cret", "",
+      "https://a.example:99999999999999999999/s3cret", "https://a.example:0/s3cret",
     ])
   func noAddress(text: String) {
     let failure = #expect(throws: Failure.self) { try ListAddress(text) }
