@@ -7,6 +7,9 @@ package enum ReservedNames {
     "cache_record_ids",
   ]
 
+  /// What the names of tables begin with while a definition that changed is written anew; in lower case.
+  package static let setAside = "cache_old_"
+
   /// Columns of a resource's table.
   package static let columns = ["record_id", "extra", "first_sync", "changed_sync"]
 

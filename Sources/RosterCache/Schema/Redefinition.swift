@@ -64,8 +64,8 @@ struct Redefinition {
     for statement in tables.dropIndex { try database.execute(statement) }
     var resource = tables.resource
     resource.search = []
-    resource.table = "cache_old_\(index)"
-    for list in resource.lists.indices { resource.lists[list].table = "cache_old_\(index)_\(list)" }
+    resource.table = "\(ReservedNames.setAside)\(index)"
+    for list in resource.lists.indices { resource.lists[list].table = "\(resource.table)_\(list)" }
     let names = zip(
       [tables.resource.table] + tables.resource.lists.map(\.table), [resource.table] + resource.lists.map(\.table))
     for (from, to) in names { try database.execute("ALTER TABLE main.\(quoted(from)) RENAME TO \(quoted(to))") }

@@ -119,6 +119,9 @@ enum TakenTables {
   private static func problem(of name: String) -> String? {
     if !name.isIdentifier { return "\(name.tomlString) is no plain identifier" }
     if ReservedNames.tables.contains(name.lowercased()) { return "\(name.tomlString) is a table of rosterd's own" }
+    if name.lowercased().hasPrefix(ReservedNames.setAside) {
+      return "\(name.tomlString) is a name that rosterd keeps for tables of a definition that changed"
+    }
     return name.lowercased().hasPrefix("sqlite_") ? "\(name.tomlString) is a name that SQLite keeps for itself" : nil
   }
 }
