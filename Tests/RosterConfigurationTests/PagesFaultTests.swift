@@ -81,6 +81,10 @@ struct PagesFaultTests {
         "7: resource.thing.pages.limit: is unknown; allowed: style, param, first, start, size, size_param, at, more, last, count, short, beyond"
       ),
       (
+        "limit = \"\"",
+        "7: resource.thing.pages.limit: is unknown; allowed: style, param, first, start, size, size_param, at, more, last, count, short, beyond"
+      ),
+      (
         "param = \"/p~\"",
         "7: resource.thing.pages.param: \"/p~\" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as \"/page\""
       ),
@@ -91,6 +95,14 @@ struct PagesFaultTests {
       (
         "size = 5\nparam = \"n\"\nsize_param = \"n\"",
         "9: resource.thing.pages.size_param: \"n\" is param too; allowed: a parameter of its own"
+      ),
+      (
+        "size = 5\nsize_param = \"page\"",
+        "8: resource.thing.pages.size_param: \"page\" is param too; allowed: a parameter of its own"
+      ),
+      (
+        "size = 5\nparam = \"/p~\"\nsize_param = \"page\"",
+        "8: resource.thing.pages.param: \"/p~\" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as \"/page\""
       ),
       (
         "style = \"offset\"",

@@ -112,6 +112,14 @@ extension JSONValue {
   }
 }
 
+extension JSONPointer {
+  /// Whether it leads through what the other addresses.
+  fileprivate func isBelow(_ other: JSONPointer) -> Bool {
+    let count = other.segments.count
+    return segments.count > count && JSONPointer(segments: Array(segments.prefix(count))) == other
+  }
+}
+
 extension PagesDraft {
   /// Below the definition.
   fileprivate var conflicts: [DefinitionConflict] {
@@ -147,7 +155,17 @@ extension PagesDraft {
   }
 
   private var paramTwice: DefinitionConflict? {
-    guard let sizeParam, sizeParam == param else { return nil }
-    return conflict("size_param", [], "\(sizeParam.description.tomlString) is param too", "a parameter of its own")
+    guard let sizeParam, let param = sentParam else { return nil }
+    let problem: String? =
+      if sizeParam == param {
+        "is param too"
+      } else if case (.body(let one), .body(let other)) = (sizeParam, param), one.isBelow(other) || other.isBelow(one) {
+        "and \(param.description.tomlString), which is param, are one in the other"
+      } else {
+        nil
+      }
+    return problem.map {
+      conflict("size_param", ["param"], "\(sizeParam.description.tomlString) \($0)", "a parameter of its own")
+    }
   }
 }

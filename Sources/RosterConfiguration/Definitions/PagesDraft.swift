@@ -49,9 +49,12 @@ struct PagesDraft: Sendable {
       beyond: beyond)
   }
 
+  /// `param`, or what holds where it is left out.
+  var sentParam: Resource.RequestPlace? { param ?? (style == .number ? .query("page") : nil) }
+
   private func style(key: JSONPointer) -> Resource.Style? {
-    switch (style, param, at) {
-    case (.number, _, _): .number(param: param ?? .query("page"), first: first ?? 1, last: last)
+    switch (style, sentParam, at) {
+    case (.number, let param?, _): .number(param: param, first: first ?? 1, last: last)
     case (.offset, let param?, _): .offset(param: param, first: first ?? 0)
     case (.cursor, let param?, let at?): .cursor(param: param, start: start, at: at)
     case (.next, _, let at?): .next(at: at)
@@ -59,7 +62,7 @@ struct PagesDraft: Sendable {
     case (.after, let param?, nil): .after(param: param, at: key)
     case (.after, let param?, .body(let at)?): .after(param: param, at: at)
     case (.one, _, _): .one
-    case (.offset, nil, _), (.cursor, _, _), (.next, _, nil), (.after, _, _): nil
+    case (.number, nil, _), (.offset, nil, _), (.cursor, _, _), (.next, _, nil), (.after, _, _): nil
     }
   }
 
