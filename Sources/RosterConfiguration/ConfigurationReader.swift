@@ -60,12 +60,15 @@ struct ConfigurationReader {
   /// Far above any file that people write; a search for lines need not cope with more.
   private static let mostBytes = 64 * 1024
 
+  /// What tells that there is no such file: a folder on its way may be none, as where HOME is /dev/null.
+  static let absences: Set = [ENOENT, ENOTDIR]
+
   mutating func readFile(_ path: String, mustExist: Bool) {
     file = path
     var bytes: [UInt8]
     do {
       bytes = try contents(of: path, limit: Self.mostBytes)
-    } catch  where error.code == ENOENT && !mustExist {
+    } catch  where Self.absences.contains(error.code) && !mustExist {
       return
     } catch {
       return refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 64 KiB")

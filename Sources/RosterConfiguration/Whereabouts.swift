@@ -62,7 +62,7 @@ package struct Whereabouts: Sendable, Equatable {
     var reader = ConfigurationReader()
     reader.readFile(file, mustExist: false)
     let path = filled(reader.configuration, defaults)[keyPath: field]
-    if access(file, R_OK) != 0, errno != ENOENT, errno != ENOTDIR {
+    if access(file, R_OK) != 0, !ConfigurationReader.absences.contains(errno) {
       let cause = SystemError.last.text
       return Self(path: path, doubt: .unreadable("\(file) cannot be read (\(cause)): \(key) was taken to be \(path)"))
     }

@@ -1,3 +1,4 @@
+import RosterModel
 import RosterTestSupport
 import Testing
 
@@ -70,6 +71,15 @@ struct ConfigurationFileTests {
 
     let user = ["HOME": workspace.folder]
     #expect(try Configuration.load(file: nil, environment: user, isRoot: false).0.path == nil)
+  }
+
+  @Test("A default file whose path leads through what is no folder is missing; one that --config names is refused")
+  func noFolder() throws {
+    let nowhere = try Configuration.load(file: nil, environment: ["HOME": "/dev/null"], isRoot: false).configuration
+    #expect(nowhere.path == nil && nowhere.resources == [.character])
+    #expect(
+      fault("/dev/null/rosterd.toml")
+        == "/dev/null/rosterd.toml: cannot be read: Not a directory; allowed: a readable file of at most 64 KiB")
   }
 
   private func fault(_ file: String) -> String? {

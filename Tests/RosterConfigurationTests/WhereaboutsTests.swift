@@ -62,6 +62,12 @@ import Testing
     #expect(Whereabouts.cache(environment: environment, isRoot: true).path == "/var/lib/rosterd/roster.db")
   }
 
+  @Test("A home that is no folder has no configuration file, and nothing is wrong with that")
+  func noHome() {
+    let found = Whereabouts.cache(environment: ["HOME": "/dev/null"], isRoot: false, system: system)
+    #expect(found == Whereabouts(path: "/dev/null/.local/state/rosterd/roster.db"))
+  }
+
   /// A system's own daemon, as it may run on this machine too.
   private var system: Defaults {
     Defaults(
