@@ -85,10 +85,8 @@ extension ProxyServer {
     guard parts.path.isEmpty || parts.path == "/", parts.query == nil, parts.fragment == nil else {
       throw Mistakes("holds more than a host and a port")
     }
+    guard !parts.hasBadPort else { throw Mistakes("has a port that is not 1 to \(UInt16.max)") }
     guard let port = parts.port ?? defaultPort else { throw Mistakes("names no port") }
-    guard (1...Int(UInt16.max)).contains(port) else {
-      throw Mistakes("has a port that is not 1 to \(UInt16.max)")
-    }
     let authorization = parts.user.map { ProxyAuthorization(user: $0, password: parts.password ?? "") }
     self.init(
       host: parts.plainHost, port: port,
@@ -97,6 +95,9 @@ extension ProxyServer {
 }
 
 extension URLComponents {
+  /// Whether there is a port, and it is none of TCP's. One too long for a number has no `port`, as if there were none.
+  var hasBadPort: Bool { rangeOfPort != nil && !(1...Int(UInt16.max)).contains(port ?? 0) }
+
   /// Without the brackets of an IPv6 address; empty where there is none.
   var plainHost: String {
     let host = host ?? ""

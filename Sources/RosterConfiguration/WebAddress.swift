@@ -12,9 +12,7 @@ enum WebAddress {
     guard parts.user == nil, parts.password == nil else { return "holds a user or a password" }
     guard queryAllowed || parts.query == nil else { return "holds a query" }
     guard parts.fragment == nil else { return "holds a fragment" }
-    guard parts.port.map({ (1...Int(UInt16.max)).contains($0) }) ?? true else {
-      return "has a port that is not 1 to \(UInt16.max)"
-    }
+    guard !parts.hasBadPort else { return "has a port that is not 1 to \(UInt16.max)" }
     return nil
   }
 

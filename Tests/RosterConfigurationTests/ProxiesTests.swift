@@ -60,6 +60,9 @@ struct ProxiesTests {
     #expect(try workspace.faults("upstream.base_url = 'http://h'", socks).isEmpty)
     #expect(
       try workspace.faults("upstream.base_url = 'http://h'\nauth.token_url = 'https://t/token'", socks) == [fault])
+    let port =
+      "HTTPS_PROXY: has a port that is not 1 to 65535; allowed: http://[USER:PASSWORD@]HOST[:PORT]; or upstream.proxy = \"none\""
+    #expect(try workspace.faults("", ["HTTPS_PROXY": "h:99999999999999999999"]) == [port])
     #expect(try workspace.faults("", socks.merging(["NO_PROXY": "rickandmortyapi.com"]) { $1 }).isEmpty)
   }
 }

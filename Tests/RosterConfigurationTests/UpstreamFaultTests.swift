@@ -77,6 +77,10 @@ struct UpstreamFaultTests {
         "rosterd.toml:1: upstream.proxy: has a port that is not 1 to 65535; allowed: \"http://[USER:PASSWORD@]HOST:PORT\", \"none\", or nothing"
       ),
       (
+        "upstream.proxy = \"http://user:geheim@h:99999999999999999999\"",
+        "rosterd.toml:1: upstream.proxy: has a port that is not 1 to 65535; allowed: \"http://[USER:PASSWORD@]HOST:PORT\", \"none\", or nothing"
+      ),
+      (
         "upstream.proxy = \"http://:1\"",
         "rosterd.toml:1: upstream.proxy: names no host; allowed: \"http://[USER:PASSWORD@]HOST:PORT\", \"none\", or nothing"
       ),
