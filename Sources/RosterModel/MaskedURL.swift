@@ -6,13 +6,45 @@ extension String {
   }
 
   /// A URL, or a part of one, without the values of those parameters whose names are a credential's.
-  package var secretsMasked: String {
+  package var secretsMasked: String { secretsMasked(besides: nil) }
+
+  /// The same.
+  /// - Parameters:
+  ///   - secret: a parameter that holds a credential whatever it is called, not encoded; nil: none.
+  ///   - placeholders: a value that holds one of these is no secret, and stays.
+  package func secretsMasked(besides secret: String?, keeping placeholders: [String] = []) -> String {
     guard let mark = firstIndex(of: "?") else { return self }
     let parameters = self[index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false).map { pair in
-      let name = pair.prefix { $0 != "=" }
-      return name.count < pair.count && String(name).namesSecret ? "\(name)=***" : String(pair)
+      let written = pair.prefix { $0 != "=" }
+      let name = String(written).parameterDecoded
+      let isSecret = written.count < pair.count && (name == secret || name.namesSecret)
+      let value = pair[written.endIndex...]
+      return isSecret && !placeholders.contains { value.contains($0) } ? "\(written)=***" : String(pair)
     }
     return self[...mark] + parameters.joined(separator: "&")
+  }
+
+  /// A URL, or what was to be one, without user and password.
+  package var userMasked: String {
+    guard let start = firstRange(of: "://")?.upperBound else { return self }
+    let authority = self[start...].prefix { !"/?#".contains($0) }
+    guard let end = authority.lastIndex(of: "@") else { return self }
+    return "\(self[..<start])***\(self[end...])"
+  }
+
+  /// As forms are read: upstream knows a parameter by what its name stands for, however it is encoded.
+  private var parameterDecoded: String {
+    var bytes: [UInt8] = []
+    var rest = utf8[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(Substring(rest.prefix(2)), radix: 16) {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Whether a parameter of this name holds a credential: `api_key`, `X-Amz-Signature`, `accessToken`. It is not as

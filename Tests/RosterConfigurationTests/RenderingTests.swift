@@ -211,4 +211,27 @@ struct RenderingTests {
     #expect(text.contains(#"by_key = "/things/{key}?X-Signature=***&expand=all""#))
     #expect(try workspace.load(text).rendered() == text)
   }
+
+  @Test(
+    "T9: check masks in by_key what auth.send names, and leaves the place of the keys, so that it takes that again",
+    arguments: [
+      ("/things?key={key}", "/things?key={key}"), ("/things?token={keys}", "/things?token={keys}"),
+      ("/things?secret=id:{key}", "/things?secret=id:{key}"),
+      ("/things?m%79=geheim&id={key}&my=geheim", "/things?m%79=***&id={key}&my=***"),
+      ("/things/{key}?token=geheim&My=x", "/things/{key}?token=***&My=x"),
+    ])
+  func byKey(written: String, shown: String) throws {
+    let definition = """
+      [auth]
+      flow = "static"
+      send = "?my={access_token}"
+      [resource.thing]
+      path = "/things"
+      by_key = "\(written)"
+      columns.id = { at = "/id", type = "integer" }
+      """
+    let text = try workspace.load(definition).rendered()
+    #expect(text.contains("by_key = \"\(shown)\"\n"))
+    #expect(try workspace.load(text).rendered() == text)
+  }
 }

@@ -12,7 +12,8 @@ extension Resource {
       return isSecret ? Resource.Parameter(parameter.name, .text("***")) : parameter
     }
     draft.body = body.secretsMasked
-    draft.byKey = byKey?.secretsMasked
+    // Without its placeholder it would be refused, and that is no secret.
+    draft.byKey = byKey?.secretsMasked(besides: secret, keeping: ["{key}", "{keys}"])
     let name = "resource.\(name)"
     var lines = ["[\(name)]"] + Self.lines(ResourceDraft.keys, draft)
     if self.maxRemoval == nil { lines.append("# max_removal: \(maxRemoval), as sync.max_removal has it") }
