@@ -41,7 +41,7 @@ extension ValueType<String> {
     .text(
       allowed: "a path below base_url that begins with /, without query and fragment",
       parse: { (text) throws(Mistakes) in
-        if let mistake = mistake(inPath: text, queryAllowed: false) { throw Mistakes("\(text.tomlString) \(mistake)") }
+        if let mistake = mistake(inPath: text, queryAllowed: false) { throw Mistakes("\(shown(text)) \(mistake)") }
         return text
       },
       write: { $0 })
@@ -53,14 +53,17 @@ extension ValueType<String> {
       parse: { (text) throws(Mistakes) in
         guard text.contains("{key}") != text.contains("{keys}") else {
           let isNone = !text.contains("{key}")
-          throw Mistakes("\(text.tomlString) has \(isNone ? "neither {key} nor {keys}" : "both {key} and {keys}")")
+          throw Mistakes("\(shown(text)) has \(isNone ? "neither {key} nor {keys}" : "both {key} and {keys}")")
         }
         let filled = text.replacing("{keys}", with: "1").replacing("{key}", with: "1")
-        if let mistake = mistake(inPath: filled, queryAllowed: true) { throw Mistakes("\(text.tomlString) \(mistake)") }
+        if let mistake = mistake(inPath: filled, queryAllowed: true) { throw Mistakes("\(shown(text)) \(mistake)") }
         return text
       },
       write: { $0 })
   }
+
+  /// Without all that its query says (T9): which parameter carries the token, `auth.send` tells only later.
+  private static func shown(_ text: String) -> String { text.userMasked.queryMasked.tomlString }
 
   private static func mistake(inPath text: String, queryAllowed: Bool) -> String? {
     guard text.hasPrefix("/") else { return "does not begin with /" }
