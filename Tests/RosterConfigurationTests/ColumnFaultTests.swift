@@ -69,6 +69,10 @@ struct ColumnFaultTests {
         "6: resource.thing.lists.REJECTS: \"REJECTS\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
       ),
       (
+        "[resource.thing.lists.cache_old_0_1]\nat = \"/l\"\ncolumns.a = \"\"",
+        "6: resource.thing.lists.cache_old_0_1: \"cache_old_0_1\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
         "[resource.thing.lists.\"a b\"]\nat = \"/l\"\ncolumns.a = \"\"",
         "6: resource.thing.lists.\"a b\": \"a b\" is no plain identifier; allowed: a plain identifier that is no other table's name, in any case"
       ),
@@ -90,6 +94,10 @@ struct ColumnFaultTests {
       ),
       (
         "[resource.thing.lists.tags]\nat = \"/tags\"\ncolumns.a = \"\"\nwhere = {}\n",
+        "9: resource.thing.lists.tags.where: is unknown; allowed: at, columns"
+      ),
+      (
+        "[resource.thing.lists.tags]\nat = \"/tags\"\ncolumns.a = \"\"\nwhere = \"\"\n",
         "9: resource.thing.lists.tags.where: is unknown; allowed: at, columns"
       ),
       (

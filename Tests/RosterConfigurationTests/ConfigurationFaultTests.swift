@@ -25,6 +25,14 @@ struct ConfigurationFaultTests {
         "rosterd.toml:1: upstream.base_url: has a port that is not 1 to 65535; allowed: an http or https URL without user, query and fragment"
       ),
       (
+        "upstream.base_url = \"http://127.0.0.1:99999999999999999999\"",
+        "rosterd.toml:1: upstream.base_url: has a port that is not 1 to 65535; allowed: an http or https URL without user, query and fragment"
+      ),
+      (
+        "upstream.base_url = \"http://h\"\nauth.token_url = \"http://[::1]:99999999999999999999/token\"",
+        "rosterd.toml:2: auth.token_url: has a port that is not 1 to 65535; allowed: an http or https URL without user and fragment, or a path"
+      ),
+      (
         "[sync]\n\nconcurrency = 0",
         "rosterd.toml:3: sync.concurrency: 0 is out of range; allowed: 1 to 64"
       ),

@@ -27,6 +27,10 @@ struct DefinitionFaultTests {
         "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, pages, columns, lists"
       ),
       (
+        "colums = \"\"",
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, pages, columns, lists"
+      ),
+      (
         "query = 1",
         "3: resource.thing.query: a number is not a table of scalars; allowed: names with strings, integers, floats or booleans"
       ),
@@ -87,6 +91,10 @@ struct DefinitionFaultTests {
         "3: resource.thing.table: \"sqlite_x\" is a name that SQLite keeps for itself; allowed: a plain identifier that is no other table's name, in any case"
       ),
       (
+        "table = \"Cache_OLD_0\"",
+        "3: resource.thing.table: \"Cache_OLD_0\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
         "table = \"cache_pages\"",
         "3: resource.thing.table: \"cache_pages\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
       ),
@@ -141,6 +149,22 @@ struct DefinitionFaultTests {
       (
         "by_key = \"things/{key}\"",
         "3: resource.thing.by_key: \"things/{key}\" does not begin with /; allowed: a path below base_url that begins with /, with {key} or {keys} in it"
+      ),
+      (
+        "by_key = \"/things?api_key=geheim\"",
+        "3: resource.thing.by_key: \"/things?***\" has neither {key} nor {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it"
+      ),
+      (
+        "by_key = \"/things/{key}/{keys}?my=geheim\"",
+        "3: resource.thing.by_key: \"/things/{key}/{keys}?***\" has both {key} and {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it"
+      ),
+      (
+        "by_key = \"/things/{key}?token=geheim geheim\"",
+        "3: resource.thing.by_key: \"/things/{key}?***\" is not a URL; allowed: a path below base_url that begins with /, with {key} or {keys} in it"
+      ),
+      (
+        "by_key = \"https://user:geheim@host/things/{key}\"",
+        "3: resource.thing.by_key: \"https://***@host/things/{key}\" does not begin with /; allowed: a path below base_url that begins with /, with {key} or {keys} in it"
       ),
       (
         "by_key = \"/things/{key}/{keys}\"",
@@ -244,8 +268,8 @@ struct DefinitionFaultTests {
         "2: resource.thing.path: \"things\" does not begin with /; allowed: a path below base_url that begins with /, without query and fragment"
       ),
       (
-        "[resource.thing]\npath = \"/t?a=1\"\n\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
-        "2: resource.thing.path: \"/t?a=1\" holds a query; allowed: a path below base_url that begins with /, without query and fragment"
+        "[resource.thing]\npath = \"/t?token=geheim\"\n\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
+        "2: resource.thing.path: \"/t?***\" holds a query; allowed: a path below base_url that begins with /, without query and fragment"
       ),
       (
         "[resource.thing]\npath = \"/t#a\"\n\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
@@ -264,6 +288,10 @@ struct DefinitionFaultTests {
         "1: resource.changes: \"changes\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
       ),
       (
+        "[resource.cache_old_0]\npath = \"/c\"\n[resource.cache_old_0.columns]\nid = \"/id\"\n",
+        "1: resource.cache_old_0: \"cache_old_0\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
         "[resource.thing]\npath = \"/things\"\nsearch = [\"rank\"]\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\nrank = \"/rank\"\n",
         "3: resource.thing.search: \"rank\" is SQLite's own in an index of words; allowed: columns of other names"
       ),
@@ -278,6 +306,18 @@ struct DefinitionFaultTests {
       (
         "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\nbody = { a = 1 }\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n[resource.thing.pages]\nparam = \"/a/b\"",
         "9: resource.thing.pages.param: \"/a/b\" leads through what is no table in body; allowed: a place in a table"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\n[resource.thing.columns]\nid = \"/id\"\n[resource.thing.pages]\nparam = \"/a/c\"\nsize = 5\nsize_param = \"/a/c/d\"",
+        "9: resource.thing.pages.size_param: \"/a/c/d\" and \"/a/c\", which is param, are one in the other; allowed: a parameter of its own"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\n[resource.thing.columns]\nid = \"/id\"\n[resource.thing.pages]\nparam = \"/a/c/d\"\nsize = 5\nsize_param = \"/a\"",
+        "9: resource.thing.pages.size_param: \"/a\" and \"/a/c/d\", which is param, are one in the other; allowed: a parameter of its own"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\n[resource.thing.columns]\nid = \"/id\"\n[resource.thing.pages]\nparam = \"/a/c\"\nsize = 5\nsize_param = \"/a/c\"",
+        "9: resource.thing.pages.size_param: \"/a/c\" is param too; allowed: a parameter of its own"
       ),
       (
         "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\nbody = { a = [{}] }\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n[resource.thing.pages]\nparam = \"/a/0/b\"",
@@ -317,6 +357,10 @@ struct DefinitionFaultTests {
       ),
       (
         "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = { at = \"/n\", nul = true }\n",
+        "5: resource.thing.columns.name.nul: is unknown; allowed: at, type, null"
+      ),
+      (
+        "[resource.thing]\npath = \"/things\"\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = { at = \"/n\", nul = \"\" }\n",
         "5: resource.thing.columns.name.nul: is unknown; allowed: at, type, null"
       ),
       (

@@ -27,15 +27,16 @@ struct DefinitionFaults {
     return nil
   }
 
-  /// Reads the keys of a table; `""` is as if left out.
+  /// Reads the keys of a table; one whose value is `""` is as if left out.
   /// - Parameter others: keys that are read elsewhere; any other is unknown.
   mutating func read<Draft>(
     _ members: TOMLMembers, at path: [String], _ keys: [DefinitionKey<Draft>], besides others: [String] = [],
     into draft: inout Draft
   ) {
-    for member in members.list where member.item != .string("") {
+    for member in members.list {
       let place = path + [member.name]
       if let key = keys.first(where: { $0.name == member.name }) {
+        guard member.item != .string("") else { continue }
         do throws(Mistakes) { try key.read(member.item, &draft) } catch { add(error, at: place, key.allowed) }
       } else if !others.contains(member.name) {
         add(place, "is unknown", allowed: (keys.map(\.name) + others).joined(separator: ", "))
