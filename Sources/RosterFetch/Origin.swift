@@ -10,14 +10,21 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// The scheme's own where the URL names none.
   package let port: Int
 
-  /// nil where the text is no absolute http or https URL with a host.
-  package init?(url: String) {
-    guard let url = URL(string: url), let scheme = url.scheme?.lowercased(), let host = url.host()?.lowercased(),
+  /// nil where the text is no absolute http or https URL with a host, or its port is too long for a number.
+  package init?(url text: String) {
+    guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), let host = url.host()?.lowercased(),
       let standard = Self.ports[scheme], !host.isEmpty
     else { return nil }
+    if url.port == nil, Self.namesPort(text) { return nil }
     self.scheme = scheme
     self.host = host
     port = url.port ?? standard
+  }
+
+  /// A port behind the host; a colon alone is none (RFC 3986 §3.2.3).
+  private static func namesPort(_ url: String) -> Bool {
+    let behindHost = authority(of: url)?.split(separator: "]", omittingEmptySubsequences: false).last
+    return behindHost?.drop { $0 != ":" }.count ?? 0 > 1
   }
 
   /// `scheme://host:port`.
