@@ -113,7 +113,8 @@ final class StatusConnection: ChannelDuplexHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch Self.unwrapInboundIn(data) {
-    case .head(let head):
+    case .head(var head):
+      head.headers = HTTPHeaders(head.headers.map { ($0.name, $0.value.fieldValue) })
       let request = StatusRequest(head, peer: peer)
       let hosts = head.headers["host"].count
       let isChunked = head.headers.contains(name: "transfer-encoding")

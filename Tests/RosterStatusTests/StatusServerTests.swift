@@ -92,6 +92,38 @@ import Testing
     }
   }
 
+  @Test("Status: white space behind a header's value is no part of it (RFC 9110 §5.5)")
+  func space() async throws {
+    try await withServer(makeRoutes(owner: getuid())) { path, _ in
+      let client = try RawClient(path)
+      try client.send(
+        "POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue \r\nContent-Length: 2 \r\n\r\n")
+      #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100 "))
+      try client.send("{}")
+      #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 202 "))
+      client.close()
+    }
+  }
+
+  @Test("Events: white space behind a Last-Event-ID is no part of it")
+  func spaceBehindID() async throws {
+    let board = makeBoard()
+    try await withServer(makeRoutes(board)) { path, _ in
+      func read(_ field: String, _ event: Event) async throws -> String {
+        let client = try RawClient(path)
+        defer { client.close() }
+        try client.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n")
+        let head = await client.read(until: "\r\n\r\n")
+        board.report(event)
+        return head + (await client.read(until: "\n\n"))
+      }
+      let first = try await read("", Event(.pageFetched, sync: 1, page: 1))
+      let id = try #require(first.split(whereSeparator: \.isNewline).first { $0.hasPrefix("id: ") }).dropFirst(4)
+      let second = try await read("Last-Event-ID: \(id) \r\n", Event(.syncPublished, sync: 1))
+      #expect(second.contains("event: sync.published\n") && !second.contains("page.fetched"))
+    }
+  }
+
   @Test("Events: they are streamed as they happen, and resumed after Last-Event-ID")
   func events() async throws {
     let board = makeBoard()
