@@ -227,6 +227,37 @@ private enum Unreadable: CaseIterable {
     }
   }
 
+  // MARK: The head
+
+  @Test(
+    "P11: an answer that is cut off in its head is truncated, as one in its body",
+    arguments: ["H", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n"])
+  func cutHead(head: String) async throws {
+    let asked = try await Asked(.init(head))
+    #expect(asked.failure?.reason == .truncated && asked.failure?.kind == .unreachable)
+    #expect(asked.requests == 4)
+  }
+
+  @Test("P11: what is no HTTP is malformed, and nothing at all a connection that ended")
+  func noHead() async throws {
+    let asked = try await Asked(.init("SSH-2.0-x\r\n"))
+    #expect(asked.failure?.reason == .malformed && asked.requests == 2)
+    let silent = try await Asked(.init())
+    #expect(silent.failure?.reason == .connection && silent.requests == 4)
+  }
+
+  @Test("T5: a token request whose answer is cut off in its head is tried again, as one without an answer")
+  func cutGrant() async throws {
+    let transport = HTTPTransport(.init())
+    try await RawServer.run(.init("HTTP/1.1 200 OK\r\nContent-Type: appl")) { server in
+      let fault = await #expect(throws: RequestFault.self) {
+        try await transport.send(Request(.post, "http://127.0.0.1:\(server.port)/token"))
+      }
+      #expect(fault?.reason == .truncated && fault?.isUnsent == false && server.requests == 1)
+    }
+    await transport.shutdown()
+  }
+
   // MARK: What is counted
 
   @Test("syncs.bytes: a body counts as it came, with and without Content-Length")
@@ -259,6 +290,22 @@ private enum Unreadable: CaseIterable {
   }
 
   // MARK: Headers
+
+  @Test(
+    "P6, P11: white space around a header's value is no part of it (RFC 9110 §5.5)", arguments: [" ", "\t", " \t "])
+  func space(space: String) async throws {
+    let body = try await packed()
+    let page = try await Asked(
+      answer("200 OK", "Content-Encoding:\(space)gzip\(space)\r\nETag: \"a\"\(space)\r\nX:\(space)\r\n", body))
+    #expect(page.page?.body == Array(json.utf8) && page.page?.validator == Validator(etag: "\"a\""))
+    #expect(try await Asked(sized("503 Later\r\nRetry-After: 5000\(space)")).holdsFor == 5000)
+    let transport = HTTPTransport(.init())
+    try await RawServer.run(answer("200 OK", "Link:\(space)a \t b\(space)\r\nX:\(space)\r\n")) { server in
+      let response = try await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/"))
+      #expect(response["Link"] == "a \t b" && response["X"] == "")
+    }
+    await transport.shutdown()
+  }
 
   @Test("P11: a Retry-After of any number of digits is a time, beyond max_retry_after, and a day at most")
   func endless() async throws {

@@ -21,7 +21,9 @@ struct Answer {
     self.method = method
   }
 
-  mutating func receive(_ head: HTTPResponseHead) {
+  mutating func receive(_ received: HTTPResponseHead) {
+    var head = received
+    head.headers = HTTPHeaders(head.headers.map { ($0.name, $0.value.fieldValue) })
     self.head = head
     if let length = head.contentLength, length <= Self.mostBytes { body.reserveCapacity(length) }
   }
@@ -45,16 +47,19 @@ struct Answer {
 
   /// What an exchange that ended with `error` comes to.
   func settled(_ error: any Error, isUnsent: Bool) throws -> Response {
-    guard let head, !(error is CancellationError) else { throw ExchangeFailure(cause: error, isUnsent: isUnsent) }
+    guard let head, !(error is CancellationError) else {
+      // The parser is silent about an end before the first byte.
+      throw ExchangeFailure(cause: error.isEndInMessage ? CutOff() : error, isUnsent: isUnsent)
+    }
     guard head.needsBody(method) else { return response(head, body: (try? content(head)) ?? []) }
-    let cause = error.isEndOfConnection ? BodyCutOff() : error
+    let cause = error.isEndOfConnection ? CutOff() : error
     throw ExchangeFailure(cause: cause, received: received, isUnsent: isUnsent)
   }
 
   private func content(_ head: HTTPResponseHead) throws -> [UInt8] {
     guard head.isCompressed else { return body }
     do { return try inflated(body, mostBytes: Self.mostBytes) } catch .cutShort where !head.tellsItsEnd {
-      throw BodyCutOff()
+      throw CutOff()
     }
   }
 
@@ -69,10 +74,12 @@ extension Error {
   fileprivate var isEndOfConnection: Bool {
     switch self {
     case is ClosedWithoutAnswer, is KeptConnectionEnded, is IOError: true
-    case let error as HTTPParserError: error == .invalidEOFState
-    default: false
+    default: isEndInMessage
     }
   }
+
+  /// Bytes of an answer have come, and not all of its head or of its body.
+  fileprivate var isEndInMessage: Bool { self as? HTTPParserError == .invalidEOFState }
 }
 
 extension HTTPResponseHead {

@@ -17,5 +17,5 @@ struct ClosedWithoutAnswer: Error {}
 /// may be sent once more (RFC 9112 §9.3.1).
 struct KeptConnectionEnded: Error {}
 
-/// The connection ended in the middle of an answer.
-struct BodyCutOff: Error {}
+/// The connection ended in the middle of an answer: in its head or in its body.
+struct CutOff: Error {}

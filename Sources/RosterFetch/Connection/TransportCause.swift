@@ -35,7 +35,7 @@ enum TransportCause: Equatable {
     case is KeptConnectionEnded: self = .passing(.connection, "the server closed the connection")
     case is DeadlineExceeded: self = .passing(.timeout, "no whole answer in time")
     case is HandshakeTimeout: self = .passing(.timeout, "no TLS in time")
-    case is BodyCutOff: self = .passing(.truncated, "the answer was cut off")
+    case is CutOff: self = .passing(.truncated, "the answer was cut off")
     case let error as CertificateFault: self = .untrusted(error.cause, hint: error.hint)
     case let error as PinMismatch:
       self = .untrusted(
