@@ -39,7 +39,7 @@ extension Grant {
     if refresh == nil, refreshRequired { throw .incomplete(field: refreshField) }
     let life =
       Lifetime.positive(answer["expires_in"]?.seconds)
-      ?? Lifetime.positive(
+      ?? Lifetime.left(
         JWTTimes(access)?.expiry.timeIntervalSince(response["Date"].flatMap { Date(httpDate: $0) } ?? now))
     let issued = IssuedToken(access: access, obtainedAt: now, expiresAt: life.map { now + $0 })
     return GrantAnswer(issued: issued, refreshToken: refresh)
@@ -66,7 +66,12 @@ enum Lifetime {
   private static let longest = 100 * 365.25 * 86400
 
   static func positive(_ seconds: Double?) -> Double? {
-    seconds.flatMap { $0 > 0 ? min($0, longest) : nil }
+    left(seconds).flatMap { $0 > 0 ? $0 : nil }
+  }
+
+  /// 0: it is over already.
+  static func left(_ seconds: Double?) -> Double? {
+    seconds.map { min(max(0, $0), longest) }
   }
 }
 

@@ -18,6 +18,9 @@ package struct Token: Sendable, Equatable {
     issued.remaining(now).map { $0 <= 0 } ?? false
   }
 
+  /// Its life was over when it came.
+  var isBornExpired: Bool { issued.life.map { $0 <= 0 } ?? false }
+
   /// Whether it is to be refreshed ahead of time (T2): half of its life stands in for `early` where that is longer.
   func isDue(_ now: Moment, early: Duration) -> Bool {
     issued.remaining(now).map { $0 <= min(early.seconds, (issued.life ?? .infinity) / 2) } ?? false

@@ -31,7 +31,9 @@ struct TokenMachine: Sendable, Equatable {
     case nil: return join(waiter)
     case .failure(let failure): return .fail(failure)
     case .success(let token):
-      guard let token, mayRefreshEarly(now), token.isDue(now, early: settings.earlyRefresh) else { return .use(token) }
+      guard let token, mayRefreshEarly(now), !serves(token), token.isDue(now, early: settings.earlyRefresh) else {
+        return .use(token)
+      }
       phase = .busy(.waiting(1), Sequel())
       return .useAndRefresh(token, .expired)
     }
@@ -151,6 +153,7 @@ struct TokenMachine: Sendable, Equatable {
       }
       takeToken(now)
       sync.unproven = generation
+      sync.granted = generation
       return finish(sequel, .success(token))
     case .busy(.storing, let sequel), .busy(.keeping, let sequel): return goOn(sequel, now)
     case .idle, .busy(.waiting, _), .busy(.sending, _), .unstored: return .ignore
@@ -231,11 +234,16 @@ extension TokenMachine {
   private func answer(_ now: Moment) -> Result<Token?, Failure>? {
     if settings.flow == .none { return .success(nil) }
     if let failure { return .failure(failure) }
-    if let token, !token.isExpired(now) { return .success(token) }
+    if let token, !token.isExpired(now) || serves(token) { return .success(token) }
     guard settings.flow.refreshes else {
       return .failure(token?.expiresAt.map { .outlived($0, settings) } ?? .notRenewable(settings))
     }
     return isStopping && phase == .idle ? .failure(.stopping) : nil
+  }
+
+  /// T2: born expired, in this sync. Another refresh would bring another such token for each request.
+  private func serves(_ token: Token) -> Bool {
+    token.isBornExpired && sync.granted == token.generation
   }
 
   private func mayRefreshEarly(_ now: Moment) -> Bool {

@@ -49,7 +49,9 @@ extension TokenMachine {
   struct SyncFacts: Sendable, Equatable {
     /// Fails every request.
     var failure: Failure?
-    /// The generation that was granted last, until it has worked (T3).
+    /// The generation that was granted last.
+    var granted: Int?
+    /// The same, until it has worked (T3).
     var unproven: Int?
     /// An early refresh failed: none is sent before that time.
     var earlyRefreshAfter: Duration?

@@ -174,9 +174,12 @@ struct GrantAnswerTests {
     #expect(try expiry(#"{"access_token":"a.b.c"}"#) == nil)
   }
 
-  @Test("A token that is born expired has no known expiry: it is used, and a 401 would tell")
+  @Test("T2: a JWT that is past its exp when it comes is known to be expired, whatever expires_in of 0 or less says")
   func bornExpired() throws {
     let old = jwt(#"{"exp":1600000000}"#)
-    #expect(try read(.oauth2Refresh, #"{"access_token":"\#(old)"}"#).issued.expiresAt == nil)
+    for more in ["", #","expires_in":0"#, #","expires_in":-5"#] {
+      let issued = try read(.oauth2Refresh, #"{"access_token":"\#(old)"\#(more)}"#).issued
+      #expect(issued.expiresAt == Self.now && Token(generation: 1, issued: issued).isBornExpired)
+    }
   }
 }

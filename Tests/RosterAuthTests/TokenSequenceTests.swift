@@ -49,6 +49,44 @@ struct TokenSequenceTests {
     #expect(world.sent == 0 && world.released[waiter] == .failed(.stopping))
   }
 
+  @Test(
+    "T2: a token that is born expired serves the sync that got it, without a loop; the next one begins with a refresh"
+  )
+  func bornExpired() {
+    var world = TokenWorld()
+    for sync in 1...2 {
+      _ = world.syncBegan()
+      let (waiter, outcome) = world.wanted()
+      #expect(outcome == .waits)
+      world.due()
+      world.granted(life: 0)
+      world.wrote()
+      let token = world.machine.token
+      #expect(world.released[waiter] == .token(token) && token?.isExpired(world.now) == true)
+      for _ in 1...3 {
+        world.pass(1)
+        #expect(world.machine.wanted(100, now: world.now) == .use(token))
+      }
+      #expect(world.sent == sync && !world.isBusy)
+    }
+    let used = world.machine.generation
+    world.machine.accepted(used)
+    _ = world.rejected(used)
+    world.due()
+    #expect(world.sent == 3, "T3: once it has worked, a 401 is met by another")
+  }
+
+  @Test("T2: a token that expired after it came is refreshed in the sync that got it")
+  func outlived() {
+    var world = TokenWorld()
+    _ = world.wanted()
+    world.due()
+    world.granted(life: 5)
+    world.wrote()
+    world.pass(6)
+    #expect(world.wanted().1 == .waits)
+  }
+
   @Test("T2: after an early refresh that failed the next one is tried when the longest pause is over, in the same sync")
   func earlyAgain() {
     var world = TokenWorld(access: "a0", life: 50)
