@@ -36,6 +36,7 @@ import Testing
     let question = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     #expect(try decide("/?token=\(token)") == .forward(Array(question.utf8), cookie: set))
     #expect(try decide("/", fields: [cookie]) == .forward(Array(question.utf8), cookie: nil))
+    #expect(WebGate.paths.contains("/openapi.json"))
     for path in WebGate.paths {
       #expect(status(try decide(path, fields: [cookie])) == 200, "\(path)")
       #expect(status(try decide("\(path)?token=\(token)", "HEAD", host: "LocalHost:9000")) == 200, "\(path)")
