@@ -11,6 +11,9 @@ package struct KeyRequests: Sendable {
     package var request: Request
     /// One at least, `mostKeys` at most; as texts.
     package var keys: [String]
+    /// False where its address would lead elsewhere: `.` or `..`, however it is encoded, is no segment of a path to
+    /// those who read one (RFC 3986 §5.2.4, url.spec.whatwg.org).
+    package var canBeAsked = true
 
     /// A record asks for itself; several come as a list.
     package var isSingle: Bool { keys.count == 1 }
@@ -37,10 +40,25 @@ package struct KeyRequests: Sendable {
     }
     return (groups + alone.map { [$0] }).map { keys in
       let list = keys.map(QueryText.encoded).joined(separator: ",")
-      let place = path.replacing(Self.many, with: list).replacing(Self.one, with: list)
-      return Asking(request: Request(.get, baseURL + place), keys: keys)
+      return Asking(
+        request: Request(.get, baseURL + Self.filled(path, with: list)), keys: keys, canBeAsked: !isLost(list))
     }
   }
+
+  /// Whether a whole segment of the path would be dots.
+  private func isLost(_ list: String) -> Bool {
+    guard Self.dots.contains(list) else { return false }
+    return path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").contains { segment in
+      let filled = Self.filled(String(segment), with: list)
+      return filled != segment && Self.dots.contains(filled)
+    }
+  }
+
+  private static func filled(_ text: String, with list: String) -> String {
+    text.replacing(many, with: list).replacing(one, with: list)
+  }
+
+  private static let dots: Set = [".", ".."]
 
   private static let many = "{keys}"
   private static let one = "{key}"

@@ -26,6 +26,35 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     #expect(many.map(\.request.url) == ["http://up/api/c/a,d", "http://up/api/c/b%2Cc"])
   }
 
+  @Test(
+    "P8: a key of dots that is a whole segment of a path cannot be asked for; beside others, or in a query, it can"
+  )
+  func dots() throws {
+    func asked(_ path: String, _ keys: [String]) throws -> [Bool] {
+      try #require(requests(path)).requests(for: keys).map(\.canBeAsked)
+    }
+    #expect(try asked("/one/{key}", ["a", ".", "..", "...", "."]) == [true, false, false, true, false])
+    #expect(try asked("/one/{key}/x?full=1", [".."]) == [false])
+    for path in ["/one?id={key}", "/one/x{key}", "/one/({key})", "/one?path=/{key}/x"] {
+      #expect(try asked(path, [".", ".."]) == [true, true])
+    }
+    #expect(try asked("/one/{keys}", ["."]) == [false])
+    #expect(try asked("/one/{keys}", [".", "..", "a,b"]) == [true, true])
+  }
+
+  @Test("P8: what cannot be asked for fails without a request, and so removes nothing")
+  func unaskable() async throws {
+    var resource = Resource.character
+    resource.byKey = "/character/{key}"
+    try await RawServer.run(headed("404 No")) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        let failure = await bench.failure { _ = try await bench.fetch(keys: [".."]) }
+        #expect(failure?.kind == .badAnswer && failure?.cause.contains("the key ..") == true)
+        #expect(server.requests == 0)
+      }
+    }
+  }
+
   @Test("P8: a definition without by_key cannot ask")
   func none() { #expect(requests(nil) == nil) }
 }
