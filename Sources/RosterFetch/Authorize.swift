@@ -24,14 +24,17 @@ extension Interceptor {
         var response = try await next(request.carrying(token))
         if logout.contains(response.status), !response.isSpent {
           throw await keeper.endSession(status: response.status, generation: token?.generation)
+            .after(response, pacer?.clock)
         }
         guard response.status == 401 else {
           if let token, response.showsThatTokenWorks { await keeper.accepted(token.generation) }
           if let place = token?.place, place.carrier == .parameter { response.secretParameter = place.name }
           return response
         }
-        if isFresh { throw await keeper.refusedAgain(token?.generation) }
-        (token, isFresh) = try await keeper.rejected(token?.generation)
+        if isFresh { throw await keeper.refusedAgain(token?.generation).after(response, pacer?.clock) }
+        do { (token, isFresh) = try await keeper.rejected(token?.generation) } catch let failure as Failure {
+          throw failure.after(response, pacer?.clock)
+        }
         if let pacer { token = try await keeper.token(inTurnOf: pacer) }
         // Late once more: the token that has become current meanwhile counts as fresh, or there would be no end.
         if wasLate { isFresh = true }
@@ -58,6 +61,16 @@ extension TokenKeeper {
 /// A turn that came so long ago is another's: above what a token takes that is there, and below a request's way to the
 /// token's server.
 private let longestStep = Duration.milliseconds(20)
+
+extension Failure {
+  /// Retry-After of the answer that it follows holds later requests (P11), as that of the token's server does.
+  fileprivate func after(_ response: Response, _ clock: WallClock?) -> Failure {
+    var failure = self
+    let waits = [retryAfter, response.retryAfter(now: (clock ?? .system).now())]
+    failure.retryAfter = waits.compactMap { $0 }.max()
+    return failure
+  }
+}
 
 extension Response {
   /// T3: any other may come from what stands before the one that looks at tokens.

@@ -100,6 +100,7 @@ package struct PageFetcher: Sendable {
     _ asking: KeyRequests.Asking, plan: RecordPlan, for errand: Errand
   ) async throws -> FetchedRecords {
     let step = "ask for records of \(plan.resource.name)"
+    guard asking.canBeAsked else { throw Self.unaskable(asking, step) }
     return try await attempts(asking.request, step: step, of: plan.resource.name, errand) { response in
       if response.status == 404 || response.status == 410 {
         let none = Array("[]".utf8)
@@ -120,6 +121,13 @@ package struct PageFetcher: Sendable {
     }
   }
 
+  private static func unaskable(_ asking: KeyRequests.Asking, _ step: String) -> Failure {
+    Failure(
+      .badAnswer, step: step, subject: asking.request.url,
+      cause: "the key \(asking.keys.joined()) stands for a folder in the path of an address",
+      hint: "have by_key ask for it in the query, if upstream can be asked so")
+  }
+
   private func attempts<Value: Sendable>(
     _ request: Request, step: String, of resource: String, _ errand: Errand, _ read: (Response) throws -> Value
   ) async throws -> Value {
@@ -133,7 +141,10 @@ package struct PageFetcher: Sendable {
             delaySeconds: delay.seconds, error: fault.cause))
       } _: {
         let response = try await RequestContext.$sync.withValue(errand.sync) { try await send(request) }
-        return try read(response)
+        let value = try read(response)
+        // Of a page that came it says nothing: some send it with every answer.
+        if response.status >= 400 { await retry.heed(response.retryAfter(now: clock.now())) }
+        return value
       }
     } catch let fault as RequestFault {
       // A token request that failed is told as what it is: it is a Failure already.

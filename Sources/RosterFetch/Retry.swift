@@ -28,7 +28,7 @@ package struct Retry: Sendable {
     var attempts = 0
     var malformed = 0
     while true {
-      try await gate.wait(clock, jitter: table().jitter * random())
+      try await gate.wait(clock, longest: table().maxRetryAfter, jitter: table().jitter * random())
       attempts += 1
       do {
         return try await attempt()
@@ -45,6 +45,12 @@ package struct Retry: Sendable {
         try await clock.sleep(delay)
       }
     }
+  }
+
+  /// An answer that is no failure may ask for a pause too, beside a page that is not there.
+  func heed(_ retryAfter: Duration?) async {
+    guard let wait = table().hold(after: nil, retryAfter, attempt: 1) else { return }
+    await gate.extend(by: wait, clock, isFailure: false)
   }
 
   private func closeGate(_ reason: Failure.Reason?, _ retryAfter: Duration?, _ attempt: Int) async {

@@ -45,6 +45,9 @@ package struct RetryTable: Sendable, Equatable {
   /// Statuses that say "later", besides those of a rate limit.
   package static let passing: Set<Int> = [408, 500, 502, 503, 504]
 
+  /// The longest Retry-After that a request waits for.
+  var maxRetryAfter: Duration { delays.maxRetryAfter }
+
   /// Up to this much is added to a delay, so that many requests do not start at once.
   package var jitter: Duration { delays.jitter }
 }

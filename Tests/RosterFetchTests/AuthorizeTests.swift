@@ -125,6 +125,20 @@ import Testing
     }
   }
 
+  @Test("T3, P11: a 401 that ends the sync tells the Retry-After that came with it")
+  func refusedForLonger() async throws {
+    try await withKeeper(accessToken: "a0") { keeper, _ in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
+        Response(status: request.url.hasSuffix("out") ? 403 : 401, headers: [.init("Retry-After", "600")])
+      }
+      for place in ["character", "out"] {
+        try await keeper.syncBegins()
+        let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/\(place)")) }
+        #expect(failure?.kind == .refused && failure?.retryAfter == .seconds(600))
+      }
+    }
+  }
+
   @Test("auth.send: a header takes the place of one of its name")
   func header() async throws {
     let place = TokenPlace(.header, "accept", before: "t=", after: ";")

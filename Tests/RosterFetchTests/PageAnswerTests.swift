@@ -123,6 +123,43 @@ import Testing
     }
   }
 
+  @Test(
+    "P11: a Retry-After beyond max_retry_after holds what follows a page that is not there, too, and is no hour's wait")
+  func absentAndLater() async throws {
+    var resource = Resource.character
+    resource.pages = Resource.Pages(.number(), beyond: [404])
+    for (isAnnounced, isFromKept) in [(true, false), (false, false), (false, true)] {
+      try await RawServer.run(headed("404 No", "Retry-After: 600\r\nContent-Length: 0\r\n")) { server in
+        let own = isFromKept ? Resource.character : resource
+        try await withBench(at: "http://127.0.0.1:\(server.port)", resource: own) { bench in
+          _ = try await bench.fetch(2, isAnnounced: isAnnounced, isFromKept: isFromKept)
+          #expect(bench.hold.remaining(bench.naps.clock) == .seconds(600))
+          let failure = await bench.failure(3)
+          #expect(failure?.kind == .unreachable && failure?.trouble == .held && server.requests == 1)
+          #expect(failure?.cause.hasSuffix(" (Retry-After)") == true && bench.naps.delays.isEmpty)
+        }
+      }
+    }
+  }
+
+  @Test("P8, P11: so does one by key that upstream has not; a page that came, and a short wait, hold nothing")
+  func heeded() async throws {
+    try await withBench([.on(.byID, .status(410, retryAfter: "600"))]) { _, bench in
+      _ = try await bench.fetch(keys: ["1"])
+      #expect(bench.hold.remaining(bench.naps.clock) == .seconds(600))
+    }
+    try await withBench([.on(.page(2), .status(404, retryAfter: "120"))]) { _, bench in
+      _ = try await bench.fetch(2)
+      #expect(bench.hold.remaining(bench.naps.clock) == nil)
+    }
+    try await RawServer.run(headed("200 OK", "Retry-After: 600\r\n", body: emptyPage)) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
+        _ = try await bench.page()
+        #expect(bench.hold.remaining(bench.naps.clock) == nil)
+      }
+    }
+  }
+
   @Test("P1: a status of `beyond` behind the first page is past the end, but not of an announced page")
   func beyond() async throws {
     var resource = Resource.character

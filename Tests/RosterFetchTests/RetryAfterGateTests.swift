@@ -32,6 +32,26 @@ import Testing
     try await wait
   }
 
+  @Test(
+    "P11: a hold that fails nobody is not waited for where it is too long; one that ends the sync is, until it does")
+  func tooFar() async throws {
+    let hold = RetryAfterGate()
+    await hold.extend(by: .seconds(10), clock.wallClock, isFailure: false)
+    async let short: Void = hold.wait(clock.wallClock, longest: .seconds(10), jitter: .zero)
+    await clock.sleepers(1)
+    await hold.extend(by: .seconds(30), clock.wallClock, isFailure: false)
+    clock.advance(by: .seconds(10))
+    var fault: RequestFault?
+    do { try await short } catch { fault = error as? RequestFault }
+    #expect(fault?.trouble == .held && fault?.header == "Retry-After" && fault?.reason == nil)
+    await hold.extend(by: .seconds(60), clock.wallClock)
+    async let long: Void = hold.wait(clock.wallClock, longest: .seconds(10), jitter: .zero)
+    await clock.sleepers(1)
+    #expect(clock.pending == [.seconds(60)])
+    clock.advance(by: .seconds(60))
+    try await long
+  }
+
   @Test("P11: requests that waited for the same time do not start at once: each adds a jitter of its own")
   func jitter() async throws {
     let hold = RetryAfterGate()
