@@ -62,8 +62,8 @@ final class Database {
         }, nil, nil, nil))
   }
 
-  /// The SQL function that writes a real as JSON with the fewest digits that are that number: SQLite's own JSON has 15 of
-  /// them, and two numbers may need 17 to differ.
+  /// The SQL function that writes a real as JSON with the fewest digits that are that number: SQLite's own JSON has
+  /// 15 of them, and two numbers may need 17 to differ.
   static let numberText = "rosterd_number"
 
   deinit { close() }

@@ -224,8 +224,8 @@ struct ResourceTables {
     return concatenated((parts + ["'}'"])[...])
   }
 
-  /// In halves: SQLite takes expressions of 1,000 levels (sqlite.org/limits.html#max_expr_depth), and counts a sub-query's
-  /// more than once.
+  /// In halves: SQLite takes expressions of 1,000 levels (sqlite.org/limits.html#max_expr_depth), and counts those of
+  /// a sub-query more than once.
   private func concatenated(_ parts: ArraySlice<String>) -> String {
     guard parts.count > 1 else { return parts.joined() }
     let half = parts.startIndex + parts.count / 2

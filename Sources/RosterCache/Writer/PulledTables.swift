@@ -5,8 +5,8 @@ internal import RosterModel
 enum PulledTables {
   /// pulled: what is in the file; without a number it is not, or not yet, part of this pull. same: published pages that
   /// are. came, gone: keys of pages that came, and of published pages that are not as they were. refused: keys of
-  /// rejected records. passed: these, and keys of skipped ones, of pages that came. seen: where the file says that a page came again as it was, or has an answer, and when that was
-  /// received. listed: the pages of a conclusion.
+  /// rejected records. passed: these, and keys of skipped ones, of pages that came. seen: where the file says that a
+  /// page came again as it was, or has an answer, and when that was received. listed: the pages of a conclusion.
   static let create = """
     CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER, place INTEGER NOT NULL,
       PRIMARY KEY (resource, address)) WITHOUT ROWID;
