@@ -38,7 +38,8 @@ enum TokenTarget {
     promise(refresh != nil || !grant.refreshRequired, "granted without a refresh token")
     promise(answer.issued.obtainedAt == now, "obtained at another time")
     let life = answer.issued.expiresAt.map { $0.timeIntervalSince(now) }
-    promise(life.map { $0 > 0 && $0 <= longest } ?? true, "it lives for \(life as Any) s")
+    // 0: it has expired before it came.
+    promise(life.map { $0 >= 0 && $0 <= longest } ?? true, "it lives for \(life as Any) s")
     if case .scalar(let digits, nil)? = json?.child("expires_in"), let seconds = Int(digits), seconds > 0,
       seconds < 1 << 30
     {
