@@ -56,7 +56,7 @@ private struct Parts: SyncHost {
     let clock = WallClock.system
     let tally = Tally(resources: [Resource.character.name])
     let gate = RetryAfterGate()
-    let links = [Interceptor.redirects, .measure(tally, clock: clock) { _, _, _ in }]
+    let links = [Interceptor.redirects, .resend, .measure(tally, clock: clock) { _, _, _ in }]
     return Sync(
       SyncRequest(), of: [try RecordPlan(.character)], from: upstream.baseURL, into: cache, tokens: tokens(clock),
       gate: gate, send: Interceptor.chain(links, to: transport.send),

@@ -11,7 +11,7 @@ package enum OneRequest {
     from url: String, headers: [Request.Header], proxies: ProxyRules
   ) async throws -> Response {
     let transport = HTTPTransport(HTTPTransport.Settings(connections: 1, proxies: proxies))
-    let send = Interceptor.chain([.headers(headers), .redirects], to: transport.send)
+    let send = Interceptor.chain([.headers(headers), .redirects, .resend], to: transport.send)
     do {
       let response = try await send(Request(.get, url))
       if let refusal = refusal(response) { throw refusal }

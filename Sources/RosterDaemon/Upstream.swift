@@ -22,8 +22,8 @@ struct Upstream: Sendable {
   /// By the table as it is when something fails.
   var retry: Retry { Retry(table: RetryTable(RetryDelays(live.configuration.retry)), gate: gate, clock: clock) }
 
-  /// Inward: what every request carries, redirects, the token and the turn, the budget, what is logged and counted of
-  /// each exchange.
+  /// Inward: what every request carries, redirects, the second sending, the token and the turn, the budget, what is
+  /// logged and counted of each exchange.
   func send(_ tally: Tally) -> Send {
     let latest = LatestChain()
     return { request in
@@ -33,7 +33,7 @@ struct Upstream: Sendable {
 
   private func links(_ configuration: Configuration, _ tally: Tally) -> [Interceptor] {
     [
-      .headers(configuration.upstream.headers), .redirects,
+      .headers(configuration.upstream.headers), .redirects, .resend,
       .authorize(
         keeper, baseURL: configuration.upstream.baseURL, logout: Set(configuration.auth.logoutStatus),
         pacer: configuration.limit.rate > 0 ? limits.pacer : nil),

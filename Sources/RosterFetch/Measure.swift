@@ -1,14 +1,15 @@
 package import RosterModel
 
 extension Interceptor {
-  /// Counts every exchange that really happens: the last link before the transport.
+  /// Counts every exchange that really happens: the last link before the transport. One that ended with its kept
+  /// connection and the one that takes its place count as one (P11).
   /// - Parameter measured: the answer's status (nil: no answer), how long it took, and its body as received.
   package static func measure(
     _ tally: Tally, clock: WallClock,
     measured: @escaping @Sendable (_ code: Int?, _ seconds: Double, _ bytes: Int) -> Void
   ) -> Interceptor {
     Interceptor { request, next in
-      tally.update { $0.requests += 1 }
+      if !request.needsNewConnection { tally.update { $0.requests += 1 } }
       let started = clock.uptime()
       do {
         let response = try await next(request)
@@ -16,7 +17,7 @@ extension Interceptor {
         measured(response.status, (clock.uptime() - started).seconds, response.received)
         return response
       } catch {
-        if let fault = error as? RequestFault {
+        if let fault = error as? RequestFault, !fault.isOfKeptConnection {
           tally.update { $0.bytes += fault.received }
           measured(nil, (clock.uptime() - started).seconds, fault.received)
         }

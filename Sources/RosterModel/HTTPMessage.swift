@@ -45,6 +45,8 @@ package struct Request: Sendable, Hashable {
   /// An access token that is sent in the query (`auth.send`): only the transport adds it to the address, where it takes
   /// the place of parameters of its name (T8).
   package var secret: Parameter?
+  /// It is sent on no connection that has served another one.
+  package var needsNewConnection = false
 
   /// Without headers and body unless given.
   package init(_ method: Method, _ url: String, headers: [Header] = [], body: [UInt8] = []) {

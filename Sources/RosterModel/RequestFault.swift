@@ -12,6 +12,9 @@ package struct RequestFault: Error, Sendable, Equatable {
   package var retryAfter: Duration?
   /// No byte of the request can have reached the server: there was no connection to send it on.
   package var isUnsent = false
+  /// The connection had served a request before, and ended before an answer began: upstream closed it while it was
+  /// idle, as far as anybody can know.
+  package var isOfKeptConnection = false
   /// The way to upstream ended at the proxy, which the cause names.
   package var isOfProxy = false
   /// What is the matter, where neither `reason` nor `kind` says it well enough.

@@ -33,14 +33,15 @@ import Testing
   func rate() async throws {
     let faults: [Rule] = [
       .on(.page(3), times: 1, .status(503)), .on(.page(5), times: 1, .redirect(to: "/api/character?page=5")),
+      .on(.page(17), times: 1, .cut(after: .nothing, .close)),
     ]
     let scenario = pages(28, tokens: .init(flow: .oauth2Refresh, uses: [9]), rules: faults)
     let settings = ["ROSTERD_LIMIT_RATE": "10", "ROSTERD_LOG_LEVEL": "debug", "ROSTERD_LOG_FORMAT": "json"]
     try await withSite(scenario, settings) { site in
       let sync = try await site.rosterd("sync")
       #expect(sync.exit == 0)
-      // 28 pages, a 503, a redirect, 401s of whatever was under way, a grant.
-      #expect(arrivals.count >= 32)
+      // 28 pages, a 503, a redirect, a kept connection that ends, 401s of whatever was under way, a grant.
+      #expect(arrivals.count >= 33)
       // A turn is given by rosterd's clock, and a request that has its turn is logged some moments later.
       let starts = starts(in: sync.error)
       #expect(starts.count >= 31)
@@ -160,6 +161,15 @@ import Testing
       let more = try await site.sync(with: ["ROSTERD_LIMIT_BUDGET": "40/1h"])
       #expect(more.outcome == .published && more.resumed == 6)
       #expect(arrivals.count == 20)
+    }
+  }
+
+  @Test("P1, P11: what is sent a second time, for its kept connection ended, counts against limit.budget too")
+  func sentAgain() async throws {
+    let ends = [Rule.on(.request(2), .cut(after: .nothing, .close))]
+    try await withSite(pages(6, rules: ends), ["ROSTERD_LIMIT_BUDGET": "6/1h"]) { site in
+      let broken = try await site.sync(exit: 69)
+      #expect(broken.retries == 0 && arrivals.count == 6)
     }
   }
 

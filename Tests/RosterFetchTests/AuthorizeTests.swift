@@ -83,6 +83,31 @@ import Testing
     }
   }
 
+  @Test("T2, P1: a second sending waits for its own turn, and has the token of that moment (P11)")
+  func sentAgain() async throws {
+    let clock = ManualClock()
+    let pacer = RequestPacer(rate: 0.1, clock: clock.wallClock)
+    try await withKeeper(clock: clock.wallClock, expiresIn: 5) { keeper, grants in
+      let sent = Mutex<[Request]>([])
+      let links = [Interceptor.resend, .authorize(keeper, baseURL: "http://localhost", logout: [], pacer: pacer)]
+      let send = Interceptor.chain(links) { request in
+        sent.withLock { $0.append(request) }
+        guard !request.needsNewConnection else { return Response(status: 200) }
+        var fault = RequestFault(.unreachable, cause: "the server closed the connection", reason: .connection)
+        fault.isOfKeptConnection = true
+        throw fault
+      }
+      async let answer = send(Request(.get, "http://localhost/character"))
+      await clock.sleepers(1)
+      #expect(clock.pending == [.seconds(10)] && sent.withLock { $0.count } == 1)
+      clock.advance(by: .seconds(10))
+      let status = try await answer.status
+      #expect(status == 200)
+      let tokens = sent.withLock { $0.map { Response(status: 0, headers: $0.headers)["Authorization"] } }
+      #expect(tokens == ["Bearer a1", "Bearer a2"] && grants() == 2)
+    }
+  }
+
   @Test("T2: a token that expired while its request waited for limit.rate is not sent")
   func outlived() async throws {
     let clock = ManualClock()

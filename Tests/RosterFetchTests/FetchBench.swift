@@ -45,7 +45,7 @@ struct Bench: Sendable {
     paging = Paging(resource, baseURL: baseURL)
     plan = try RecordPlan(resource)
     let table = RetryTable(RetryDelays(jitter: .zero))
-    let links = [Interceptor.headers([]), .redirects, .measure(tally, clock: clock) { _, _, _ in }]
+    let links = [Interceptor.headers([]), .redirects, .resend, .measure(tally, clock: clock) { _, _, _ in }]
     fetcher = PageFetcher(
       send: Interceptor.chain(links, to: transport.send), retry: Retry(table: table, gate: hold, clock: clock),
       digest: digest, clock: clock, report: { _ in })

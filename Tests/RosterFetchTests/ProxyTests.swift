@@ -70,7 +70,8 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
       let scenario = Scenario(rules: [.on(.request(2), .cut(after: .nothing, .close))])
       try await withTransport(scenario, .init(proxies: rules(server(proxy)))) { upstream, transport in
         proxy.configure { $0.target = port(of: upstream) }
-        for _ in 1...2 { _ = try await transport.send(Request(.get, "http://upstream.invalid/api/character?page=1")) }
+        let send = Interceptor.chain([.resend], to: transport.send)
+        for _ in 1...2 { _ = try await send(Request(.get, "http://upstream.invalid/api/character?page=1")) }
         #expect(upstream.counts.pageRequests.count == 3)
       }
     }

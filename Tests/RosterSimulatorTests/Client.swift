@@ -34,7 +34,7 @@ extension Simulator {
   }
 
   private func send(_ request: Request) async throws -> Response {
-    try await Self.transport.send(request)
+    try await Interceptor.chain([.resend], to: Self.transport.send)(request)
   }
 
   /// Lives as long as the process; its connections end with their simulator.

@@ -13,7 +13,7 @@ struct DeadlineExceeded: Error {}
 /// The connection ended before an answer began.
 struct ClosedWithoutAnswer: Error {}
 
-/// The same of a connection that had served a request before: the server closed it while it was idle, and the request
+/// The same of a connection that had served a request before: the server closed it while it was idle, and a GET
 /// may be sent once more (RFC 9112 §9.3.1).
 struct KeptConnectionEnded: Error {}
 

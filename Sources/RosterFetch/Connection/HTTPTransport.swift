@@ -5,8 +5,7 @@ import NIOSSL
 package import RosterModel
 import Synchronization
 
-/// Sends requests over connections that are kept and used again. Follows no redirect, and sends again only a GET whose
-/// kept connection ended before an answer began (P11).
+/// Sends requests over connections that are kept and used again. Follows no redirect, and sends nothing twice.
 package final class HTTPTransport: Sendable {
   /// Of one transport, for all its life: a reload makes another one.
   package struct Settings: Sendable, Equatable {
@@ -100,12 +99,7 @@ package final class HTTPTransport: Sendable {
     }
     do {
       let message = try Message(request, target, by: route)
-      let response: Response
-      do { response = try await exchange(message, by: deadline) } catch let failure as ExchangeFailure
-        where failure.cause is KeptConnectionEnded && request.method == .get
-      {
-        response = try await exchange(message, by: deadline, onNewConnection: true)
-      }
+      let response = try await exchange(message, by: deadline, onNewConnection: request.needsNewConnection)
       if case .relayed(let proxy) = route.way, response.isProxyRefusal {
         throw ProxyFault(proxy: proxy, kind: .refused(response.status, route.origin))
       }
@@ -129,7 +123,7 @@ package final class HTTPTransport: Sendable {
   }
 
   private func exchange(
-    _ message: Message, by deadline: NIODeadline, onNewConnection: Bool = false
+    _ message: Message, by deadline: NIODeadline, onNewConnection: Bool
   ) async throws -> Response {
     // A loop that has ended would never answer.
     if isShutDown.load(ordering: .acquiring) { throw CancellationError() }
@@ -161,6 +155,7 @@ private func fault(_ failure: ExchangeFailure, by proxy: ProxyServer?) -> any Er
   if let proxy, !fault.isOfProxy { fault.cause += " (by way of the proxy \(proxy))" }
   fault.received = failure.received
   fault.isUnsent = failure.isUnsent
+  fault.isOfKeptConnection = failure.cause is KeptConnectionEnded
   return fault
 }
 

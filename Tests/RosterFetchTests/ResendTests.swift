@@ -1,0 +1,53 @@
+import Logging
+import RosterModel
+import RosterTestSupport
+import Synchronization
+import Testing
+
+@testable import RosterFetch
+
+@Suite("P11: the second sending of a GET whose kept connection ended") final class ResendTests: Sendable {
+  private let request = Request(.get, "http://localhost/character")
+  private let sent = Mutex<[Request]>([])
+
+  /// Takes what is sent, and answers the first so many as a connection that ended while it was kept.
+  private func transport(ends: Int) -> Send {
+    { request in
+      let number = self.sent.withLock { sent in
+        sent.append(request)
+        return sent.count
+      }
+      guard number <= ends else { return Response(status: 200) }
+      var fault = RequestFault(.unreachable, cause: "the server closed the connection", reason: .connection)
+      fault.isOfKeptConnection = true
+      throw fault
+    }
+  }
+
+  @Test("P11: a GET is sent once more, on a new connection; not a third time, and a POST not twice")
+  func once() async throws {
+    let send = Interceptor.chain([.resend], to: transport(ends: 3))
+    await #expect(throws: RequestFault.self) { try await send(request) }
+    #expect(sent.withLock { $0.map(\.needsNewConnection) } == [false, true])
+    await #expect(throws: RequestFault.self) { try await send(Request(.post, "http://localhost/token")) }
+    #expect(try await send(request).status == 200)
+    #expect(sent.withLock { $0.count } == 4)
+  }
+
+  @Test("P1, P11: both sendings count against limit.budget, and as one request")
+  func counted() async throws {
+    let workspace = try Workspace()
+    let clock = ManualClock().wallClock
+    let ledger = BudgetLedger(
+      path: workspace.path("roster.db.budget"), upstream: "http://localhost", clock: clock,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    try ledger.change(RequestBudget(limit: 10, window: .seconds(60)))
+    let tally = Tally()
+    let codes = Mutex<[Int?]>([])
+    let measure = Interceptor.measure(tally, clock: clock) { code, _, _ in codes.withLock { $0.append(code) } }
+    let send = Interceptor.chain([.resend, .budget(ledger), measure], to: transport(ends: 1))
+    #expect(try await send(request).status == 200)
+    #expect(ledger.usage?.used == 2)
+    #expect(tally.now.requests == 1 && codes.withLock { $0 } == [200])
+  }
+}
