@@ -57,8 +57,8 @@ struct ConfigurationReader {
 
   // MARK: - The file
 
-  /// Far above any file that people write; a search for lines need not cope with more.
-  private static let mostBytes = 64 * 1024
+  /// Hundreds of tables of forty columns; a search for lines need not cope with more.
+  private static let mostBytes = 256 * 1024
 
   /// What tells that there is no such file: a folder on its way may be none, as where HOME is /dev/null.
   static let absences: Set = [ENOENT, ENOTDIR]
@@ -71,7 +71,7 @@ struct ConfigurationReader {
     } catch  where Self.absences.contains(error.code) && !mustExist {
       return
     } catch {
-      return refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 64 KiB")
+      return refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 256 KiB")
     }
     configuration.path = path
     // Kept out of the text, where it would stand before the first line's key or table.

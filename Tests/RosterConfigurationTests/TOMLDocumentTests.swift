@@ -1,3 +1,4 @@
+import RosterTestSupport
 import Testing
 
 @testable import RosterConfiguration
@@ -52,17 +53,17 @@ struct TOMLDocumentTests {
   }
 
   @Test(
-    "The lines of a file of 64 KiB are found in a moment, whatever it is made of",
+    "The lines of a file of 256 KiB are found in a moment, whatever it is made of",
     arguments: [
-      "a = [\n" + String(repeating: "1,\n", count: 21_000) + "]",
-      "a = '''\n" + String(repeating: "\n", count: 65_000) + "'''",
-      "[" + String(repeating: "a", count: 32_000) + "]\n" + (0..<4000).map { "b\($0) = 1\n" }.joined(),
-      String(repeating: "\n", count: 65_000) + "a = 1",
+      "a = [\n" + String(repeating: "1,\n", count: 85_000) + "]",
+      "a = '''\n" + String(repeating: "\n", count: 260_000) + "'''",
+      "[" + String(repeating: "a", count: 128_000) + "]\n" + (0..<14_000).map { "b\($0) = 1\n" }.joined(),
+      String(repeating: "\n", count: 260_000) + "a = 1",
     ])
   func large(text: String) throws {
     let document = try TOMLDocument(text)
     let took = ContinuousClock().measure { #expect(!document.lines().isEmpty) }
-    #expect(took < .seconds(2))
+    #expect(took < .seconds(2) || Sanitizer.isPresent)
   }
 
   @Test("Every kind of value arrives")
