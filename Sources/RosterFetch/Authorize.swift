@@ -28,7 +28,7 @@ extension Interceptor {
         }
         guard response.status == 401 else {
           if let token, response.showsThatTokenWorks { await keeper.accepted(token.generation) }
-          if let place = token?.place, place.carrier == .parameter { response.secretParameter = place.name }
+          response.token = token?.sent
           return response
         }
         if isFresh { throw await keeper.refusedAgain(token?.generation).after(response, pacer?.clock) }
@@ -69,6 +69,12 @@ extension Failure {
     let waits = [retryAfter, response.retryAfter(now: (clock ?? .system).now())]
     failure.retryAfter = waits.compactMap { $0 }.max()
     return failure
+  }
+}
+
+extension Token {
+  fileprivate var sent: Response.SentToken {
+    Response.SentToken(access.reveal(), parameter: place.carrier == .parameter ? place.name : nil)
   }
 }
 

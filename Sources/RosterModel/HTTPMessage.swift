@@ -59,6 +59,20 @@ package struct Request: Sendable, Hashable {
 
 /// One HTTP answer, its body whole.
 package struct Response: Sendable {
+  /// An access token as a request carried it.
+  package struct SentToken: Sendable {
+    /// The name of the request's `secret`; nil: it was sent in a header.
+    package var parameter: String?
+    /// The token itself.
+    package var text: String
+
+    /// In a header, unless a parameter is named.
+    package init(_ text: String, parameter: String? = nil) {
+      self.text = text
+      self.parameter = parameter
+    }
+  }
+
   /// The final one (RFC 9110 §15): 1xx are passed over.
   package var status: Int
   /// In the order in which they came; a name may come more than once.
@@ -67,8 +81,8 @@ package struct Response: Sendable {
   package var body: [UInt8]
   /// Body bytes as received, before decompression.
   package var received: Int
-  /// The name of the request's `secret`: addresses in the answer may repeat it.
-  package var secretParameter: String?
+  /// That its request carried: what the answer says of the list may repeat it. Never shown (T9).
+  package var token: SentToken?
 
   /// `received` is the body's size where it is left out, as for an answer that came uncompressed.
   package init(status: Int, headers: [Request.Header] = [], body: [UInt8] = [], received: Int? = nil) {

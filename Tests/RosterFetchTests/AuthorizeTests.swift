@@ -177,7 +177,7 @@ import Testing
         return Response(status: 200)
       }
       let answer = try await send(Request(.get, "http://localhost/character"))
-      #expect(answer.secretParameter == nil)
+      #expect(answer.token?.text == "a0" && answer.token?.parameter == nil)
     }
   }
 
@@ -189,9 +189,9 @@ import Testing
         return Response(status: 200, body: Array((request.secret?.value ?? "").utf8))
       }
       let home = try await send(Request(.get, "http://localhost/character"))
-      #expect(home.body == Array("a0".utf8) && home.secretParameter == "api_key")
+      #expect(home.body == Array("a0".utf8) && home.token?.parameter == "api_key")
       let elsewhere = try await send(Request(.get, "http://localhost:81/character"))
-      #expect(elsewhere.body.isEmpty && elsewhere.secretParameter == nil)
+      #expect(elsewhere.body.isEmpty && elsewhere.token == nil)
     }
   }
 }

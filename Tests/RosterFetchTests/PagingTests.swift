@@ -155,7 +155,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
       (.next(at: .header("X-Next")), [Request.Header("X-Next", address)]), (.next(at: at), []),
     ] {
       var response = Response(status: 200, headers: headers)
-      response.secretParameter = "api_key"
+      response.token = .init("geheim", parameter: "api_key")
       var scan = PageScan()
       scan.at = PointedValue(.text(address))
       let facts = try paging(style).facts(scan, response)
@@ -163,6 +163,28 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
       #expect(facts.continuation?.contains("geheim") != true)
       #expect(paging(style).agrees(response, with: ListFacts(records: 0, next: left)))
     }
+  }
+
+  @Test(
+    "T9: nor is it left in a parameter of another name, or a fragment; where the list's way holds it, that is malformed",
+    arguments: [
+      ("/v1/things?page=2&k=s3cret%2Dt0ken", "/v1/things?page=2"), ("?k=Bearer+s3cret-t0ken&page=2", "?page=2"),
+      ("?page=2#s3cret-t0ken", "?page=2"), ("/v1/s3cret-t0ken/things?page=2", nil),
+    ])
+  func withoutRepeatedToken(address: String, kept: String?) throws {
+    var response = Response(status: 200)
+    response.token = .init("s3cret-t0ken")
+    var scan = PageScan()
+    scan.at = PointedValue(.text(address))
+    let next = try? paging(.next(at: at)).facts(scan, response).next
+    #expect(next == kept.map(ListFacts.Value.text))
+    scan.at = PointedValue(.text("s3cret-t0ken"))
+    let cursor = paging(.cursor(param: .query("c"), at: at))
+    #expect(throws: UndefinedAnswer.self) { try cursor.facts(scan, response) }
+    // A token so short may stand in any address.
+    response.token = .init("page")
+    scan.at = PointedValue(.text("?page=2"))
+    #expect(try paging(.next(at: at)).facts(scan, response).next == .text("?page=2"))
   }
 
   @Test("A POST has its place in the body, and objects on the way are made")

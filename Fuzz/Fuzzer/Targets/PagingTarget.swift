@@ -9,7 +9,7 @@ import RosterModel
 enum PagingTarget {
   private static let homes = ["https://api.example/v1", "http://api.example:8080", "https://[::1]/a%20b"]
   /// Upstream may repeat the token in an address (T8).
-  private static let secret = "key"
+  private static let token = Response.SentToken("c4nary-t0ken", parameter: "key")
   /// Announced pages are as many as upstream says; all are asked for in one way.
   private static let mostAsked = 40
 
@@ -37,7 +37,7 @@ enum PagingTarget {
   private static func answer(_ text: [UInt8], _ plan: RecordPlan, _ paging: Paging) -> Answer {
     let (headers, body) = text.headed
     var response = Response(status: 200, headers: headers, body: body)
-    response.secretParameter = secret
+    response.token = token
     var decoder = RecordDecoder(plan)
     guard let scan = try? decoder.scan(page: body), let facts = try? paging.facts(scan, response) else {
       return Answer(response: response)
@@ -148,8 +148,9 @@ enum PagingTarget {
       let query = url.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
       for parameter in query.split(separator: "&") {
         let name = Self.unescaped(parameter.prefix { $0 != "=" })
-        promise(!name.elementsEqual(PagingTarget.secret.utf8), "the token goes along in \(url) (T8)")
+        promise(!name.elementsEqual("key".utf8), "the token's parameter goes along in \(url) (T8)")
       }
+      promise(!url.contains(PagingTarget.token.text), "the token goes along in \(url) (T9)")
     }
 
     /// RFC 3986 §3, by hand: scheme, host and port.

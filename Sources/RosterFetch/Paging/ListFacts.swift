@@ -59,6 +59,9 @@ extension Paging {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
     facts.next = try next(scan, response)
+    if case .text(let text)? = facts.next, response.token?.isRepeated(in: text) == true {
+      throw UndefinedAnswer(reason: "where it says that the list goes on, it repeats the access token")
+    }
     return facts
   }
 
@@ -122,9 +125,9 @@ extension Paging {
     text.flatMap { $0.isEmpty ? nil : .text($0) }
   }
 
-  /// Without the token, which upstream may repeat: an address is kept, and shown (T8).
+  /// Without the token, which upstream may repeat: an address is kept, and shown (T8, T9).
   private func address(_ text: String?, _ response: Response) -> ListFacts.Value? {
-    self.text(text.map { text in response.secretParameter.map { QueryText.removing($0, from: text) } ?? text })
+    self.text(text.map { response.token?.removed(from: $0) ?? $0 })
   }
 
   private func value(_ found: PointedValue, _ place: JSONPointer) throws(UndefinedAnswer) -> ListFacts.Value? {

@@ -17,16 +17,21 @@ enum QueryText {
 
   /// The address without parameters of that name, in whatever way they are encoded.
   static func removing(_ name: String, from url: String) -> String {
+    removing(from: url) { decoded($0.prefix { $0 != "=" }).elementsEqual(name.utf8) }
+  }
+
+  /// The address without the parameters that are not wanted, as they are encoded; nothing else of it changes.
+  static func removing(from url: String, where isUnwanted: (Substring) -> Bool) -> String {
     let end = url.firstIndex(of: "#") ?? url.endIndex
     guard let mark = url[..<end].firstIndex(of: "?") else { return url }
     let parameters = url[url.index(after: mark)..<end].split(separator: "&", omittingEmptySubsequences: false)
-    let kept = parameters.filter { !decoded($0.prefix { $0 != "=" }).elementsEqual(name.utf8) }
+    let kept = parameters.filter { !isUnwanted($0) }
     if kept.count == parameters.count { return url }
     return "\(url[..<mark])\(kept.isEmpty ? "" : "?")\(kept.joined(separator: "&"))\(url[end...])"
   }
 
-  /// The bytes that a name stands for (url.spec.whatwg.org, application/x-www-form-urlencoded parsing).
-  private static func decoded(_ text: Substring) -> [UInt8] {
+  /// The bytes that a name or a value stands for (url.spec.whatwg.org, application/x-www-form-urlencoded parsing).
+  static func decoded(_ text: Substring) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = text.utf8
     while let byte = rest.popFirst() {
