@@ -32,6 +32,10 @@ extension TokenKeeper {
     guard let grant = Grant(setup.settings.flow) else {
       return machine.refreshFailed(.other(.notRenewable(setup.settings)), now: clock.moment)
     }
+    await noteUnanswered(attempt.session)
+    if stopRequested.load(ordering: .acquiring) {
+      return machine.refreshFailed(.other(.stopping), now: clock.moment)
+    }
     let request = grant.request(setup.settings, setup.credentials, refreshToken: attempt.session.refreshToken)
     do {
       let answer = try grant.read(try await send(request), now: clock.now())
@@ -43,6 +47,13 @@ extension TokenKeeper {
     } catch {
       return failed(RefreshAttempt(attempt, now: clock.now(), random: random()).fault(error), attempt)
     }
+  }
+
+  /// Before the request goes out that may use up the refresh token: a process that is killed meanwhile says nothing
+  /// any more (T5). Where this cannot be written, neither can the answer, and that is told (T4).
+  private func noteUnanswered(_ session: Session) async {
+    var noted = session
+    if noted.noteUnanswered() { try? await store.save(noted) }
   }
 
   private func failed(_ fault: RefreshFault, _ attempt: TokenMachine.Attempt) -> TokenMachine.Action {

@@ -102,9 +102,11 @@ struct TokenMachine: Sendable, Equatable {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
     if sequel.isSuperseded { return supersededFailed(fault, attempt.session, sequel, now) }
     if let ending = session.ending { return finish(sequel, .failure(.ended(ending, settings))) }
+    // The store holds since the request went out that it may have no answer.
+    if session.refreshToken != nil { sequel.hasNote = true }
     switch fault {
     case .passing(let failure, let delay, let answered):
-      if !answered, session.noteUnanswered() { sequel.hasNote = true }
+      if !answered { _ = session.noteUnanswered() }
       guard let delay, !isStopping else { return gaveUp(failure, sequel, now) }
       phase = .busy(.waiting(attempt.number + 1), sequel)
       return .coolDown(delay)

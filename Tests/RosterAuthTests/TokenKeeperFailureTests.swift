@@ -118,6 +118,25 @@ struct TokenKeeperFailureTests {
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
   }
 
+  @Test("T5: a refusal says so too where a process was killed while its request was out; not where it had an answer")
+  func killed() async throws {
+    let (bench, request) = try await Bench.refreshing()
+    #expect(bench.stored?.unanswered == true)
+    // As it is on the disk when the process is killed.
+    let next = try Bench(workspace: bench.workspace)
+    try await next.keeper.syncBegins()
+    #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
+    bench.endpoint.grant("a1", refresh: "r1")
+    _ = try await request.value
+    #expect(bench.stored?.unanswered == nil)
+    let answered = try Bench { $0.retry.maxRetries = 0 }
+    try await answered.keeper.syncBegins()
+    answered.endpoint.answer(503)
+    _ = await failure { try await answered.keeper.current() }
+    #expect(await answered.keeper.drain())
+    #expect(answered.stored?.refreshToken != nil && answered.stored?.unanswered == nil)
+  }
+
   @Test(
     "T6: refused or incomplete ends the session: every waiting request fails with the one 77, which names the file",
     arguments: [(400, "", "refused"), (401, "", "refused"), (403, "", "refused"), (200, "{}", "incomplete")])

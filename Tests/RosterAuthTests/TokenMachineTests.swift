@@ -40,7 +40,11 @@ struct TokenMachineTests {
     case .storing: return after(.refreshing) { _ = $0.refreshed(answer) }
     case .keeping: return after(.valid) { _ = $0.refusedAgain(2) }
     case .unstored: return after(.storing) { _ = $0.storeFailed(failure, now: now) }
-    case .barred: return after(.refreshing) { _ = $0.refreshFailed(.other(failure), now: now) }
+    case .barred:
+      return after(.refreshing) {
+        _ = $0.refreshFailed(.other(failure), now: now)
+        _ = $0.stored(now: now)
+      }
     case .ended:
       return after(.refreshing) {
         _ = $0.refreshFailed(.refused(.init(at: start, cause: "c", file: "f", tried: "d")), now: now)
@@ -146,8 +150,7 @@ struct TokenMachineTests {
       "release/sending": [.refusedAgain, .loggedOut],
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
-      "release/idle": [.passingLast, .other],
-      "keep/keeping": [.refused, .incomplete],
+      "keep/keeping": [.passingLast, .refused, .incomplete, .other],
       "release/sending for another": [.credentialChanged, .switchedOff],
     ],
     .refreshingEarly: [
@@ -156,8 +159,7 @@ struct TokenMachineTests {
       "release/sending": [.refusedAgain, .loggedOut],
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
-      "release/idle": [.passingLast, .other],
-      "keep/keeping": [.refused, .incomplete],
+      "keep/keeping": [.passingLast, .refused, .incomplete, .other],
       "release/sending for another": [.credentialChanged, .switchedOff],
     ],
     .superseded: [
@@ -170,9 +172,9 @@ struct TokenMachineTests {
     .coolingDown: [
       "wait/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
       "release/waiting": [.refusedAgain],
-      "keep/keeping": [.loggedOut],
+      "keep/keeping": [.loggedOut, .stopped],
       "send/sending": [.due],
-      "release/idle": [.credentialChanged, .switchedOff, .stopped],
+      "keep/keeping for another": [.credentialChanged, .switchedOff],
     ],
     .storing: [
       "wait/storing": [.wanted, .rejectedCurrent, .rejectedLate],

@@ -93,6 +93,7 @@ struct TokenSequenceTests {
     _ = world.wanted()
     world.due()
     world.failed(.passing(again: false))
+    world.wrote()
     world.pass(9)
     _ = world.wanted()
     #expect(!world.isBusy)
