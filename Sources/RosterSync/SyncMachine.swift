@@ -134,10 +134,8 @@ extension SyncMachine {
   private mutating func decide(_ found: [ResourceComparison]) -> AfterComparison {
     for found in found {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
-      // P9: a record that does not say whose it is may be any of the missing ones.
-      let isAnyoneKnown = found.rejectedUnknown == 0
-      ends[resource.name] = ResourceEnd(isAnyoneKnown ? .missing : .nobody, proof: .init(of: resource))
-      if isAnyoneKnown, found.missing > 0, !found.isOfAnotherList, resource.removal == .ask {
+      ends[resource.name] = ResourceEnd(found.isAnyoneKnown ? .missing : .nobody, proof: .init(of: resource))
+      if found.isAnyoneKnown, found.missing > 0, !found.isOfAnotherList, resource.removal == .ask {
         asking.insert(resource.name)
       }
     }
@@ -178,7 +176,7 @@ extension SyncMachine {
     guard !allowRemoval, !found.isOfAnotherList, let resource = resource(found), resource.removal != .never else {
       return nil
     }
-    let leaving = resource.removal == .twice ? found.missingTwice : found.missing
+    let leaving = resource.removal == .twice ? found.leavingNow : found.missing
     let limit = resource.maxRemoval ?? maxRemoval
     guard leaving * 100 > limit * found.snapshot else { return nil }
     state = .ended
@@ -197,6 +195,14 @@ extension SyncMachine {
       .defect, step: "sync", subject: upstream, cause: "\(event) while \(state)",
       hint: "report this as a defect in rosterd")
   }
+}
+
+extension ResourceComparison {
+  /// P9: a record that does not say whose it is may be any of the missing ones.
+  fileprivate var isAnyoneKnown: Bool { rejectedUnknown == 0 }
+
+  /// With `twice`.
+  fileprivate var leavingNow: Int { isAnyoneKnown ? missingTwice : 0 }
 }
 
 extension ResourceEnd.Proof {

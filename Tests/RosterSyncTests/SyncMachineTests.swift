@@ -141,6 +141,10 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(found(twice, missing: 90, missingTwice: 20, snapshot: 100)) == .publish)
     machine = Self.comparing([twice])
     #expect(exit(machine.compared(found(twice, missing: 90, missingTwice: 21, snapshot: 100))) == .badAnswer)
+    // P9: nobody would go.
+    machine = Self.comparing([twice])
+    #expect(
+      machine.compared(found(twice, rejected: 1, unknown: 1, missing: 90, missingTwice: 90, snapshot: 100)) == .publish)
     machine = Self.comparing([never])
     #expect(machine.compared(found(never, missing: 100, snapshot: 100)) == .publish)
   }
