@@ -18,49 +18,71 @@ struct MissingRecords: Sendable {
   let errand: PageFetcher.Errand
 
   /// What upstream still has is kept for the publication. Returns how many records cannot be stored. Throws where one
-  /// of them could not be asked for.
+  /// of them could not be asked for: when the others were, unless it seems to be so with them too.
   func ask() async throws -> Int {
     var last: Int64 = 0
-    var rejected = 0
+    var asked = Asked()
     while case let missing = try await cache.missing(plan.resource.name, after: last, limit: Self.window),
       let highest = missing.last
     {
       last = highest.id
-      rejected += try await ask(requests.requests(for: missing.map(\.key.text)))
+      try await ask(requests.requests(for: missing.map(\.key.text)), &asked)
     }
-    return rejected
+    if let failure = asked.failure { throw failure }
+    return asked.rejected
   }
 
-  private func ask(_ askings: [KeyRequests.Asking]) async throws -> Int {
+  private struct Asked {
+    /// More are not asked for: upstream seems to know no such requests.
+    static let mostFailures = 8
+
     var rejected = 0
+    /// The first of those that concern one request each.
+    private(set) var failure: Failure?
+    private var failures = 0
+
+    mutating func failed(_ failure: Failure) throws(Failure) {
+      self.failure = self.failure ?? failure
+      failures += 1
+      if failures == Self.mostFailures { throw failure }
+    }
+  }
+
+  private func ask(_ askings: [KeyRequests.Asking], _ asked: inout Asked) async throws {
     var waiting: [KeyRequests.Asking] = []
     let now = clock.now()
     for asking in askings {
       let kept = try await cache.takeOver(
         plan.resource.name, answer: asking.request.url,
         receivedIn: now.addingTimeInterval(-Pull.takeOver.seconds)..<now.addingTimeInterval(1))
-      if let kept { rejected += kept } else { waiting.append(asking) }
+      if let kept { asked.rejected += kept } else { waiting.append(asking) }
     }
-    return try await rejected + fetchAll(waiting)
+    try await fetchAll(waiting, &asked)
   }
 
-  private func fetchAll(_ askings: [KeyRequests.Asking]) async throws -> Int {
-    try await withThrowingTaskGroup(of: FetchedRecords.self) { group in
+  private func fetchAll(_ askings: [KeyRequests.Asking], _ asked: inout Asked) async throws {
+    try await withThrowingTaskGroup(of: Result<FetchedRecords, Failure>.self) { group in
       var waiting = askings[...]
-      var rejected = 0
       for asking in waiting.prefix(concurrency) { group.addTask { try await fetch(asking) } }
       waiting = waiting.dropFirst(concurrency)
       while let answer = try await group.next() {
         if let asking = waiting.popFirst() { group.addTask { try await fetch(asking) } }
-        try await keep(answer)
-        rejected += answer.scan.rejects
+        do {
+          let answer = try answer.get()
+          try await keep(answer)
+          asked.rejected += answer.scan.rejects
+        } catch let failure as Failure where failure.kind == .badAnswer {
+          try asked.failed(failure)
+        }
       }
-      return rejected
     }
   }
 
-  private func fetch(_ asking: KeyRequests.Asking) async throws -> FetchedRecords {
-    try await fetcher.fetch(asking, plan: plan, for: errand)
+  /// An answer that is of no use is told of its own request; upstream that is away, or refuses, ends all (throws).
+  private func fetch(_ asking: KeyRequests.Asking) async throws -> Result<FetchedRecords, Failure> {
+    do { return .success(try await fetcher.fetch(asking, plan: plan, for: errand)) } catch let failure as Failure
+      where failure.kind == .badAnswer
+    { return .failure(failure) }
   }
 
   private func keep(_ answer: FetchedRecords) async throws {

@@ -149,6 +149,25 @@ extension CacheTrials {
       }
     }
 
+    @Test("P8: where one of several cannot be asked for nobody is removed, and who is still there is updated")
+    func oneUnasked() async throws {
+      let scenario = Scenario.pages(40)
+      try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+        _ = try await site.sync()
+        let gone = Array(Int64(1)...60)
+        site.upstream.update { $0.removeAll { gone.contains($0.id) } }
+        let back = gone.suffix(10).map { Self.object("\($0)") }.joined(separator: ",")
+        // Both rules hold for the first request; the later one wins.
+        site.upstream.configure {
+          $0.rules = [.on(.byID, Self.answer("[\(back)]")), .on(.byID, times: 1, .status(403))]
+        }
+        let report = try await site.sync()
+        #expect(report.removed == 0 && report.changed == 10 && report.error?.contains("403") == true, "\(report)")
+        #expect(try await site.rows("SELECT count(*) FROM characters WHERE name = 'Back'") == [["10"]])
+        #expect(try await site.rows("SELECT count(*) FROM characters") == [["800"]])
+      }
+    }
+
     @Test(
       "P8: what would remove too many is guarded: 65, nothing changes; --allow-removal lets one sync do it",
       arguments: [true, false])
