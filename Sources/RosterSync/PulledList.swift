@@ -32,10 +32,11 @@ struct PulledList: Sendable {
 }
 
 extension Resource {
-  /// Whether both have the same pages at the same addresses.
+  /// Whether both have the same pages at the same addresses. Where there is but one, their records may lie at different
+  /// places of it: nothing of them says where the list goes on.
   fileprivate func isListed(like other: Resource) -> Bool {
     path == other.path && query == other.query && method == other.method && body == other.body
-      && records == other.records && pages == other.pages
+      && pages == other.pages && (records == other.records || pages.style == .one)
   }
 }
 

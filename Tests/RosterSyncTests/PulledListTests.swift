@@ -1,0 +1,28 @@
+import RosterDecode
+import RosterModel
+import Testing
+
+@testable import RosterSync
+
+@Suite struct PulledListTests {
+  private func plan(_ name: String, records: String, _ style: Resource.Style) throws -> RecordPlan {
+    var resource = Resource.character
+    resource.name = name
+    resource.records = try #require(JSONPointer(records))
+    resource.pages = Resource.Pages(style)
+    return try RecordPlan(resource)
+  }
+
+  private func lists(_ places: [String], _ style: Resource.Style) throws -> [[String]] {
+    let plans = try places.enumerated().map { try plan("r\($0)", records: $1, style) }
+    return PulledList.lists(of: plans, baseURL: "http://up").map(\.resources)
+  }
+
+  @Test("P12: an address is asked for once for all resources that list it; of several pages only for the same list")
+  func shared() throws {
+    let number = Resource.Style.number(param: .query("page"), first: 1, last: nil)
+    #expect(try lists(["/a", "/a"], number) == [["r0", "r1"]])
+    #expect(try lists(["/a", "/b"], number) == [["r0"], ["r1"]])
+    #expect(try lists(["/a", "/b", "/a"], .one) == [["r0", "r1", "r2"]])
+  }
+}
