@@ -14,7 +14,8 @@ struct ResourceName {
     let word = noun ?? listed ?? (kinds.count == 1 ? kinds.first : nil) ?? ""
     let named = word.isEmpty ? "record" : Noun.singular(word.identifier)
     // Tables are called by it, those of its lists too.
-    let plain = ["sqlite_", ReservedNames.setAside].contains { named.hasPrefix($0) } ? "record_\(named)" : named
+    let isReserved = ["sqlite_", ReservedNames.setAside].contains { "\(named)_".hasPrefix($0) }
+    let plain = isReserved ? "record_\(named)" : named
     resource = String(plain.prefix(Self.longest))
     let plural = Noun.plural(resource)
     table = ReservedNames.tables.contains(plural) ? "\(plural)_list" : plural

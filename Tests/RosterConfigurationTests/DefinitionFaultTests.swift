@@ -91,6 +91,10 @@ struct DefinitionFaultTests {
         "3: resource.thing.table: \"sqlite_x\" is a name that SQLite keeps for itself; allowed: a plain identifier that is no other table's name, in any case"
       ),
       (
+        "table = \"SQLite\"",
+        "3: resource.thing.table: \"SQLite_fts\" is a name that SQLite keeps for itself, and its index of words has it; allowed: a plain identifier that is no other table's name, in any case"
+      ),
+      (
         "table = \"Cache_OLD_0\"",
         "3: resource.thing.table: \"Cache_OLD_0\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that is no other table's name, in any case"
       ),

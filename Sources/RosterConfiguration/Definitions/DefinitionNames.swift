@@ -84,7 +84,7 @@ enum TakenTables {
     var seen: [String: String] = [:]
     return named.compactMap { table in
       let key = table.name.lowercased()
-      let problem = problem(of: table.name) ?? seen[key] ?? words[key]
+      let problem = problem(of: table.name) ?? problem(ofIndexOf: table) ?? seen[key] ?? words[key]
       seen[key] = seen[key] ?? "\(table.name.tomlString) is a table of resource.\(table.resource) already"
       return problem.map {
         DefinitionConflict(
@@ -99,21 +99,29 @@ enum TakenTables {
     var path: [String]
     var restsOn: [[String]] = []
     var name: String
+    /// Of words; it is there whether or not anything is searched: `search` may come later, or go.
+    var hasIndex = false
   }
 
   private static func tables(of draft: ResourceDraft, _ name: String) -> [Table] {
     let key = [name, "table"]
     let main = Table(
-      resource: name, path: draft.table == nil ? [name] : key, restsOn: [key], name: draft.table ?? name)
+      resource: name, path: draft.table == nil ? [name] : key, restsOn: [key], name: draft.table ?? name,
+      hasIndex: true)
     return [main]
       + draft.lists.map { Table(resource: name, path: [name, "lists", $0.table], name: $0.table) }
   }
 
-  /// Taken whether or not anything is searched: `search` may come later, or go.
   private static func wordTables(of draft: ResourceDraft, _ name: String) -> [(String, String)] {
     ReservedNames.wordTables(of: draft.table ?? name).map { table in
       (table.lowercased(), "\(table.tomlString) is of the index of words of resource.\(name)")
     }
+  }
+
+  /// A name that is good for a table may be none for its index of words: `sqlite`.
+  private static func problem(ofIndexOf table: Table) -> String? {
+    guard table.hasIndex, let problem = problem(of: "\(table.name)_fts") else { return nil }
+    return "\(problem), and its index of words has it"
   }
 
   private static func problem(of name: String) -> String? {
