@@ -4,7 +4,8 @@ import RosterModel
 struct Fields {
   private(set) var columns: [Resource.Column] = []
   private(set) var lists: [Resource.List] = []
-  private(set) var notes: [Note] = []
+  /// Of single columns and lists.
+  private var remarks: [Note] = []
   /// Places of an object that only some records have, and how many have it.
   private(set) var sometimes: [(at: JSONPointer, records: Int)] = []
 
@@ -28,7 +29,16 @@ struct Fields {
     self.tables = tables
     let shape = Shape(of: records)
     add(shape, at: JSONPointer(), prefix: nil)
-    tellWhatIsLeft()
+  }
+
+  /// Leaves as many columns as read well, that of the key among them. Returns where it is then.
+  mutating func cut(keeping key: Int) -> Int {
+    guard columns.count > Self.mostColumns else { return key }
+    let first = columns.prefix(key < Self.mostColumns ? Self.mostColumns : Self.mostColumns - 1)
+    let left = columns.indices.dropFirst(first.count).filter { $0 != key }
+    kept += left.map { "\(columns[$0].at)" }
+    columns = first + (key < first.count ? [] : [columns[key]])
+    return min(key, columns.count - 1)
   }
 
   /// The fields of the record itself, or of an object that only wraps them.
@@ -48,10 +58,9 @@ struct Fields {
   }
 
   private mutating func addScalar(_ shape: Shape, at: JSONPointer, name: String) {
-    guard columns.count < Self.mostColumns else { return kept.append("\(at)") }
     let name = names.take(name)
     columns.append(Resource.Column(name, at: at, shape, of: records))
-    if shape.isMixed { notes.append(.remark(.column(name), shape.whyJSON)) }
+    if shape.isMixed { remarks.append(.remark(.column(name), shape.whyJSON)) }
   }
 
   // MARK: Objects
@@ -75,7 +84,6 @@ struct Fields {
   }
 
   private mutating func addWhole(at: JSONPointer, name: String) {
-    guard columns.count < Self.mostColumns else { return kept.append("\(at)") }
     columns.append(Resource.Column(names.take(name), at: at, .json))
   }
 
@@ -90,12 +98,14 @@ struct Fields {
     let plural = Noun.plural(name)
     let table = tables.take(plural.hasPrefix("\(resource)_") ? plural : "\(resource)_\(plural)")
     lists.append(Resource.List(table: table, at: at, columns: row.columns))
-    if row.isCut { notes.append(.remark(.list(table), "the elements' other fields stay in its `extra`")) }
+    if row.isCut { remarks.append(.remark(.list(table), "the elements' other fields stay in its `extra`")) }
   }
 
   // MARK: The rest
 
-  private mutating func tellWhatIsLeft() {
+  /// Of columns, and of what none of them takes.
+  var notes: [Note] {
+    var notes = remarks
     let stays = "until something takes them they stay in `extra`"
     if !nulls.isEmpty {
       let places = Self.some(nulls.map(\.description))
@@ -106,6 +116,7 @@ struct Fields {
       notes.append(.unseen(.columns, "what is in \(places), empty in all records; \(stays)"))
     }
     if !kept.isEmpty { notes.append(.remark(.columns, "`extra` keeps what no column takes: \(Self.some(kept))")) }
+    return notes
   }
 
   /// What fits a comment.

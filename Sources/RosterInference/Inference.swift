@@ -4,32 +4,34 @@ package import RosterModel
 package enum Inference {
   /// Throws `Failure` (65) where the answer has no list of objects, or nothing in them can be a key.
   package static func finding(_ answer: ListAnswer) throws(Failure) -> Finding {
-    let address = answer.asked?.address
+    var (answer, address) = (answer, answer.asked?.address)
+    let hadNUL = answer.dropNUL()
     let noun = address.flatMap { ResourceName.noun(ofPath: $0.path) }
     let list = try RecordList(in: answer, noun: noun)
     let name = ResourceName(noun: noun, list)
-    let fields = Fields(of: list.records, resource: name.resource, tables: name.otherTables)
+    var fields = Fields(of: list.records, resource: name.resource, tables: name.otherTables)
     guard let key = KeyChoice(fields.columns, of: list.records, resource: name.resource) else {
       throw answer.failure(
         "its records have no field that could be a key, an integer above 0 or a text",
         hint: "give the address of another list")
     }
+    let keyColumn = fields.cut(keeping: key.column)
     var columns = fields.columns
-    columns[key.column].isNullable = false
+    columns[keyColumn].isNullable = false
     let evidence = PageEvidence(answer, records: list.records.count + list.strangers)
     let paging = PageChoice(evidence)
     let query = Query(address?.parameters ?? [], besides: paging.taken)
     var pages = paging.pages
-    if case .after(let param, _) = pages.style { pages.style = .after(param: param, at: columns[key.column].at) }
+    if case .after(let param, _) = pages.style { pages.style = .after(param: param, at: columns[keyColumn].at) }
     let resource = Resource(
       name: name.resource, path: address?.path ?? Placeholder.path, query: query.stays, records: list.at,
-      key: columns[key.column].at, table: name.table, pages: pages, columns: columns, lists: fields.lists)
+      key: columns[keyColumn].at, table: name.table, pages: pages, columns: columns, lists: fields.lists)
     let request = RequestNotes(answer.asked, query, pages.style, evidence)
     return Finding(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
       headers: request.headers, isRebased: request.isRebased, resource: resource,
       notes: request.notes + query.notes + list.notes + key.notes + suggestions(resource, fields, of: list.records)
-        + paging.notes + fields.notes)
+        + paging.notes + fields.notes + (hadNUL ? [.nul] : []))
   }
 
   /// What a definition may have besides.
@@ -67,6 +69,31 @@ package enum Inference {
   enum Placeholder {
     static let baseURL = "https://api.example.com"
     static let path = "/records"
+  }
+}
+
+extension Note {
+  fileprivate static let nul = Note.remark(
+    .columns, "`extra` keeps the fields with NUL in their names, which no file of TOML can hold")
+}
+
+extension ListAnswer {
+  /// Takes out what has NUL in its name. Returns whether there was such a thing.
+  fileprivate mutating func dropNUL() -> Bool {
+    let whole = body
+    body = whole.withoutNUL
+    return body != whole
+  }
+}
+
+extension JSONValue {
+  fileprivate var withoutNUL: JSONValue {
+    switch self {
+    case .null, .boolean, .number, .text: self
+    case .list(let elements): .list(elements.map(\.withoutNUL))
+    case .object(let members):
+      .object(members.filter { !$0.name.utf8.contains(0) }.map { Member($0.name, $0.value.withoutNUL) })
+    }
   }
 }
 

@@ -75,12 +75,31 @@ import Testing
     #expect(!found.toml.unicodeScalars.contains { $0 != "\n" && $0.steersTerminal })
   }
 
+  @Test("Of more fields than read well the key is one, wherever it stands; `extra` keeps the rest")
+  func manyFields() throws {
+    let fields = (0..<120).map { "\"f\($0)\":\"v\"" }.joined(separator: ",")
+    let found = try finding("[{\(fields),\"id\":1},{\(fields),\"id\":2}]")
+    #expect(found.resource.key.description == "/id" && found.resource.columns.count == 100)
+    #expect(found.resource.columns.map(\.at.segments) == (0..<99).map { ["f\($0)"] } + [["id"]])
+    #expect(found.toml.contains("/f99, /f100") && found.unseen(.key) == ["whether it differs beyond these 2 records"])
+    #expect(try read(found) == [found.resource])
+  }
+
+  @Test("What has NUL in its name is left to `extra`, and told: no TOML holds it")
+  func nul() throws {
+    let found = try finding(#"{"r\u0000":[{"id":1}],"data":[{"id":1,"a\u0000b":1,"o":{"\u0000":1,"c":2}}]}"#)
+    #expect(found.resource.columns.map(\.name) == ["id", "o"] && found.resource.records.description == "/data")
+    #expect(found.toml.contains("fields with NUL in their names"))
+    #expect(try read(found) == [found.resource])
+  }
+
   @Test(
     "Names of resources and tables collide with none of rosterd's own",
     arguments: [
       ("/changes", "change", "changes_list"), ("/syncs", "sync", "syncs_list"),
       ("/resources", "resource", "resources_list"),
       ("/Sqlite_Things", "record_sqlite_thing", "record_sqlite_things"),
+      ("/sqlite", "record_sqlite", "record_sqlites"), ("/cache_old", "record_cache_old", "record_cache_olds"),
       ("/cache_old_0", "record", "records"), ("/Cache_Old_Ones", "record_cache_old_one", "record_cache_old_ones"),
       ("/42", "record", "records"),
       ("/", "record", "records"),
