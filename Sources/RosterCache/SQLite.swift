@@ -28,7 +28,12 @@ struct SQLiteError: Error, Equatable {
 
 /// One connection and its prepared statements. Belongs to one thread at a time.
 final class Database {
-  enum Access { case readOnly, writer }
+  enum Access {
+    case readOnly, writer
+    /// Of a file that nobody writes: neither its log nor a lock is looked for, and nothing is made beside it
+    /// (sqlite.org/uri.html#uriimmutable).
+    case immutable
+  }
 
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
@@ -39,10 +44,7 @@ final class Database {
   /// Opens a file that is there: making one is the business of `CacheFile`.
   init(path: String, access: Access) throws {
     var opened: OpaquePointer?
-    let flags =
-      SQLITE_OPEN_NOMUTEX
-      | (access == .writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY)
-    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    let code = sqlite3_open_v2(access.name(of: path), &opened, SQLITE_OPEN_NOMUTEX | access.flags, nil)
     guard let opened else { throw SQLiteError(code: code, message: "out of memory") }
     guard code == SQLITE_OK else {
       let error = SQLiteError(last: opened)
@@ -283,5 +285,21 @@ extension Interruption {
   /// sqlite3_interrupt may be called from any thread while the connection is open.
   static func interrupt(_ address: UInt) {
     if let handle = OpaquePointer(bitPattern: address) { sqlite3_interrupt(handle) }
+  }
+}
+
+extension Database.Access {
+  fileprivate var flags: Int32 {
+    switch self {
+    case .readOnly: SQLITE_OPEN_READONLY
+    case .writer: SQLITE_OPEN_READWRITE
+    case .immutable: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+    }
+  }
+
+  fileprivate func name(of path: String) -> String {
+    guard case .immutable = self else { return path }
+    let escaped = path.replacing("%", with: "%25").replacing("?", with: "%3F").replacing("#", with: "%23")
+    return "file:\(path.hasPrefix("/") ? "//" : "")\(escaped)?immutable=1"
   }
 }

@@ -306,6 +306,15 @@ import Testing
       #expect(bad.exit == 0 && bad.error.contains("warning: limit.budget = \"1000/1d\" does not hold them"))
       #expect(bad.output.contains("\n# warning: ") && bad.output.contains("sync.interval = \"63m\" would\n"))
       #expect(try FileManager.default.contentsOfDirectory(atPath: "\(site.folder)/state").sorted() == state)
+      // As an ordinary reader leaves it, the last one that closes it.
+      for name in state where name.hasSuffix("-wal") || name.hasSuffix("-shm") {
+        try FileManager.default.removeItem(atPath: "\(site.folder)/state/\(name)")
+      }
+      let closed = try await site.rosterd("check")
+      #expect(closed.output.contains("about 4,032 requests a day"))
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: "\(site.folder)/state").sorted()
+          == state.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
       // What it prints is what it takes.
       let file = "\(site.folder)/printed.toml"
       try Data(bad.output.utf8).write(to: URL(filePath: file))

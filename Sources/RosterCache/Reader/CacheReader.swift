@@ -7,7 +7,13 @@ package struct CacheReader {
   let path: String
 
   /// Of the cache at `path`, which may be in use by a daemon.
-  package init(path: String) throws {
+  package init(path: String) throws { try self.init(path, .readOnly) }
+
+  /// Of the cache at `path` where all of it is in the file itself: what its log held was taken over, and the log went.
+  /// Makes none anew.
+  package init(closed path: String) throws { try self.init(path, .immutable) }
+
+  private init(_ path: String, _ access: Database.Access) throws {
     self.path = path
     switch try Self.inspect(path) {
     case .ours: break
@@ -17,7 +23,7 @@ package struct CacheReader {
       throw Self.refusal(path, "the file is damaged", "start rosterd, which moves it aside and pulls all anew")
     }
     do {
-      database = try Database(path: path, access: .readOnly)
+      database = try Database(path: path, access: access)
       database.wait(milliseconds: Self.lockTimeout)
       let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
       if version > Schema.version { throw Self.newer(path, version) }
