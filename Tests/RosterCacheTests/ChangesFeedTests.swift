@@ -88,6 +88,27 @@ import Testing
     await cache.close()
   }
 
+  @Test("5: who followed a resource that went reads anew; only one who begins with it is told that there is none")
+  func gone() async throws {
+    let first = try await folder.define([issue])
+    _ = try await first.mirror(issue, [[#"{"node":"x","title":""}"#]])
+    let reader = SideReader(beside: first)
+    let before = try page(try await reader.changes(FeedRequest(since: 0, resource: issue.name)))
+    await reader.close()
+    await first.close()
+    let second = try await folder.define([.character])
+    _ = try await second.mirror([people(1...3)])
+    let next = SideReader(beside: second)
+    let answer = try await next.changes(FeedRequest(since: before.last, feed: before.feed, resource: issue.name))
+    #expect(isAnew(answer))
+    guard case .noResource = try await next.changes(FeedRequest(since: 0, resource: issue.name)) else {
+      Issue.record("a resource that went")
+      return
+    }
+    await next.close()
+    await second.close()
+  }
+
   @Test("Changes: long ones come in parts, one at least, and none is missed")
   func parts() async throws {
     let cache = try await folder.define()

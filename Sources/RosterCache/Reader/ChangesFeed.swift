@@ -72,13 +72,14 @@ extension CacheReader {
   func follow(
     _ position: FeedPosition, _ resource: String?, _ limit: Int, _ bytes: Int = longestPage
   ) throws -> FeedReading {
-    if let resource { try expect(resource) }
     let feed = try database.first("SELECT feed FROM cache_info") { $0.text(0) } ?? ""
     let ends = try database.first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
       (first: $0.optionalInteger(0), last: $0.optionalInteger(1))
     }
     let (first, last) = (ends?.first, ends?.last ?? 0)
     if let why = position.refusal(feed: feed, first: first, last: last) { return .readAnew(why) }
+    // Only then: one that went is another feed to who has followed it.
+    if let resource { try expect(resource) }
     let (changes, isWhole) = try changes(after: position.seen ?? (first ?? 1) - 1, resource, limit, bytes)
     let end = isWhole ? last : changes.last?.id ?? last
     return .page(FeedPage(feed: feed, changes: changes, last: end, isWhole: isWhole))
