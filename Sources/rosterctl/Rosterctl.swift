@@ -20,6 +20,7 @@ struct Rosterctl: AsyncParsableCommand {
 
   /// One place turns what went wrong into a sentence and an exit code.
   static func main() async {
+    occupyStandardStreams()
     // A filter's reader that has seen enough is no fault: it is told by EPIPE.
     signal(SIGPIPE, SIG_IGN)
     do {

@@ -47,7 +47,7 @@ struct Wait: AsyncParsableCommand {
 
   private func isReadyNow(_ client: StatusClient, _ target: String) async throws -> Bool {
     do {
-      return try await client.send("GET", target, within: Self.patience).status == 200
+      return try await client.send("GET", target, within: Self.patience).isReady
     } catch let failure as Failure where failure.kind == .noDaemon {
       return false
     }
@@ -67,6 +67,11 @@ struct Wait: AsyncParsableCommand {
   }
 
   private static func isReady(_ client: StatusClient, _ target: String) async throws -> Bool {
-    try await client.send("GET", target).status == 200
+    try await client.send("GET", target).isReady
   }
+}
+
+extension Response {
+  /// Any server may answer 200.
+  fileprivate var isReady: Bool { status == 200 && body == Array("ok\n".utf8) }
 }

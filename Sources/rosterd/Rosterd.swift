@@ -17,6 +17,7 @@ struct Rosterd: AsyncParsableCommand {
     defaultSubcommand: RunCommand.self)
 
   static func main() async {
+    occupyStandardStreams()
     // Who reads the log, or an answer, and goes away takes no daemon along, and is no fault.
     signal(SIGPIPE, SIG_IGN)
     do throws(Failure) { try expectProcessFolder() } catch {

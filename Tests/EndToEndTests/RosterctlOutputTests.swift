@@ -52,6 +52,15 @@ import Testing
     }
   }
 
+  @Test("rosterctl: a standard output that is closed is no place for a socket: 73", arguments: ["status", "web"])
+  func closed(command: String) async throws {
+    try await withSnapshot { site in
+      let outcome = try await bash("\"$0\" \(command) >&-", site)
+      #expect(outcome.exit == 73)
+      #expect(outcome.error == "rosterctl: cannot write the answer (standard output): Bad file descriptor\n")
+    }
+  }
+
   @Test(
     "rosterctl: where nobody reads it ends, in silence",
     arguments: [
@@ -81,8 +90,9 @@ import Testing
       try Program.tool("python3"), ["-c", Self.server, try Program.built("rosterctl"), status])
     try #require(outcome.exit == 0, "\(outcome.error)")
     let answers = try JSONDecoder().decode([[String]].self, from: Data(outcome.output.utf8))
-    #expect(answers.count == 5)
-    for answer in answers {
+    #expect(answers.count == 6)
+    #expect(answers.last?[0] == "1" && answers.last?[2].contains("none came within 300ms") == true, "\(answers)")
+    for answer in answers.dropLast() {
       #expect(answer[0] == "3" && answer[1].isEmpty && answer[2].contains(": no rosterd answers: "), "\(answer)")
     }
   }
@@ -115,7 +125,7 @@ import Testing
         with socketserver.ThreadingUnixStreamServer(path := folder + "/s", Handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             answers = []
-            for command in ["status", "status --json", "history", "history --json", "sync"]:
+            for command in ["status", "status --json", "history", "history --json", "sync", "wait --timeout 300ms"]:
                 run = subprocess.run([sys.argv[1], *command.split(), "--socket", path], capture_output=True, text=True)
                 answers.append([str(run.returncode), run.stdout, run.stderr])
             print(json.dumps(answers))
