@@ -17,10 +17,11 @@ extension Interceptor {
         measured(response.status, (clock.uptime() - started).seconds, response.received)
         return response
       } catch {
-        if let fault = error as? RequestFault, !fault.isOfKeptConnection {
-          tally.update { $0.bytes += fault.received }
-          measured(nil, (clock.uptime() - started).seconds, fault.received)
-        }
+        let fault = error as? RequestFault
+        guard fault?.isOfKeptConnection != true else { throw error }
+        let received = fault?.received ?? 0
+        tally.update { $0.bytes += received }
+        measured(nil, (clock.uptime() - started).seconds, received)
         throw error
       }
     }

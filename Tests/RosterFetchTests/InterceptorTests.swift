@@ -84,6 +84,16 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(took.all == [2])
   }
 
+  @Test("what was called off is an exchange without an answer")
+  func measuredEnd() async throws {
+    let codes = Kept<Int?>()
+    let measure = Interceptor.measure(Tally(), clock: ManualClock().wallClock) { code, _, _ in codes.add(code) }
+    await #expect(throws: CancellationError.self) {
+      try await Interceptor.chain([measure]) { _ in throw CancellationError() }(request)
+    }
+    #expect(codes.all == [nil])
+  }
+
   @Test("S5: an exchange's line names the sync and the page")
   func sync() async throws {
     let lines = Kept<String>()
