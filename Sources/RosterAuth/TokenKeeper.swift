@@ -91,7 +91,7 @@ package actor TokenKeeper {
     if case .begin(let new) = change { session = new }
     let now = clock.moment
     act { $0.reconfigured(setup, session, now: now) }
-    if retry || change == .lift { machine.lifted() }
+    if change == .lift { machine.lifted() } else if retry { machine.retried() }
     // Without a session nothing but the next sync tells whether upstream has changed its mind.
     let stands = change == .none && settings.flow != .none
     status.lastError = machine.failure?.description ?? (stands ? status.lastError : nil)

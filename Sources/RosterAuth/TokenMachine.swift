@@ -16,6 +16,8 @@ struct TokenMachine: Sendable, Equatable {
   private(set) var generation = 0
   /// The first of this session: what was sent with an older one says nothing about it.
   private var firstGeneration = 1
+  /// Why the session had ended that is tried once more (T6).
+  private var onTrial: Session.Ending?
   private var isStopping = false
 
   init(_ setup: Setup, _ session: Session, now: Moment) {
@@ -119,11 +121,13 @@ struct TokenMachine: Sendable, Equatable {
       sync.mayRetry = false
       return send(1, sequel)
     case .refused(let ending), .incomplete(let ending):
+      onTrial = nil
       session.standing = .ended(ending)
       sequel.hasNote = true
       return finish(sequel, .failure(.ended(ending, settings)))
     case .other(let failure):
       sync.failure = failure
+      endTrial()
       return finish(sequel, .failure(failure))
     }
   }
@@ -148,6 +152,7 @@ struct TokenMachine: Sendable, Equatable {
     case .busy(.storing(let granted), var sequel) where !sequel.isSuperseded:
       let ending = session.ending
       session = granted
+      onTrial = nil
       if let ending {
         session.standing = .ended(ending)
         sequel.hasNote = true
@@ -206,14 +211,20 @@ struct TokenMachine: Sendable, Equatable {
     }
   }
 
-  /// The ended session gets another try, with its refresh token.
+  /// Something has changed that may mend the session: it goes on, with its refresh token.
   mutating func lifted() {
     if session.ending != nil { session.standing = .absent }
   }
 
+  /// The ended session gets one more try, and ends again where upstream does not answer that with a token.
+  mutating func retried() {
+    onTrial = session.ending
+    lifted()
+  }
+
   /// Somebody asks the sync that runs for one more try (T6): of a session that has ended, or that is about to.
   mutating func retryAsked() {
-    if session.ending == nil { sync.mayRetry = true } else { lifted() }
+    if session.ending == nil { sync.mayRetry = true } else { retried() }
   }
 
   /// No token request starts any more; what is under way goes on (T7).
@@ -279,7 +290,13 @@ extension TokenMachine {
     } else {
       sync.failure = failure
     }
+    endTrial()
     return finish(sequel, .failure(failure))
+  }
+
+  private mutating func endTrial() {
+    if let onTrial { session.standing = .ended(onTrial) }
+    onTrial = nil
   }
 
   private mutating func supersededFailed(
@@ -343,6 +360,7 @@ extension TokenMachine {
 
   private mutating func adopt(_ session: Session, _ now: Moment) {
     self.session = session
+    onTrial = nil
     sync = SyncFacts()
     takeToken(now)
     firstGeneration = generation

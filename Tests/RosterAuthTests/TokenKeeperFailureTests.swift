@@ -126,6 +126,8 @@ struct TokenKeeperFailureTests {
     let next = try Bench(workspace: bench.workspace)
     try await next.keeper.syncBegins()
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
+    // No two ever write one store at a time (P14).
+    #expect(await next.keeper.drain())
     bench.endpoint.grant("a1", refresh: "r1")
     _ = try await request.value
     #expect(bench.stored?.unanswered == nil)
@@ -204,6 +206,21 @@ struct TokenKeeperFailureTests {
     let token = try await bench.keeper.current()
     #expect(token?.access == Secret("a1"))
     #expect(bench.status?.state == .valid && bench.status?.lastError == nil)
+  }
+
+  @Test("T6: a try that upstream does not answer with a token was that one: the session has ended as before")
+  func retryUnanswered() async throws {
+    let bench = try Bench { $0.retry.maxRetries = 0 }
+    try await bench.keeper.syncBegins()
+    let ended = await refuse(bench)
+    try await bench.keeper.syncBegins(retrySession: true)
+    bench.endpoint.answer(503)
+    let passing = await failure { try await bench.keeper.current() }
+    #expect(passing?.kind == .unreachable && bench.status?.state == .unauthorized)
+    #expect(await bench.keeper.drain())
+    let next = try Bench(workspace: bench.workspace)
+    let still = await failure { try await next.keeper.syncBegins() }
+    #expect(still == ended && next.endpoint.requests.all.isEmpty)
   }
 
   @Test("T6: a request to retry that joins a sync gives an ended session one more try in it")
