@@ -16,36 +16,53 @@ import Testing
     case flushFolder = "fsync:signal=KILL:when=2"
   }
 
+  /// The folder is the store's own, so that every flush of it is the store's.
+  private func kill(before step: Step, _ site: inout Site) async throws {
+    let folder = "\(site.folder)/tokens"
+    site.settings["ROSTERD_AUTH_TOKEN_STORE"] = "\(folder)/token.json"
+    let paths = ["-P", folder, "-P", "\(folder)/token.json.new"]
+    let arguments = ["-f", "-qq", "-o", "/dev/null"] + paths + ["-e", "inject=\(step.rawValue)"]
+    let killed = try await Program.run(
+      try Program.tool("strace"), arguments + [try Program.built("rosterd"), "sync"], environment: site.settings)
+    try #require(killed.exit != 0, "\(killed)")
+    #expect(!site.upstream.counts.pageRequests.contains { $0.generation == 1 })
+  }
+
+  @Test("T5: killed before any step of the note that a request goes out, it has not gone out", arguments: Step.allCases)
+  func whileNoting(step: Step) async throws {
+    try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
+      var site = site
+      try await kill(before: step, &site)
+      #expect(site.upstream.counts.tokenRequests.isEmpty)
+      _ = try await site.sync()
+      #expect(site.upstream.counts.reuses == 0)
+    }
+  }
+
   @Test(
-    "T4: killed before any step of the store, no refresh token is sent whose successor was used",
+    "T4, T5: killed before any step of the store, no refresh token is sent whose successor was used, and that is told",
     arguments: Step.allCases)
   func whileStoring(step: Step) async throws {
     try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
       var site = site
-      // A folder of its own, so that every flush of it is the store's.
-      let folder = "\(site.folder)/tokens"
-      let store = "\(folder)/token.json"
-      site.settings["ROSTERD_AUTH_TOKEN_STORE"] = store
-      let paths = ["-P", folder, "-P", "\(store).new"]
-      let arguments = ["-f", "-qq", "-o", "/dev/null"] + paths + ["-e", "inject=\(step.rawValue)"]
-      let killed = try await Program.run(
-        try Program.tool("strace"), arguments + [try Program.built("rosterd"), "sync"], environment: site.settings)
-      let counts = site.upstream.counts
-      try #require(killed.exit != 0 && counts.tokensGranted == 1, "\(killed)")
-      #expect(!counts.pageRequests.contains { $0.generation == 1 })
-
-      let stored = try whole(store)
+      // The note is there, so that the next write is the answer's.
+      try await kill(before: .flushFolder, &site)
+      try await kill(before: step, &site)
+      try #require(site.upstream.counts.tokensGranted == 1)
+      let stored = try hasToken("\(site.folder)/tokens/token.json")
       #expect(stored == (step == .flushFolder))
-      _ = try await site.sync(exit: stored ? 0 : 77)
+      let next = try await site.sync(exit: stored ? 0 : 77)
       #expect(site.upstream.counts.reuses == (stored ? 0 : 1))
+      #expect(next.error?.contains("upstream may have rotated") == (stored ? nil : true))
     }
   }
 
-  /// Whether there is one; a part of one would be an error.
-  private func whole(_ path: String) throws -> Bool {
-    guard let bytes = FileManager.default.contents(atPath: path) else { return false }
-    struct Stored: Decodable { var version: Int }
-    return try JSONDecoder().decode(Stored.self, from: bytes).version == 1
+  /// A part of a store would be an error.
+  private func hasToken(_ path: String) throws -> Bool {
+    struct Stored: Decodable { var accessToken: String? }
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    return try decoder.decode(Stored.self, from: Data(contentsOf: URL(filePath: path))).accessToken != nil
   }
 
   @Test("T4, T10: killed when the first request with the new token is there, the next start goes on with that token")
