@@ -299,7 +299,8 @@ extension Database.Access {
 
   fileprivate func name(of path: String) -> String {
     guard case .immutable = self else { return path }
-    let escaped = path.replacing("%", with: "%25").replacing("?", with: "%3F").replacing("#", with: "%23")
-    return "file:\(path.hasPrefix("/") ? "//" : "")\(escaped)?immutable=1"
+    let escapes: [UInt8: String] = [UInt8(ascii: "%"): "%25", UInt8(ascii: "?"): "%3F", UInt8(ascii: "#"): "%23"]
+    let escaped = path.utf8.flatMap { escapes[$0].map { Array($0.utf8) } ?? [$0] }
+    return "file:\(path.hasPrefix("/") ? "//" : "")\(String(decoding: escaped, as: UTF8.self))?immutable=1"
   }
 }

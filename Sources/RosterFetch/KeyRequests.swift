@@ -33,7 +33,7 @@ package struct KeyRequests: Sendable {
   package func requests(for keys: [String]) -> [Asking] {
     let asksMany = path.contains(Self.many)
     let (alone, together) = keys.reduce(into: ([String](), [String]())) { parts, key in
-      if !asksMany || key.contains(",") { parts.0.append(key) } else { parts.1.append(key) }
+      if !asksMany || key.utf8.contains(UInt8(ascii: ",")) { parts.0.append(key) } else { parts.1.append(key) }
     }
     let groups = stride(from: 0, to: together.count, by: Self.mostKeys).map {
       Array(together[$0..<min(together.count, $0 + Self.mostKeys)])

@@ -146,7 +146,8 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     "T8: the token that upstream repeats in an address is left out of it, in headers and in the body",
     arguments: [
       ("/v1/things?page=2&api_key=geheim", "/v1/things?page=2"), ("?api_key=geheim", ""),
-      ("?api%5Fkey=geheim&page=2&api_key=geheim", "?page=2"), ("?page=2&my_api_key=x", "?page=2&my_api_key=x"),
+      ("?api%5Fkey=geheim&page=2&api_key=geheim", "?page=2"),
+      ("?\u{301}&api_key=geheim", "?\u{301}"), ("?page=2&my_api_key=x", "?page=2&my_api_key=x"),
     ])
   func withoutToken(address: String, kept: String) throws {
     let left: ListFacts.Value? = kept.isEmpty ? nil : .text(kept)
@@ -235,6 +236,14 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
       let response = Response(status: 200, headers: [Request.Header("X-Count", "1000000000000")])
       #expect(try style.facts(scan, response).count == 1_000_000_000_000)
     }
+  }
+
+  @Test(
+    "P4: a kept page leads where it led, whatever its cursor begins with", arguments: ["\u{301}a", ":", "a:b", "\r"])
+  func keptCursor(cursor: String) {
+    let kept = ListFacts(
+      records: 1, count: nil, last: nil, continuation: ListFacts(records: 1, next: .text(cursor)).continuation)
+    #expect(kept.next == .text(cursor))
   }
 
   @Test("P6: a page that `more` ends is as it was, although a header of it leads on")

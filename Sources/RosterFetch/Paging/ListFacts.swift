@@ -241,7 +241,8 @@ extension ListFacts {
   private static let over = "over"
 
   private static func parts(_ text: String) -> (kind: Substring, value: String)? {
-    guard let colon = text.firstIndex(of: ":") else { return nil }
-    return (text[..<colon], String(text[text.index(after: colon)...]))
+    // Not by characters: an accent at the value's beginning makes one with the colon.
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    return (text[..<colon], String(text[text.utf8.index(after: colon)...]))
   }
 }

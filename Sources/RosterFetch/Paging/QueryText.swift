@@ -17,14 +17,19 @@ enum QueryText {
 
   /// The address without parameters of that name, in whatever way they are encoded.
   static func removing(_ name: String, from url: String) -> String {
-    removing(from: url) { decoded($0.prefix { $0 != "=" }).elementsEqual(name.utf8) }
+    removing(from: url) { parameter in
+      decoded(Substring(parameter.utf8.prefix { $0 != UInt8(ascii: "=") })).elementsEqual(name.utf8)
+    }
   }
 
-  /// The address without the parameters that are not wanted, as they are encoded; nothing else of it changes.
+  /// The address without the parameters that are not wanted, as they are encoded; nothing else of it changes. Not by
+  /// characters: an accent behind a mark makes one with it.
   static func removing(from url: String, where isUnwanted: (Substring) -> Bool) -> String {
-    let end = url.firstIndex(of: "#") ?? url.endIndex
-    guard let mark = url[..<end].firstIndex(of: "?") else { return url }
-    let parameters = url[url.index(after: mark)..<end].split(separator: "&", omittingEmptySubsequences: false)
+    let bytes = url.utf8
+    let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
+    guard let mark = bytes[..<end].firstIndex(of: UInt8(ascii: "?")) else { return url }
+    let query = bytes[bytes.index(after: mark)..<end]
+    let parameters = query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map(Substring.init)
     let kept = parameters.filter { !isUnwanted($0) }
     if kept.count == parameters.count { return url }
     return "\(url[..<mark])\(kept.isEmpty ? "" : "?")\(kept.joined(separator: "&"))\(url[end...])"

@@ -10,7 +10,7 @@ extension Response.SentToken {
   func removed(from address: String) -> String {
     var address = parameter.map { QueryText.removing($0, from: address) } ?? address
     guard isRepeated(in: address) else { return address }
-    if let mark = address.firstIndex(of: "#"), isRepeated(in: String(address[mark...])) {
+    if let mark = address.utf8.firstIndex(of: UInt8(ascii: "#")), isRepeated(in: String(address[mark...])) {
       address = String(address[..<mark])
     }
     return QueryText.removing(from: address) { isRepeated(in: String($0)) }
