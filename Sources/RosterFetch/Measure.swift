@@ -18,7 +18,7 @@ extension Interceptor {
         return response
       } catch {
         let fault = error as? RequestFault
-        guard fault?.isOfKeptConnection != true else { throw error }
+        guard fault?.isResent(request) != true else { throw error }
         let received = fault?.received ?? 0
         tally.update { $0.bytes += received }
         measured(nil, (clock.uptime() - started).seconds, received)

@@ -50,4 +50,16 @@ import Testing
     #expect(ledger.usage?.used == 2)
     #expect(tally.now.requests == 1 && codes.withLock { $0 } == [200])
   }
+
+  @Test("P11: a POST of a list is not sent twice: it counts as a request without an answer")
+  func post() async throws {
+    let tally = Tally()
+    let codes = Mutex<[Int?]>([])
+    let measure = Interceptor.measure(tally, clock: ManualClock().wallClock) { code, _, _ in
+      codes.withLock { $0.append(code) }
+    }
+    let send = Interceptor.chain([.resend, measure], to: transport(ends: 1))
+    await #expect(throws: RequestFault.self) { try await send(Request(.post, "http://localhost/search")) }
+    #expect(tally.now.requests == 1 && codes.withLock { $0 } == [nil])
+  }
 }
