@@ -5,7 +5,9 @@ extension Interceptor {
   /// both.
   package static func headers(_ configured: [Request.Header]) -> Interceptor {
     let own = [
-      Request.Header("User-Agent", "rosterd/\(rosterdVersion)"), Request.Header("Accept", "application/json"),
+      Request.Header("User-Agent", "rosterd/\(rosterdVersion)"),
+      // Some servers answer 406 unless their own media type, or any, is acceptable (RFC 9110 §12.5.1).
+      Request.Header("Accept", "application/json, application/*+json;q=0.9, */*;q=0.1"),
     ]
     let standing = configured + own.filter { header in !configured.contains { $0.isNamed(header.name) } }
     return Interceptor { request, next in

@@ -2,13 +2,15 @@ import FoundationEssentials
 import RosterModel
 
 extension Interceptor {
-  /// Follows up to five redirects within one origin (P11); a token never goes along to another (T8).
+  /// Follows up to five redirects within one origin (P11). A token is never sent to another origin (T8). A POST remains
+  /// a POST, except after a 303.
   package static let redirects = Interceptor { asked, next in
     var request = asked
     for hop in 0...mostRedirects {
       let response = try await RequestContext.$hop.withValue(hop) { [request] in try await next(request) }
       guard let location = response.redirect else { return response }
       request.url = try target(of: location, from: request)
+      if response.status == 303 { request.becomeGET() }
     }
     throw refused("upstream redirects more than \(mostRedirects) times")
   }
@@ -36,6 +38,15 @@ extension Interceptor {
     fault.trouble = .redirect
     fault.header = "Location"
     return fault
+  }
+}
+
+extension Request {
+  /// The answer lies at another address and is retrieved from there (RFC 9110 §15.4.4).
+  fileprivate mutating func becomeGET() {
+    method = .get
+    body = []
+    headers.removeAll { $0.isNamed("Content-Type") }
   }
 }
 

@@ -61,7 +61,7 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
       return sent.all.last?.headers ?? []
     }
     let agent = Request.Header("User-Agent", "rosterd/\(rosterdVersion)")
-    let accept = Request.Header("Accept", "application/json")
+    let accept = Request.Header("Accept", "application/json, application/*+json;q=0.9, */*;q=0.1")
     #expect(try await headers([]) == [agent, accept])
     #expect(try await headers([.init("X-Team", "blue")]) == [.init("X-Team", "blue"), agent, accept])
     let both = [Request.Header("accept", "text/plain"), .init("user-agent", "me")]
