@@ -61,9 +61,11 @@ struct MonthLedger {
     }
   }
 
-  /// One for each token that is due or refused, none for another.
+  /// One refresh is right for each token that is due or was refused, and none for any other. A page request or a
+  /// question for a missing record may be the one that is refused.
   private mutating func bookRefreshes(_ new: Int, _ counts: Counts, isDue: Bool, isOver: Bool, _ row: SyncRecord) {
-    let bad = Set(counts.pageRequests.filter { $0.status == 401 }.map(\.generation))
+    let requests = counts.pageRequests + counts.byIDRequests
+    let bad = Set(requests.filter { $0.status == 401 }.map(\.generation))
     #expect(isOver || bad.allSatisfy { $0.map(MonthPlan.diesUnannounced) == true }, "\(bad): \(row)")
     let isRight = bad.isEmpty ? new == 0 || isDue && new == 1 : new == 1 || new == 0 && row.isOverBudget
     #expect(isRight, "\(new) refreshes: \(row)")
