@@ -36,7 +36,7 @@ RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams page-picture test-crash power faults footprint \
+.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
         test-systemd soak month fuzz fuzz-sample asan tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
         autopkgtest apt-repository test-release packages clean
 
@@ -113,6 +113,10 @@ test-readers:
 # Against nginx, HAProxy, Caddy, squid, tinyproxy, which it needs, and Python's http.server. Needs openssl too.
 test-upstreams:
 	Tests/upstreams/run .build/debug/rosterd
+
+# Django REST framework, Kinto, Datasette and Eve, as Tests/servers/requirements.txt pins them. Needs python3-venv.
+test-servers:
+	Tests/servers/run .build/debug/rosterd
 
 # Power cuts, kills and faults, a sample of each. Needs cc.
 test-crash:
