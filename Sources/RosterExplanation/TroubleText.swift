@@ -9,7 +9,8 @@ extension Trouble.Kind {
     case .serverError, .rateLimit, .held, .forbidden, .notFound, .badRequest, .otherStatus, .redirect, .malformed,
       .tooLarge, .budget:
       answerText
-    case .drift, .circle, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .absent: recordText
+    case .drift, .circle, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .wrongByKey, .absent:
+      recordText
     case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,
       .loggedOut, .tokenUnreachable, .missingCredential:
       credentialText
@@ -169,6 +170,11 @@ extension Trouble.Kind {
       (
         "Absent is not deleted: no {resource} was removed.",
         "Try by_key of [resource.{resource}] by hand. The next sync asks again."
+      )
+    case .wrongByKey:
+      (
+        "rosterd asks by_key for a listed record before it removes those that by_key does not find. No {resource} was removed.",
+        "Look at the answer: curl -i {address}. Then correct by_key of [resource.{resource}] and restart rosterd; the next sync asks again."
       )
     case .absent:
       (

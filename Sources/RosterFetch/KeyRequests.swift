@@ -45,6 +45,17 @@ package struct KeyRequests: Sendable {
     }
   }
 
+  /// The control question for keys that upstream has just listed (P16); nil if `by_key` can ask for no key of them.
+  /// - Parameter several: The other questions ask for several keys at a time, so this one asks for two.
+  package func control(for keys: [String], several: Bool) -> Asking? {
+    let all = requests(for: keys).filter(\.canBeAsked)
+    guard several, let list = all.first(where: { !$0.isSingle }) else {
+      let key = all.first?.keys.first
+      return key.flatMap { requests(for: [$0]).first }
+    }
+    return requests(for: Array(list.keys.prefix(2))).first
+  }
+
   /// Whether a whole segment of the path would be dots.
   private func isLost(_ list: String) -> Bool {
     guard Self.dots.contains(list) else { return false }

@@ -8,7 +8,7 @@ package struct Trouble: Codable, Sendable, Equatable {
     case serverError, rateLimit, held, forbidden, notFound, badRequest, otherStatus, redirect, malformed, tooLarge
     case budget
     // Pages that make no list, and records that make no snapshot.
-    case drift, circle, foreignLink, guarded, unstorable, rejects, unasked, absent
+    case drift, circle, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, absent
     // Who asks.
     case noCredential, credential, outlived, session, incomplete, tokenMalformed, tokenStatus, freshRefused, loggedOut
     case tokenUnreachable, missingCredential

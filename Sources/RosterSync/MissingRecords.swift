@@ -17,9 +17,9 @@ struct MissingRecords: Sendable {
   let clock: WallClock
   let errand: PageFetcher.Errand
 
-  /// What upstream still has is kept for the publication. Returns how many records cannot be stored. Throws where one
-  /// of them could not be asked for: when the others were, unless it seems to be so with them too.
-  func ask() async throws -> Int {
+  /// Keeps what upstream still has for the publication. Throws if a record could not be asked for: after the others
+  /// were asked for, or at once if that seems hopeless.
+  func ask() async throws -> KeyAnswers {
     var last: Int64 = 0
     var asked = Asked()
     while case let missing = try await cache.missing(plan.resource.name, after: last, limit: Self.window),
@@ -29,14 +29,36 @@ struct MissingRecords: Sendable {
       try await ask(requests.requests(for: missing.map(\.key.text)), &asked)
     }
     if let failure = asked.failure { throw failure }
-    return asked.rejected
+    if asked.answers.needsControl { asked.answers.failedControl = try await failedControl(asked.answers) }
+    return asked.answers
   }
+
+  /// Asks for keys that this pull has just seen (P16). Returns the question if its answer has none of them; nil if it
+  /// has one, or if there is no key to ask for.
+  private func failedControl(_ answers: KeyAnswers) async throws -> ControlQuestion? {
+    let seen = try await cache.seenKeys(plan.resource.name, limit: Self.seenKeys).map(\.text)
+    guard let asking = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
+    guard try await controlKeys(asking).isDisjoint(with: asking.keys) else { return nil }
+    return ControlQuestion(keys: asking.keys, address: asking.request.url.secretsMasked)
+  }
+
+  /// The keys in the answer to a control question, as texts.
+  private func controlKeys(_ asking: KeyRequests.Asking) async throws -> Set<String> {
+    let kept = try await cache.keptKeys(plan.resource.name, answer: asking.request.url, receivedIn: recently)
+    if let kept { return Set(kept.map(\.text)) }
+    let answer = try await fetcher.fetch(asking, plan: plan, for: errand)
+    try await cache.keepControl(page(answer))
+    return answer.scan.keys(by: plan)
+  }
+
+  /// Number of seen keys from which one or two are chosen that `by_key` can ask for.
+  private static let seenKeys = 20
 
   private struct Asked {
     /// More are not asked for: upstream seems to know no such requests.
     static let mostFailures = 8
 
-    var rejected = 0
+    var answers = KeyAnswers()
     /// The first of those that concern one request each.
     private(set) var failure: Failure?
     private var failures = 0
@@ -46,31 +68,40 @@ struct MissingRecords: Sendable {
       failures += 1
       if failures == Self.mostFailures { throw failure }
     }
+
+    mutating func answered(_ asking: KeyRequests.Asking, _ kept: KeptAnswer) {
+      answers.rejected += kept.rejected
+      answers.found += kept.found
+      answers.notFound += asking.keys.count - kept.found
+      if !asking.isSingle { answers.hasSeveralKeys = true }
+    }
   }
 
   private func ask(_ askings: [KeyRequests.Asking], _ asked: inout Asked) async throws {
     var waiting: [KeyRequests.Asking] = []
-    let now = clock.now()
     for asking in askings {
-      let kept = try await cache.takeOver(
-        plan.resource.name, answer: asking.request.url,
-        receivedIn: now.addingTimeInterval(-Pull.takeOver.seconds)..<now.addingTimeInterval(1))
-      if let kept { asked.rejected += kept } else { waiting.append(asking) }
+      let kept = try await cache.takeOver(plan.resource.name, answer: asking.request.url, receivedIn: recently)
+      if let kept { asked.answered(asking, kept) } else { waiting.append(asking) }
     }
     try await fetchAll(waiting, &asked)
   }
 
+  /// Answers of these times are not requested again (P4).
+  private var recently: Range<Date> {
+    let now = clock.now()
+    return now.addingTimeInterval(-Pull.takeOver.seconds)..<now.addingTimeInterval(1)
+  }
+
   private func fetchAll(_ askings: [KeyRequests.Asking], _ asked: inout Asked) async throws {
-    try await withThrowingTaskGroup(of: Result<FetchedRecords, Failure>.self) { group in
+    try await withThrowingTaskGroup(of: Result<(KeyRequests.Asking, FetchedRecords), Failure>.self) { group in
       var waiting = askings[...]
       for asking in waiting.prefix(concurrency) { group.addTask { try await fetch(asking) } }
       waiting = waiting.dropFirst(concurrency)
       while let answer = try await group.next() {
         if let asking = waiting.popFirst() { group.addTask { try await fetch(asking) } }
         do {
-          let answer = try answer.get()
-          try await keep(answer)
-          asked.rejected += answer.scan.rejects
+          let (asking, answer) = try answer.get()
+          try await asked.answered(asking, keep(answer))
         } catch let failure as Failure where failure.kind == .badAnswer {
           try asked.failed(failure)
         }
@@ -79,13 +110,16 @@ struct MissingRecords: Sendable {
   }
 
   /// An answer that is of no use is told of its own request; upstream that is away, or refuses, ends all (throws).
-  private func fetch(_ asking: KeyRequests.Asking) async throws -> Result<FetchedRecords, Failure> {
-    do { return .success(try await fetcher.fetch(asking, plan: plan, for: errand)) } catch let failure as Failure
+  private func fetch(
+    _ asking: KeyRequests.Asking
+  ) async throws -> Result<(KeyRequests.Asking, FetchedRecords), Failure> {
+    do { return .success((asking, try await fetcher.fetch(asking, plan: plan, for: errand))) } catch let failure
+      as Failure
       where failure.kind == .badAnswer
     { return .failure(failure) }
   }
 
-  private func keep(_ answer: FetchedRecords) async throws {
+  private func keep(_ answer: FetchedRecords) async throws -> KeptAnswer {
     // P9: it may be any of them.
     guard answer.scan.rejectsOfUnknownKey == 0 else {
       throw Failure(
@@ -93,11 +127,30 @@ struct MissingRecords: Sendable {
         cause: "upstream's answer holds a record that does not say whose it is",
         hint: "ask that address by hand, and tell who runs upstream")
     }
-    try await cache.keep([
-      ReceivedPage(
-        resource: plan.resource.name, number: 0, address: answer.url, receivedAt: clock.now(), body: answer.body,
-        digest: answer.digest, scan: answer.scan)
-    ])
+    return try await cache.keep(page(answer))
+  }
+
+  private func page(_ answer: FetchedRecords) -> ReceivedPage {
+    ReceivedPage(
+      resource: plan.resource.name, number: 0, address: answer.url, receivedAt: clock.now(), body: answer.body,
+      digest: answer.digest, scan: answer.scan)
+  }
+}
+
+extension PageScan {
+  /// The keys of all records that have one and that `where` does not skip, as texts.
+  fileprivate func keys(by plan: RecordPlan) -> Set<String> {
+    (keys.bytes + rejectedKeys.bytes).withUnsafeBufferPointer { bytes in
+      var cursor = KeyCursor(bytes, isText: plan.hasTextKeys)
+      var keys: Set<String> = []
+      while let key = cursor.next() {
+        switch key {
+        case .integer(let number): keys.insert("\(number)")
+        case .text(let text): keys.insert(String(decoding: text, as: UTF8.self))
+        }
+      }
+      return keys
+    }
   }
 }
 

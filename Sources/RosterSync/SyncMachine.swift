@@ -27,10 +27,12 @@ package struct SyncMachine: Sendable {
 
   /// Where it is between two events.
   package private(set) var state = State.pulling
-  /// Why the cache is not wholly what upstream has, though it was published.
-  package private(set) var shortcoming: String?
-  /// The same, for who explains it.
-  package private(set) var trouble: Trouble?
+  /// Why the cache is not wholly what upstream has, although it was published; nil if it is.
+  package var shortcoming: String? {
+    shortcomings.isEmpty ? nil : shortcomings.map(\.sentence).joined(separator: "; ")
+  }
+  /// The first of them, for `explain`.
+  package var trouble: Trouble? { shortcomings.first?.trouble }
   /// The guard held this sync back (P8): what was pulled is kept, and shown as pending.
   package private(set) var isGuarded = false
   /// What was pulled is one state of upstream, and all that there is to decide about it is decided: it can be held
@@ -47,6 +49,8 @@ package struct SyncMachine: Sendable {
   private var repeats: [String: Int] = [:]
   private var asking: Set<String> = []
   private var rejected = 0
+  /// All but the rejected records.
+  private var problems: [Shortcoming] = []
 
   /// - Parameter upstream: base_url, for failures.
   package init(upstream: String, resources: [Resource]) {
@@ -79,28 +83,24 @@ package struct SyncMachine: Sendable {
       if let failure = allRejected(found) ?? guarded(found, maxRemoval, allowRemoval) { return .fail(failure) }
     }
     rejected = found.reduce(0) { $0 + $1.rejected }
-    tellRejects()
     return decide(found)
   }
 
   /// Whether missing records of that resource are to be asked for.
   package func asks(for resource: String) -> Bool { asking.contains(resource) }
 
-  /// Every missing record of a resource was asked for, with how many that could not be stored; or why that was not
-  /// possible: then none of that resource is removed.
-  package mutating func asked(_ resource: String, _ answers: Result<Int, Failure>) throws(Failure) {
+  /// Takes the answers to the questions for the missing records of a resource, or why they could not be asked for. If
+  /// one has no answer, or the control question found nothing, no record of that resource is removed (P8, P16).
+  package mutating func asked(_ resource: String, _ answers: Result<KeyAnswers, Failure>) throws(Failure) {
     guard state == .asking else { throw defect("asked") }
     switch answers {
-    case .success(let more):
-      rejected += more
-      ends[resource]?.removal = .missing
-      tellRejects()
+    case .success(let answers):
+      rejected += answers.rejected
+      ends[resource]?.removal = answers.failedControl == nil ? .missing : .nobody
+      if let question = answers.failedControl { problems.append(.wrongByKey(resource, question)) }
     case .failure(let failure):
       ends[resource]?.removal = .nobody
-      trouble = Trouble(
-        .unasked, "not all missing records of \(resource) could be asked for: \(failure.cause)", hint: failure.hint,
-        [.resource(resource)] + Trouble(failure).concerned.filter { $0 != .resource(resource) })
-      shortcoming = "no \(resource) was removed, because not all missing ones could be asked for: \(failure)"
+      problems.append(.unasked(resource, failure))
     }
   }
 
@@ -143,11 +143,7 @@ extension SyncMachine {
     return asking.isEmpty ? .publish : .ask
   }
 
-  private mutating func tellRejects() {
-    guard rejected > 0 else { return }
-    if trouble?.kind != .unasked { trouble = Trouble(.rejects, "\(counted(rejected, "record")) could not be stored") }
-    shortcoming = "\(counted(rejected, "record")) could not be stored; see the table rejects"
-  }
+  private var shortcomings: [Shortcoming] { problems + (rejected > 0 ? [.rejects(rejected)] : []) }
 
   private mutating func drifting(_ resource: String, _ why: String) -> Failure {
     state = .ended
@@ -234,6 +230,38 @@ extension Resource {
     case .number, .offset: true
     case .cursor, .next, .link, .after, .one: false
     }
+  }
+}
+
+/// A reason why a published sync leaves the state degraded.
+private struct Shortcoming: Sendable {
+  /// The sentence in the sync's row.
+  var sentence: String
+  /// The same for `explain`.
+  var trouble: Trouble
+
+  static func rejects(_ number: Int) -> Shortcoming {
+    let what = "\(counted(number, "record")) could not be stored"
+    return Shortcoming(sentence: "\(what); see the table rejects", trouble: Trouble(.rejects, what))
+  }
+
+  static func unasked(_ resource: String, _ failure: Failure) -> Shortcoming {
+    Shortcoming(
+      sentence: "no \(resource) was removed, because not all missing ones could be asked for: \(failure)",
+      trouble: Trouble(
+        .unasked, "not all missing records of \(resource) could be asked for: \(failure.cause)", hint: failure.hint,
+        [.resource(resource)] + Trouble(failure).concerned.filter { $0 != .resource(resource) }))
+  }
+
+  static func wrongByKey(_ resource: String, _ question: ControlQuestion) -> Shortcoming {
+    let keys = question.keys.joined(separator: " or ")
+    let what = "by_key does not find \(resource) \(keys), which upstream lists (\(question.address))"
+    return Shortcoming(
+      sentence: "no \(resource) was removed, because \(what); correct by_key of [resource.\(resource)]",
+      trouble: Trouble(
+        .wrongByKey, what,
+        [.resource(resource), .address(question.address)]
+          + question.keys.map { .record($0, of: resource, reason: "by_key does not find it") }))
   }
 }
 

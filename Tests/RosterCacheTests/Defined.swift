@@ -123,11 +123,10 @@ struct Pull {
     let body = Array("[\(records.joined(separator: ","))]".utf8)
     var decoder = RecordDecoder(try RecordPlan(resource))
     let scan = try decoder.scan(answer: body)
-    try await cache.keep([
+    try await cache.keep(
       ReceivedPage(
         resource: resource.name, number: 0, address: "keys", receivedAt: noon, body: body,
-        digest: try await cache.digest(body), scan: scan)
-    ])
+        digest: try await cache.digest(body), scan: scan))
   }
 }
 

@@ -8,10 +8,10 @@ struct ContractTests {
 
   @Test("Each promise that code and tests cite is explained", arguments: ["Sources", "Tests", "Benchmarks"])
   func cited(folder: String) throws {
-    let explained = Set(try Self.explained())
+    let explained = Set(try Self.explained()).union(try Self.explained().map(Self.promise(of:)))
     #expect(!explained.isEmpty)
     for (file, text) in try Self.texts(below: folder) {
-      let unknown = Self.promises(in: text).subtracting(explained)
+      let unknown = Self.promises(in: text).union(Self.rules(in: text)).subtracting(explained)
       #expect(unknown.isEmpty, "\(folder)/\(file) cites \(unknown.sorted())")
     }
   }
@@ -21,7 +21,8 @@ struct ContractTests {
     let explained = try Self.explained()
     #expect(Set(explained).count == explained.count)
     let named = try Self.texts(below: "Tests").reduce(into: Set<String>()) { $0.formUnion(Self.promises(in: $1.text)) }
-    let unproven = Set(explained).subtracting(named)
+    let promises = Set(explained.map(Self.promise(of:))).filter { !Self.promises(in: $0).isEmpty }
+    let unproven = promises.subtracting(named)
     #expect(unproven.isEmpty, "no test names \(unproven.sorted())")
   }
 
@@ -32,13 +33,21 @@ struct ContractTests {
     #expect(Self.promises(in: text) == Set(found))
   }
 
-  /// The promises that the contract explains, each as often as it does: its list items that begin with a number in
-  /// bold.
+  /// The promises and rules that the contract explains, each as often as it does: its list items that begin with a
+  /// number in bold, such as P9 or P16.1.
   private static func explained() throws -> [String] {
     let contract = try String(contentsOfFile: root.appending(path: "docs/CONTRACT.md").path, encoding: .utf8)
-    return contract.split(separator: "\n").filter { $0.hasPrefix("- **") }.flatMap { line in
-      promises(in: String(line.dropFirst(4).prefix { $0 != "*" }))
+    return contract.split(separator: "\n").filter { $0.hasPrefix("- **") }.map { line in
+      String(line.dropFirst(4).prefix { $0 != "*" })
     }
+  }
+
+  /// The promise that a rule belongs to: P16 of P16.1.
+  private static func promise(of rule: String) -> String { String(rule.prefix { $0 != "." }) }
+
+  /// Rules of promises, such as P16.1.
+  private static func rules(in text: String) -> Set<String> {
+    Set(text.matches(of: /\b[LPST][0-9]{1,2}\.[0-9]{1,2}\b/).map { String($0.0) })
   }
 
   /// Programs, not data, which may hold such words by chance.

@@ -5,7 +5,8 @@ import Synchronization
 /// was asked for.
 final class Shelf: Sendable {
   struct State: Sendable {
-    /// By path; each record's JSON by its key.
+    /// By path; each record's JSON by its key. "hidden PATH" has records that only by_key finds, and "answers PATH"
+    /// replaces all that by_key finds.
     var lists: [String: [(key: Int, record: String)]] = [:]
     var hasValidators = true
     /// Answered with this status, by what their address begins with.
@@ -61,7 +62,8 @@ final class Shelf: Sendable {
     let parts = path.split(separator: "/")
     guard parts.count == 2, let list = state.lists["/\(parts[0])"] else { return Response(status: 404) }
     let keys = parts[1].split(separator: ",").compactMap { Int($0) }
-    let found = (list + (state.lists["hidden /\(parts[0])"] ?? [])).filter { keys.contains($0.key) }.map(\.record)
+    let answers = state.lists["answers /\(parts[0])"] ?? list + (state.lists["hidden /\(parts[0])"] ?? [])
+    let found = answers.filter { keys.contains($0.key) }.map(\.record)
     if keys.count > 1 { return Response(status: 200, body: Array("[\(found.joined(separator: ","))]".utf8)) }
     return found.first.map { Response(status: 200, body: Array($0.utf8)) } ?? Response(status: 404)
   }

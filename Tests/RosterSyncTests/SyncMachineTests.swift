@@ -158,7 +158,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   @Test("P8: missing records are removed only when each could be asked for")
   func asked() throws {
     var asked = machine(.asking)
-    try asked.asked("character", .success(0))
+    try asked.asked("character", .success(KeyAnswers()))
     #expect(asked.ends["character"]?.removal == .missing)
     #expect(asked.shortcoming == nil)
     var unanswered = machine(.asking)
@@ -182,7 +182,9 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   func rejectsByKey() throws {
     var machine = Self.comparing()
     #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
-    try machine.asked("character", .success(1))
+    var answers = KeyAnswers()
+    answers.rejected = 1
+    try machine.asked("character", .success(answers))
     #expect(machine.ends["character"]?.removal == .missing)
     #expect(machine.shortcoming == "2 records could not be stored; see the table rejects")
   }
@@ -213,7 +215,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
       #expect(exit(machine.compared(found())) == .defect)
       machine = RosterSyncTests.machine(state)
     }
-    if state != .asking { #expect(throws: Failure.self) { try machine.asked("character", .success(0)) } }
+    if state != .asking { #expect(throws: Failure.self) { try machine.asked("character", .success(KeyAnswers())) } }
     machine = RosterSyncTests.machine(state)
     if state != .asking, state != .publishing { #expect(throws: Failure.self) { try machine.publishes() } }
   }

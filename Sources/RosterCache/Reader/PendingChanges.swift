@@ -209,7 +209,7 @@ private struct PendingReading {
   private func answer(_ index: Int, _ plan: RecordPlan) throws {
     for place in conclusion?.parts[index].answers ?? [] {
       let facts = try file.facts(at: place)
-      try PulledTables.answer(index, [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, database)
+      _ = try PulledTables.answer(index, [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, database)
     }
   }
 

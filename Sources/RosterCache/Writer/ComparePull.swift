@@ -34,40 +34,104 @@ extension Cache {
     }
   }
 
-  /// Keeps answers of `by_key` (P8), as pages of a number that does not count, scanned as answers: the records in them
-  /// stay and are updated; one that cannot be stored keeps its last good version (P9). They hold for this sync. What
-  /// nobody asked for is passed over.
-  package func keep(_ answers: [ReceivedPage]) throws {
+  /// Keeps an answer of `by_key` (P8), scanned as an answer, for this sync. The records in it stay and are updated; one
+  /// that cannot be stored keeps its last good version (P9). Records that were not asked for are ignored.
+  @discardableResult
+  package func keep(_ answer: ReceivedPage) throws -> KeptAnswer {
     try performPull("keep records asked for by key") { database, file in
-      let places = try store(answers.map { (PageFacts($0, kind: .answer), $0.body) }, database, file)
       try database.transaction("BEGIN") {
-        for (answer, place) in zip(answers, places) {
-          let index = try self.index(of: answer.resource)
-          try PulledTables.see(PageFacts(answer, kind: .answer), index, place, database)
-          try database.run("INSERT INTO temp.answers VALUES (?1, ?2)", .integer(place), Value(index))
-          try PulledTables.answer(
-            index, [answer.scan.keys.bytes, answer.scan.rejectedKeys.bytes], isText: plans[index].hasTextKeys, database)
-        }
+        try use(append(answer, database, file), answer.resource, database)
       }
     }
   }
 
-  /// Takes over an answer that an earlier sync has kept (P4), if it was received within these times: how many of its
-  /// records cannot be stored. nil: there is none.
-  package func takeOver(_ resource: String, answer address: String, receivedIn times: Range<Date>) throws -> Int? {
-    try performPull("keep records asked for by key") { database, file in
-      let index = try self.index(of: resource)
-      let found = try database.first(
-        "SELECT place, at FROM temp.seen WHERE resource = ?1 AND address = ?2", Value(index), .text(address)
-      ) { (place: $0.integer(0), at: Date(timeIntervalSince1970: $0.real(1))) }
-      guard let found, found.place >= pull.guardedBelow, times.contains(found.at) else { return nil }
-      let facts = try file.facts(at: found.place)
-      guard facts.kind == .answer else { return nil }
-      try database.run("INSERT INTO temp.answers VALUES (?1, ?2)", .integer(found.place), Value(index))
-      try PulledTables.answer(
-        index, [facts.keys, facts.rejectedKeys], isText: plans[index].hasTextKeys, database)
-      return facts.rejects
+  /// Keeps the answer to a control question (P16) for the next sync. Its records are not updated.
+  package func keepControl(_ answer: ReceivedPage) throws {
+    try performPull("keep the answer to a control question") { database, file in
+      _ = try append(answer, database, file)
     }
+  }
+
+  private func append(
+    _ answer: ReceivedPage, _ database: Database, _ file: PulledFile
+  ) throws -> [(facts: PageFacts, place: Int64)] {
+    let facts = PageFacts(answer, kind: .answer)
+    let index = try self.index(of: answer.resource)
+    return try store([(facts, answer.body)], database, file).map { place in
+      try PulledTables.see(facts, index, place, database)
+      return (facts, place)
+    }
+  }
+
+  /// Makes kept answers part of this sync.
+  private func use(
+    _ answers: [(facts: PageFacts, place: Int64)], _ resource: String, _ database: Database
+  ) throws -> KeptAnswer {
+    let index = try self.index(of: resource)
+    var kept = KeptAnswer(rejected: 0, found: 0)
+    for (facts, place) in answers {
+      try database.run("INSERT INTO temp.answers VALUES (?1, ?2)", .integer(place), Value(index))
+      kept.rejected += facts.rejects
+      kept.found += try PulledTables.answer(
+        index, [facts.keys, facts.rejectedKeys], isText: plans[index].hasTextKeys, database)
+    }
+    return kept
+  }
+
+  /// Keys of storable records that this pull has seen, from its last pages: of transferred pages if they have one,
+  /// otherwise of unchanged ones (P16).
+  package func seenKeys(_ resource: String, limit: Int) throws -> [MissingRecord.Key] {
+    try performPull("read what was pulled") { database, file in
+      let index = try self.index(of: resource)
+      let isText = plans[index].hasTextKeys
+      let places = try database.rows(
+        "SELECT place FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number DESC", Value(index)
+      ) { $0.integer(0) }
+      for place in places {
+        let keys = try file.facts(at: place).keys
+        if !keys.isEmpty { return keys.lastKeys(limit, isText: isText) }
+      }
+      let keys = try database.first(
+        """
+        SELECT p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
+        WHERE s.resource = ?1 AND p.storable > 0 ORDER BY s.number DESC LIMIT 1
+        """, Value(index)
+      ) { $0.bytes(0) }
+      return (keys ?? []).lastKeys(limit, isText: isText)
+    }
+  }
+
+  /// Uses an answer that an earlier sync kept (P4) if it was received within these times; nil if it kept no such answer.
+  package func takeOver(
+    _ resource: String, answer address: String, receivedIn times: Range<Date>
+  ) throws -> KeptAnswer? {
+    try performPull("keep records asked for by key") { database, file in
+      try kept(resource, address, times, database, file).map { try use([$0], resource, database) }
+    }
+  }
+
+  /// The keys in an answer to a control question that an earlier sync kept within these times; nil if it kept no such answer.
+  package func keptKeys(
+    _ resource: String, answer address: String, receivedIn times: Range<Date>
+  ) throws -> [MissingRecord.Key]? {
+    try performPull("read the answer to a control question") { database, file in
+      let isText = plans[try index(of: resource)].hasTextKeys
+      return try kept(resource, address, times, database, file).map { answer in
+        (answer.facts.keys + answer.facts.rejectedKeys).lastKeys(.max, isText: isText)
+      }
+    }
+  }
+
+  private func kept(
+    _ resource: String, _ address: String, _ times: Range<Date>, _ database: Database, _ file: PulledFile
+  ) throws -> (facts: PageFacts, place: Int64)? {
+    let found = try database.first(
+      "SELECT place, at FROM temp.seen WHERE resource = ?1 AND address = ?2", Value(try index(of: resource)),
+      .text(address)
+    ) { (place: $0.integer(0), at: Date(timeIntervalSince1970: $0.real(1))) }
+    guard let found, found.place >= pull.guardedBelow, times.contains(found.at) else { return nil }
+    let facts = try file.facts(at: found.place)
+    return facts.kind == .answer ? (facts, found.place) : nil
   }
 
   /// How many records of each resource the last whole pull has missed (P8, `twice`).
@@ -88,5 +152,19 @@ extension Cache {
       throw Failure(.defect, step: "use a resource", subject: path, cause: "there is no definition \(index)")
     }
     return schema.tables[index]
+  }
+}
+
+extension [UInt8] {
+  /// The last keys of a `KeyList`.
+  fileprivate func lastKeys(_ limit: Int, isText: Bool) -> [MissingRecord.Key] {
+    var keys: [MissingRecord.Key] = []
+    forEachKey(isText: isText) { key in
+      switch key {
+      case .integer(let number): keys.append(.integer(number))
+      case .text(let text): keys.append(.text(String(decoding: text, as: UTF8.self)))
+      }
+    }
+    return keys.suffix(limit)
   }
 }

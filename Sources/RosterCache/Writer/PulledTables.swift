@@ -63,8 +63,9 @@ enum PulledTables {
     ])
   }
 
-  /// Notes the records of an answer of `by_key` as given, or as not storable: they stay.
-  static func answer(_ index: Int, _ lists: [[UInt8]], isText: Bool, _ database: Database) throws {
+  /// Notes that upstream still has the missing records of these keys. Returns how many that are.
+  static func answer(_ index: Int, _ lists: [[UInt8]], isText: Bool, _ database: Database) throws -> Int {
+    let before = database.totalChanges
     let mark = try database.statement("UPDATE temp.missing SET answered = 1 WHERE resource = ?1 AND key = ?2")
     for list in lists {
       try list.forEachKey(isText: isText) { key in
@@ -73,5 +74,6 @@ enum PulledTables {
         try mark.run()
       }
     }
+    return database.totalChanges - before
   }
 }

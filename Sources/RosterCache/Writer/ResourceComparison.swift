@@ -44,3 +44,11 @@ package struct MissingRecord: Sendable, Equatable {
   /// What upstream knows it by.
   package var key: Key
 }
+
+/// An answer of `by_key` that is part of a sync.
+package struct KeptAnswer: Sendable, Equatable {
+  /// Number of its records that cannot be stored.
+  package var rejected: Int
+  /// Number of missing records that it has.
+  package var found: Int
+}

@@ -1,0 +1,105 @@
+import RosterCache
+import RosterFetch
+import RosterModel
+import RosterSync
+import Testing
+
+/// What a sync asks `by_key` before it removes records that `by_key` does not find.
+struct ControlQuestionTests {
+  private static let asking = listed("ask", .ask)
+
+  /// A bench whose list of ten has lost its last records.
+  private func bench(lost: Int = 2, _ resource: Resource = asking) async throws -> SyncBench {
+    let bench = try SyncBench(["/ask": records(1...10)])
+    _ = try await bench.sync([resource])
+    bench.shelf.update { $0.lists["/ask"] = records(1...(10 - lost)) }
+    _ = bench.shelf.asked()
+    return bench
+  }
+
+  private func askedByKey(_ bench: SyncBench) -> [String] {
+    bench.shelf.asked().map(\.target).filter { !$0.contains("?") }
+  }
+
+  @Test("P16: a by_key that answers 404 for every key removes nothing and degrades the state", arguments: [1, 2])
+  func wrongByKey(lost: Int) async throws {
+    let bench = try await bench(lost: lost)
+    bench.shelf.update { $0.failing = ["/ask/": 404] }
+    let record = try await bench.sync([Self.asking])
+    #expect(record.removed == 0 && record.exit == 0)
+    #expect(askedByKey(bench) == (lost == 1 ? ["/ask/10", "/ask/9"] : ["/ask/9,10", "/ask/7,8"]))
+    let keys = lost == 1 ? "9" : "7 or 8"
+    #expect(
+      record.error == "no ask was removed, because by_key does not find ask \(keys), which upstream lists "
+        + "(http://shelf.test/ask/\(lost == 1 ? "9" : "7,8")); correct by_key of [resource.ask]")
+    #expect(record.trouble?.kind == .wrongByKey)
+    #expect(try bench.list("ask").count == 10)
+    // The next sync has nothing new on any page, and asks for a key of an unchanged page.
+    #expect(try await bench.sync([Self.asking]).removed == 0)
+    #expect(askedByKey(bench).count == 2)
+    bench.shelf.update { $0.failing = [:] }
+    let right = try await bench.sync([Self.asking])
+    #expect(right.removed == lost && right.error == nil)
+    #expect(askedByKey(bench).count == 2)
+  }
+
+  @Test("P16: no control question is asked if by_key has found a key in this sync")
+  func found() async throws {
+    let bench = try await bench()
+    bench.shelf.update { $0.lists["hidden /ask"] = records([9]) }
+    #expect(try await bench.sync([Self.asking]).removed == 1)
+    #expect(askedByKey(bench) == ["/ask/9,10"])
+  }
+
+  @Test("P16: no control question is asked if the pull saw no key")
+  func empty() async throws {
+    let bench = try await bench()
+    bench.shelf.update { $0.lists["/ask"] = [] }
+    #expect(try await bench.sync([Self.asking], allowRemoval: true).removed == 10)
+    #expect(askedByKey(bench) == ["/ask/1,2,3,4,5,6,7,8,9,10"])
+  }
+
+  @Test("P16: a by_key whose records where skips removes nothing")
+  func skipped() async throws {
+    let isListed = Resource.Condition(JSONPointer(segments: ["listed"]), .present)
+    var resource = Self.asking
+    resource.conditions = [isListed]
+    let bench = try SyncBench(["/ask": listedRecords(1...10)])
+    _ = try await bench.sync([resource])
+    bench.shelf.update { state in
+      state.lists["/ask"] = listedRecords(1...8)
+      state.lists["answers /ask"] = records(1...10)
+    }
+    _ = bench.shelf.asked()
+    let record = try await bench.sync([resource])
+    #expect(record.removed == 0 && record.trouble?.kind == .wrongByKey)
+    #expect(askedByKey(bench) == ["/ask/9,10", "/ask/7,8"])
+  }
+
+  @Test("P16: a control question without an answer removes nothing, as any question without an answer (P8)")
+  func noAnswer() async throws {
+    let bench = try await bench()
+    bench.shelf.update { $0.failing = ["/ask/7,8": 400] }
+    let record = try await bench.sync([Self.asking])
+    #expect(record.removed == 0 && record.trouble?.kind == .unasked)
+    #expect(record.error?.contains("not all missing ones could be asked for") == true)
+  }
+
+  @Test("P16: keys with a comma or of dots are not chosen for a question for two keys")
+  func chosenKeys() throws {
+    var resource = Self.asking
+    let several = try #require(KeyRequests(resource, baseURL: "http://up"))
+    #expect(several.control(for: ["a,b", "c", "d", "e"], several: true)?.keys == ["c", "d"])
+    #expect(several.control(for: ["a,b"], several: true)?.keys == ["a,b"])
+    #expect(several.control(for: ["a", "b"], several: false)?.keys == ["a"])
+    #expect(several.control(for: [], several: true) == nil)
+    resource.byKey = "/ask/{key}"
+    let single = try #require(KeyRequests(resource, baseURL: "http://up"))
+    #expect(single.control(for: ["..", "b"], several: false)?.keys == ["b"])
+    #expect(single.control(for: [".."], several: false) == nil)
+  }
+
+  private func listedRecords(_ keys: ClosedRange<Int>) -> [(key: Int, record: String)] {
+    keys.map { ($0, #"{"id":\#($0),"name":"n","listed":1}"#) }
+  }
+}
