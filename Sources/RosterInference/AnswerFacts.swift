@@ -1,24 +1,27 @@
 import RosterModel
 
-/// What an answer says beside its records: each scalar, where it is, and what APIs call it.
+/// The scalars of an answer outside its records: each with its place and the words that name it.
 struct AnswerFacts {
   struct Fact {
     var at: JSONPointer
-    /// Of its own name.
+    /// The word of the member's name.
     var word: String
+    /// That word; with the word of the surrounding object if the name itself, such as `href`, is vague.
+    var words: [String]
     var value: JSONValue
 
-    /// In a name that says nothing of itself, such as `href`, the object around it speaks.
-    var words: [String] {
+    init(at: JSONPointer, value: JSONValue) {
+      self.at = at
+      self.value = value
+      word = at.segments.last?.word ?? ""
       let parent = at.segments.dropLast().last?.word ?? ""
-      return ["href", "url", "uri", "value"].contains(word) ? [word, parent] : [word]
+      words = ["href", "url", "uri", "value"].contains(word) ? [word, parent] : [word]
     }
   }
 
-  /// Those nearest to the top first.
+  /// Facts near the top come first.
   private let facts: [Fact]
 
-  /// Nothing is looked for in lists.
   init(_ body: JSONValue) {
     var found: [Fact] = []
     Self.collect(body, JSONPointer(), into: &found)
@@ -28,17 +31,21 @@ struct AnswerFacts {
     }.map(\.element)
   }
 
-  /// As deep as what is told of a list stands: `data.viewer.issues.pageInfo.endCursor`.
-  private static let deepest = 5
+  /// The depth of facts about a list in known APIs: `data.viewer.issues.pageInfo.endCursor`.
+  private static let maxDepth = 5
 
   private static func collect(_ value: JSONValue, _ at: JSONPointer, into found: inout [Fact]) {
-    guard at.segments.count <= deepest else { return }
+    guard at.segments.count <= maxDepth else { return }
     switch value {
     case .object(let members):
       for member in members { collect(member.value, at.appending(member.name), into: &found) }
-    case .list: break
-    case .null, .boolean, .number, .text:
-      found.append(Fact(at: at, word: at.segments.last?.word ?? "", value: value))
+    case .list(let elements):
+      // World Bank's answers are a list of an object with such facts and of the list of records.
+      guard at.isWhole, elements.count == 2, elements.last?.isList == true, let first = elements.first,
+        first.isObject
+      else { return }
+      collect(first, at.appending("0"), into: &found)
+    case .null, .boolean, .number, .text: found.append(Fact(at: at, value: value))
     }
   }
 
@@ -50,4 +57,26 @@ struct AnswerFacts {
     let fact = first(names) { ($0.value.integer ?? .min) >= Int64(least) }
     return fact.flatMap { fact in fact.value.integer.map { (fact.at, Int($0)) } }
   }
+
+  /// Whole numbers above `least` whose names do not say that they are something else than a total.
+  func possibleTotals(above least: Int) -> [(at: JSONPointer, value: Int)] {
+    facts.compactMap { fact in
+      guard let value = fact.value.integer, value > least, value < Vocabulary.maxTotal,
+        !Vocabulary.isMeasure(fact.at.segments.last ?? "")
+      else { return nil }
+      return (fact.at, Int(value))
+    }
+  }
+
+  /// The place of the first object of scalars with one of these names.
+  func object(_ names: Set<String>, in body: JSONValue) -> JSONPointer? {
+    let places = facts.lazy.map { JSONPointer(segments: Array($0.at.segments.dropLast())) }
+    return places.first { at in
+      names.contains(at.segments.last?.word ?? "") && body[at]?.members.contains { $0.value.isCompound } == false
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate var isCompound: Bool { isObject || isList }
 }

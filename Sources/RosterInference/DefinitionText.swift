@@ -6,7 +6,8 @@ extension Finding {
     var text = DefinitionText()
     let found = "\(records) record\(records == 1 ? "" : "s")"
     text.comment("Inferred by rosterd from \(found) \(source.map { "of \($0)" } ?? "on standard input").")
-    text.comment("Read it, look for \"not seen\", correct it; then: rosterd check --config FILE")
+    text.comment(
+      "Read and correct it: \"not seen\" marks what one answer cannot show. Then: rosterd check --config FILE")
     text.upstream(self)
     text.resource(self)
     text.pages(self)
@@ -148,8 +149,9 @@ extension Resource.Style {
         + (last.map { [(.last, "last", $0.description.tomlString)] } ?? [])
     case .offset(let param, let first):
       [(.param, "param", param.description.tomlString)] + (first == 0 ? [] : [(.first, "first", "\(first)")])
-    case .cursor(let param, _, let at):
-      [(.param, "param", param.description.tomlString), (.at, "at", at.description.tomlString)]
+    case .cursor(let param, let start, let at):
+      [(.param, "param", param.description.tomlString)]
+        + (start.map { [(.start, "start", $0.tomlString)] } ?? []) + [(.at, "at", at.description.tomlString)]
     case .next(let at): [(.at, "at", at.description.tomlString)]
     case .after(let param, let at):
       [(.param, "param", param.description.tomlString)] + (at == key ? [] : [(.at, "at", at.toml)])

@@ -6,23 +6,25 @@ struct Fields {
   private(set) var lists: [Resource.List] = []
   /// Of single columns and lists.
   private var remarks: [Note] = []
-  /// Places of an object that only some records have, and how many have it.
-  private(set) var sometimes: [(at: JSONPointer, records: Int)] = []
+  /// Places of objects that at most a tenth of the records have, and how many records have them.
+  private(set) var rare: [(at: JSONPointer, records: Int)] = []
+  /// Places of whole numbers whose column is `real`, because the sample is small.
+  private var cautious: [JSONPointer] = []
 
   private let resource: String
   private let records: Int
   private var names = UniqueNames(ofColumnsBeside: ReservedNames.columns)
   private var tables: UniqueNames
-  /// In `extra`, for people.
+  /// Descriptions of fields without a column.
   private var kept: [String] = []
   private var nulls: [JSONPointer] = []
   private var emptyLists: [JSONPointer] = []
 
-  /// More do not read well, and SQLite refuses expressions of more than 1,000 levels (sqlite.org/limits.html).
-  private static let mostColumns = 100
-  private static let mostLists = 20
+  /// More are hard to read, and SQLite refuses expressions of more than 1,000 levels (sqlite.org/limits.html).
+  static let maxColumns = 100
+  private static let maxLists = 20
 
-  /// - Parameter tables: that must not be taken; the resource's own among them.
+  /// - Parameter tables: names of tables, with those that are already taken.
   init(of records: [JSONValue], resource: String, tables: UniqueNames) {
     self.resource = resource
     self.records = records.count
@@ -31,17 +33,17 @@ struct Fields {
     add(shape, at: JSONPointer(), prefix: nil)
   }
 
-  /// Leaves as many columns as read well, that of the key among them. Returns where it is then.
+  /// Removes columns beyond `maxColumns`, but not the key. Returns the key's new index.
   mutating func cut(keeping key: Int) -> Int {
-    guard columns.count > Self.mostColumns else { return key }
-    let first = columns.prefix(key < Self.mostColumns ? Self.mostColumns : Self.mostColumns - 1)
+    guard columns.count > Self.maxColumns else { return key }
+    let first = columns.prefix(key < Self.maxColumns ? Self.maxColumns : Self.maxColumns - 1)
     let left = columns.indices.dropFirst(first.count).filter { $0 != key }
     kept += left.map { "\(columns[$0].at)" }
     columns = first + (key < first.count ? [] : [columns[key]])
     return min(key, columns.count - 1)
   }
 
-  /// The fields of the record itself, or of an object that only wraps them.
+  /// Adds the fields of the record itself, or of an object that only wraps them.
   private mutating func add(_ shape: Shape, at: JSONPointer, prefix: String?) {
     for member in shape.members {
       let place = at.appending(member.name)
@@ -51,83 +53,96 @@ struct Fields {
       case []: nulls.append(place)
       case _ where isLinks: kept.append("\(place)")
       case [.object]: addObject(member, at: place, name: name)
-      case [.list]: addList(member.shape, at: place, name: name)
+      case [.list]: addList(member, at: place, name: name)
       default: addScalar(member.shape, at: place, name: name)
       }
     }
   }
 
   private mutating func addScalar(_ shape: Shape, at: JSONPointer, name: String) {
-    let name = names.take(name)
-    columns.append(Resource.Column(name, at: at, shape, of: records))
-    if shape.isMixed { remarks.append(.remark(.column(name), shape.whyJSON)) }
+    let unique = names.take(name)
+    let column = Resource.Column(unique, at: at, shape, of: records)
+    columns.append(column)
+    if shape.isMixed { remarks.append(.remark(.column(unique), shape.whyJSON)) }
+    if shape.isCautious(named: at.segments.last?.identifier ?? name) { cautious.append(at) }
   }
 
   // MARK: Objects
 
   private mutating func addObject(_ member: Shape.Member, at: JSONPointer, name: String) {
     let (word, shape) = (member.name.word, member.shape)
-    if shape.present + shape.nulls < records { sometimes.append((at, shape.present)) }
+    if shape.present * 10 <= records { rare.append((at, shape.present)) }
     let isTop = at.segments.count == 1
     if isTop, Vocabulary.wrappers.contains(member.name) || member.name == "properties" && shape.wrapsPlainFields {
-      return add(shape, at: at, prefix: nil)
+      return add(shape, at: at, prefix: name)
     }
-    let taken = shape.isMap(named: word) ? [] : shape.telling
+    if shape.isMap(named: word) { return addWhole(at: at, name: name) }
+    if shape.hasDifferingMembers {
+      return addWhole(at: at, name: name, because: "its members differ from record to record")
+    }
+    let taken = shape.telling
     guard !taken.isEmpty else { return addWhole(at: at, name: name) }
     for field in taken {
-      let isOnly = shape.members.count == 1 || field.name == "rendered"
-      addScalar(
-        field.shape, at: at.appending(field.name), name: isOnly ? name : "\(name)_\(field.name.identifier)")
+      addScalar(field.shape, at: at.appending(field.name), name: "\(name)_\(field.name.identifier)")
     }
     let rest = shape.members.count - taken.count
     if rest > 0 { kept.append("\(rest) more field\(rest == 1 ? "" : "s") of \(at)") }
   }
 
-  private mutating func addWhole(at: JSONPointer, name: String) {
-    columns.append(Resource.Column(names.take(name), at: at, .json))
+  private mutating func addWhole(at: JSONPointer, name: String, because reason: String? = nil) {
+    let unique = names.take(name)
+    columns.append(Resource.Column(unique, at: at, .json))
+    if let reason { remarks.append(.remark(.column(unique), reason)) }
   }
 
   // MARK: Lists
 
-  private mutating func addList(_ shape: Shape, at: JSONPointer, name: String) {
-    guard let element = shape.element else { return emptyLists.append(at) }
-    guard lists.count < Self.mostLists else { return kept.append("\(at)") }
+  /// - Parameter name: that of a column, if no table can take the elements.
+  private mutating func addList(_ member: Shape.Member, at: JSONPointer, name: String) {
+    guard let element = member.shape.element else { return emptyLists.append(at) }
+    guard lists.count < Self.maxLists else { return kept.append("\(at)") }
+    let field = member.name.identifier
     var row = ListRow(resource: resource)
-    row.add(element, field: name)
+    row.add(element, field: field)
     guard !row.columns.isEmpty else { return addWhole(at: at, name: name) }
-    let plural = Noun.plural(name)
+    let plural = Noun.plural(field)
     let table = tables.take(plural.hasPrefix("\(resource)_") ? plural : "\(resource)_\(plural)")
     lists.append(Resource.List(table: table, at: at, columns: row.columns))
-    if row.isCut { remarks.append(.remark(.list(table), "the elements' other fields stay in its `extra`")) }
+    if row.isCut { remarks.append(.remark(.list(table), "the elements' other fields are kept in its column `extra`")) }
   }
 
-  // MARK: The rest
+  // MARK: Comments
 
-  /// Of columns, and of what none of them takes.
-  var notes: [Note] {
+  /// - Parameter key: place of the key, which is always an integer or a text.
+  func notes(besides key: JSONPointer) -> [Note] {
     var notes = remarks
-    let stays = "until something takes them they stay in `extra`"
+    let whole = cautious.filter { $0 != key && columns.map(\.at).contains($0) }
+    if !whole.isEmpty {
+      let places = Self.some(whole.map(\.description))
+      notes.append(
+        .remark(.columns, "whole numbers in this answer, `real` in case other records have fractions: \(places)"))
+    }
     if !nulls.isEmpty {
       let places = Self.some(nulls.map(\.description))
-      notes.append(.unseen(.columns, "the types of \(places), null in all records; \(stays)"))
+      notes.append(.unseen(.columns, "the types of these fields, which are null in all records: \(places)"))
     }
     if !emptyLists.isEmpty {
       let places = Self.some(emptyLists.map(\.description))
-      notes.append(.unseen(.columns, "what is in \(places), empty in all records; \(stays)"))
+      notes.append(.unseen(.columns, "the elements of these lists, which are empty in all records: \(places)"))
     }
-    if !kept.isEmpty { notes.append(.remark(.columns, "`extra` keeps what no column takes: \(Self.some(kept))")) }
+    if !kept.isEmpty { notes.append(.remark(.columns, "without a column, so kept in `extra`: \(Self.some(kept))")) }
     return notes
   }
 
-  /// What fits a comment.
+  /// The first names of a list, joined to fit a comment.
   private static func some(_ names: [String]) -> String {
-    let most = 12
-    let shown = names.prefix(most).map(\.shortened).joined(separator: ", ")
-    return names.count > most ? "\(shown) and \(names.count - most) more" : shown
+    let maxNames = 12
+    let shown = names.prefix(maxNames).map(\.shortened).joined(separator: ", ")
+    return names.count > maxNames ? "\(shown) and \(names.count - maxNames) more" : shown
   }
 }
 
 extension String {
-  /// What a comment can hold: upstream may name a field as long as it likes.
+  /// The text, cut after 60 characters to fit a comment.
   fileprivate var shortened: String { count > 60 ? "\(prefix(60))…" : self }
 }

@@ -29,7 +29,7 @@ package struct Note: Sendable, Equatable {
   package enum Place: Sendable, Equatable {
     case baseURL, links, headers, auth
     case path, query, method, records, key, table, condition, search, byKey
-    case style, param, first, size, at, more, last, count, beyond
+    case style, param, first, start, size, at, more, last, count, beyond
     /// All of them.
     case columns
     case column(String)

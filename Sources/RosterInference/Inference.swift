@@ -1,8 +1,8 @@
 package import RosterModel
 
-/// From one answer of a list to a definition that fits it. Pure.
+/// Turns one answer of a list into a definition that fits it. Pure.
 package enum Inference {
-  /// Throws `Failure` (65) where the answer has no list of objects, or nothing in them can be a key.
+  /// Throws `Failure` (65) if the answer has no list of objects, or the objects have no field that can be a key.
   package static func finding(_ answer: ListAnswer) throws(Failure) -> Finding {
     var (answer, address) = (answer, answer.asked?.address)
     let hadNUL = answer.dropNUL()
@@ -12,12 +12,13 @@ package enum Inference {
     var fields = Fields(of: list.records, resource: name.resource, tables: name.otherTables)
     guard let key = KeyChoice(fields.columns, of: list.records, resource: name.resource) else {
       throw answer.failure(
-        "its records have no field that could be a key, an integer above 0 or a text",
+        "its records have no field that could be a key: an integer above 0, or a text that is not empty",
         hint: "give the address of another list")
     }
     let keyColumn = fields.cut(keeping: key.column)
     var columns = fields.columns
     columns[keyColumn].isNullable = false
+    if columns[keyColumn].type == .real { columns[keyColumn].type = .integer }
     let evidence = PageEvidence(answer, records: list.records.count + list.strangers)
     let paging = PageChoice(evidence)
     let query = Query(address?.parameters ?? [], besides: paging.taken)
@@ -31,41 +32,43 @@ package enum Inference {
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
       headers: request.headers, isRebased: request.isRebased, resource: resource,
       notes: request.notes + query.notes + list.notes + key.notes + suggestions(resource, fields, of: list.records)
-        + paging.notes + fields.notes + (hadNUL ? [.nul] : []))
+        + paging.notes + fields.notes(besides: columns[keyColumn].at) + (hadNUL ? [.nul] : []))
   }
 
-  /// What a definition may have besides.
+  /// Keys that the definition may have besides.
   private static func suggestions(_ resource: Resource, _ fields: Fields, of records: [JSONValue]) -> [Note] {
     var notes: [Note] = []
-    if let (at, count) = fields.sometimes.first {
+    if let (at, count) = fields.rare.first {
       notes.append(
         .remark(
-          .condition, "\(count) of \(records.count) records have \(at): if those are of another kind, this skips them",
+          .condition, "\(count) of \(records.count) records have \(at); this skips them, if they are of another kind",
           lines: "where = { \(at.description.tomlString) = \"absent\" }"))
     }
-    let texts = resource.columns.filter { $0.type == .text && Vocabulary.searched.contains($0.name.word) }.map(\.name)
+    let texts = resource.columns.filter { $0.type == .text && Vocabulary.searched.contains($0.ownField?.word ?? "") }
     if !texts.isEmpty {
-      let names = texts.prefix(8).map(\.tomlString).joined(separator: ", ")
+      let names = texts.prefix(8).map(\.name.tomlString).joined(separator: ", ")
       notes.append(.remark(.search, "full-text search", lines: "search = [\(names)]"))
     }
     return notes + [byKey(resource)]
   }
 
-  /// As most APIs have it: below the list's own address, `/tickets/35436.json` for `/tickets.json`.
+  /// In most APIs, a record's address is below that of its list: `/tickets/35436.json` for `/tickets.json`.
   private static func byKey(_ resource: Resource) -> Note {
     let segments = resource.path.split(separator: "/")
     let isAddress = Vocabulary.addresses.contains(resource.key.segments.last?.word ?? "")
     guard resource.path != Placeholder.path, !isAddress, let last = segments.last,
       ResourceName.noun(ofPath: resource.path) == String(last.prefix { $0 != "." })
-    else { return .unseen(.byKey, "where one record can be asked for (by_key): removals would be confirmed at once") }
+    else {
+      return .unseen(.byKey, "the address of one record; with `by_key`, a sync confirms removals at once")
+    }
     let slash = resource.path.hasSuffix("/") ? "/" : ""
     let parts = segments.dropLast() + [last.prefix { $0 != "." }, "{key}\(last.drop { $0 != "." })\(slash)"]
     return .unseen(
-      .byKey, "whether that is one record: then removals are confirmed at once",
+      .byKey, "whether this address returns one record; with `by_key`, a sync confirms removals at once",
       lines: "by_key = \(parts.map { "/\($0)" }.joined().tomlString)")
   }
 
-  /// Where nobody says where an answer came from.
+  /// Addresses for an answer from standard input.
   enum Placeholder {
     static let baseURL = "https://api.example.com"
     static let path = "/records"
@@ -74,11 +77,11 @@ package enum Inference {
 
 extension Note {
   fileprivate static let nul = Note.remark(
-    .columns, "`extra` keeps the fields with NUL in their names, which no file of TOML can hold")
+    .columns, "fields with NUL in their names are kept in `extra`, because TOML cannot contain such names")
 }
 
 extension ListAnswer {
-  /// Takes out what has NUL in its name. Returns whether there was such a thing.
+  /// Removes members with NUL in their names. Returns true if there were any.
   fileprivate mutating func dropNUL() -> Bool {
     let whole = body
     body = whole.withoutNUL
@@ -94,21 +97,5 @@ extension JSONValue {
     case .object(let members):
       .object(members.filter { !$0.name.utf8.contains(0) }.map { Member($0.name, $0.value.withoutNUL) })
     }
-  }
-}
-
-extension RecordList {
-  var notes: [Note] {
-    var notes: [Note] = []
-    if strangers > 0 {
-      notes.append(
-        .remark(
-          .records, "\(strangers) of \(strangers + records.count) elements are no objects: they would be rejected"))
-    }
-    if !others.isEmpty {
-      let places = others.prefix(4).map(\.description).joined(separator: ", ")
-      notes.append(.remark(.records, "other lists in the answer: \(places)"))
-    }
-    return notes
   }
 }

@@ -1,74 +1,86 @@
 import RosterModel
 
-/// Which column tells records apart.
+/// The column that tells records apart.
 struct KeyChoice {
   let column: Int
   let notes: [Note]
 
-  /// nil: no column could.
+  /// nil if no column can be a key.
   init?(_ columns: [Resource.Column], of records: [JSONValue], resource: String) {
-    let candidates = columns.indices.compactMap { Candidate($0, columns[$0], records, resource) }
-    guard let best = candidates.min(by: { $1.isWorse(than: $0) }) else { return nil }
+    let ranks = columns.map { Candidate.rank($0, of: records, resource: resource) }
+    // Each column that is tried costs a look at every record, so only those that a definition has room for are tried,
+    // and those whose name is that of a key.
+    let tried = columns.indices.filter { $0 < Fields.maxColumns || ranks[$0] < Candidate.unnamed }
+    var best: Candidate?
+    for column in tried.sorted(by: { (ranks[$0], $0) < (ranks[$1], $1) }) {
+      guard let candidate = Candidate(column, columns[column], of: records) else { continue }
+      if best?.isWorse(than: candidate) ?? true { best = candidate }
+      if candidate.isKey(of: records) { break }
+    }
+    guard let best else { return nil }
     column = best.column
-    notes = [best.note(columns[best.column].at, of: records.count)]
+    notes = [best.note(of: records.count)]
   }
 }
 
+/// A column that may be the key. Of two candidates that are equally good, the one with the better rank is tried first.
 private struct Candidate {
   let column: Int
-  /// Records that a key there would let in.
+  /// Number of records with a valid key in that column.
   private let storable: Int
   private let isUnique: Bool
-  /// How much its name is that of a key: 0 is best.
-  private let rank: Int
 
-  /// nil: no key is of that type, or no record has one there.
-  init?(_ column: Int, _ definition: Resource.Column, _ records: [JSONValue], _ resource: String) {
-    guard definition.type == .integer || definition.type == .text else { return nil }
-    let keys = records.compactMap { $0[definition.at]?.key }
+  /// nil if no record has a valid key in that column, or a number there has a fraction.
+  init?(_ column: Int, _ definition: Resource.Column, of records: [JSONValue]) {
+    guard [.integer, .real, .text].contains(definition.type) else { return nil }
+    let values = records.compactMap { $0[definition.at] }
+    guard definition.type != .real || values.allSatisfy({ $0.number == nil || $0.integer != nil }) else { return nil }
+    let keys = values.compactMap(\.key)
     guard !keys.isEmpty else { return nil }
     self.column = column
     storable = keys.count
     isUnique = Set(keys).count == keys.count
-    rank = Self.rank(definition, resource, isSlug: Shape(of: records.compactMap { $0[definition.at] }).isSlug)
   }
+
+  func isKey(of records: [JSONValue]) -> Bool { isUnique && storable == records.count }
 
   func isWorse(than other: Candidate) -> Bool {
-    if isUnique != other.isUnique { return !isUnique }
-    if storable != other.storable { return storable < other.storable }
-    return rank == other.rank ? column > other.column : rank > other.rank
+    isUnique == other.isUnique ? storable < other.storable : !isUnique
   }
 
-  private static func rank(_ column: Resource.Column, _ resource: String, isSlug: Bool) -> Int {
-    let word = (column.at.segments.last ?? "").word
-    let isOwn = column.name == column.at.segments.last?.identifier
-    guard isOwn else { return 9 }
+  /// The rank of a column whose name says nothing of a key.
+  static let unnamed = 8
+
+  /// How well the column's name fits a key; 0 is the best.
+  static func rank(_ column: Resource.Column, of records: [JSONValue], resource: String) -> Int {
+    guard let word = column.ownField?.word else { return unnamed + 1 }
     if word == "id" { return 0 }
     if [resource.word + "id", "uuid", "guid"].contains(word) { return 1 }
     if word == "key" { return 2 }
     if ["code", "slug", "sku", "number", "iid", "isbn", "symbol", "handle"].contains(word) { return 3 }
-    if word == "name", isSlug { return 4 }
+    if word == "name", Shape(of: records.compactMap { $0[column.at] }).isSlug { return 4 }
     if Vocabulary.addresses.contains(word) { return 5 }
     if word.hasSuffix("id") { return 6 }
-    return ["name", "title", "login", "username"].contains(word) ? 7 : 8
+    return ["name", "title", "login", "username"].contains(word) ? 7 : unnamed
   }
 
-  func note(_ at: JSONPointer, of records: Int) -> Note {
+  func note(of records: Int) -> Note {
     if !isUnique {
       return .unseen(
-        .key, "a field that differs in each record: several have the same here, and the last one would win")
+        .key, "a unique field: several records have the same value here, and a sync keeps only the last of them")
     }
     if storable < records {
       return .unseen(
-        .key, "a field that each record has: \(records - storable) of \(records) lack this one and would be rejected")
+        .key,
+        "a field that every record has: \(records - storable) of \(records) lack this one, and a sync rejects them")
     }
-    if records == 1 { return .unseen(.key, "whether it differs from record to record: only one was there") }
-    return .unseen(.key, "whether it differs beyond these \(records) records")
+    if records == 1 { return .unseen(.key, "whether this field is unique: the answer has only one record") }
+    return .unseen(.key, "whether this field is unique beyond these \(records) records")
   }
 }
 
 extension JSONValue {
-  /// What can be a key (P9); nil: nothing that can. Texts and numbers are never the same key.
+  /// The value as a key (P9), nil if it cannot be one. A text and a number are never the same key.
   fileprivate var key: String? {
     switch self {
     case .text(let text): text.isEmpty ? nil : "\"\(text)"

@@ -87,6 +87,13 @@ package struct ListAddress: Sendable, Equatable {
     return Self.origin(of: other) != Self.origin(of: own)
   }
 
+  /// False for a relative address that is not relative to this one: Eve's are relative to the API's root.
+  func isFollowed(by address: String) -> Bool {
+    guard !address.contains("://"), !["/", "?"].contains(where: { address.hasPrefix($0) }), let own = URL(string: url)
+    else { return true }
+    return URL(string: address, relativeTo: own)?.absoluteURL.path == own.path
+  }
+
   private static func origin(of parts: URLComponents) -> [String] {
     let scheme = parts.scheme?.lowercased() ?? ""
     let port = parts.port ?? (scheme == "https" ? 443 : 80)

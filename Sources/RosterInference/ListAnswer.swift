@@ -1,30 +1,33 @@
 import RosterJSON
 package import RosterModel
 
-/// One answer of a list, and how it was asked for: all that a definition is inferred from.
+/// One answer of a list with its request: everything that a definition is inferred from.
 package struct ListAnswer: Sendable {
-  /// How an answer was asked for.
+  /// The request that was answered.
   package struct Asked: Sendable {
-    /// Of the list.
+    /// The list's address, after redirects.
     package var address: ListAddress
-    /// That the user gave; some may be secrets.
+    /// The address that the user gave; nil if it did not redirect.
+    package var redirected: ListAddress?
+    /// The user's own headers; some may be secrets.
     package var headers: [Request.Header]
 
-    /// With no headers of the user's own unless given.
-    package init(_ address: ListAddress, headers: [Request.Header] = []) {
+    /// A request without redirects and without headers of the user's own, unless given.
+    package init(_ address: ListAddress, redirected: ListAddress? = nil, headers: [Request.Header] = []) {
       self.address = address
+      self.redirected = redirected
       self.headers = headers
     }
   }
 
-  /// nil: it was handed over, and nobody says where it came from.
+  /// nil for an answer from standard input.
   package var asked: Asked?
-  /// Its own.
+  /// The answer's headers.
   package var headers: [Request.Header]
-  /// Read.
+  /// The answer's JSON.
   package var body: JSONValue
 
-  /// Throws `Failure` (65) where the body is no JSON, or nests deeper than 136 levels.
+  /// Throws `Failure` (65) if the body is not JSON, or nests deeper than 136 levels.
   package init(_ body: [UInt8], headers: [Request.Header] = [], asked: Asked? = nil) throws(Failure) {
     self.asked = asked
     self.headers = headers
@@ -44,7 +47,7 @@ package struct ListAnswer: Sendable {
     try self.init(Array(body), headers: headers)
   }
 
-  /// What people paste by mistake; nil: something else.
+  /// A name for what users paste by mistake; nil for anything else.
   private static func look(of text: [UInt8]) -> String? {
     switch text.first(where: { $0 > 0x20 }) {
     case nil: "empty"
@@ -56,7 +59,7 @@ package struct ListAnswer: Sendable {
   private static let useTheAPI = "give the address of the API's list, not of a web page"
 
   /// A `Failure` (65) of this answer.
-  /// - Parameter cause: a clause; holds no value of the answer.
+  /// - Parameter cause: a clause without values of the answer.
   func failure(_ cause: String, hint: String) -> Failure { Self.failure(asked, cause, hint: hint) }
 
   private static func failure(_ asked: Asked?, _ cause: String, hint: String) -> Failure {
@@ -70,7 +73,7 @@ package struct ListAnswer: Sendable {
 private struct AnswerHead {
   var headers: [Request.Header] = []
 
-  /// Takes it from the front; nil: it has no end, and nothing was taken.
+  /// Reads a head at the beginning of the text and removes it; nil, with the text unchanged, if the head has no end.
   init?(_ text: inout ArraySlice<UInt8>) {
     var rest = text
     while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {

@@ -3,16 +3,16 @@ import RosterModel
 /// The columns of a list's table.
 struct ListRow {
   private(set) var columns: [Resource.Column] = []
-  /// Something of the elements is in no column.
+  /// True if some fields of the elements have no column.
   private(set) var isCut = false
   private var names: UniqueNames
 
-  /// More do not read well.
-  private static let mostColumns = 40
+  /// More are hard to read.
+  private static let maxColumns = 40
 
   init(resource: String) { names = UniqueNames(ofColumnsBeside: ReservedNames.listColumns(of: resource)) }
 
-  /// No columns where elements are of several kinds, or hold nothing that a column could take.
+  /// Adds no column if the elements are of several kinds, or have nothing that a column can store.
   mutating func add(_ element: Shape, field: String) {
     if element.scalarType != nil {
       let name = element.isAddress ? "url" : Noun.singular(field) == field ? "value" : Noun.singular(field)
@@ -29,6 +29,8 @@ struct ListRow {
       let name = [prefix, field.name.identifier].compactMap(\.self).joined(separator: "_")
       if taken.contains(field.name) {
         add(field.shape, at: place, name: name, of: count)
+      } else if prefix == nil, field.shape.kinds == [.object], field.shape.hasDifferingMembers {
+        addWhole(at: place, name: name)
       } else if prefix == nil, field.shape.kinds == [.object], !field.shape.isMap(named: field.name.word) {
         addObject(field.shape, at: place, prefix: name, of: count)
       } else {
@@ -38,10 +40,17 @@ struct ListRow {
   }
 
   private mutating func add(_ shape: Shape, at: JSONPointer, name: String, of count: Int) {
-    guard columns.count < Self.mostColumns else {
-      isCut = true
-      return
-    }
+    guard hasRoom() else { return }
     columns.append(Resource.Column(names.take(name), at: at, shape, of: count))
+  }
+
+  private mutating func addWhole(at: JSONPointer, name: String) {
+    guard hasRoom() else { return }
+    columns.append(Resource.Column(names.take(name), at: at, .json))
+  }
+
+  private mutating func hasRoom() -> Bool {
+    isCut = isCut || columns.count >= Self.maxColumns
+    return columns.count < Self.maxColumns
   }
 }

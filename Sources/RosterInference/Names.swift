@@ -45,6 +45,8 @@ extension Unicode.Scalar {
 /// another but for case.
 struct UniqueNames {
   private var taken: Set<String>
+  /// The number that is tried next, by name: many fields may ask for the same name.
+  private var numbers: [String: Int] = [:]
 
   init(reserved: Set<String>) { taken = reserved }
 
@@ -53,10 +55,10 @@ struct UniqueNames {
 
   mutating func take(_ wanted: String) -> String {
     var name = wanted
-    var number = 2
     while !taken.insert(name).inserted {
+      let number = numbers[wanted, default: 2]
       name = "\(wanted)_\(number)"
-      number += 1
+      numbers[wanted] = number + 1
     }
     return name
   }

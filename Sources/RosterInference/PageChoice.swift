@@ -1,11 +1,11 @@
 import RosterModel
 
-/// The page style that fits an answer: announced pages first, since they are pulled in parallel (P1); then what leads
-/// on by itself; then what can only be guessed.
+/// The page style that fits an answer. Announced pages are preferred, because they are pulled in parallel (P1); then
+/// answers that lead to the next page; then guesses.
 struct PageChoice {
   private(set) var pages = Resource.Pages(.one)
   private(set) var notes: [Note] = []
-  /// Parameters of the list's address that the style sends itself.
+  /// Parameters of the list's address that the page style replaces.
   private(set) var taken: Set<String> = []
 
   private let evidence: PageEvidence
@@ -13,9 +13,11 @@ struct PageChoice {
   init(_ evidence: PageEvidence) {
     self.evidence = evidence
     let isFound =
-      announced() || linked() || cursor() || nextAddress() || offset() || number() || after() || moreThanHere()
+      announced() || linked() || continued() || cursor() || nextAddress() || offset() || number() || after()
+      || moreThanHere()
     if isFound {
-      taken = evidence.asked.names
+      taken = evidence.asked.names.union(evidence.continued)
+      cursorOfAddress()
       size()
       proof()
     } else {
@@ -28,7 +30,7 @@ struct PageChoice {
   private mutating func announced() -> Bool {
     guard let last = evidence.last else { return false }
     pages = Resource.Pages(.number(param: numberParam(), first: firstNumber, last: last.at))
-    notes.append(.remark(.last, "\(last.value) here"))
+    notes.append(.remark(.last, "\(last.value) in this answer"))
     return true
   }
 
@@ -38,7 +40,18 @@ struct PageChoice {
     if evidence.link != nil {
       notes.append(.remark(.style, "the answer has a Link header with rel=\"next\""))
     } else {
-      notes.append(.unseen(.style, "a further page: headers of this API link one where there is one"))
+      notes.append(.unseen(.style, "a second page; this API announces one in a Link header with rel=\"next\""))
+    }
+    return true
+  }
+
+  private mutating func continued() -> Bool {
+    guard evidence.continuation != nil || evidence.isBatchComplete else { return false }
+    let at = evidence.continuation ?? JSONPointer(segments: ["continue"])
+    pages = Resource.Pages(.cursor(param: .query("*"), at: .body(at)))
+    notes.append(.remark(.param, "every member of \(at) becomes a parameter of the next request"))
+    if evidence.continuation == nil {
+      notes.append(.unseen(.style, "a second page; MediaWiki announces one by an object at \(at)"))
     }
     return true
   }
@@ -48,13 +61,28 @@ struct PageChoice {
     let seen = evidence.leads.first { $0.value == cursor.value.text }?.name ?? evidence.asked.cursor?.name
     if seen == nil, evidence.next != nil { return false }
     let param = seen ?? guess(of: cursor)
-    pages = Resource.Pages(.cursor(param: .query(param), at: .body(cursor.at)), more: more())
-    if seen == nil { notes.append(.unseen(.param, "its name; this is a guess")) }
-    if cursor.value == .null { notes.append(.remark(.at, "null here: this was the last page")) }
+    let start = evidence.asked.start.flatMap { $0.name == param ? $0.value : nil }
+    pages = Resource.Pages(.cursor(param: .query(param), start: start, at: .body(cursor.at)), more: more())
+    if seen == nil { notes.append(.unseen(.param, "the parameter's name; this one is a guess")) }
+    leaveOutCursor()
+    if cursor.value == .null { notes.append(.remark(.at, "null in this answer, which was the last page")) }
     return true
   }
 
-  /// By what APIs with such an answer take.
+  /// A cursor in the given address would begin every pull at a later page.
+  private mutating func leaveOutCursor() {
+    guard evidence.asked.start == nil, let cursor = evidence.asked.cursor else { return }
+    notes.append(
+      .remark(.param, "the value of \(cursor.name) in the given address is left out: a pull starts at the first page"))
+  }
+
+  /// The first request of a style that follows addresses has the cursor's start value in its query.
+  private mutating func cursorOfAddress() {
+    guard case .next = pages.style, let start = evidence.asked.start else { return }
+    taken.remove(start.name)
+  }
+
+  /// The name that known APIs with such an answer use.
   private func guess(of cursor: AnswerFacts.Fact) -> String {
     let name = cursor.at.segments.last ?? ""
     switch cursor.word {
@@ -70,12 +98,12 @@ struct PageChoice {
   private mutating func nextAddress() -> Bool {
     guard let next = evidence.next else { return false }
     if byOffsetInParallel(next) { return true }
-    pages = Resource.Pages(.next(at: .body(next.at)), more: more())
-    if next.text == nil { notes.append(.remark(.at, "null here: this was the last page")) }
+    pages = Resource.Pages(.next(at: next.at), more: more())
+    if next.text == nil { notes.append(.remark(.at, "null in this answer, which was the last page")) }
     return true
   }
 
-  /// Where the next address counts records and the total is known, pages need not wait for one another.
+  /// If the next address counts records and the total is known, pages can be pulled in parallel.
   private mutating func byOffsetInParallel(_ next: PageEvidence.NextAddress) -> Bool {
     let before = evidence.asked.offset?.value ?? 0
     guard evidence.count != nil, let offset = PageParameters(evidence.leads).offset,
@@ -86,7 +114,7 @@ struct PageChoice {
     notes.append(
       Note(
         place: .style, isUnseen: false, lines: lines,
-        text: "or, following upstream's own addresses, one page after the other:")
+        text: "instead of style and param, to follow upstream's own addresses one page after another:")
     )
     return true
   }
@@ -94,20 +122,22 @@ struct PageChoice {
   private mutating func offset() -> Bool {
     let total = evidence.count?.value ?? 0
     let isTold = evidence.offset != nil && (total > 0 || evidence.more != nil || evidence.size != nil)
-    guard evidence.asked.offset != nil || isTold else { return false }
-    let name = evidence.asked.offset?.name ?? evidence.offset?.at.segments.last ?? "offset"
+    let next = PageParameters(evidence.leads).offset
+    guard evidence.asked.offset != nil || next != nil || isTold else { return false }
+    let name = evidence.asked.offset?.name ?? next?.name ?? evidence.offset?.at.segments.last ?? "offset"
     let isOneBased = evidence.offset?.value == 1 && (evidence.asked.offset?.value ?? 1) == 1
     pages = Resource.Pages(.offset(param: .query(name), first: isOneBased ? 1 : 0))
     if evidence.count == nil { pages.more = more() }
-    if evidence.asked.offset == nil {
-      notes.append(.unseen(.param, "its name; the answer calls it so"))
+    if evidence.asked.offset == nil, next == nil {
+      notes.append(.unseen(.param, "the parameter's name; the answer has a field of this name"))
     }
     return true
   }
 
   private mutating func number() -> Bool {
     let isTold = evidence.page != nil && (evidence.count != nil || evidence.more != nil || evidence.size != nil)
-    guard evidence.asked.page != nil || evidence.tellsNextPage || isTold else { return false }
+    let isLed = PageParameters(evidence.leads).page != nil
+    guard evidence.asked.page != nil || isLed || evidence.tellsNextPage || isTold else { return false }
     byNumber()
     return true
   }
@@ -116,10 +146,11 @@ struct PageChoice {
     pages = Resource.Pages(.number(param: numberParam(), first: firstNumber), more: more())
     guard pages.more == nil, evidence.count == nil else { return }
     notes.append(
-      .remark(.beyond, "if upstream answers so behind the last page, instead of an empty one", lines: "beyond = [404]"))
+      .remark(
+        .beyond, "if a page after the last one is answered with 404 instead of an empty list", lines: "beyond = [404]"))
   }
 
-  /// More records, and nothing that leads to them but the records themselves.
+  /// The answer says that there are more records, but only the last record can lead to them.
   private mutating func after() -> Bool {
     guard evidence.more != nil else { return false }
     guard evidence.isObjectList else {
@@ -129,18 +160,20 @@ struct PageChoice {
     let seen = evidence.asked.cursor?.name
     let param = seen ?? "starting_after"
     pages = Resource.Pages(.after(param: .query(param), at: JSONPointer(segments: ["id"])), more: more())
-    if seen == nil { notes.append(.unseen(.param, "its name; Stripe calls it so")) }
+    if seen == nil { notes.append(.unseen(.param, "the parameter's name; this is Stripe's")) }
+    leaveOutCursor()
     return true
   }
 
   private mutating func moreThanHere() -> Bool {
     guard let count = evidence.count, count.value > evidence.records else { return false }
-    if evidence.size?.at.segments.last?.word == "limit" || evidence.asked.size?.name.word == "limit" {
-      pages = Resource.Pages(.offset(param: .query("offset")))
-      notes.append(.unseen(.style, "how pages are asked for: by \"offset\" is a guess, since there is a limit"))
+    let size = evidence.asked.size?.name ?? evidence.size?.at.segments.last ?? ""
+    if let offset = Vocabulary.offsetsBySize[size] {
+      pages = Resource.Pages(.offset(param: .query(offset)))
+      notes.append(.unseen(.style, "the parameter that leads to the next page; \(offset) is a guess from \(size)"))
     } else {
       byNumber()
-      notes.append(.unseen(.style, "how pages are asked for: by number is a guess"))
+      notes.append(.unseen(.style, "how the next page is requested; a page number is a guess"))
     }
     return true
   }
@@ -150,16 +183,19 @@ struct PageChoice {
     let records = evidence.records
     let isFull =
       [10, 20, 25, 30, 50, 100, 200, 250, 500, 1000].contains(records) || records == evidence.asked.size?.value
-    let doubt = isFull ? ", and \(records) records look like a full page" : ""
-    notes.append(.unseen(.style, "any sign of further pages\(doubt): if there are, name their style and param"))
+    let doubt = isFull ? ", although \(records) records may be a full page" : ""
+    notes.append(.unseen(.style, "a sign of further pages\(doubt); if there are any, set `style` and its keys"))
+    guard let size = evidence.asked.size else { return }
+    taken = [size.name]
+    pages.size = Resource.Size(size.value, param: .query(size.name))
   }
 
   // MARK: What styles share
 
   private mutating func numberParam() -> Resource.RequestPlace {
     if let name = evidence.asked.page?.name ?? PageParameters(evidence.leads).page?.name { return .query(name) }
-    notes.append(.unseen(.param, "its name; this is a guess"))
-    return .query("page")
+    notes.append(.unseen(.param, "the parameter's name; this one is a guess"))
+    return .query(evidence.asked.size.flatMap { Vocabulary.numbersBySize[$0.name] } ?? "page")
   }
 
   private var firstNumber: Int {
@@ -170,7 +206,7 @@ struct PageChoice {
 
   private func more() -> Resource.AnswerPlace? { evidence.more.map { .body($0.at) } }
 
-  /// How many records a page has, and how upstream is told.
+  /// Sets the number of records on a page, or proposes how to change it.
   private mutating func size() {
     if let asked = evidence.asked.size {
       pages.size = Resource.Size(asked.value, param: .query(asked.name))
@@ -178,11 +214,11 @@ struct PageChoice {
     }
     let records = evidence.records
     if let seen = PageParameters(evidence.leads).size {
-      suggestSize(seen.name, "larger pages, as far as upstream gives them")
+      suggestSize(seen.name, "requests larger pages, if upstream allows them")
     } else if let told = evidence.size?.at.segments.last {
-      suggestSize(told, "larger pages, as far as upstream gives them; the name is a guess")
+      suggestSize(told, "requests larger pages, if upstream allows them; the parameter's name is a guess")
     } else {
-      notes.append(.unseen(.size, "how to ask for more than \(records) records a page (size, size_param)"))
+      notes.append(.unseen(.size, "how to request pages of more than \(records) records (`size`, `size_param`)"))
     }
   }
 
@@ -194,23 +230,41 @@ struct PageChoice {
   private mutating func proof() {
     if let count = evidence.count {
       pages.count = count.at
-      notes.append(.remark(.count, "\(count.value) here"))
+      notes.append(.remark(.count, "\(count.value) in this answer"))
       return
     }
+    let totals = proposedTotals
+    notes += totals.isEmpty ? [withoutTotal] : totals
+    if let isLast = evidence.isLast, pages.more == nil {
+      notes.append(.remark(.more, "\(isLast.at) is not used: it is true on the last page, where `more` is false"))
+    }
+  }
+
+  private static let maxProposed = 3
+
+  private var proposedTotals: [Note] {
+    var notes: [Note] = []
     if let doubtful = evidence.doubtfulCount {
       notes.append(
         .unseen(
-          .count, "whether \(doubtful) is the total or how many are on this page",
+          .count, "whether \(doubtful) is the number of all records or of those on this page",
           lines: "count = \(doubtful.description.tomlString)"))
-      return
     }
+    for total in evidence.possibleTotals.prefix(Self.maxProposed) {
+      notes.append(
+        .unseen(
+          .count, "whether \(total.at) (\(total.value) in this answer) is the number of all records",
+          lines: "count = \(total.at.description.tomlString)"))
+    }
+    return notes
+  }
+
+  private var withoutTotal: Note {
     switch pages.style {
-    case .number, .offset: notes.append(.unseen(.count, "a total: without `count` nothing proves that a pull is whole"))
+    case .number, .offset:
+      .unseen(.count, "the number of all records; without `count` nothing proves that a pull is complete")
     case .cursor, .next, .link, .after, .one:
-      notes.append(.unseen(.count, "a total; the list's end is the proof that a pull is whole"))
-    }
-    if let isLast = evidence.isLast, pages.more == nil {
-      notes.append(.remark(.more, "\(isLast.at) says the opposite of what `more` takes, so it is not used"))
+      .unseen(.count, "the number of all records; the end of the list proves that a pull is complete")
     }
   }
 }

@@ -1,6 +1,6 @@
 import RosterModel
 
-/// The parameters of an address that are of paging.
+/// The parameters of an address that select a page.
 struct PageParameters {
   struct Counted: Equatable {
     var name: String
@@ -11,6 +11,11 @@ struct PageParameters {
   private(set) var offset: Counted?
   private(set) var size: Counted?
   private(set) var cursor: Request.Parameter?
+
+  /// The cursor, if its value means the list's beginning.
+  var start: Request.Parameter? {
+    cursor.flatMap { Vocabulary.cursorStarts.contains($0.value.lowercased()) ? $0 : nil }
+  }
 
   init(_ parameters: [Request.Parameter]) {
     func counted(_ names: Set<String>) -> Counted? {
@@ -30,52 +35,66 @@ struct PageParameters {
   }
 }
 
-/// All that one answer shows of how its pages follow one another.
+/// Everything in one answer that shows how its pages follow one another.
 struct PageEvidence {
-  /// An address of the next page in the body; nil where it is null, as on the last page.
+  /// The place of the next page's address.
   struct NextAddress {
-    var at: JSONPointer
+    var at: Resource.AnswerPlace
+    /// nil if the place is null, as on the last page.
     var text: String?
   }
 
-  /// On this page.
+  /// Number of records on this page.
   let records: Int
   let asked: PageParameters
   let next: NextAddress?
-  /// In the Link header.
+  /// The next page's address in the Link header.
   let link: String?
-  /// Pages are linked by headers, though this answer has no next one.
+  /// True if the API links pages by headers, although this answer has no next page.
   let isLinkedElsewhere: Bool
   /// Parameters of the next page's address.
   let leads: [Request.Parameter]
+  /// The place of an object with all parameters of the next page.
+  let continuation: JSONPointer?
+  /// The names of those parameters.
+  let continued: Set<String>
+  /// True for MediaWiki's last page, which has no such object.
+  let isBatchComplete: Bool
   let cursor: AnswerFacts.Fact?
   let more: AnswerFacts.Fact?
   let isLast: AnswerFacts.Fact?
   let last: (at: Resource.AnswerPlace, value: Int)?
-  /// A total that is one, as far as this answer tells.
+  /// The number of all records.
   let count: (at: Resource.AnswerPlace, value: Int)?
-  /// Perhaps a total, perhaps how many records are on the page.
+  /// The place of a number that is either the total or the number of records on the page.
   let doubtfulCount: JSONPointer?
+  /// Numbers that are larger than the number of records and may be the total, whatever they are called.
+  let possibleTotals: [(at: Resource.AnswerPlace, value: Int)]
   let page: (at: JSONPointer, value: Int)?
   let offset: (at: JSONPointer, value: Int)?
   let size: (at: JSONPointer, value: Int)?
-  /// Whether the answer has a place for the next page's number.
+  /// True if the answer has a place for the next page's number.
   let tellsNextPage: Bool
-  /// What the answer says it is, as Stripe's and Notion's do: `"object": "list"`.
+  /// True if the answer has `"object": "list"`, as those of Stripe and Notion.
   let isObjectList: Bool
 
   init(_ answer: ListAnswer, records: Int) {
     self.records = records
     let facts = AnswerFacts(answer.body)
     asked = PageParameters(answer.asked?.address.parameters ?? [])
-    next = Self.next(facts)
+    let address = Self.next(facts, answer.headers)
+    let isFollowed = address?.text.flatMap { answer.asked?.address.isFollowed(by: $0) } ?? true
+    next = isFollowed ? address : nil
+    continuation = facts.object(Vocabulary.continuations, in: answer.body)
+    continued = Set(continuation.flatMap { answer.body[$0]?.members.map(\.name) } ?? [])
+    isBatchComplete = answer.body["batchcomplete"] != nil
     link = LinkHeader.next(in: answer.headers)
     isLinkedElsewhere = answer.headers.contains { header in
       let name = header.name.lowercased()
       return name == "link" && header.value.contains("rel=\"prev\"")
         || Vocabulary.linkingPrefixes.contains { name.hasPrefix($0) }
     }
-    leads = (link ?? next?.text).map(ListAddress.parameters(of:)) ?? []
+    leads = (link ?? address?.text).map(ListAddress.parameters(of:)) ?? []
     cursor = Self.cursor(facts)
     more = facts.first(Vocabulary.more) { $0.value.isBoolean }
     isLast = facts.first(Vocabulary.isLast) { $0.value.isBoolean }
@@ -87,23 +106,41 @@ struct PageEvidence {
       facts.integer(["nextpage", "next"], atLeast: 1) != nil || nextNumber != nil
       || answer.headers.contains { Vocabulary.nextHeaders.contains($0.name.word) && $0.value.isEmpty }
     isObjectList = answer.body["object"] == .text("list")
-    let goesOn = link != nil || next?.text != nil || more?.value == .boolean(true) || nextNumber != nil
+    let goesOn =
+      link != nil || address?.text != nil || continuation != nil || more?.value == .boolean(true) || nextNumber != nil
     let isLinked = link != nil || isLinkedElsewhere
     let totals = Vocabulary.totalHeaders.union(isLinked ? [] : Vocabulary.unlinkedTotalHeaders)
     let counted = Self.count(facts, Self.integer(totals, answer.headers), records, goesOn: goesOn)
     count = counted.certain
     doubtfulCount = counted.doubtful
+    possibleTotals = Self.possibleTotals(facts, answer.headers, above: records)
     let lasts = Vocabulary.lastHeaders.union(isLinked ? [] : Vocabulary.unlinkedLastHeaders)
     last = Self.last(facts, Self.integer(lasts, answer.headers)).flatMap { last in
-      // More pages than records are no pages.
+      // A number of pages is at most the number of records.
       last.value > max(1, counted.certain?.value ?? .max) ? nil : last
     }
   }
 
-  private static func next(_ facts: AnswerFacts) -> NextAddress? {
-    let address = facts.first(Vocabulary.next) { $0.value.text?.isAddress == true }
-    let found = address ?? facts.first(Vocabulary.next) { $0.value == .null }
-    return found.map { NextAddress(at: $0.at, text: $0.value.text) }
+  private static func next(_ facts: AnswerFacts, _ headers: [Request.Header]) -> NextAddress? {
+    if let address = facts.first(Vocabulary.next, where: \.isAddress) {
+      return NextAddress(at: .body(address.at), text: address.value.text)
+    }
+    let header = headers.first { header in
+      let word = header.name.word
+      return word.contains("next") && word != "link" && header.value.isAddress
+    }
+    if let header { return NextAddress(at: .header(header.name), text: header.value) }
+    return facts.first(Vocabulary.next) { $0.value == .null }.map { NextAddress(at: .body($0.at)) }
+  }
+
+  private static func possibleTotals(
+    _ facts: AnswerFacts, _ headers: [Request.Header], above least: Int
+  ) -> [(at: Resource.AnswerPlace, value: Int)] {
+    let inHeaders = headers.compactMap { header -> (at: Resource.AnswerPlace, value: Int)? in
+      guard let value = Int(header.value), value > least, Vocabulary.isTotalHeader(header.name) else { return nil }
+      return (.header(header.name), value)
+    }
+    return facts.possibleTotals(above: least).map { (.body($0.at), $0.value) } + inHeaders
   }
 
   private static func cursor(_ facts: AnswerFacts) -> AnswerFacts.Fact? {
@@ -131,7 +168,7 @@ struct PageEvidence {
     return nil
   }
 
-  /// A total is no less than the page has; where the list goes on it is more.
+  /// A total is at least the number of records on the page, and larger if the list goes on.
   private static func count(
     _ facts: AnswerFacts, _ header: (at: Resource.AnswerPlace, value: Int)?, _ records: Int, goesOn: Bool
   ) -> (certain: (at: Resource.AnswerPlace, value: Int)?, doubtful: JSONPointer?) {
@@ -143,9 +180,20 @@ struct PageEvidence {
   }
 }
 
+extension AnswerFacts.Fact {
+  fileprivate var isAddress: Bool {
+    guard let text = value.text, !text.isEmpty else { return false }
+    return text.isAddress || ["href", "url", "uri"].contains(word)
+  }
+}
+
 extension String {
-  /// Of a page: absolute, or relative to this one.
-  fileprivate var isAddress: Bool { ["http://", "https://", "/", "?"].contains { hasPrefix($0) } }
+  /// True for an absolute address, and for a relative one that shows it by its first character or by its query.
+  fileprivate var isAddress: Bool {
+    if ["http://", "https://", "/", "?"].contains(where: { hasPrefix($0) }) { return true }
+    guard !contains(" "), let mark = firstIndex(of: "?") else { return false }
+    return self[mark...].contains("=")
+  }
 }
 
 extension JSONValue {

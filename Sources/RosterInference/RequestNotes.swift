@@ -1,20 +1,21 @@
 import RosterModel
 
-/// The parameters of the list's address that stay in `query`.
+/// The parameters of the list's address that become `query`.
 struct Query {
   private(set) var stays: [Resource.Parameter] = []
   private(set) var notes: [Note] = []
-  /// Names of those that look like secrets.
+  /// Names of the parameters that look like secrets.
   private(set) var secrets: [String] = []
 
-  /// - Parameter taken: those that the page style sends itself.
+  /// - Parameter taken: names of the parameters that the page style replaces.
   init(_ parameters: [Request.Parameter], besides taken: Set<String>) {
     let others = parameters.filter { !taken.contains($0.name) }
     for parameter in others {
       if Secrets.isSecret(parameter) {
         secrets.append(parameter.name)
       } else if stays.contains(where: { $0.name == parameter.name }) {
-        notes.append(.remark(.query, "\(parameter.name.tomlString) was given twice; a definition can hold it once"))
+        notes.append(
+          .remark(.query, "\(parameter.name.tomlString) occurs twice in the address; a definition can contain it once"))
       } else {
         stays.append(Resource.Parameter(parameter.name, Resource.Scalar(parameter.value)))
       }
@@ -36,30 +37,34 @@ extension Resource.Scalar {
   }
 }
 
-/// What is to be said of how the answer was asked for. No secret is repeated (T9).
+/// Headers and comments that follow from the request. They contain no secret (T9).
 struct RequestNotes {
   private(set) var notes: [Note] = []
-  /// Of those that the user gave, the harmless ones.
+  /// The user's headers without secrets.
   private(set) var headers: [Request.Header] = []
-  /// The next page's address is on another origin.
+  /// True if the next page's address is on another origin.
   private(set) var isRebased = false
 
   init(_ asked: ListAnswer.Asked?, _ query: Query, _ style: Resource.Style, _ evidence: PageEvidence) {
     guard let asked else {
       notes = [
-        .unseen(.baseURL, "where the answer came from: this is a placeholder"),
-        .unseen(.path, "where the list is below base_url: this is a placeholder"),
+        .unseen(.baseURL, "the API's address; this one is a placeholder"),
+        .unseen(.path, "the list's path below base_url; this one is a placeholder"),
         .unseen(
-          .method, "how it was asked for; a search endpoint may want",
+          .method, "the request; a search endpoint may need",
           lines: "method = \"POST\"", "body = {}"),
       ]
       return
+    }
+    if let given = asked.redirected {
+      let name = given.baseURL == asked.address.baseURL ? given.path : given.shown
+      notes.append(.remark(.path, "\(name) redirects here"))
     }
     headers = asked.headers.filter(Secrets.isHarmless).sorted { $0.name < $1.name }
     credentials(asked.headers.filter { !Secrets.isHarmless($0) }, query.secrets)
     if style.followsAddresses, let next = evidence.link ?? evidence.next?.text, asked.address.isElsewhere(next) {
       isRebased = true
-      notes.append(.remark(.links, "the next page's address is on another origin: its path is asked of base_url's"))
+      notes.append(.remark(.links, "the next page's address is on another origin; its path is requested from base_url"))
     }
   }
 
@@ -71,17 +76,17 @@ struct RequestNotes {
     notes.append(
       Note(
         place: .auth, isUnseen: false, lines: ["[auth]"] + first,
-        text: "\(names[0]) is not repeated here. \(Self.advice(first))"))
+        text: "\(names[0]) is not shown here. \(Self.advice(first))"))
     for name in names.dropFirst() {
       notes.append(
-        .remark(.headers, "\(name) is not repeated here: if it is needed, set it in upstream.headers or query"))
+        .remark(.headers, "\(name) is not shown here; if the API needs it, set it in upstream.headers or query"))
     }
   }
 
   private static func advice(_ send: [String]) -> String {
     send.contains("flow = \"basic\"")
-      ? "Put the files username and password into auth.credentials_dir, and:"
-      : "Put its secret into the file access_token of auth.credentials_dir, and:"
+      ? "Put the files `username` and `password` into auth.credentials_dir, and add:"
+      : "Put its secret into the file `access_token` in auth.credentials_dir, and add:"
   }
 
   private static func send(_ header: Request.Header) -> [String] {

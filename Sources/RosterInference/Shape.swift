@@ -28,6 +28,10 @@ struct Shape {
   var isAddress = false
   /// Each text is a word of lower case, such as `mr-mime`.
   var isSlug = false
+  /// True if a whole number has no equal `Double`.
+  private(set) var hasLargeInteger = false
+  /// Number of members of the object that has most of them.
+  private var maxMembers = 0
 
   /// nil: there were no elements.
   var element: Shape? { inner.first }
@@ -40,9 +44,12 @@ struct Shape {
       switch value {
       case .null: nulls += 1
       case .text(let text): texts.append(text)
-      case .object(let object): fields.add(object)
+      case .object(let object):
+        fields.add(object)
+        maxMembers = max(maxMembers, object.count)
       case .list(let list): elements += list
-      case .boolean, .number: break
+      case .number: hasLargeInteger = hasLargeInteger || value.integer.map { Int64(exactly: Double($0)) != $0 } == true
+      case .boolean: break
       }
       if let kind = Kind(value) { kinds.insert(kind) }
     }
@@ -69,6 +76,9 @@ struct Shape {
 
   /// Values of several kinds, or numbers that no other column holds.
   var isMixed: Bool { scalarType == nil && !kinds.isEmpty && kinds != [.list] && kinds != [.object] }
+
+  /// True for objects of which none has more than three quarters of all members: their names are data.
+  var hasDifferingMembers: Bool { maxMembers * 4 <= members.count * 3 }
 
   /// For people: "text and integer".
   var kindNames: String { kinds.map(\.rawValue).sorted().joined(separator: " and ") }

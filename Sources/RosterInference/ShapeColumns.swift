@@ -1,16 +1,40 @@
 import RosterModel
 
-// What becomes of a shape in a table.
+// The columns of a shape.
 
 extension Resource.Column {
-  /// - Parameter count: how many rows there are; fewer values than that are NULL where they are missing.
+  /// - Parameter count: number of rows; a text column with fewer values is nullable.
   init(_ name: String, at: JSONPointer, _ shape: Shape, of count: Int) {
-    let type = shape.scalarType ?? .json
+    let type = shape.columnType(named: at.segments.last?.identifier ?? name)
     self.init(name, at: at, type, isNullable: type == .text && shape.present < count)
   }
 }
 
+extension Resource.Column {
+  /// The name of a field of the record itself, or of an object that wraps its fields; nil for fields of other objects.
+  var ownField: String? {
+    var segments = at.segments[...]
+    if segments.count > 1, Vocabulary.wrappers.contains(segments.first ?? "") { segments.removeFirst() }
+    // A text of WordPress is an object: `{"rendered": TEXT}`.
+    if segments.count > 1, segments.last == "rendered" { segments.removeLast() }
+    return segments.count == 1 ? segments.first : nil
+  }
+}
+
 extension Shape {
+  /// A sample of fewer whole numbers does not show that the next one has no fraction.
+  private static let minWholeNumbers = 20
+
+  /// Whole numbers of a small sample become `real`, which stores fractions too; an `integer` column rejects them (P9).
+  func columnType(named name: String) -> Resource.ColumnType {
+    guard kinds == [.integer] else { return scalarType ?? .json }
+    let isCertain = present >= Self.minWholeNumbers || hasLargeInteger || name.saysIDOrCount
+    return isCertain ? .integer : .real
+  }
+
+  /// True if a column of these whole numbers is `real` only because the sample is small.
+  func isCautious(named name: String) -> Bool { kinds == [.integer] && columnType(named: name) == .real }
+
   /// Of an object: its scalar fields that are worth a column. Not addresses beside other things; of many those that say
   /// which one it is.
   var telling: [Member] {
@@ -40,11 +64,18 @@ extension Shape {
 
   /// Why no other type holds it: for people.
   var whyJSON: String {
-    kinds == [.wide] ? "numbers that no 64 bits hold, kept as written" : "\(kindNames), kept as written"
+    kinds == [.wide] ? "numbers beyond 64 bits, stored as written" : "\(kindNames), stored as written"
   }
 }
 
 extension String {
+  /// True for identifiers such as `user_id` and `comment_count`, but neither for `paid` nor for `discount`.
+  fileprivate var saysIDOrCount: Bool {
+    let words = split(separator: "_")
+    let isLast = words.last.map { ["id", "ids", "iid", "pk", "count", "counts", "cnt"].contains($0) } == true
+    return isLast || words.count > 1 && ["num", "nb"].contains(words[0]) || hasPrefix("number_of_")
+  }
+
   /// An identifier in any case.
   fileprivate var isFieldLike: Bool {
     !isEmpty && utf8.count <= 40 && word.utf8.count * 2 > utf8.count && !contains(" ") && first?.isASCIIDigit == false

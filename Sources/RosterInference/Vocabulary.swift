@@ -10,7 +10,7 @@ enum Vocabulary {
   /// Lists of objects that stand beside the records.
   static let sideListNames: Set<String> = [
     "links", "included", "includes", "errors", "warnings", "facets", "aggregations", "filters", "messages", "schema",
-    "columns", "fields",
+    "columns", "fields", "suggestedfacets", "facetresults", "expandedcolumns", "expandablecolumns", "primarykeys",
   ]
   /// Segments of a path, and names of lists, that do not say what is listed.
   static let vagueNouns: Set<String> = listNames.union([
@@ -50,13 +50,15 @@ enum Vocabulary {
   /// Their names say that they lead on, whatever their value.
   static let nextCursors: Set<String> = [
     "nextcursor", "endcursor", "aftercursor", "nextpagetoken", "nexttoken", "nextcontinuationtoken", "nextpagecursor",
-    "nextmarker", "nextpagekey", "nextstartkey", "cursornext",
+    "nextmarker", "nextpagekey", "nextstartkey", "cursornext", "nextcursormark",
   ]
   /// They may lead on where they hold a text.
   static let cursors: Set<String> = [
     "cursor", "after", "pagetoken", "continuationtoken", "continuation", "bookmark", "scrollid", "next", "nextpage",
     "offset",
   ]
+  /// Objects whose members are all parameters of the next page (mediawiki.org/wiki/API:Continue).
+  static let continuations: Set<String> = ["continue", "querycontinue"]
   static let more: Set<String> = [
     "hasmore", "hasnextpage", "hasnext", "more", "moreresults", "hasmoreitems", "morerecords", "hasmorepages",
   ]
@@ -77,6 +79,7 @@ enum Vocabulary {
   static let total: Set<String> = [
     "total", "totalcount", "totalresults", "totalelements", "totalitems", "totalrecords", "recordstotal", "totalsize",
     "odatacount", "hydratotalitems", "numfound", "nbhits", "totalhits", "totalrows", "totalentries", "totalobjects",
+    "filteredtablerowscount",
   ]
   /// A total, or how many are on the page.
   static let count: Set<String> = ["count", "resultcount", "itemcount", "recordcount", "resultscount", "found"]
@@ -92,12 +95,23 @@ enum Vocabulary {
   static let cursorParams: Set<String> = [
     "cursor", "after", "startingafter", "startcursor", "pagetoken", "nextpagetoken", "continuation",
     "continuationtoken", "nexttoken", "pageafter", "pagecursor", "nextcursor", "marker", "scrollid", "bookmark",
-    "idafter", "sinceid",
+    "idafter", "sinceid", "cursormark",
   ]
+  /// Values of a cursor that mean the list's beginning.
+  static let cursorStarts: Set<String> = ["*", "0", "-1", "start", "first", "begin", "beginning", "initial"]
+  /// Parameters of an offset by the parameter of a size that APIs have beside it.
+  static let offsetsBySize = [
+    "limit": "offset", "_limit": "_start", "page[limit]": "page[offset]", "$top": "$skip", "take": "skip",
+  ]
+  /// Parameters of a page's number by the parameter of a size that APIs have beside it.
+  static let numbersBySize = ["page[size]": "page[number]", "_per_page": "_page", "_limit": "_page"]
 
   // MARK: Pages, in headers
 
-  static let totalHeaders: Set<String> = ["xtotalcount", "xwptotal", "totalcount", "xpaginationtotalcount"]
+  static let totalHeaders: Set<String> = [
+    "xtotalcount", "xwptotal", "totalcount", "xpaginationtotalcount", "totalrecords", "totalobjects", "totalitems",
+    "totalresults", "xtotalrecords", "xtotalitems", "xtotalresults",
+  ]
   static let lastHeaders: Set<String> = ["xwptotalpages", "xpaginationpagecount", "xpaginationtotalpages"]
   /// Only of APIs that do not page by Link headers: GitLab, which does, leaves them out above 10,000 records
   /// (docs.gitlab.com/api/rest).
@@ -108,4 +122,33 @@ enum Vocabulary {
   static let nextHeaders: Set<String> = ["xnextpage"]
   /// Of APIs that page by Link headers, which are absent where one page holds all.
   static let linkingPrefixes = ["x-github-", "x-gitlab-"]
+
+  // MARK: Numbers
+
+  /// A list of more records is unlikely, and times in seconds are larger.
+  static let maxTotal: Int64 = 1_000_000_000
+
+  /// True if a number of that name is something else than a total.
+  static func isMeasure(_ name: String) -> Bool {
+    name.identifier.split(separator: "_").contains { measures.contains(String($0)) }
+  }
+
+  /// Words of names.
+  private static let measures: Set<String> = [
+    "time", "timestamp", "took", "ms", "seconds", "duration", "elapsed", "runtime", "date", "year", "age", "expires",
+    "code", "status", "version", "id", "port", "bytes", "length", "quota", "rate", "ratelimit", "remaining", "reset",
+    "page", "pages", "per", "limit", "size", "max", "min", "offset", "skip", "start", "from", "to", "first", "last",
+    "next", "prev", "previous", "cursor", "since", "until",
+  ]
+
+  /// True if a header of that name may contain a total.
+  static func isTotalHeader(_ name: String) -> Bool {
+    let words = name.identifier.split(separator: "_").map(String.init)
+    let isCount = words.contains { totalWords.contains($0) }
+    return isCount && !isMeasure(name) && !unlinkedTotalHeaders.contains(name.word)
+  }
+
+  private static let totalWords: Set<String> = [
+    "total", "count", "records", "results", "objects", "items", "hits", "matches", "rows", "entries",
+  ]
 }

@@ -19,7 +19,7 @@ import Testing
       #expect(check.exit == 0 && check.error.isEmpty, "\(inferred.output)\n\(check.error)")
       let sync = try await site.rosterd("sync", "--json", "--config", file)
       #expect(sync.exit == 0, "\(inferred.output)\n\(sync.error)")
-      let rows = try await site.rows("SELECT id, name, owner, extra FROM things ORDER BY id")
+      let rows = try await site.rows("SELECT id, name, owner_name, extra FROM things ORDER BY id")
       #expect(rows == (1...5).map { ["\($0)", "Thing \($0)", "Owner \($0)", "NULL"] })
       let tags = try await site.rows("SELECT thing_id, position, tag FROM thing_tags ORDER BY 1, 2")
       #expect(tags == (1...5).map { ["\($0)", "0", "t\($0)"] })

@@ -46,37 +46,39 @@ import Testing
     #expect(
       try Sample.stripe.finding(given).toml == """
         # Inferred by rosterd from 2 records of https://api.stripe.com/v1/customers.
-        # Read it, look for "not seen", correct it; then: rosterd check --config FILE
+        # Read and correct it: "not seen" marks what one answer cannot show. Then: rosterd check --config FILE
 
         [upstream]
         base_url = "https://api.stripe.com/v1"
         headers = { Stripe-Version = "2025-10-29.clover" }
 
-        # the header Authorization is not repeated here. Put its secret into the file access_token of
-        # auth.credentials_dir, and:
+        # the header Authorization is not shown here. Put its secret into the file `access_token` in
+        # auth.credentials_dir, and add:
         # [auth]
         # flow = "static"
 
         [resource.customer]
         path = "/customers"
         records = "/data"
-        key = "/id"  # not seen: whether it differs beyond these 2 records
+        key = "/id"  # not seen: whether this field is unique beyond these 2 records
         table = "customers"
         # search = ["name"]  # full-text search
-        # by_key = "/customers/{key}"  # not seen: whether that is one record: then removals are confirmed at once
+        # not seen: whether this address returns one record; with `by_key`, a sync confirms removals at once
+        # by_key = "/customers/{key}"
 
         [resource.customer.pages]
         style = "after"
-        param = "starting_after"  # not seen: its name; Stripe calls it so
+        param = "starting_after"  # not seen: the parameter's name; this is Stripe's
         size = 2
         size_param = "limit"
         more = "/has_more"
-        # not seen: a total; the list's end is the proof that a pull is whole
+        # not seen: the number of all records; the end of the list proves that a pull is complete
 
         [resource.customer.columns]
-        # not seen: the types of /default_source, /description, /phone, /shipping, null in all records; until
-        # something takes them they stay in `extra`
-        # `extra` keeps what no column takes: 1 more field of /address
+        # whole numbers in this answer, `real` in case other records have fractions: /balance, /created
+        # not seen: the types of these fields, which are null in all records: /default_source, /description, /phone,
+        # /shipping
+        # without a column, so kept in `extra`: 1 more field of /address
         id = "/id"
         object = "/object"
         address_city = { at = "/address/city", type = "text", null = true }
@@ -84,8 +86,8 @@ import Testing
         address_line1 = { at = "/address/line1", type = "text", null = true }
         address_postal_code = { at = "/address/postal_code", type = "text", null = true }
         address_state = { at = "/address/state", type = "text", null = true }
-        balance = { at = "/balance", type = "integer" }
-        created = { at = "/created", type = "integer" }
+        balance = { at = "/balance", type = "real" }
+        created = { at = "/created", type = "real" }
         currency = { at = "/currency", type = "text", null = true }
         delinquent = { at = "/delinquent", type = "boolean" }
         email = { at = "/email", type = "text", null = true }

@@ -136,7 +136,65 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     .init(
       name: "GitHub, all on one page", facts: #""a":1"#, headers: [.init("X-GitHub-Media-Type", "github.v3")],
       pages: .init(.link), unseen: [.style, .size, .count]),
-    .init(name: "nothing", facts: #""a":1"#, query: "limit=2", pages: .init(.one), unseen: [.style]),
+    .init(
+      name: "Kinto, an address in a header", facts: #""a":1"#, query: "_limit=2",
+      headers: [
+        .init("Next-Page", "https://a.example/x?_limit=2&_token=eyJsYXN0X29iamVjdCI6"), .init("Total-Records", "9"),
+      ],
+      pages: .init(
+        .next(at: .header("Next-Page")), size: .init(2, param: .query("_limit")), count: .header("Total-Records")),
+      unseen: []),
+    .init(
+      name: "Eve, an address without a leading /", facts: #""_links":{"next":{"href":"x?max_results=2&page=2"}}"#,
+      headers: [.init("X-Total-Count", "9")],
+      pages: .init(.next(at: body("/_links/next/href")), count: .header("X-Total-Count")), unseen: []),
+    .init(
+      name: "an address that is not relative to its page",
+      facts: #""_links":{"next":{"href":"people/1/x?page=2"}},"_meta":{"total":9}"#,
+      pages: .init(.number(), count: body("/_meta/total")), unseen: [.size]),
+    .init(
+      name: "MediaWiki", facts: #""continue":{"gapcontinue":"B","continue":"gapcontinue||"}"#,
+      query: "gapcontinue=A&continue=gapcontinue%7C%7C",
+      pages: .init(.cursor(param: .query("*"), at: body("/continue"))), unseen: [.size, .count]),
+    .init(
+      name: "MediaWiki, all on one page", facts: #""batchcomplete":"""#,
+      pages: .init(.cursor(param: .query("*"), at: body("/continue"))), unseen: [.style, .size, .count]),
+    .init(
+      name: "OpenAlex, whose cursor starts with *", facts: #""meta":{"count":9,"next_cursor":"IlsxNjA"}"#,
+      query: "cursor=*",
+      pages: .init(
+        .cursor(param: .query("cursor"), start: "*", at: body("/meta/next_cursor")), count: body("/meta/count")),
+      unseen: [.size]),
+    .init(
+      name: "Solr",
+      facts: #""response":{"numFound":9,"start":0},"nextCursorMark":"AoE="#
+        + #"","responseHeader":{"status":0,"QTime":1}"#, query: "cursorMark=*&rows=2",
+      pages: .init(
+        .cursor(param: .query("cursorMark"), start: "*", at: body("/nextCursorMark")),
+        size: .init(2, param: .query("rows")), count: body("/response/numFound")), unseen: []),
+    .init(
+      name: "a total under a name of its own", facts: #""filtered_table_rows_count":350,"next_url":"/x?_next=2""#,
+      pages: .init(.next(at: body("/next_url")), count: body("/filtered_table_rows_count")), unseen: [.size]),
+    .init(
+      name: "a number that may be the total", facts: #""anzahl":77,"took_ms":12,"status":200,"next":"/x?after=b""#,
+      pages: .init(.next(at: body("/next"))), unseen: [.size, .count]),
+    .init(
+      name: "json-server by _limit alone", facts: #""a":1"#, query: "_limit=2",
+      headers: [.init("X-Total-Count", "9")],
+      pages: .init(
+        .offset(param: .query("_start")), size: .init(2, param: .query("_limit")), count: .header("X-Total-Count")),
+      unseen: [.style]),
+    .init(
+      name: "JSON:API by page[size] alone", facts: #""meta":{"total":9}"#, query: "page%5Bsize%5D=2",
+      pages: .init(
+        .number(param: .query("page[number]")), size: .init(2, param: .query("page[size]")),
+        count: body("/meta/total")),
+      unseen: [.param, .style]),
+    .init(
+      name: "a size alone", facts: #""a":1"#, query: "_limit=2",
+      pages: .init(.one, size: .init(2, param: .query("_limit"))), unseen: [.style]),
+    .init(
+      name: "nothing", facts: #""a":1"#, pages: .init(.one), unseen: [.style]),
   ]
 
   @Test(
@@ -151,7 +209,25 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     let always: [Note.Place] = [.key, .byKey]
     let unseen = finding.notes.filter { $0.isUnseen && !always.contains($0.place) }.map(\.place)
     #expect(unseen == tried.unseen)
-    #expect(finding.resource.query.map(\.name) == (tried.name == "nothing" ? ["limit"] : []))
+    #expect(finding.resource.query.isEmpty)
+  }
+
+  @Test("C12: a start value of a cursor stays in the query if the style follows addresses")
+  func startOfAddresses() throws {
+    let sample = Sample(
+      name: "", url: "https://a.example/x?cursor=*&page=1", body: #"{"data":[{"id":1}],"next":"/x?cursor=abc"}"#)
+    let found = try sample.finding().resource
+    #expect(found.pages.style == .next(at: body("/next")) && found.query == [.init("cursor", .text("*"))])
+  }
+
+  @Test("Section 1: each number above the records that may be the total is proposed with its value")
+  func possibleTotals() throws {
+    let sample = Sample(
+      name: "", url: "https://a.example/x", headers: [.init("X-Matches", "12"), .init("Content-Length", "900")],
+      body: #"{"data":[{"id":1}],"next":"/x?p=2","info":{"n":7,"took":30,"time":1795459357},"code":200}"#)
+    let notes = try sample.finding().notes.filter { $0.place == .count && !$0.lines.isEmpty }
+    #expect(notes.map(\.lines) == [["count = \"/info/n\""], ["count = \"header:X-Matches\""]])
+    #expect(notes.first?.text.contains("7") == true && notes.last?.text.contains("12") == true)
   }
 
   /// Where the real pull would go on from the answer that was looked at.

@@ -1,0 +1,94 @@
+import RosterModel
+import Testing
+
+@testable import RosterInference
+
+/// Which columns the fields of records become.
+@Suite struct FieldsTests {
+  private func finding(_ records: [String]) throws -> Finding {
+    let body = "[\(records.joined(separator: ","))]"
+    return try Sample(name: "", url: "https://api.example/v1/things", body: body).finding()
+  }
+
+  private func types(_ finding: Finding) -> [String: Resource.ColumnType] {
+    Dictionary(uniqueKeysWithValues: finding.resource.columns.map { ($0.name, $0.type) })
+  }
+
+  // MARK: Numbers
+
+  @Test("Section 1: a number is real if fewer than 20 records had it and its name says neither id nor count")
+  func numbers() throws {
+    let fields = #""price":5,"user_id":7,"userId":7,"comment_count":3,"viewCount":3,"num_pages":1,"discount":2"#
+    let found = try finding((1...19).map { "{\"id\":\($0),\(fields)}" })
+    let expected: [String: Resource.ColumnType] = [
+      "id": .integer, "price": .real, "user_id": .integer, "comment_count": .integer, "view_count": .integer,
+      "num_pages": .integer, "discount": .real,
+    ]
+    #expect(types(found).filter { $0.key != "user_id_2" } == expected)
+    #expect(found.notes.contains { $0.place == .columns && $0.text.hasSuffix("fractions: /price, /discount") })
+    let many = try finding((1...20).map { "{\"id\":\($0),\(fields)}" })
+    #expect(types(many)["price"] == .integer && types(many)["discount"] == .integer)
+  }
+
+  @Test("A number that only 19 of 40 records have is real; one fraction makes it real in any number of records")
+  func rareNumbers() throws {
+    let found = try finding(
+      (1...40).map { "{\"id\":\($0),\"rare\":\($0 > 19 ? "null" : "1"),\"half\":\($0).\($0 % 2)}" })
+    #expect(types(found) == ["id": .integer, "rare": .real, "half": .real])
+  }
+
+  @Test("A key of whole numbers is an integer, whatever it is called")
+  func numberedKey() throws {
+    let found = try finding([#"{"position":1,"n":1.5}"#, #"{"position":2,"n":2.5}"#])
+    #expect(found.resource.key.description == "/position" && types(found)["position"] == .integer)
+  }
+
+  @Test("Whole numbers beyond 2^53 stay integers, because a real column would round them")
+  func largeNumbers() throws {
+    #expect(try types(finding([#"{"id":1,"serial":9007199254740993}"#]))["serial"] == .integer)
+  }
+
+  // MARK: Objects
+
+  @Test("Section 1: an object whose members differ from record to record becomes one json column")
+  func differing() throws {
+    let found = try finding([
+      #"{"id":1,"labels":{"job":"node","rack":"a"},"owner":{"name":"x","mail":"y"}}"#,
+      #"{"id":2,"labels":{"job":"db","shard":"7"},"owner":{"name":"x"}}"#,
+      #"{"id":3,"labels":{"job":"app","team":"core"},"owner":{"name":"x","mail":"z"}}"#,
+    ])
+    #expect(found.resource.columns.map(\.name) == ["id", "labels", "owner_name", "owner_mail"])
+    #expect(types(found)["labels"] == .json)
+    #expect(found.toml.contains("its members differ from record to record"))
+  }
+
+  @Test("An object inside a list's elements whose members differ becomes one json column of the list's table")
+  func differingInList() throws {
+    let found = try finding([
+      #"{"id":1,"targets":[{"url":"a","labels":{"a":"1"}},{"url":"b","labels":{"b":"1"}},{"url":"c","labels":{}}]}"#
+    ])
+    #expect(found.resource.lists.map { $0.columns.map(\.name) } == [["url", "labels"]])
+    #expect(found.resource.lists.first?.columns.last?.type == .json)
+  }
+
+  @Test("Section 1: a column's name is the whole path of its value")
+  func names() throws {
+    let found = try finding([
+      #"{"id":1,"title":{"rendered":"a"},"owner":{"login":"x"},"attributes":{"id":5,"size":"m","tags":["t"]}}"#
+    ])
+    let names = ["id", "title_rendered", "owner_login", "attributes_id", "attributes_size"]
+    #expect(found.resource.columns.map(\.name) == names)
+    #expect(found.resource.lists.map(\.table) == ["thing_tags"])
+  }
+
+  // MARK: where
+
+  @Test(
+    "Section 1: where is proposed for an object that at most a tenth of the records have",
+    arguments: [(1, 10, true), (2, 20, true), (2, 19, false), (10, 20, false), (19, 20, false)])
+  func condition(having: Int, of records: Int, isProposed: Bool) throws {
+    let found = try finding(
+      (1...records).map { "{\"id\":\($0)\($0 > having ? "" : ",\"pull\":{\"url\":\"https://a.example/\"}")}" })
+    #expect(found.notes.contains { $0.place == .condition } == isProposed)
+  }
+}
