@@ -7,8 +7,11 @@ extension Interceptor {
   package static let redirects = Interceptor { asked, next in
     var request = asked
     for hop in 0...mostRedirects {
-      let response = try await RequestContext.$hop.withValue(hop) { [request] in try await next(request) }
-      guard let location = response.redirect else { return response }
+      var response = try await RequestContext.$hop.withValue(hop) { [request] in try await next(request) }
+      guard let location = response.redirect else {
+        if hop > 0 { response.redirectedTo = request.url }
+        return response
+      }
       request.url = try target(of: location, from: request)
       if response.status == 303 { request.becomeGET() }
     }

@@ -81,6 +81,8 @@ package struct Response: Sendable {
   package var body: [UInt8]
   /// Body bytes as received, before decompression.
   package var received: Int
+  /// The address that answered after redirects; nil without a redirect.
+  package var redirectedTo: String?
   /// That its request carried: what the answer says of the list may repeat it. Never shown (T9).
   package var token: SentToken?
 

@@ -37,10 +37,14 @@ struct InferCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await exiting {
-      let address = addresses[0]
-      let found = address == Self.standardInput ? try given() : try await asked(address)
-      try answer(try Inference.finding(found).toml)
+      do { try answer(try await definition()) } catch let failure as Failure { throw failure.withoutOutput }
     }
+  }
+
+  private func definition() async throws -> String {
+    let address = addresses[0]
+    let found = address == Self.standardInput ? try given() : try await asked(address)
+    return try Inference.finding(found).toml
   }
 
   private static let standardInput = "-"
@@ -49,7 +53,9 @@ struct InferCommand: AsyncParsableCommand {
     let address = try ListAddress(text)
     let headers = try headers.map(header)
     let response = try await OneRequest.answer(from: address.url, headers: headers, proxies: try proxies(address.url))
-    return try ListAnswer(response.body, headers: response.headers, asked: .init(address, headers: headers))
+    let last = response.redirectedTo.flatMap { try? ListAddress($0) }
+    let asked = ListAnswer.Asked(last ?? address, redirected: last.map { _ in address }, headers: headers)
+    return try ListAnswer(response.body, headers: response.headers, asked: asked)
   }
 
   private func proxies(_ url: String) throws -> ProxyRules {
@@ -60,16 +66,16 @@ struct InferCommand: AsyncParsableCommand {
 
   private func given() throws -> ListAnswer {
     let text: [UInt8]
-    do throws(SystemError) { text = try contents(of: "/dev/stdin", limit: Self.mostBytes) } catch {
+    do throws(SystemError) { text = try contents(of: "/dev/stdin", limit: Self.maxBytes) } catch {
       throw Failure(
         .badAnswer, step: "read", subject: "standard input", cause: error.text,
-        hint: "give one answer of at most \(Self.mostBytes / 1024 / 1024) MiB")
+        hint: "give one answer of at most \(Self.maxBytes / 1024 / 1024) MiB")
     }
     return try ListAnswer(printed: text)
   }
 
   /// As much as a page may have (P11).
-  private static let mostBytes = 8 * 1024 * 1024
+  private static let maxBytes = 8 * 1024 * 1024
 
   /// The sentences do not repeat the header: it may be a secret (T9).
   private func header(_ text: String) throws -> Request.Header {
@@ -82,5 +88,15 @@ struct InferCommand: AsyncParsableCommand {
       throw ValidationError("The value of the header \(name) \(mistake)")
     }
     return Request.Header(name, value)
+  }
+}
+
+extension Failure {
+  /// The shell creates a file that stdout is redirected to before the command fails.
+  fileprivate var withoutOutput: Failure {
+    var failure = self
+    let output = "nothing was written; if stdout was redirected to a file, that file is empty"
+    failure.hint = hint.map { "\($0); \(output)" } ?? output
+    return failure
   }
 }

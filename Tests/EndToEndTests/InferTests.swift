@@ -70,16 +70,32 @@ import Testing
     }
   }
 
-  @Test("infer writes nothing, asks once, follows redirects within the origin, and reads gzip")
+  @Test("infer writes nothing, asks once, and reads gzip")
   func asksOnce() async throws {
     try await withThings { site in
       let before = try FileManager.default.subpathsOfDirectory(atPath: site.folder)
-      for path in ["/moved", "/packed"] {
-        let inferred = try await site.rosterd("infer", site.upstream.baseURL + path)
-        #expect(inferred.exit == 0, "\(inferred.error)")
-        #expect(inferred.output.contains("path = \"\(path)\"\n") && inferred.output.contains("name = \"/name\"\n"))
-      }
+      let inferred = try await site.rosterd("infer", "\(site.upstream.baseURL)/packed")
+      #expect(inferred.exit == 0, "\(inferred.error)")
+      #expect(inferred.output.contains("path = \"/packed\"\n") && inferred.output.contains("name = \"/name\"\n"))
       #expect(try FileManager.default.subpathsOfDirectory(atPath: site.folder) == before)
+    }
+  }
+
+  @Test("Section 1: infer follows redirects within the origin and prints the address that they lead to")
+  func redirected() async throws {
+    try await withThings { site in
+      let inferred = try await site.rosterd("infer", "\(site.upstream.baseURL)/moved")
+      #expect(inferred.exit == 0, "\(inferred.error)")
+      #expect(inferred.output.contains("path = \"/things\"  # /moved redirects here\nquery = { x = 1 }\n"))
+    }
+  }
+
+  @Test("B10: a failing infer says that nothing was written and that a redirected file is empty")
+  func emptyFile() async throws {
+    try await withThings { site in
+      let failed = try await site.rosterd("infer", "\(site.upstream.baseURL)/nowhere")
+      #expect(failed.exit == 65 && failed.output.isEmpty)
+      #expect(failed.error.contains("nothing was written; if stdout was redirected to a file, that file is empty"))
     }
   }
 
