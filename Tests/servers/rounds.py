@@ -38,10 +38,10 @@ score = {{ at = "/score", type = "real" }}
         return infer(program, server.origin + self.address)
 
 
-def django(name, pages):
+def django(name, pages, records="/results"):
     address = f"/api/{name}/"
     return Listing(
-        Django, f"Django REST framework, {name}", address, pages, records="/results", by_key=address + "{key}/")
+        Django, f"Django REST framework, {name}", address, pages, records=records, by_key=address + "{key}/")
 
 
 NUMBER = django("number", '{ count = "/count" }')
@@ -114,8 +114,7 @@ def killed(listing, text, ground):
 
 def tests():
     for listing in LISTINGS:
-        texts = [listing.documented] + ([listing.inferred] if listing.server in [Django, Datasette] else [])
-        for text in texts:
+        for text in [listing.documented, listing.inferred]:
             for what in [life] if listing.validators == "none" else [life, killed]:
                 yield case(f"{what.__doc__} ({listing.name}, {text.__name__})", what, listing, text)
 
