@@ -23,6 +23,8 @@ struct MonthLedger {
   private(set) var expired = 0
   private(set) var refused = 0
   private(set) var granted = 0
+  /// Refreshes ahead of a token's end that upstream answered after the end of their sync: no row counts them.
+  private(set) var late = 0
   /// Retries that never reached upstream.
   private(set) var unsent = 0
   /// By a process that was told to stop in the midst, or killed.
@@ -51,6 +53,10 @@ struct MonthLedger {
       #expect(own.retries - seen.retries <= Month.concurrency, "\(row)")
       unsent += own.retries - seen.retries
       seen.retries = own.retries
+    }
+    if isDue, own.refreshes == seen.refreshes - 1 {
+      late += 1
+      seen.refreshes = own.refreshes
     }
     #expect(own == seen, "\(row)")
     upstream += seen

@@ -92,7 +92,7 @@ import Testing
       "\(days) days", "syncs: \(ledger.outcomes), by the budget broken off: \(month.overBudget)",
       "upstream: \(ledger.upstream)", "rosterd:  \(ledger.rows)",
       "requests of processes that ended meanwhile: \(ledger.unfinished), retries never sent: \(ledger.unsent)",
-      "tokens: \(ledger.expired) expired, \(ledger.refused) refused, \(ledger.granted) granted",
+      "tokens: \(ledger.expired) expired, \(ledger.refused) refused, \(ledger.granted) granted, \(ledger.late) late",
       "answers: \(ledger.answers), broken off: \(ledger.cuts)", "most requests in a day: \(month.mostRequests)",
       "reader (snapshots, changes, read anew): \(reader.output)",
     ]
