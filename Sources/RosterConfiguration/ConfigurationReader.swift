@@ -3,12 +3,12 @@ import RosterFiles
 import RosterModel
 
 extension Configuration {
-  /// Reads the file and the environment, which wins, and checks all of it; touches nothing.
+  /// Reads the file and the environment, which wins. Checks both, and changes nothing.
   /// - Parameters:
   ///   - file: As `--config` names it, and must exist; nil: the default file, if it is there.
   ///   - isRoot: Whose defaults hold.
   ///   - further: What else speaks against what was read, such as a file that only other parts can judge.
-  /// - Returns: The configuration, and a sentence for each `ROSTERD_` variable that is unknown.
+  /// - Returns: The configuration, and a sentence for each variable and key that is ignored.
   package static func load(
     file: String?, environment: [String: String], isRoot: Bool = geteuid() == 0,
     further: (Configuration) -> [Conflict] = { _ in [] }
@@ -22,7 +22,7 @@ extension Configuration {
     guard reader.isGood else {
       throw ConfigurationFaults(faults: reader.faults, logFormat: reader.configuration.log.format)
     }
-    return (reader.configuration, reader.warnings)
+    return (reader.configuration, reader.warnings + [reader.configuration.proxyWarning].compactMap(\.self))
   }
 }
 

@@ -15,6 +15,8 @@ package struct EnvironmentProxies: Sendable, Equatable {
   var http: Variable?
   var https: Variable?
   var exceptions: [ProxyException] = []
+  /// Name of an `ALL_PROXY` that is set while neither of the variables that are read is set.
+  var ignored: String?
 
   struct Variable: Sendable, Equatable {
     var name: String
@@ -36,6 +38,7 @@ package struct EnvironmentProxies: Sendable, Equatable {
     http = variable("http_proxy")
     https = variable("https_proxy")
     exceptions = ProxyException.list(variable("no_proxy")?.value ?? "")
+    ignored = http == nil && https == nil ? variable("all_proxy")?.name : nil
   }
 }
 

@@ -15,6 +15,13 @@ extension Configuration {
     }
   }
 
+  /// A sentence if the environment names a proxy only in a variable that rosterd does not read.
+  var proxyWarning: String? {
+    guard upstream.proxy == .environment, let name = upstream.environmentProxies.ignored else { return nil }
+    return
+      "\(name) is ignored, so upstream is asked without a proxy; set HTTPS_PROXY and HTTP_PROXY, or upstream.proxy (\"none\" to confirm)"
+  }
+
   /// Variables that name no proxy that rosterd could use, though a server is to be asked by way of it.
   var unusableProxies: [Conflict] {
     let environment = upstream.environmentProxies

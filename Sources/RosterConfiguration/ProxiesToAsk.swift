@@ -6,7 +6,7 @@ extension Configuration {
   /// or of the default file says, where that can be read, else as the environment's own variables do.
   package static func proxies(
     toAsk url: String, environment: [String: String], isRoot: Bool = geteuid() == 0
-  ) throws(ConfigurationFaults) -> ProxyRules {
+  ) throws(ConfigurationFaults) -> (rules: ProxyRules, warning: String?) {
     var reader = ConfigurationReader()
     reader.readFile(Defaults(environment: environment, isRoot: isRoot).configurationFile, mustExist: false)
     reader.readEnvironment(environment)
@@ -19,6 +19,6 @@ extension Configuration {
         ConfigurationFault(file: nil, line: nil, key: $0.keys.first ?? key, problem: $0.problem, allowed: $0.allowed)
       }
     guard faults.isEmpty else { throw ConfigurationFaults(faults: faults) }
-    return configuration.proxies
+    return (configuration.proxies, configuration.proxyWarning)
   }
 }

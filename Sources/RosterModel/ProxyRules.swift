@@ -24,8 +24,9 @@ package struct ProxyRules: Sendable, Equatable {
   }
 }
 
-/// One entry of `NO_PROXY`: `*`, a host with all below it (`example.com`, the same as `.example.com`), an IP address or
-/// a block of them (`10.0.0.0/8`); a port at its end (`host:8080`, `[::1]:8080`) makes it hold for that one only.
+/// One entry of `NO_PROXY`: `*`, a host with all below it (`example.com`, the same as `.example.com`, `*.example.com`
+/// and `example.com.`), an IP address or a block of addresses (`10.0.0.0/8`). An entry that ends with a port
+/// (`host:8080`, `[::1]:8080`) holds for that port only.
 package struct ProxyException: Sendable, Equatable {
   private enum Hosts: Equatable {
     case all
@@ -58,7 +59,8 @@ package struct ProxyException: Sendable, Equatable {
     } else if let block = IPBlock(host) {
       hosts = .block(block)
     } else {
-      hosts = .below(host.drop { $0 == "." }.lowercased())
+      let name = host.hasPrefix("*.") ? host.dropFirst() : host
+      hosts = .below(Self.withoutRootDot(name.drop { $0 == "." }.lowercased()))
     }
   }
 
@@ -68,12 +70,15 @@ package struct ProxyException: Sendable, Equatable {
     switch hosts {
     case .all: return true
     case .below(let name):
-      let host = host.lowercased()
+      let host = Self.withoutRootDot(host.lowercased())
       if IPAddress.bytes(host) != nil { return false }
       return host == name || (!name.isEmpty && host.hasSuffix(".\(name)"))
     case .block(let block): return IPBlock(host[...]).map { block.holds($0) } ?? false
     }
   }
+
+  /// An absolute name ends with a dot, and is the same host.
+  private static func withoutRootDot(_ name: String) -> String { name.hasSuffix(".") ? String(name.dropLast()) : name }
 }
 
 /// The IP addresses that begin with the same bits.

@@ -59,9 +59,11 @@ struct InferCommand: AsyncParsableCommand {
   }
 
   private func proxies(_ url: String) throws -> ProxyRules {
-    do { return try Configuration.proxies(toAsk: url, environment: ProcessInfo.processInfo.environment) } catch {
-      throw refused(error, in: .text)
-    }
+    do {
+      let proxies = try Configuration.proxies(toAsk: url, environment: ProcessInfo.processInfo.environment)
+      if let warning = proxies.warning { complain("warning: \(warning)", in: .text) }
+      return proxies.rules
+    } catch { throw refused(error, in: .text) }
   }
 
   private func given() throws -> ListAnswer {

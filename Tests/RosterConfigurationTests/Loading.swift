@@ -8,6 +8,10 @@ extension Workspace {
     try Configuration.load(file: try write(text), environment: environment, isRoot: true).0
   }
 
+  func warnings(_ text: String, _ environment: [String: String] = [:]) throws -> [String] {
+    try Configuration.load(file: try write(text), environment: environment, isRoot: true).warnings
+  }
+
   /// The sentences with which it is refused, without the folder's name; empty: it is not.
   func faults(_ text: String, _ environment: [String: String] = [:]) throws -> [String] {
     do {

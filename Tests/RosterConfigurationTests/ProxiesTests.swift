@@ -65,4 +65,19 @@ struct ProxiesTests {
     #expect(try workspace.faults("", ["HTTPS_PROXY": "h:99999999999999999999"]) == [port])
     #expect(try workspace.faults("", socks.merging(["NO_PROXY": "rickandmortyapi.com"]) { $1 }).isEmpty)
   }
+
+  @Test("ALL_PROXY is a warning if it is the only variable that names a proxy")
+  func allProxy() throws {
+    func warnings(_ text: String, _ environment: [String: String]) throws -> [String] {
+      try workspace.warnings(text, environment).filter { $0.contains("is ignored, so upstream") }
+    }
+    let alone = ["ALL_PROXY": "http://user:geheim@proxy:1"]
+    let warning =
+      "ALL_PROXY is ignored, so upstream is asked without a proxy; set HTTPS_PROXY and HTTP_PROXY, or upstream.proxy (\"none\" to confirm)"
+    #expect(try warnings("", alone) == [warning])
+    #expect(try warnings("", ["all_proxy": "socks5://proxy"]) == [warning.replacing("ALL_PROXY", with: "all_proxy")])
+    #expect(try warnings("", alone.merging(["https_proxy": "proxy"]) { $1 }).isEmpty)
+    #expect(try warnings("upstream.proxy = 'none'", alone).isEmpty)
+    #expect(try warnings("", ["ALL_PROXY": ""]).isEmpty)
+  }
 }

@@ -31,6 +31,10 @@ import Testing
       ("127.0.0.1:443", "127.0.0.1", false), ("10.0.0.0/8", "10.255.0.1", false), ("10.0.0.0/8", "11.0.0.1", true),
       ("10.0.0.0/9", "10.128.0.1", true), ("0.0.0.0/0", "8.8.8.8", false), ("10.0.0.0/33", "10.0.0.0", true),
       ("::1", "::1", false), ("[::1]", "0:0::1", false), ("[::1]:443", "::1", false), ("[::1]:444", "::1", true),
+      ("*.example.com", "api.example.com", false), ("*.example.com", "example.com", false),
+      ("*.example.com", "notexample.com", true), ("*example.com", "api.example.com", true),
+      ("example.com.", "example.com", false), ("example.com", "api.example.com.", false),
+      ("*.example.com.:443", "api.example.com", false), ("*.", "a", true),
       ("fd00::/8", "fd12::1", false), ("fd00::/8", "fe12::1", true), ("0.0.0.0/0", "::1", true), (".", "a", true),
     ])
   func exceptions(list: String, host: String, isProxied: Bool) {
