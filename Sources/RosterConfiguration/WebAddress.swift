@@ -4,16 +4,28 @@ import FoundationEssentials
 enum WebAddress {
   /// What is wrong with it; nil: nothing.
   static func mistake(in text: String, queryAllowed: Bool) -> String? {
-    guard let parts = URLComponents(string: text, encodingInvalidCharacters: false) else { return "is not a URL" }
+    guard let parts = URLComponents(string: text, encodingInvalidCharacters: false) else {
+      return hasASCIIHost(text) ? "is not a URL" : beyondASCII
+    }
     guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       return "is neither http nor https"
     }
     guard let host = parts.host, !host.isEmpty else { return "names no host" }
     guard parts.user == nil, parts.password == nil else { return "holds a user or a password" }
+    guard hasASCIIHost(text) else { return beyondASCII }
     guard queryAllowed || parts.query == nil else { return "holds a query" }
     guard parts.fragment == nil else { return "holds a fragment" }
     guard !parts.hasBadPort else { return "has a port that is not 1 to \(UInt16.max)" }
     return nil
+  }
+
+  private static let beyondASCII = "has a host with letters beyond ASCII: write its xn-- form (idn2 prints it)"
+
+  /// False too if such letters are percent-encoded.
+  private static func hasASCIIHost(_ url: String) -> Bool {
+    guard let start = url.firstRange(of: "://")?.upperBound else { return true }
+    let authority = url[start...].prefix { !"/?#".contains($0) }
+    return authority.utf8.allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "%") }
   }
 
   /// An absolute URL stays; a path counts from the origin if it starts with a slash, else from below `base`.

@@ -21,6 +21,9 @@ package struct ListAddress: Sendable, Equatable {
       throw Self.failure("it begins with neither http:// nor https://")
     }
     guard let host = parts.percentEncodedHost, !host.isEmpty else { throw Self.failure("it names no host") }
+    guard !host.contains("%") else {
+      throw Self.failure("its host has letters beyond ASCII: write its xn-- form (idn2 prints it)")
+    }
     guard parts.user == nil, parts.password == nil else { throw Self.failure("it holds a user or a password") }
     // One too long for a number has no `port`, and another server would be asked.
     guard parts.rangeOfPort == nil || (1...Int(UInt16.max)).contains(parts.port ?? 0) else {

@@ -209,6 +209,14 @@ struct ConfigurationFaultTests {
         "rosterd.toml:1: upstream.base_url: has a port that is not 1 to 65535; allowed: an http or https URL without user, query and fragment"
       ),
       (
+        "upstream.base_url = \"https://bücher.example/api\"",
+        "rosterd.toml:1: upstream.base_url: has a host with letters beyond ASCII: write its xn-- form (idn2 prints it); allowed: an http or https URL without user, query and fragment"
+      ),
+      (
+        "upstream.base_url = \"https://b%C3%BCcher.example/api\"",
+        "rosterd.toml:1: upstream.base_url: has a host with letters beyond ASCII: write its xn-- form (idn2 prints it); allowed: an http or https URL without user, query and fragment"
+      ),
+      (
         "upstream.base_url = \"https://ho st\"",
         "rosterd.toml:1: upstream.base_url: is not a URL; allowed: an http or https URL without user, query and fragment"
       ),
