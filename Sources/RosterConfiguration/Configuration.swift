@@ -26,6 +26,8 @@ package struct Configuration: Sendable, Equatable {
   package struct TLS: Sendable, Equatable {
     /// Empty: the system's roots.
     package var caFile = ""
+    /// Places of the system's roots.
+    package var systemRoots = RootPlaces()
     /// "sha256/BASE64", each of 32 bytes.
     package var pins: [String] = []
   }

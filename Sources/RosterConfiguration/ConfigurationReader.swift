@@ -133,6 +133,7 @@ struct ConfigurationReader {
 
   mutating func readEnvironment(_ environment: [String: String]) {
     configuration.upstream.environmentProxies = EnvironmentProxies(environment)
+    configuration.upstream.tls.systemRoots = RootPlaces(environment: environment)
     for (variable, text) in environment.sorted(by: { $0.key < $1.key })
     where variable.hasPrefix(ConfigurationKey.variablePrefix) {
       guard let key = ConfigurationKey.all.first(where: { $0.variable == variable }) else {

@@ -9,17 +9,27 @@ extension Configuration {
   package static func loadChecked(
     file: String?, environment: [String: String], isRoot: Bool = geteuid() == 0
   ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
-    try load(file: file, environment: environment, isRoot: isRoot) { configuration in
+    let (configuration, warnings) = try load(file: file, environment: environment, isRoot: isRoot) { configuration in
       configuration.caFileProblem.map {
         [Conflict(keys: ["upstream.tls.ca_file"], problem: $0, allowed: "a readable PEM bundle")]
       } ?? []
     }
+    return (configuration, warnings + [configuration.systemRootsProblem].compactMap(\.self))
+  }
+
+  /// A sentence; nil if `SSL_CERT_FILE` is not used, or holds certificates.
+  private var systemRootsProblem: String? {
+    guard upstream.tls.caFile.isEmpty, let path = upstream.tls.systemRoots.file else { return nil }
+    return problem(ofCertificatesAt: path).map { "SSL_CERT_FILE is ignored: \($0)" }
   }
 
   /// A clause; nil: there is none.
   private var caFileProblem: String? {
     let path = upstream.tls.caFile
-    guard !path.isEmpty else { return nil }
+    return path.isEmpty ? nil : problem(ofCertificatesAt: path)
+  }
+
+  private func problem(ofCertificatesAt path: String) -> String? {
     do throws(SystemError) { _ = try contents(of: path, limit: Self.mostBytesOfCertificates) } catch {
       return "\(path.tomlString) cannot be read: \(error.text)"
     }

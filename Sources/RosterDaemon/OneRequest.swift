@@ -8,9 +8,10 @@ package enum OneRequest {
   /// - Throws: a Failure that does not repeat the query of the address (T9): 77 for 401 and 403, 69 where nothing
   ///   answers or upstream wants no request now (403 with nothing remaining too), 65 for any other status but 200.
   package static func answer(
-    from url: String, headers: [Request.Header], proxies: ProxyRules
+    from url: String, headers: [Request.Header], proxies: ProxyRules, systemRoots: RootPlaces
   ) async throws -> Response {
-    let transport = HTTPTransport(HTTPTransport.Settings(connections: 1, proxies: proxies))
+    let transport = HTTPTransport(
+      HTTPTransport.Settings(connections: 1, roots: .system(SystemRoots(systemRoots)), proxies: proxies))
     let send = Interceptor.chain([.headers(headers), .redirects, .resend], to: transport.send)
     do {
       let response = try await send(Request(.get, url))

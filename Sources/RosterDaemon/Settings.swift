@@ -18,8 +18,13 @@ extension HTTPTransport.Settings {
     let upstream = configuration.upstream
     self.init(
       timeout: upstream.timeout, connections: configuration.sync.concurrency,
-      roots: upstream.tls.caFile.isEmpty ? nil : try CABundle(path: upstream.tls.caFile), pins: upstream.tls.pins,
-      proxies: configuration.proxies)
+      roots: try TrustedRoots(upstream.tls), pins: upstream.tls.pins, proxies: configuration.proxies)
+  }
+}
+
+extension TrustedRoots {
+  fileprivate init(_ tls: Configuration.TLS) throws(Failure) {
+    self = tls.caFile.isEmpty ? .system(SystemRoots(tls.systemRoots)) : .bundle(try CABundle(path: tls.caFile))
   }
 }
 

@@ -38,8 +38,11 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
 
   private var bracketed: String { host.contains(":") ? "[\(host)]" : host }
 
-  /// For SNI, which knows no addresses (RFC 6066 §3).
-  var serverName: String? { IPAddress.bytes(host) == nil ? host : nil }
+  /// The host without the dot that ends an absolute name: certificates and SNI have none (RFC 6066 §3).
+  var absoluteHost: String { host.hasSuffix(".") ? String(host.dropLast()) : host }
+
+  /// The name that SNI sends; nil if the host is an address (RFC 6066 §3).
+  var serverName: String? { IPAddress.bytes(absoluteHost) == nil ? absoluteHost : nil }
 
   /// Of an absolute URL, as it is written, without user and password.
   static func authority(of url: String) -> Substring? {

@@ -10,4 +10,14 @@ package enum IPAddress {
     }
     return nil
   }
+
+  /// The notation of an address of 4 or 16 bytes (inet_ntop(3)); empty for any other number of bytes.
+  package static func text(_ bytes: [UInt8]) -> String {
+    guard bytes.count == 4 || bytes.count == 16 else { return "" }
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
+      let family = bytes.count == 4 ? AF_INET : AF_INET6
+      guard let text = inet_ntop(family, bytes, buffer.baseAddress, socklen_t(buffer.count)) else { return "" }
+      return String(cString: text)
+    }
+  }
 }

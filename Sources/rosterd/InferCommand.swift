@@ -52,7 +52,9 @@ struct InferCommand: AsyncParsableCommand {
   private func asked(_ text: String) async throws -> ListAnswer {
     let address = try ListAddress(text)
     let headers = try headers.map(header)
-    let response = try await OneRequest.answer(from: address.url, headers: headers, proxies: try proxies(address.url))
+    let response = try await OneRequest.answer(
+      from: address.url, headers: headers, proxies: try proxies(address.url),
+      systemRoots: RootPlaces(environment: ProcessInfo.processInfo.environment))
     let last = response.redirectedTo.flatMap { try? ListAddress($0) }
     let asked = ListAnswer.Asked(last ?? address, redirected: last.map { _ in address }, headers: headers)
     return try ListAnswer(response.body, headers: response.headers, asked: asked)

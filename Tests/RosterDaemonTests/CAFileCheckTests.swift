@@ -23,4 +23,22 @@ struct CAFileCheckTests {
         "\(file):4: sync.concurrency: 0 is out of range; allowed: 1 to 64",
       ])
   }
+
+  @Test("an SSL_CERT_FILE without certificates is a warning, unless ca_file is used instead")
+  func systemRoots() throws {
+    let workspace = try Workspace()
+    func warnings(_ text: String, _ path: String) throws -> [String] {
+      let file = try workspace.write(text)
+      return try Configuration.loadChecked(file: file, environment: ["SSL_CERT_FILE": path], isRoot: true).warnings
+    }
+    #expect(
+      try warnings("", "/nowhere.pem") == [
+        "SSL_CERT_FILE is ignored: \"/nowhere.pem\" cannot be read: No such file or directory"
+      ])
+    #expect(
+      try warnings("", "/dev/null") == [
+        "SSL_CERT_FILE is ignored: \"/dev/null\" cannot be used: it holds no certificate that can be read"
+      ])
+    #expect(try warnings("", "").isEmpty)
+  }
 }

@@ -5,11 +5,12 @@ import Testing
 struct Authority {
   let folder: String
 
-  static func with(_ body: (Authority) async throws -> Void) async throws {
+  /// - Parameter script: makes the files; without one, those that most tests need.
+  static func with(_ script: String = make, _ body: (Authority) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    try await Command.finish("cd '\(folder.path)' && \(make)")
+    try await Command.finish("cd '\(folder.path)' && \(script)")
     try await body(Authority(folder: folder.path))
   }
 
@@ -30,7 +31,7 @@ struct Authority {
     }
   }
 
-  private static let make = #"""
+  static let make = #"""
     set -e
     key='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'
     openssl req -x509 $key -keyout ca.key -out ca.pem -days 2 -subj '/CN=An authority'

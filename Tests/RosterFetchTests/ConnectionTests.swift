@@ -74,7 +74,7 @@ import Testing
         let said = try await server.said(" READY")
         let number = said.split(separator: "PORT ").last.flatMap { Int($0.prefix { $0.isNumber }) }
         let port = try #require(number, "\(said)")
-        let transport = HTTPTransport(.init(roots: try CABundle(path: authority.file("ca.pem"))))
+        let transport = HTTPTransport(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem")))))
         let response = await Result { () async throws in
           try await transport.send(Request(.get, "https://127.0.0.1:\(port)/"))
         }

@@ -31,7 +31,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   func ownAuthority(host: String) async throws {
     try await Authority.with { authority in
       try await authority.serve("good") { _, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+        try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
           let response = try await transport.send(page(port, host: host))
           #expect(response.body == Array("{}".utf8))
         }
@@ -45,14 +45,14 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   @Test(
     "P11: a certificate that is not trusted is not retried, and each reason has a sentence of its own",
     arguments: [
-      ("expired", "ca.pem", "expired at 20"), ("self", "ca.pem", "is self-signed"),
+      ("expired", "ca.pem", "\"expired\" expired at 20"), ("self", "ca.pem", "is self-signed"),
       ("good", "self.pem", "signed by an authority that is not trusted here"),
       ("elsewhere", "ca.pem", "for another host"),
     ])
   func untrusted(certificate: String, caFile: String, sentence: String) async throws {
     try await Authority.with { authority in
       try await authority.serve(certificate) { _, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file(caFile)))) { transport in
+        try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file(caFile))))) { transport in
           let failure = try #require(await failure(transport, page(port)))
           #expect(failure.cause.contains(sentence), "\(failure)")
           #expect(failure.kind == .unreachable && failure.reason == nil && failure.hint != nil)
@@ -67,7 +67,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     try await Authority.with { authority in
       // For *.wild.invalid and 127.0.0.1.
       try await authority.serve("wildcard") { _, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+        try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
           let failure = await failure(transport, page(port, host: "localhost"))
           #expect(failure?.cause.hasPrefix("the server's certificate is for another host") == true)
           let response = try await transport.send(page(port, host: "127.0.0.1"))
@@ -81,7 +81,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   func selfSigned() async throws {
     try await Authority.with { authority in
       try await authority.serve("self") { _, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file("self.pem")))) { transport in
+        try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("self.pem"))))) { transport in
           let response = try await transport.send(page(port))
           #expect(response.status == 200)
         }
@@ -94,12 +94,13 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     try await Authority.with { authority in
       let (pinned, other) = (try authority.pin(of: "good"), try authority.pin(of: "elsewhere"))
       try await authority.serve("good") { _, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [other, pinned])) {
+        try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), pins: [other, pinned])) {
           transport in
           let response = try await transport.send(page(port))
           #expect(response.status == 200)
         }
-        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")), pins: [other])) { transport in
+        try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), pins: [other])) {
+          transport in
           let failure = try #require(await failure(transport, page(port)))
           #expect(failure.cause == "the server's key is none of upstream.tls.pins, but \(pinned)")
           #expect(failure.kind == .unreachable && failure.reason == nil && failure.trouble == .pin)
@@ -117,7 +118,8 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     try await Authority.with { authority in
       try await authority.serve("good", mode: "-naccept 1") { server, port in
         try await withTLS(
-          .init(roots: try CABundle(path: authority.file("ca.pem")), pins: [try authority.pin(of: "elsewhere")])
+          .init(
+            roots: .bundle(try CABundle(path: authority.file("ca.pem"))), pins: [try authority.pin(of: "elsewhere")])
         ) { transport in
           #expect(await failure(transport, page(port, method))?.cause.contains("upstream.tls.pins") == true)
         }
@@ -127,7 +129,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
       // The same with the right pin, so that the check above can fail.
       try await authority.serve("good", mode: "-naccept 1") { server, port in
         try await withTLS(
-          .init(roots: try CABundle(path: authority.file("ca.pem")), pins: [try authority.pin(of: "good")])
+          .init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), pins: [try authority.pin(of: "good")])
         ) { transport in
           try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { _ = try? await transport.send(page(port, method)) }
@@ -181,7 +183,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
           let said = try await relay.said(" READY")
           let number = said.split(separator: "PORT ").last.flatMap { Int($0.prefix { $0.isNumber }) }
           let port = try #require(number, "\(said)")
-          try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+          try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
             #expect(await failure(transport, page(port))?.reason == .tls)
             let answer = try await transport.send(page(port))
             #expect(answer.status == 200)
@@ -195,7 +197,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   func version(options: String, isTaken: Bool) async throws {
     try await Authority.with { authority in
       try await authority.serve("good", mode: "-HTTP \(options)") { _, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+        try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
           let failure = await failure(transport, page(port))
           #expect(failure?.reason == (isTaken ? nil : .tls) && (failure == nil) == isTaken)
         }
@@ -210,7 +212,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
       let response = "HTTP/1.1 302 Found\r\nLocation: \(upstream.baseURL)/character?page=1\r\nContent-Length: 0\r\n\r\n"
       try Data(response.utf8).write(to: URL(filePath: authority.file("page")))
       try await authority.serve("good") { _, port in
-        try await withTLS(.init(roots: try CABundle(path: authority.file("ca.pem")))) { transport in
+        try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
           let send = Interceptor.chain([.redirects], to: transport.send)
           await #expect(throws: RequestFault.self) { try await send(page(port)) }
           #expect(upstream.counts.pageRequests.isEmpty)

@@ -1,6 +1,19 @@
 import NIOSSL
 package import RosterModel
 
+/// The certificate authorities that a transport trusts. Equal values trust the same authorities.
+package enum TrustedRoots: Sendable, Equatable {
+  case bundle(CABundle)
+  case system(SystemRoots)
+
+  func apply(to configuration: inout TLSConfiguration) {
+    switch self {
+    case .bundle(let bundle): configuration.trustRoots = .certificates(bundle.certificates)
+    case .system(let system): system.apply(to: &configuration)
+    }
+  }
+}
+
 /// `upstream.tls.ca_file`, read: the roots used instead of the system's. Equal ones trust the same, whatever their
 /// files.
 package struct CABundle: Sendable, Equatable {

@@ -2,39 +2,88 @@ import FoundationEssentials
 import NIOSSL
 import RosterModel
 
-/// Why a chain is not trusted. BoringSSL says so as text only; dates and names are in the certificates.
+/// Why a server's certificate is refused. The texts are names of certificates.
 enum CertificateFault: Error, Equatable {
-  case expired(Date)
-  case notYetValid(Date)
-  case selfSigned
-  case unknownAuthority
-  /// The server let nobody look at its chain a second time.
-  case unseen
+  case expired(String, Date)
+  case notYetValid(String, Date)
+  case selfSigned(String)
+  /// The last certificate of the chain names an issuer that is not trusted.
+  case unknownAuthority(issuer: String)
+  /// The same, and the server sent no certificate but its own.
+  case incompleteChain(issuer: String)
+  case wrongExtendedUse(String)
+  /// The server's certificate.
+  case wrongUse
+  case nameConstraints(String, of: String)
+  case badSignature(String)
+  case weakKey(String, bits: Int)
+  case weakSignature(String, hash: String)
+  case otherHost(String, named: [String])
+  /// The certificate has no subjectAltName for hosts or addresses.
+  case unnamed
+  /// BoringSSL refused the chain and named no certificate.
+  case unreadable
 
-  /// - Parameter chain: as the server sent it, its own certificate first.
-  init(_ chain: [NIOSSLCertificate], now: Date) {
-    if let end = chain.map({ Date(timeIntervalSince1970: Double($0.notValidAfter)) }).first(where: { $0 < now }) {
-      self = .expired(end)
-    } else if let start = chain.map({ Date(timeIntervalSince1970: Double($0.notValidBefore)) }).first(where: {
-      $0 > now
-    }) {
-      self = .notYetValid(start)
-    } else if let own = chain.first, let names = try? CertificateNames(der: own.toDERBytes()),
-      names.issuer == names.subject
-    {
-      self = .selfSigned
-    } else {
-      self = .unknownAuthority
+  /// BoringSSL says which certificate it refused, and never why; the certificate and the order of the checks tell.
+  ///
+  /// BoringSSL looks for a trusted issuer, then for forbidden uses. Then it verifies signatures and dates, from the
+  /// trust anchor down to the server's certificate. Name constraints come last.
+  /// - Parameter verified: certificates that passed the check of signatures and dates before, trust anchor first.
+  init(_ refused: NIOSSLCertificate, verified: [NIOSSLCertificate], now: Date) {
+    guard let fields = try? CertificateFields(refused) else {
+      self = .unreadable
+      return
     }
+    let name = fields.name
+    let end = Date(timeIntervalSince1970: Double(refused.notValidAfter))
+    let start = Date(timeIntervalSince1970: Double(refused.notValidBefore))
+    self =
+      if verified.contains(refused) {
+        .nameConstraints(name, of: Self.constraint(in: verified))
+      } else if end < now {
+        .expired(name, end)
+      } else if start > now {
+        .notYetValid(name, start)
+      } else if !verified.isEmpty {
+        .badSignature(name)
+      } else if fields.isSelfSigned {
+        refused.isOfAuthority && refused._subjectAlternativeNames().isEmpty
+          ? .unknownAuthority(issuer: name) : .selfSigned(name)
+      } else if refused.forbidsServers {
+        .wrongExtendedUse(name)
+      } else if refused.isOfAuthority {
+        .unknownAuthority(issuer: fields.issuer.text)
+      } else {
+        .incompleteChain(issuer: fields.issuer.text)
+      }
+  }
+
+  private static func constraint(in verified: [NIOSSLCertificate]) -> String {
+    let authority = verified.first { $0.has(.nameConstraints) }
+    return authority.flatMap { try? CertificateFields($0).name } ?? ""
   }
 
   var cause: String {
     switch self {
-    case .expired(let end): "the server's certificate, or one it relies on, expired at \(end.rfc3339)"
-    case .notYetValid(let start): "the server's certificate, or one it relies on, is not valid before \(start.rfc3339)"
-    case .selfSigned: "the server's certificate is self-signed and not among the trusted ones"
-    case .unseen: "the server's certificate could not be verified"
-    case .unknownAuthority: "the server's certificate is signed by an authority that is not trusted here"
+    case .expired(let name, let end): "the certificate \"\(name)\" expired at \(end.rfc3339)"
+    case .notYetValid(let name, let start): "the certificate \"\(name)\" is not valid before \(start.rfc3339)"
+    case .selfSigned(let name): "the server's certificate \"\(name)\" is self-signed and not trusted here"
+    case .unknownAuthority(let issuer):
+      "the server's certificate is signed by an authority that is not trusted here: \"\(issuer)\""
+    case .incompleteChain(let issuer):
+      "the server's certificate is signed by an authority that is not trusted here, \"\(issuer)\", and the server sent no intermediate certificate"
+    case .wrongExtendedUse(let name):
+      "the certificate \"\(name)\" is not for servers: its extended key usage lacks serverAuth"
+    case .wrongUse: "the server's certificate is not for servers: its key usage lacks digitalSignature"
+    case .nameConstraints(let name, let authority):
+      "the certificate \"\(name)\" violates the name constraints of its authority \"\(authority)\""
+    case .badSignature(let name): "the signature of the certificate \"\(name)\" is wrong"
+    case .weakKey(let name, let bits): "the certificate \"\(name)\" has an RSA key of only \(bits) bits"
+    case .weakSignature(let name, let hash): "the certificate \"\(name)\" is signed with \(hash)"
+    case .otherHost(let host, let names):
+      "the server's certificate is for another host: it names \(names.joined(separator: ", ")), not \(host)"
+    case .unnamed: "the server's certificate names no host: it has no subjectAltName"
+    case .unreadable: "the server's certificate could not be verified"
     }
   }
 
@@ -42,45 +91,19 @@ enum CertificateFault: Error, Equatable {
     switch self {
     case .expired: "the server needs a new certificate, or this machine's clock is wrong"
     case .notYetValid: "see whether this machine's clock is right"
-    case .unseen: "see what certificate the server sends: openssl s_client"
     case .selfSigned: "if it is the right server, name its certificate in upstream.tls.ca_file"
-    case .unknownAuthority: "if it is the right server, name its authority's certificate in upstream.tls.ca_file"
+    case .unknownAuthority(let issuer):
+      "if it is the right server, name the root certificate of \"\(issuer)\" in upstream.tls.ca_file; an intermediate certificate is not enough"
+    case .incompleteChain(let issuer):
+      "if \"\(issuer)\" is an intermediate authority, the server must send its certificate too; if it is a root, name the root certificate in upstream.tls.ca_file"
+    case .wrongExtendedUse, .wrongUse: "the server needs a certificate for TLS servers"
+    case .nameConstraints: "the server needs a certificate of an authority that may sign for its names"
+    case .badSignature: "the server needs a chain whose certificates belong together: openssl verify"
+    case .weakKey: "the server needs a chain with RSA keys of at least 2048 bits, or with ECDSA keys"
+    case .weakSignature: "the server needs a chain that is signed with SHA-256 or better"
+    case .otherHost: "use a name in upstream.base_url that the certificate has"
+    case .unnamed: "the server needs a certificate with a subjectAltName; the common name does not count (RFC 9525)"
+    case .unreadable: "see what certificate the server sends: openssl s_client"
     }
-  }
-}
-
-/// Issuer and subject of a certificate, still encoded (RFC 5280 §4.1), for comparison.
-private struct CertificateNames {
-  let issuer: ArraySlice<UInt8>
-  let subject: ArraySlice<UInt8>
-
-  private struct Malformed: Error {}
-
-  init(der: [UInt8]) throws {
-    var fields = try Self.next(in: Self.next(in: der[...]).content).content
-    if fields.first == Self.versionTag { fields = try Self.next(in: fields).rest }
-    for _ in ["serialNumber", "signature"] { fields = try Self.next(in: fields).rest }
-    (issuer, fields) = try Self.next(in: fields)
-    let validity = try Self.next(in: fields)
-    subject = try Self.next(in: validity.rest).content
-  }
-
-  /// `[0] EXPLICIT`, absent from certificates of version 1.
-  private static let versionTag: UInt8 = 0xA0
-
-  /// One element of definite length (ITU-T X.690 §8.1) of low tag number.
-  private static func next(in bytes: ArraySlice<UInt8>) throws -> (content: ArraySlice<UInt8>, rest: ArraySlice<UInt8>)
-  {
-    var rest = bytes.dropFirst()
-    guard let first = rest.popFirst() else { throw Malformed() }
-    var length = Int(first)
-    if first & 0x80 != 0 {
-      let count = Int(first & 0x7F)
-      guard count <= 4, rest.count >= count else { throw Malformed() }
-      length = rest.prefix(count).reduce(0) { $0 << 8 | Int($1) }
-      rest = rest.dropFirst(count)
-    }
-    guard rest.count >= length else { throw Malformed() }
-    return (rest.prefix(length), rest.dropFirst(length))
   }
 }

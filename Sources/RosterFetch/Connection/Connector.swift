@@ -4,20 +4,19 @@ import RosterModel
 
 /// Makes connections that are ready for their first request: by way of a proxy, with TLS, to whom they should lead.
 final class Connector {
-  private let roots: CABundle?
+  private let roots: TrustedRoots
   private let pins: Pins
   private let loop: any EventLoop
-  /// Made when they are first needed: the system's roots take a while to read.
-  private var contexts: [CertificateVerification: NIOSSLContext] = [:]
+  /// Made for the first connection, because the system's roots take a while to read.
+  private var madeContext: NIOSSLContext?
 
-  /// - Parameter roots: nil: the system's.
-  init(roots: CABundle?, pins: Pins, on loop: any EventLoop) {
+  init(roots: TrustedRoots, pins: Pins, on loop: any EventLoop) {
     self.roots = roots
     self.pins = pins
     self.loop = loop
   }
 
-  /// Fails with what the libraries threw, with a `ProxyFault`, or a `HandshakeTimeout`.
+  /// Fails with an error of the libraries, a `CertificateFault`, a `ProxyFault` or a `HandshakeTimeout`.
   func connect(_ way: Route.Way, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     switch way {
     case .direct(let origin):
@@ -34,17 +33,17 @@ final class Connector {
   private func secured(
     _ channel: EventLoopFuture<any Channel>, to origin: Origin, by deadline: NIODeadline
   ) -> EventLoopFuture<any Channel> {
-    let identity = ServerIdentity(origin)
-    return channel.assumeIsolated().flatMap { [self] channel in
+    channel.assumeIsolated().flatMap { [self] channel in
+      let watch = ChainWatch()
       do {
-        let context = try context(identity.verification)
-        let shake = try Handshake.begin(
-          on: channel, NIOSSLClientHandler(context: context, serverHostname: origin.serverName), by: deadline)
-        let admitted = shake.assumeIsolated().flatMapThrowing { [pins] in
-          try pins.verify(channel)
-          try identity.verify(channel)
+        let tls = try watch.handler(try context(), serverName: origin.serverName)
+        let shake = try Handshake.begin(on: channel, tls, by: deadline).assumeIsolated()
+        let admitted = shake.flatMapThrowing { [pins] () throws -> any Channel in
+          let certificate = try watch.verifiedCertificate()
+          try pins.verify(certificate)
+          try ServerIdentity(origin).verify(certificate)
           return channel
-        }
+        }.flatMapErrorThrowing { error throws -> any Channel in throw watch.reason(for: error) }
         admitted.whenFailure { _ in channel.close(promise: nil) }
         return admitted.nonisolated()
       } catch {
@@ -54,24 +53,25 @@ final class Connector {
     }.nonisolated()
   }
 
-  private func context(_ verification: CertificateVerification) throws -> NIOSSLContext {
-    if let context = contexts[verification] { return context }
-    var configuration = TLSConfiguration(trusting: roots)
-    configuration.certificateVerification = verification
+  private func context() throws -> NIOSSLContext {
+    if let madeContext { return madeContext }
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    // RFC 8996: nothing older is safe.
+    configuration.minimumTLSVersion = .tlsv12
+    // `ServerIdentity` verifies the host.
+    configuration.certificateVerification = .noHostnameVerification
+    configuration.verifySignatureAlgorithms = Self.signatures
     // RFC 7301: what this client speaks.
     configuration.applicationProtocols = ["http/1.1"]
+    roots.apply(to: &configuration)
     let context = try NIOSSLContext(configuration: configuration)
-    contexts[verification] = context
+    madeContext = context
     return context
   }
-}
 
-extension TLSConfiguration {
-  /// - Parameter roots: nil: the system's.
-  init(trusting roots: CABundle?) {
-    self = .makeClientConfiguration()
-    // RFC 8996: nothing older is safe.
-    minimumTLSVersion = .tlsv12
-    if let roots { trustRoots = .certificates(roots.certificates) }
-  }
+  /// BoringSSL's own list, without SHA-1.
+  private static let signatures: [SignatureAlgorithm] = [
+    .ecdsaSecp256R1Sha256, .rsaPssRsaeSha256, .rsaPkcs1Sha256, .ecdsaSecp384R1Sha384, .rsaPssRsaeSha384,
+    .rsaPkcs1Sha384, .rsaPssRsaeSha512, .rsaPkcs1Sha512,
+  ]
 }

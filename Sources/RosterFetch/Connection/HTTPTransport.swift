@@ -1,7 +1,5 @@
-import FoundationEssentials
 import NIOCore
 import NIOPosix
-import NIOSSL
 package import RosterModel
 import Synchronization
 
@@ -13,8 +11,8 @@ package final class HTTPTransport: Sendable {
     package var timeout: Duration
     /// That may be open for pages; one more is for tokens.
     package var connections: Int
-    /// nil: the system's.
-    package var roots: CABundle?
+    /// The authorities that may sign a server's certificate.
+    package var roots: TrustedRoots
     /// "sha256/BASE64" of the server's SubjectPublicKeyInfo; none: any key that the chain vouches for.
     package var pins: [String]
     /// By way of what a server is asked.
@@ -22,8 +20,8 @@ package final class HTTPTransport: Sendable {
 
     /// The contract's defaults.
     package init(
-      timeout: Duration = .seconds(30), connections: Int = 8, roots: CABundle? = nil, pins: [String] = [],
-      proxies: ProxyRules = ProxyRules()
+      timeout: Duration = .seconds(30), connections: Int = 8, roots: TrustedRoots = .system(SystemRoots()),
+      pins: [String] = [], proxies: ProxyRules = ProxyRules()
     ) {
       self.timeout = timeout
       self.connections = connections
@@ -104,22 +102,11 @@ package final class HTTPTransport: Sendable {
         throw ProxyFault(proxy: proxy, kind: .refused(response.status, route.origin))
       }
       return response
-    } catch var failure as ExchangeFailure {
-      failure.cause = await explained(failure.cause, route, deadline)
+    } catch let failure as ExchangeFailure {
       throw fault(failure, by: route.proxy)
     } catch {
       throw fault(ExchangeFailure(cause: error, isUnsent: true), by: route.proxy)
     }
-  }
-
-  /// What NIOSSL's error leaves open is looked at on another connection.
-  private func explained(_ error: any Error, _ route: Route, _ deadline: NIODeadline) async -> any Error {
-    guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return error }
-    guard error.isUntrustedCertificate else { return TLSBrokenOff() }
-    guard
-      let chain = try? await SecondHandshake.chain(of: route.origin, by: route.proxy, deadline: deadline, on: loop)
-    else { return CertificateFault.unseen }
-    return CertificateFault(chain, now: Date())
   }
 
   private func exchange(
@@ -157,13 +144,4 @@ private func fault(_ failure: ExchangeFailure, by proxy: ProxyServer?) -> any Er
   fault.isUnsent = failure.isUnsent
   fault.isOfKeptConnection = failure.cause is KeptConnectionEnded
   return fault
-}
-
-extension NIOSSLError {
-  /// Whether a handshake failed because the chain did not pass verification, and for no other reason. BoringSSL's codes
-  /// are private to NIOSSL; the reason's name in the error's text is all that it gives away.
-  fileprivate var isUntrustedCertificate: Bool {
-    guard case .handshakeFailed(.sslError(let stack)) = self else { return false }
-    return stack.contains { $0.description.contains("CERTIFICATE_VERIFY_FAILED") }
-  }
 }

@@ -1,6 +1,5 @@
 import Crypto
 import FoundationEssentials
-import NIOCore
 import NIOSSL
 
 /// `upstream.tls.pins`: keys of which the server must have one, besides a chain that is trusted.
@@ -13,14 +12,11 @@ struct Pins: Sendable {
     digests = Set(pins.map { Data(base64Encoded: String($0.dropFirst(Self.prefix.count))) ?? Data() })
   }
 
-  /// The handshake is over. Throws a `PinMismatch`.
-  func verify(_ channel: any Channel) throws {
-    guard !digests.isEmpty, let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
-    else {
-      return
-    }
-    guard let key = try tls.peerCertificate?.extractPublicKey().toSPKIBytes() else { throw PinMismatch(found: "none") }
-    let digest = Data(SHA256.hash(data: key))
+  /// Throws a `PinMismatch`.
+  /// - Parameter certificate: the server's own.
+  func verify(_ certificate: NIOSSLCertificate) throws {
+    if digests.isEmpty { return }
+    let digest = Data(SHA256.hash(data: try certificate.extractPublicKey().toSPKIBytes()))
     guard digests.contains(digest) else { throw PinMismatch(found: Self.prefix + digest.base64EncodedString()) }
   }
 

@@ -1,58 +1,73 @@
-import NIOCore
 import NIOSSL
 import RosterModel
 
-/// Whether a server is the one that was asked for (RFC 9110 §4.3.4): a certificate for its name where it has one, else
-/// for its address.
+/// Whether a server is the one that was asked for (RFC 9525): its certificate names the host, or its address if the
+/// host is an address.
 ///
-/// NIOSSL takes one for the host's name, or for the address that the connection leads to. That says nothing of the
-/// server: behind a tunnel it is the proxy's, and whoever answers for the name in DNS has one for his own.
+/// NIOSSL's own check also accepts a common name, `a*.example.test` and `*`, and the address that the connection leads
+/// to, which may be the address of a proxy. It refuses a host with an underscore.
 struct ServerIdentity: Sendable {
   private let host: String
-  /// nil: the host is a name.
+  /// nil if the host is a name.
   private let address: [UInt8]?
 
   init(_ origin: Origin) {
-    host = origin.host
-    address = IPAddress.bytes(origin.host)
+    host = origin.absoluteHost
+    address = IPAddress.bytes(host)
   }
 
-  /// What NIOSSL can verify: the chain always, of the host its name.
-  var verification: CertificateVerification { address == nil ? .fullVerification : .noHostnameVerification }
-
-  /// The handshake is over. Throws as NIOSSL does.
-  func verify(_ channel: any Channel) throws {
-    let tls = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
-    guard let certificate = tls.peerCertificate else { throw NIOSSLExtraError.failedToValidateHostname }
+  /// Throws a `CertificateFault` if the certificate is for another server.
+  func verify(_ certificate: NIOSSLCertificate) throws {
     let names = CertifiedNames(certificate)
+    if names.hosts.isEmpty && names.addresses.isEmpty { throw CertificateFault.unnamed }
     if let address {
-      guard names.addresses.contains(address) else { throw NIOSSLExtraError.failedToValidateHostname }
-    } else if let peer = channel.remoteAddress?.ipAddress.flatMap(IPAddress.bytes), names.addresses.contains(peer) {
-      guard names.hosts.contains(where: matches) else { throw NIOSSLExtraError.failedToValidateHostname }
+      if names.addresses.contains(address) { return }
+    } else if names.hosts.contains(where: matches) {
+      return
     }
+    throw CertificateFault.otherHost(host, named: names.texts)
   }
 
-  /// RFC 9525 §6.3: label by label, of which the first may be `*`.
-  private func matches(_ pattern: String) -> Bool {
-    let labels = host.lowercased().split(separator: ".")
-    let wanted = pattern.lowercased().split(separator: ".")
-    guard labels.count == wanted.count, let first = wanted.first else { return false }
-    return (first == "*" ? labels.count > 2 : first == labels[0]) && labels.dropFirst() == wanted.dropFirst()
+  /// Compares label by label (RFC 9525 §6.3). The first label of the pattern may be `*`, unless a top-level domain is
+  /// all that follows.
+  private func matches(_ pattern: [UInt8]) -> Bool {
+    let labels = Self.labels(Array(host.utf8))
+    let wanted = Self.labels(pattern)
+    guard labels.count == wanted.count, !labels.contains([]) else { return false }
+    if wanted[0] == [UInt8(ascii: "*")], labels.count > 2 { return labels.dropFirst() == wanted.dropFirst() }
+    return labels == wanted
+  }
+
+  /// The labels, with ASCII letters in lower case.
+  private static func labels(_ name: [UInt8]) -> [[UInt8]] {
+    name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { label in
+      label.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+    }
   }
 }
 
 /// The subjectAltName of a certificate (RFC 5280 §4.2.1.6).
-private struct CertifiedNames {
-  var hosts: [String] = []
+struct CertifiedNames {
+  var hosts: [[UInt8]] = []
   var addresses: [[UInt8]] = []
 
   init(_ certificate: NIOSSLCertificate) {
     for name in certificate._subjectAlternativeNames() {
       switch name.nameType {
-      case .dnsName: hosts.append(String(decoding: name.contents, as: UTF8.self))
+      case .dnsName: hosts.append(Array(name.contents))
       case .ipAddress: addresses.append(Array(name.contents))
       default: break
       }
     }
   }
+
+  /// The first names, printable.
+  var texts: [String] {
+    let names = hosts.map { String(decoding: $0, as: UTF8.self).printable }
+    // Such a name does not count for the address.
+    let all = names.map { IPAddress.bytes($0) == nil ? $0 : "\($0) as a host name" } + addresses.map(IPAddress.text)
+    return all.prefix(Self.maxShown) + (all.count > Self.maxShown ? ["…"] : [])
+  }
+
+  private static let maxShown = 4
 }

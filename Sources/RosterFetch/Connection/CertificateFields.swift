@@ -1,0 +1,124 @@
+import NIOSSL
+import RosterModel
+
+/// Fields of a certificate (RFC 5280 §4.1) that NIOSSL does not show.
+struct CertificateFields {
+  /// A Name, still encoded, so that two names can be compared.
+  struct Name: Equatable {
+    fileprivate let encoded: ArraySlice<UInt8>
+
+    /// The common name, otherwise the last attribute; printable and at most 64 characters long.
+    var text: String {
+      let attributes = (try? Self.attributes(encoded)) ?? []
+      let value = attributes.last { $0.type.elementsEqual(Self.commonName) } ?? attributes.last
+      return String(decoding: value?.text ?? [], as: UTF8.self).printable.prefix(64).description
+    }
+
+    private static let commonName: [UInt8] = [0x55, 0x04, 0x03]
+
+    private static func attributes(
+      _ encoded: ArraySlice<UInt8>
+    ) throws -> [(type: ArraySlice<UInt8>, text: ArraySlice<UInt8>)] {
+      try DERElement.elements(of: encoded).flatMap { set in
+        try set.elements(atLeast: 1).map { attribute in
+          let pair = try attribute.elements(atLeast: 2)
+          return (pair[0].content, pair[1].content)
+        }
+      }
+    }
+  }
+
+  let issuer: Name
+  private let subject: Name
+  /// The subject's text, otherwise the first host of the subjectAltName.
+  let name: String
+  /// Object identifier of the algorithm that the issuer signed with, still encoded.
+  private let signature: ArraySlice<UInt8>
+  /// Size of the public key; nil if it is not an RSA key.
+  let rsaBits: Int?
+
+  init(_ certificate: NIOSSLCertificate) throws {
+    let whole = try DERElement.elements(of: certificate.toDERBytes()[...])
+    guard let outer = whole.first else { throw DERElement.Malformed() }
+    var fields = try outer.elements(atLeast: 3)[0].elements(atLeast: 6)[...]
+    // A certificate of version 1 does not name its version.
+    if fields.first?.tag == Self.versionTag { fields = fields.dropFirst() }
+    guard fields.count >= 6 else { throw DERElement.Malformed() }
+    let (algorithm, key) = (fields[fields.startIndex + 1], fields[fields.startIndex + 5])
+    issuer = Name(encoded: fields[fields.startIndex + 2].content)
+    subject = Name(encoded: fields[fields.startIndex + 4].content)
+    let text = subject.text
+    name = text.isEmpty ? CertifiedNames(certificate).texts.first ?? "" : text
+    signature = try algorithm.elements(atLeast: 1)[0].content
+    rsaBits = try Self.rsaBits(key)
+  }
+
+  var isSelfSigned: Bool { issuer == subject }
+
+  /// Name of the broken hash function that the signature relies on; nil if the hash function is sound.
+  var brokenHash: String? {
+    if Self.sha1Signatures.contains(where: signature.elementsEqual) { return "SHA-1" }
+    return Self.md5Signatures.contains(where: signature.elementsEqual) ? "MD5" : nil
+  }
+
+  /// SubjectPublicKeyInfo (RFC 5280 §4.1.2.7): an algorithm, and a bit string with modulus and exponent.
+  private static func rsaBits(_ info: DERElement) throws -> Int? {
+    let parts = try info.elements(atLeast: 2)
+    let algorithm = try parts[0].elements(atLeast: 1)[0].content
+    guard rsaKeys.contains(where: algorithm.elementsEqual) else { return nil }
+    // The first byte of a bit string is the number of unused bits.
+    let key = try DERElement.elements(of: parts[1].content.dropFirst())
+    guard let modulus = try key.first?.elements(atLeast: 2)[0].content.drop(while: { $0 == 0 }) else {
+      throw DERElement.Malformed()
+    }
+    return modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
+  }
+
+  /// `[0] EXPLICIT`.
+  private static let versionTag: UInt8 = 0xA0
+
+  /// rsaEncryption, id-RSASSA-PSS (RFC 8017 appendix C).
+  private static let rsaKeys: [[UInt8]] = [pkcs1 + [1], pkcs1 + [10]]
+  /// sha1WithRSAEncryption, its old name of OIW, ecdsa-with-SHA1, dsa-with-sha1 (RFC 3279 §2.2).
+  private static let sha1Signatures: [[UInt8]] = [
+    pkcs1 + [5], [0x2B, 0x0E, 0x03, 0x02, 0x1D], [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x01],
+    [0x2A, 0x86, 0x48, 0xCE, 0x38, 0x04, 0x03],
+  ]
+  /// md5WithRSAEncryption.
+  private static let md5Signatures: [[UInt8]] = [pkcs1 + [4]]
+  /// 1.2.840.113549.1.1
+  private static let pkcs1: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01]
+}
+
+/// An extension whose content makes BoringSSL refuse a certificate.
+enum CertificateExtension: String {
+  case basicConstraints = "2.5.29.19"
+  case extendedKeyUsage = "2.5.29.37"
+  case nameConstraints = "2.5.29.30"
+}
+
+extension NIOSSLCertificate {
+  func has(_ name: CertificateExtension) -> Bool { value(of: name) != nil }
+
+  /// True if the certificate is one of an authority (RFC 5280 §4.2.1.9).
+  var isOfAuthority: Bool {
+    guard let value = value(of: .basicConstraints) else { return false }
+    let fields = try? DERElement.elements(of: value[...]).first?.elements(atLeast: 1)
+    return fields?.first.map { $0.tag == 0x01 && $0.content.first != 0 } ?? false
+  }
+
+  /// True if the extended key usage lacks TLS servers (RFC 5280 §4.2.1.12).
+  var forbidsServers: Bool {
+    guard let value = value(of: .extendedKeyUsage) else { return false }
+    let uses = try? DERElement.elements(of: value[...]).first?.elements(atLeast: 1)
+    return uses?.contains { $0.content.elementsEqual(Self.serverAuth) } != true
+  }
+
+  private func value(of name: CertificateExtension) -> [UInt8]? {
+    let wanted = NIOSSLObjectIdentifier(name.rawValue)
+    return _extensions.first { $0.objectIdentifier == wanted }.map { Array($0.data) }
+  }
+
+  /// 1.3.6.1.5.5.7.3.1
+  private static let serverAuth: [UInt8] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01]
+}

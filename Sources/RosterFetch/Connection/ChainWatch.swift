@@ -1,0 +1,75 @@
+import FoundationEssentials
+import NIOSSL
+import RosterModel
+
+/// What BoringSSL reports while it verifies the chain of one server. It lives on the transport's loop.
+final class ChainWatch {
+  /// Certificates that passed all checks: the trust anchor first, the server's own certificate last.
+  private var verified: [NIOSSLCertificate] = []
+  private var refused: NIOSSLCertificate?
+
+  /// - Parameter serverName: for SNI; nil if the host is an address.
+  func handler(_ context: NIOSSLContext, serverName: String?) throws -> NIOSSLClientHandler {
+    let maker: any HandlerMaker.Type = WatchedHandler.self
+    return try maker.handler(context, serverName: serverName) { verdict, certificate in
+      switch verdict {
+      case .certificateVerified: self.verified.append(certificate)
+      case .failed: self.refused = certificate
+      }
+      return verdict
+    }
+  }
+
+  /// The server's own certificate. The handshake is over.
+  /// - Throws: a `CertificateFault` if a key or a signature of the chain is too weak. The trust anchor is trusted for
+  ///   its key, so its own signature does not count.
+  func verifiedCertificate() throws -> NIOSSLCertificate {
+    guard let own = verified.last else { throw CertificateFault.unreadable }
+    for (depth, certificate) in verified.enumerated() {
+      guard let fields = try? CertificateFields(certificate) else { throw CertificateFault.unreadable }
+      if let bits = fields.rsaBits, bits < Self.minRSABits {
+        throw CertificateFault.weakKey(fields.name, bits: bits)
+      }
+      if depth > 0, let hash = fields.brokenHash {
+        throw CertificateFault.weakSignature(fields.name, hash: hash)
+      }
+    }
+    return own
+  }
+
+  /// The reason why the handshake ended with `error`.
+  func reason(for error: any Error) -> any Error {
+    if let refused { return CertificateFault(refused, verified: verified, now: Date()) }
+    guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return error }
+    if error.names("KEY_USAGE_BIT_INCORRECT") { return CertificateFault.wrongUse }
+    return error.names("CERTIFICATE_VERIFY_FAILED") ? CertificateFault.unreadable : TLSBrokenOff()
+  }
+
+  private static let minRSABits = 2048
+}
+
+/// NIOSSL has deprecated the callback for each certificate in favour of one that replaces BoringSSL's verification, and
+/// offers no other way to see a verified chain. The protocol is not deprecated, so the compiler accepts the call.
+private protocol HandlerMaker {
+  static func handler(
+    _ context: NIOSSLContext, serverName: String?, callback: @escaping NIOSSLVerificationCallback
+  ) throws -> NIOSSLClientHandler
+}
+
+private enum WatchedHandler: HandlerMaker {
+  @available(*, deprecated, message: "see HandlerMaker")
+  static func handler(
+    _ context: NIOSSLContext, serverName: String?, callback: @escaping NIOSSLVerificationCallback
+  ) throws -> NIOSSLClientHandler {
+    try NIOSSLClientHandler(context: context, serverHostname: serverName, verificationCallback: callback)
+  }
+}
+
+extension NIOSSLError {
+  /// True if a handshake failed for this reason. BoringSSL's codes are private to NIOSSL; the name of the reason in the
+  /// error's text is all that NIOSSL shows.
+  fileprivate func names(_ reason: String) -> Bool {
+    guard case .handshakeFailed(.sslError(let stack)) = self else { return false }
+    return stack.contains { $0.description.contains(reason) }
+  }
+}

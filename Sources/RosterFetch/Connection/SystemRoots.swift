@@ -1,0 +1,60 @@
+import FoundationEssentials
+import Glibc
+import NIOSSL
+package import RosterModel
+
+/// The system's roots, at the places that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, otherwise at Debian's.
+///
+/// Two values differ if a file or a folder was replaced between them: a reload then reads the roots again.
+package struct SystemRoots: Sendable, Equatable {
+  /// What tells a replaced file from the one before.
+  private struct Version: Equatable {
+    let device: dev_t, inode: ino_t
+    let size: off_t
+    let seconds: Int, nanoseconds: Int
+
+    /// nil if there is no such file.
+    init?(_ path: String) {
+      var found = stat()
+      guard stat(path, &found) == 0 else { return nil }
+      (device, inode, size) = (found.st_dev, found.st_ino, found.st_size)
+      (seconds, nanoseconds) = (found.st_mtim.tv_sec, found.st_mtim.tv_nsec)
+    }
+  }
+
+  private let places: RootPlaces
+  private let versions: [Version?]
+
+  /// Looks at the files, and reads none.
+  package init(_ places: RootPlaces = RootPlaces()) {
+    self.places = places
+    versions = ([places.file ?? Self.usualFile] + (places.folders ?? [Self.usualFolder])).map(Version.init)
+  }
+
+  func apply(to configuration: inout TLSConfiguration) {
+    if places == RootPlaces() { return }
+    // NIOSSL takes one folder that BoringSSL searches by name; the certificates of further folders are read here.
+    let folders = (places.folders ?? [Self.usualFolder]).filter(Self.isFolder)
+    configuration.trustRoots = folders.first.map { .file($0) } ?? .certificates([])
+    let file = Self.certificates(in: places.file ?? Self.usualFile)
+    let further = folders.dropFirst().flatMap(Self.certificates(below:))
+    configuration.additionalTrustRoots = [.certificates(file + further)]
+  }
+
+  private static func certificates(in file: String) -> [NIOSSLCertificate] {
+    (try? NIOSSLCertificate.fromPEMFile(file)) ?? []
+  }
+
+  private static func certificates(below folder: String) -> [NIOSSLCertificate] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.sorted().flatMap { certificates(in: "\(folder)/\($0)") }
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var found = stat()
+    return stat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
+  }
+
+  private static let usualFile = "/etc/ssl/certs/ca-certificates.crt"
+  private static let usualFolder = "/etc/ssl/certs"
+}
