@@ -32,4 +32,10 @@ private func errors(_ codes: [CInt]) -> [any Error] {
   func unresolved() {
     #expect(TransportCause.connect("host", []).fault.reason == .dns)
   }
+
+  @Test("P11: a name that no name server answers for in time is DNS")
+  func silentNameServer() {
+    let fault = TransportCause(NameTimeout(host: "host")).fault
+    #expect(fault.reason == .dns && fault.cause == "the name host has no address in time: no name server answers")
+  }
 }

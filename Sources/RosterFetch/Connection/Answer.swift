@@ -57,7 +57,13 @@ struct Answer {
   }
 
   private func content(_ head: HTTPResponseHead) throws -> [UInt8] {
-    guard head.isCompressed else { return body }
+    guard head.isCompressed else {
+      // Some servers name a charset there, and send plain JSON.
+      if let coding = head.unknownCoding, String(validating: body, as: UTF8.self) == nil {
+        throw BodyFault.unknownCoding(coding)
+      }
+      return body
+    }
     do { return try inflated(body, mostBytes: Self.mostBytes) } catch .cutShort where !head.tellsItsEnd {
       throw CutOff()
     }
@@ -88,6 +94,12 @@ extension HTTPResponseHead {
   /// What zlib can undo; `x-gzip` is another name of gzip (RFC 9110 §8.4.1).
   fileprivate var isCompressed: Bool {
     ["gzip", "x-gzip", "deflate"].contains(headers.first(name: "Content-Encoding")?.lowercased())
+  }
+
+  /// A Content-Encoding that zlib cannot undo; nil if zlib can, or the answer names no coding.
+  fileprivate var unknownCoding: String? {
+    let codings = headers[canonicalForm: "Content-Encoding"].filter { $0.lowercased() != "identity" }
+    return codings.isEmpty ? nil : codings.joined(separator: ", ")
   }
 
   /// False where the body lasts until the connection ends (RFC 9112 §6.3).

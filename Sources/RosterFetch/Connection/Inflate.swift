@@ -8,6 +8,8 @@ enum BodyFault: Error {
   case cutShort
   /// Larger than so many bytes.
   case tooLarge(Int)
+  /// It is encoded as its Content-Encoding says, and only gzip and deflate can be undone.
+  case unknownCoding(String)
 }
 
 /// The contents of a gzip or zlib body: all members, one after the other (RFC 1952 §2.2). An empty body has none.

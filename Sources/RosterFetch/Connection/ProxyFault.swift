@@ -31,7 +31,7 @@ struct ProxyFault: Error {
 
   private var reason: Failure.Reason? {
     switch kind {
-    case .unreachable(.passing(let reason, _)): reason
+    case .unreachable(.passing(let reason, _, _)): reason
     case .unreachable: nil
     case .silent: .timeout
     case .refused, .closed: .connection
@@ -40,7 +40,8 @@ struct ProxyFault: Error {
 
   private var cause: String {
     switch kind {
-    case .unreachable(.passing(_, let text)), .unreachable(.noNetwork(let text)), .unreachable(.untrusted(let text, _)):
+    case .unreachable(.passing(_, let text, _)), .unreachable(.noNetwork(let text)),
+      .unreachable(.untrusted(let text, _)):
       "is out of reach: \(text)"
     case .refused(let status, _) where Self.blamesCredentials(status):
       "\(proxy.authorization == nil ? "wants a user and a password" : "refuses the user and the password") (\(status))"

@@ -4,13 +4,22 @@ import RosterModel
 
 /// Opens connections over which nothing was said yet.
 enum TCP {
-  /// To an address at once; a name is looked up on another thread.
+  /// An address is connected to at once; a name is looked up on another thread. Fails with a `NameTimeout` if the
+  /// deadline passes before the name has an address.
   static func connect(
     to host: String, _ port: Int, by deadline: NIODeadline, on loop: any EventLoop
   ) -> EventLoopFuture<any Channel> {
     let bootstrap = ClientBootstrap(group: loop).connectTimeout(max(deadline - .now(), .milliseconds(1)))
     if let address = try? SocketAddress(ipAddress: host, port: port) { return bootstrap.connect(to: address) }
-    return bootstrap.connect(host: host, port: port)
+    let isResolved = NIOLoopBoundBox(false, eventLoop: loop)
+    // The first channel is made for the first address.
+    return bootstrap.channelInitializer { channel in
+      isResolved.value = true
+      return channel.eventLoop.makeSucceededVoidFuture()
+    }.connect(host: host, port: port).flatMapErrorThrowing { error in
+      if case ChannelError.connectTimeout = error, !isResolved.value { throw NameTimeout(host: host) }
+      throw error
+    }
   }
 
   /// Fails with a `ProxyFault`.
@@ -21,4 +30,9 @@ enum TCP {
       throw ProxyFault(proxy: proxy, kind: .unreachable(TransportCause(error)))
     }
   }
+}
+
+/// The name servers gave no address by the deadline (getaddrinfo(3)).
+struct NameTimeout: Error {
+  let host: String
 }
