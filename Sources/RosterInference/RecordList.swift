@@ -27,7 +27,7 @@ struct RecordList {
     }.map(\.element)
     guard let best = ranked.first?.element else { throw answer.failure(withoutRecords: longest.first) }
     self = best
-    others = ranked.dropFirst().map(\.element.at)
+    others = ranked.dropFirst().map(\.element.at).filter { !$0.isWhole }
     unreadable = longest.filter { $0.count > best.records.count + best.strangers }
   }
 
@@ -90,7 +90,7 @@ extension RecordList {
           .records, "\(strangers) of the \(strangers + records.count) elements are not objects; a sync rejects them"))
     }
     if !others.isEmpty {
-      let places = others.prefix(4).map(\.named).joined(separator: ", ")
+      let places = others.prefix(4).map(\.description).joined(separator: ", ")
       notes.append(.remark(.records, "other lists of objects in the answer: \(places)"))
     }
     return notes

@@ -29,12 +29,12 @@ struct ResourceName {
       reserved: ReservedNames.tables.union(ReservedNames.wordTables(of: table)).union(shown).union([table]))
   }
 
-  /// The last segment that says what is listed: `issues` of `/repos/octocat/hello/issues`. nil: none does.
+  /// The last segment that names a kind of record: `issues` of `/repos/octocat/hello/issues`. nil if there is none.
   static func noun(ofPath path: String) -> String? {
     let segments = path.split(separator: "/").map { String($0.prefix { $0 != "." }) }
     return segments.last { segment in
       let isNumbered = segment.contains(where: \.isASCIIDigit) || segment.contains("%") || segment.count > 40
-      return !segment.isEmpty && !isNumbered && !Vocabulary.vagueNouns.contains(segment.word)
+      return segment.count > 1 && !isNumbered && !Vocabulary.vagueNouns.contains(segment.word)
     }
   }
 }

@@ -77,8 +77,13 @@ struct Shape {
   /// Values of several kinds, or numbers that no other column holds.
   var isMixed: Bool { scalarType == nil && !kinds.isEmpty && kinds != [.list] && kinds != [.object] }
 
-  /// True for objects of which none has more than three quarters of all members: their names are data.
-  var hasDifferingMembers: Bool { maxMembers * 4 <= members.count * 3 }
+  /// True for objects of which none has all members, or which have fewer than half of them in common.
+  var hasDifferingMembers: Bool { maxMembers < members.count || !hasCommonMembers }
+
+  /// True for objects that have at least half of their members in common.
+  var hasCommonMembers: Bool {
+    members.filter { $0.shape.present + $0.shape.nulls == present }.count * 2 >= members.count
+  }
 
   /// For people: "text and integer".
   var kindNames: String { kinds.map(\.rawValue).sorted().joined(separator: " and ") }

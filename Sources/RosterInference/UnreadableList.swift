@@ -30,11 +30,10 @@ struct UnreadableList {
     }
   }
 
-  /// Records by name: at least two objects, of which each has scalars and most have the same members.
+  /// True for at least two objects that have scalars, and half of their members in common.
   private static func isMap(_ values: [JSONValue]) -> Bool {
     guard values.count > 1, values.allSatisfy(\.isObject) else { return false }
-    let shape = Shape(of: values)
-    return !shape.hasDifferingMembers && values.allSatisfy { $0.members.contains { $0.value.isScalar } }
+    return Shape(of: values).hasCommonMembers && values.allSatisfy { $0.members.contains { $0.value.isScalar } }
   }
 
   private var contents: String {

@@ -50,7 +50,7 @@ enum Vocabulary {
   /// Their names say that they lead on, whatever their value.
   static let nextCursors: Set<String> = [
     "nextcursor", "endcursor", "aftercursor", "nextpagetoken", "nexttoken", "nextcontinuationtoken", "nextpagecursor",
-    "nextmarker", "nextpagekey", "nextstartkey", "cursornext", "nextcursormark",
+    "nextmarker", "nextpagekey", "nextstartkey", "cursornext", "nextcursormark", "continue",
   ]
   /// They may lead on where they hold a text.
   static let cursors: Set<String> = [
@@ -95,7 +95,7 @@ enum Vocabulary {
   static let cursorParams: Set<String> = [
     "cursor", "after", "startingafter", "startcursor", "pagetoken", "nextpagetoken", "continuation",
     "continuationtoken", "nexttoken", "pageafter", "pagecursor", "nextcursor", "marker", "scrollid", "bookmark",
-    "idafter", "sinceid", "cursormark",
+    "idafter", "sinceid", "cursormark", "continue",
   ]
   /// Values of a cursor that mean the list's beginning.
   static let cursorStarts: Set<String> = ["*", "0", "-1", "start", "first", "begin", "beginning", "initial"]

@@ -62,6 +62,20 @@ import Testing
     #expect(found.toml.contains("its members differ from record to record"))
   }
 
+  @Test(
+    "Section 1: members differ if no record has all of them, or if fewer than half are in all records",
+    arguments: [
+      (["a", "a,b", "b"], true), (["a,b,c", "a,b,d"], true), (["a,b", "a,b,c"], false), (["a,b", "a,b"], false),
+      (["a,b,c,d"], false), (["a", "a,b,c"], true),
+    ])
+  func members(objects: [String], areDiffering: Bool) throws {
+    let records = objects.enumerated().map { index, names in
+      let members = names.split(separator: ",").map { "\"\($0)\":\"x\"" }.joined(separator: ",")
+      return "{\"id\":\(index + 1),\"o\":{\(members)}}"
+    }
+    #expect((types(try finding(records))["o"] == .json) == areDiffering)
+  }
+
   @Test("An object inside a list's elements whose members differ becomes one json column of the list's table")
   func differingInList() throws {
     let found = try finding([

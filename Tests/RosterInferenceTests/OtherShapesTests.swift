@@ -54,6 +54,7 @@ import Testing
     let found = try finding(#"[{"page":1,"pages":3,"per_page":"2","total":6},[{"id":"A"},{"id":"B"}]]"#)
     #expect(found.resource.records.description == "/1" && found.records == 2)
     #expect(found.resource.pages.count?.description == "/0/total")
+    #expect(!found.notes.contains { $0.place == .records && $0.text.contains("other lists") })
   }
 
   @Test(

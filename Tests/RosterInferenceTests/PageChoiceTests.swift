@@ -155,10 +155,17 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     .init(
       name: "MediaWiki", facts: #""continue":{"gapcontinue":"B","continue":"gapcontinue||"}"#,
       query: "gapcontinue=A&continue=gapcontinue%7C%7C",
-      pages: .init(.cursor(param: .query("*"), at: body("/continue"))), unseen: [.size, .count]),
+      pages: .init(.cursor(param: Resource.RequestPlace("*") ?? .query(""), at: body("/continue"))),
+      unseen: [.size, .count]),
     .init(
       name: "MediaWiki, all on one page", facts: #""batchcomplete":"""#,
-      pages: .init(.cursor(param: .query("*"), at: body("/continue"))), unseen: [.style, .size, .count]),
+      pages: .init(.cursor(param: Resource.RequestPlace("*") ?? .query(""), at: body("/continue"))),
+      unseen: [.style, .size, .count]),
+    .init(
+      name: "Kubernetes", facts: #""metadata":{"continue":"abc"}"#, query: "limit=2",
+      pages: .init(
+        .cursor(param: .query("continue"), at: body("/metadata/continue")), size: .init(2, param: .query("limit"))),
+      unseen: [.param, .count]),
     .init(
       name: "OpenAlex, whose cursor starts with *", facts: #""meta":{"count":9,"next_cursor":"IlsxNjA"}"#,
       query: "cursor=*",
