@@ -29,7 +29,7 @@ struct ResourceName {
       reserved: ReservedNames.tables.union(ReservedNames.wordTables(of: table)).union(shown).union([table]))
   }
 
-  /// The last segment that names a kind of record: `issues` of `/repos/octocat/hello/issues`. nil if there is none.
+  /// The last segment that names a kind of record: `issues` of `/repos/octocat/hello/issues`. nil if no segment does.
   static func noun(ofPath path: String) -> String? {
     let segments = path.split(separator: "/").map { String($0.prefix { $0 != "." }) }
     return segments.last { segment in
