@@ -202,10 +202,13 @@ class Roster:
             text=True)
 
     def sync(self, *options, exit=0):
-        """The finished sync, and the statuses that the server has logged."""
-        before = len(self.server.log())
-        process = self.start(
-            self.program, "sync", "--config", self.configuration, "--json", *options)
+        """The finished sync, with what the server has logged of it."""
+        return self.end(len(self.server.log()), self.begin(*options), exit)
+
+    def begin(self, *options, **settings):
+        return self.start(self.program, "sync", "--config", self.configuration, "--json", *options, **settings)
+
+    def end(self, before, process, exit=0):
         output, error = process.communicate(timeout=PATIENCE)
         assert process.returncode == exit, f"{process.returncode} instead of {exit}: {error}"
         report = json.loads(output.splitlines()[-1])
@@ -213,20 +216,31 @@ class Roster:
         report["statuses"] = [line[2] for line in report["log"]]
         return report
 
-    def killed(self, pages):
-        """What the server has logged of a sync that is killed after so many answers."""
+    def slow_sync(self, answers, action):
+        """Length of the log before a slow sync, and its process, after so many answers and the action on it."""
         before = len(self.server.log())
-        process = self.start(
-            self.program, "sync", "--config", self.configuration, limit_rate=5, sync_concurrency=1)
-        with contextlib.ExitStack() as stack:
-            stack.callback(process.wait)
-            stack.callback(process.kill)
+        process = self.begin(limit_rate=5, sync_concurrency=1)
+        try:
             wait_until(
-                lambda: len(self.server.log()) >= before + pages or process.poll() is not None,
-                f"{pages} answers are logged")
+                lambda: len(self.server.log()) >= before + answers or process.poll() is not None,
+                f"{answers} answers are logged")
+            assert process.poll() is None, "the sync has ended already"
+            action(process)
+        except BaseException:
+            process.kill()
+            raise
+        return before, process
+
+    def killed(self, answers):
+        """What the server has logged of a sync that is killed after so many answers."""
+        before, process = self.slow_sync(answers, lambda process: process.kill())
         process.communicate()
         assert process.returncode == -signal.SIGKILL, process.returncode
         return self.server.log()[before:]
+
+    def disturbed(self, answers, action):
+        """The finished sync, in which something happens after so many answers."""
+        return self.end(*self.slow_sync(answers, lambda _: action()))
 
     def query(self, sql):
         with contextlib.closing(sqlite3.connect(f"file:{self.cache}?mode=ro", uri=True)) as cache:

@@ -61,8 +61,9 @@ LISTINGS = [
             query='{ _shape = "array", _sort_desc = "id" }', validators="none"),
     Listing(Eve, "Eve, page", "/api/entries", '{ count = "/_meta/total" }', records="/_items", key="/_id",
             by_key="/api/entries/{key}", validators="ignored"),
-    Listing(Eve, "Eve, _links", "/api/entries", '{ style = "next", at = "/_links/next/href" }', records="/_items",
-            key="/_id", validators="ignored"),
+    Listing(Eve, "Eve, _links", "/api/entries",
+            '{ style = "next", at = "/_links/next/href", count = "/_meta/total" }', records="/_items", key="/_id",
+            validators="ignored"),
 ]
 
 
@@ -112,10 +113,21 @@ def killed(listing, text, ground):
         assert not kept & transferred, (kept, report)
 
 
+def disturbed(listing, text, ground):
+    """P7: a record of a page that is already pulled is deleted, and no other is lost"""
+    server = ground.server(listing.server)
+    roster = ground.roster(server, text(server, ground.program))
+    roster.disturbed(KILLED_AFTER, lambda: server.delete(server.keys()[1]))
+    kept = roster.rows()
+    missing = [key for key, values in server.rows().items() if kept.get(key) != values]
+    assert not missing, missing
+
+
 def tests():
     for listing in LISTINGS:
-        for text in [listing.documented, listing.inferred]:
-            for what in [life] if listing.validators == "none" else [life, killed]:
+        texts = [listing.documented, listing.inferred]
+        for what, definitions in [(life, texts), (killed, texts), (disturbed, texts[:1])]:
+            for text in definitions if what is not killed or listing.validators != "none" else []:
                 yield case(f"{what.__doc__} ({listing.name}, {text.__name__})", what, listing, text)
 
 
