@@ -15,6 +15,8 @@ package struct Daemon: Sendable {
   let runtime: Runtime
   let loop: SyncLoop
   let server: StatusServer
+  /// The socket without records, which the port of `rosterd-metrics.socket` leads to (S10).
+  let metrics: StatusServer?
   let notify: Notify
   let schedule: LiveSchedule
   let log: LogSettings
@@ -45,6 +47,7 @@ package struct Daemon: Sendable {
       do {
         let daemon = try Daemon(runtime, notify: notify, log: log, reread: reread)
         try await daemon.server.start()
+        await daemon.startMetrics()
         await daemon.work(hangups)
         await daemon.stop()
       } catch {
@@ -88,9 +91,20 @@ package struct Daemon: Sendable {
       },
       feed: { try await runtime.reader.changes($0) }, cancel: { try await loop.cancel() },
       rejected: { try await runtime.reader.rejected() })
-    server = StatusServer(
-      at: try Self.place(runtime.live.configuration), routes: routes, limits: .ofThisProcess,
-      logger: runtime.logger)
+    let place = try Self.place(runtime.live.configuration)
+    server = StatusServer(at: place, routes: routes, limits: .ofThisProcess, logger: runtime.logger)
+    let server = server
+    metrics = place.withoutRecords.map {
+      StatusServer(
+        at: $0, routes: routes.withoutRecords, limits: .ofMetricsSocket, logger: runtime.logger, on: server)
+    }
+  }
+
+  /// Syncs and readers need the status socket only, so a failure here is a warning.
+  private func startMetrics() async {
+    do { try await metrics?.start() } catch {
+      runtime.logger.warning("rosterd-metrics.socket has nothing to lead to: \(error)")
+    }
   }
 
   private static func place(_ configuration: Configuration) throws -> StatusServer.Place {
@@ -124,6 +138,7 @@ package struct Daemon: Sendable {
   /// something to wait for.
   private func stop() async {
     await runtime.drain()
+    await metrics?.stop()
     await server.stop()
     await runtime.close()
   }

@@ -57,6 +57,7 @@ extension Daemon {
       runtime.logger.warning(
         "the status socket keeps its mode: \(SystemError.last.text)", metadata: ["path": "\(next.status.socket)"])
     }
+    _ = metrics?.setMode(next.status.socketMode)
     guard Schedule.Settings(next) != Schedule.Settings(running) || next.limit != running.limit else { return }
     // The first sync may not have been started yet.
     guard let due = schedule.replace(.init(next)) ?? (next.limit == running.limit ? nil : runtime.clock.now()) else {

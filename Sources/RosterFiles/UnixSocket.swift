@@ -21,4 +21,16 @@ package enum UnixSocket {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
     }
   }
+
+  /// The path that a socket is bound to; nil if it has none.
+  package static func path(of descriptor: Int32) -> String? {
+    var address = sockaddr_un()
+    var size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let answer = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+    }
+    guard answer == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+    let path = withUnsafeBytes(of: address.sun_path) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    return path.isEmpty ? nil : path
+  }
 }

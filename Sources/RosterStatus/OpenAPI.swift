@@ -234,7 +234,7 @@ enum OpenAPI {
     "Metrics": {"description": "The metrics.", "content": {"text/plain": {"schema": {"type": "string"}}}},
     "OpenAPI": {"description": "This document.", "content": {"application/json": {"schema": {"type": "object"}}}},
     "OK": {"description": "Yes.", "content": {"text/plain": {"schema": {"const": "ok\n"}}}},
-    "BadRequest": {"description": "No HTTP, or a parameter or body that is not what it must be; detail says which.",
+    "BadRequest": {"description": "No HTTP, or a parameter or body that is unknown or not what it must be; detail says which.",
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
     "Forbidden": {"description": "For root and the daemon's own user only.",
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
@@ -249,7 +249,7 @@ enum OpenAPI {
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
     "Unavailable": {"description": "Not now; detail says why.",
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "Problem": {"description": "Any other error: 404 for a path that is not here, 500 for a defect.",
+    "Problem": {"description": "Any other error: 403 for a request that another web site may have caused, 404 for an unknown path, 500 for a defect.",
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     }
     """#

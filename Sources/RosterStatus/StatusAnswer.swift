@@ -45,6 +45,13 @@ extension Response {
     return response
   }
 
+  /// With every answer: no other site shows it in a frame, loads it, or has it read as another type (S10).
+  static let seclusion = [
+    Request.Header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+    Request.Header("X-Content-Type-Options", "nosniff"), Request.Header("Cross-Origin-Resource-Policy", "same-origin"),
+    Request.Header("Referrer-Policy", "no-referrer"),
+  ]
+
   /// The reason phrase of an error that is answered here; nil for others.
   static func title(of status: Int) -> String? { titles[status] }
 

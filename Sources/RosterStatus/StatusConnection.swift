@@ -278,6 +278,9 @@ extension StatusConnection {
     var fields = HTTPHeaders(headers.map { ($0.name, $0.value) })
     fields.add(name: "Date", value: routes.board.clock.now().httpDate)
     fields.add(name: "Cache-Control", value: "no-store")
+    for field in Response.seclusion where !fields.contains(name: field.name) {
+      fields.add(name: field.name, value: field.value)
+    }
     if !keepAlive { fields.add(name: "Connection", value: "close") }
     // NIO's own phrases are older: 413 is Payload Too Large there.
     let named = Response.title(of: status).map { HTTPResponseStatus.custom(code: UInt(status), reasonPhrase: $0) }

@@ -21,6 +21,13 @@ package struct StatusLimits: Sendable {
   /// By the limit that holds now.
   package static var ofThisProcess: StatusLimits { StatusLimits(descriptors: sysconf(Int32(_SC_OPEN_MAX))) }
 
+  /// Any local user may connect there; the descriptors of the others stay free.
+  package static var ofMetricsSocket: StatusLimits {
+    var limits = ofThisProcess
+    limits.connections = min(64, limits.connections)
+    return limits
+  }
+
   private static let most = 256
   /// For an administrator who asks why nothing works.
   private static let fewest = 8

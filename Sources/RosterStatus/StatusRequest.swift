@@ -35,6 +35,9 @@ package struct StatusRequest: Sendable, Equatable {
     headers.first { $0.name.lowercased() == name }?.value
   }
 
+  /// All headers of that name, which is in lower case.
+  func values(of name: String) -> [String] { headers.filter { $0.name.lowercased() == name }.map(\.value) }
+
   /// The target's path, its percent escapes resolved.
   var path: String { Self.unescape(parts.path) }
 
@@ -47,17 +50,26 @@ package struct StatusRequest: Sendable, Equatable {
     return nil
   }
 
+  /// The first query parameter with another name than these; nil if all have one of them.
+  func queryParameter(otherThan names: [String]) -> String? {
+    parts.query.split(separator: "&").map { Self.unescape($0.prefix { $0 != "=" }) }.first { !names.contains($0) }
+  }
+
+  /// The host and port of a target that is an absolute URL; nil if the target is a path.
+  var targetAuthority: String? { Self.origin(of: target[...]).map { String($0.authority) } }
+
   private var parts: (path: Substring, query: Substring) {
     let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let path = halves.first.map(Self.withoutOrigin) ?? "/"
+    let path = halves.first.map { Self.origin(of: $0)?.path ?? $0 } ?? "/"
     return (path, halves.count > 1 ? halves[1] : "")
   }
 
-  private static func withoutOrigin(_ target: Substring) -> Substring {
+  private static func origin(of target: Substring) -> (authority: Substring, path: Substring)? {
     let scheme = "http://"
-    guard target.prefix(scheme.count).lowercased() == scheme else { return target }
+    guard target.prefix(scheme.count).lowercased() == scheme else { return nil }
     let rest = target.dropFirst(scheme.count)
-    return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+    let path = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+    return (rest.prefix { $0 != "/" && $0 != "?" }, path)
   }
 
   /// Percent escapes (RFC 3986 §2.1); what is no escape stays as it is.

@@ -19,6 +19,7 @@ package struct StatusRoutes: Sendable {
   let feed: @Sendable (FeedRequest) async throws -> FeedAnswer
   private let cancel: @Sendable () async throws -> Int64?
   private let rejected: @Sendable () async throws -> [Concern]
+  private var offersRecords = true
 
   /// `owner` may ask for a sync, besides root. `alive` tells whether the daemon's loop is, and the sync that runs;
   /// `history` reads the latest syncs; `sync` asks for one; `feed` reads the changes; `cancel` ends the sync that runs
@@ -41,10 +42,46 @@ package struct StatusRoutes: Sendable {
     self.rejected = rejected
   }
 
-  /// HEAD is answered as GET; whoever writes the answer leaves its body out (RFC 9110 §9.3.2).
+  /// What the metrics socket offers: what monitors and the page read, and no records (S10).
+  package var withoutRecords: StatusRoutes {
+    var routes = self
+    routes.offersRecords = false
+    return routes
+  }
+
+  /// HEAD is answered as GET; the connection leaves the body out (RFC 9110 §9.3.2).
   package func answer(_ request: StatusRequest) -> StatusAnswer {
-    let reads = request.method == "GET" || request.method == "HEAD"
     let path = request.path
+    if let why = request.crossSiteRefusal(isMonitoring: Self.monitoringPaths.contains(path)) {
+      return .now(.problem(403, why))
+    }
+    if !offersRecords, !Self.isWithoutRecords(path) {
+      return .now(.problem(403, "\(path) is not offered here, since any local user may ask; use the status socket"))
+    }
+    if let known = Self.parameters[path], let other = request.queryParameter(otherThan: known) {
+      let takes = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
+      return .now(.problem(400, "\(path) has no parameter \(other); \(takes)"))
+    }
+    return route(request, path)
+  }
+
+  private static let monitoringPaths: Set<String> = ["/metrics", "/healthz", "/readyz"]
+
+  private static func isWithoutRecords(_ path: String) -> Bool {
+    monitoringPaths.contains(path) || ["/", "/v1/status", "/v1/explain", "/v1/syncs", "/v1/events"].contains(path)
+      || isPageAsset(path)
+  }
+
+  /// The query parameters of each path.
+  private static let parameters: [String: [String]] = [
+    "/": [], "/page.css": [], "/page.js": [], "/page.svg": [], "/v1/status": [], "/v1/explain": [],
+    "/v1/syncs": ["limit", "resources"], "/v1/changes": ["since", "feed", "resource", "limit", "wait"],
+    "/v1/events": [], "/v1/sync": [], "/v1/cancel": [], "/metrics": [], "/healthz": [], "/readyz": ["max_age"],
+    "/openapi.json": [],
+  ]
+
+  private func route(_ request: StatusRequest, _ path: String) -> StatusAnswer {
+    let reads = request.method == "GET" || request.method == "HEAD"
     switch path {
     case "/v1/sync":
       return request.method == "POST" ? startSync(request) : .now(Self.notAllowed(path, allow: "POST"))
@@ -60,15 +97,10 @@ package struct StatusRoutes: Sendable {
     case "/healthz" where reads: return .now(health())
     case "/readyz" where reads: return .now(readiness(request))
     case "/openapi.json" where reads: return .now(.text(200, OpenAPI.document, type: Response.jsonType))
-    case "/v1/status", "/v1/explain", "/v1/syncs", "/v1/changes", "/v1/events", "/metrics", "/healthz", "/readyz",
-      "/openapi.json", "/":
-      return .now(Self.notAllowed(path, allow: "GET, HEAD"))
-    default: return .now(asset(path, reads: reads) ?? .problem(404, "nothing is at \(path)"))
+    case _ where Self.parameters[path] == nil: return .now(.problem(404, "nothing is at \(path)"))
+    case _ where !reads: return .now(Self.notAllowed(path, allow: "GET, HEAD"))
+    default: return .now(Self.pageAsset(path) ?? .problem(404, "nothing is at \(path)"))
     }
-  }
-
-  private func asset(_ path: String, reads: Bool) -> Response? {
-    Self.pageAsset(path).map { reads ? $0 : Self.notAllowed(path, allow: "GET, HEAD") }
   }
 
   private static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
@@ -91,6 +123,11 @@ extension StatusRoutes {
   /// Only rejected records are asked of the database; where it cannot tell them, all else is told.
   private func explanation() -> StatusAnswer {
     let situation = board.situation()
+    guard offersRecords else {
+      var explanation = Explanation(situation)
+      explanation.concerned.removeAll { $0.kind == .record }
+      return .now(.json(200, explanation))
+    }
     guard situation.cache.last?.rejected ?? 0 > 0 else { return .now(.json(200, Explanation(situation))) }
     return .later {
       var situation = situation

@@ -6,6 +6,8 @@ extension StatusRoutes {
   /// As many as the page draws.
   private static let syncsOfPage = 100
 
+  static func isPageAsset(_ path: String) -> Bool { PageAsset(rawValue: path) != nil }
+
   /// nil: that path is none of the page's.
   static func pageAsset(_ path: String) -> Response? {
     PageAsset(rawValue: path).map { Response(status: 200, headers: pageHeaders($0.type), body: $0.bytes) }
@@ -20,15 +22,11 @@ extension StatusRoutes {
     }
   }
 
-  /// Nothing but what this socket serves is loaded or run (W3C Content Security Policy 3), no text becomes HTML
-  /// (Trusted Types), and nobody is told where the page is.
+  /// The page loads and runs only what this socket serves (W3C Content Security Policy 3), and no text becomes HTML
+  /// (Trusted Types).
   private static func pageHeaders(_ type: String) -> [Request.Header] {
     let policy =
       "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
-    return [
-      Request.Header("Content-Type", type), Request.Header("Content-Security-Policy", policy),
-      Request.Header("X-Content-Type-Options", "nosniff"), Request.Header("Referrer-Policy", "no-referrer"),
-      Request.Header("Cross-Origin-Resource-Policy", "same-origin"),
-    ]
+    return [Request.Header("Content-Type", type), Request.Header("Content-Security-Policy", policy)]
   }
 }

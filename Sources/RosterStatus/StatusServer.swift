@@ -38,12 +38,16 @@ package final class StatusServer: Sendable {
   private let newMode = Mutex<UInt16?>(nil)
   private let noRoom: RareWarning
   private let noName: RareWarning
+  /// Its thread serves this socket too.
+  private let host: StatusServer?
 
   /// Listens from `start` on.
+  /// - Parameter host: the server whose thread answers here too, which runs for longer; nil for a thread of its own.
   package init(
     at place: Place, routes: StatusRoutes, limits: StatusLimits = StatusLimits(),
-    logger: Logger = Logger(label: "status") { _ in SwiftLogNoOpLogHandler() }
+    logger: Logger = Logger(label: "status") { _ in SwiftLogNoOpLogHandler() }, on host: StatusServer? = nil
   ) {
+    self.host = host
     self.place = place
     self.routes = routes
     self.limits = limits
@@ -55,7 +59,7 @@ package final class StatusServer: Sendable {
   /// Returns once the socket answers under its name. Throws `Failure` 73 where it cannot be opened, or is another's.
   package func start() async throws(Failure) {
     let (descriptor, file) = try open()
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let group = host?.running.withLock { $0?.group } ?? MultiThreadedEventLoopGroup(numberOfThreads: 1)
     do {
       let connections = NIOLoopBoundBox.makeBoxSendingValue(
         StatusConnections(limit: limits.connections), eventLoop: group.next())
@@ -66,8 +70,10 @@ package final class StatusServer: Sendable {
         try? await listener.close()
         throw error
       }
-      routes.board.snapshots.wake {
-        connections.eventLoop.execute { connections.value.published() }
+      if host == nil {
+        routes.board.snapshots.wake {
+          connections.eventLoop.execute { connections.value.published() }
+        }
       }
       running.withLock {
         $0 = Running(
@@ -76,7 +82,7 @@ package final class StatusServer: Sendable {
       }
     } catch {
       file?.abandon()
-      try? await group.shutdownGracefully()
+      await end(group)
       throw (error as? Failure) ?? SocketFile.failure(pathName, "\(error)", nil)
     }
   }
@@ -90,7 +96,7 @@ package final class StatusServer: Sendable {
     }
     guard let stopped else { return }
     stopped.nameCheck?.cancel()
-    routes.board.snapshots.wake(nil)
+    if host == nil { routes.board.snapshots.wake(nil) }
     stopped.file?.remove(stopped.identity)
     try? await stopped.listener.close()
     let connections = stopped.connections
@@ -98,7 +104,11 @@ package final class StatusServer: Sendable {
       connections.value.drain(within: Self.grace, on: connections.eventLoop)
     }
     .get()
-    try? await stopped.group.shutdownGracefully()
+    await end(stopped.group)
+  }
+
+  private func end(_ group: MultiThreadedEventLoopGroup) async {
+    if host == nil { try? await group.shutdownGracefully() }
   }
 
   /// For the socket that this server has made; a passed one is its unit's. Returns false, with errno, where it cannot

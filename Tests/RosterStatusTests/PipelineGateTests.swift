@@ -29,9 +29,9 @@ import Testing
     "HTTP: requests are parted where they end, with bodies and chunks between, in one piece or in bytes",
     arguments: [1, 7, 100_000])
   func parts(size: Int) async throws {
-    let body = "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nGET /\r\n\r\n"
+    let body = "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nGET /\r\n\r\n"
     let chunks =
-      "POST /nothing HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\n0\r\nX: y\r\n\r\n"
+      "POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\n0\r\nX: y\r\n\r\n"
     try await withServer { path, _ in
       let client = try RawClient(path)
       defer { client.close() }
@@ -69,7 +69,7 @@ import Testing
       let client = try RawClient(path)
       defer { client.close() }
       try client.send(
-        "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
           + String(repeating: "x", count: 9000))
       let text = await client.read()
       #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("Connection: close\r\n") && text.hasSuffix("ok\n"))

@@ -44,7 +44,7 @@ import Testing
     let answer = await get("/v1/syncs", routes)
     #expect(try JSONDecoder().decode(Answer.self, from: Data(answer.body)).syncs == [makeReport()])
     _ = await get("/v1/syncs?limit=1000", routes)
-    _ = await get("http://localhost/v1/syncs?other=1&limit=%31", routes)
+    _ = await get("http://localhost/v1/syncs?resources=false&limit=%31", routes)
     _ = await get("/v1/syncs?resources=true", routes)
     _ = await get("/v1/syncs?resources=false&limit=2", routes)
     #expect(
@@ -80,6 +80,31 @@ import Testing
       #expect(try problem(answer).status == 405)
       #expect(answer["allow"] == allow)
     }
+  }
+
+  @Test(
+    "S12: an unknown query parameter is 400, as an unknown key of a body is",
+    arguments: [
+      ("GET", "/v1/syncs?lmit=9", "/v1/syncs has no parameter lmit; it takes limit, resources"),
+      (
+        "GET", "/v1/changes?since=0&lim%69t=1&x",
+        "/v1/changes has no parameter x; it takes since, feed, resource, limit, wait"
+      ),
+      ("GET", "/metrics?a=b", "/metrics has no parameter a; it takes none"),
+      ("GET", "/?token=1", "/ has no parameter token; it takes none"),
+      ("HEAD", "/page.js?v=2", "/page.js has no parameter v; it takes none"),
+      ("POST", "/v1/sync?allow_removal=true", "/v1/sync has no parameter allow_removal; it takes none"),
+      ("GET", "/readyz?max-age=1h", "/readyz has no parameter max-age; it takes max_age"),
+    ])
+  func unknownParameters(method: String, target: String, detail: String) async throws {
+    let problem = try problem(await response(makeRoutes().answer(StatusRequest(method, target, peer: 0))))
+    #expect(problem == Problem(title: "Bad Request", status: 400, detail: detail))
+  }
+
+  @Test("S12: a query without parameters is accepted")
+  func emptyQueries() async {
+    for target in ["/healthz?", "/healthz?&", "/v1/status?&&"] { #expect(await get(target).status == 200, "\(target)") }
+    #expect(await get("/nothing?x=1").status == 404)
   }
 
   @Test("Status: /healthz follows the daemon's loop")

@@ -11,6 +11,24 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct StatusServerTests {
   private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
+  @Test("S13: every answer, the event stream too, forbids other sites to frame, load or guess it")
+  func seclusion() async throws {
+    try await withServer { path, _ in
+      for target in ["/v1/status", "/metrics", "/v1/events", "/", "/page.js", "/nothing", "/v1/syncs?limit=0"] {
+        let client = try RawClient(path)
+        defer { client.close() }
+        try client.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let head = await client.read(until: "\r\n\r\n").lowercased()
+        for field in [
+          "x-content-type-options: nosniff", "cross-origin-resource-policy: same-origin",
+          "referrer-policy: no-referrer", "frame-ancestors 'none'",
+        ] {
+          #expect(head.components(separatedBy: field).count == 2, "\(target): \(field)")
+        }
+      }
+    }
+  }
+
   @Test("Keep-alive: one connection answers many requests, pipelined ones in order")
   func pipelines() async throws {
     let routes = makeRoutes(history: { _ in [makeReport()] })

@@ -9,8 +9,8 @@ from contextlib import ExitStack, suppress
 from programs import wait_until
 from support import Client, Daemon, Nginx, Upstream
 
-GET = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
-STATUS = b"GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n"
+GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+STATUS = b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CONNECTIONS = 256
 MIB = 1 << 20
 # 256 KiB may wait for each of the readers that do not read, and the allocator keeps what it has had.
@@ -75,7 +75,7 @@ def large_answers(program, folder):
     database.close()
     with Daemon(program, folder, upstream.base) as daemon, ExitStack() as stack:
         daemon.until(lambda status: status["state"] == "idle")
-        request = b"GET /v1/syncs?limit=1000 HTTP/1.1\r\nHost: a\r\n\r\n"
+        request = b"GET /v1/syncs?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with daemon.connect() as client:
             client.send(request)
             size = len(client.read().body)
@@ -205,8 +205,8 @@ def is_open(client):
 def half_heads(site, watch):
     """half a head, half a second one behind a whole one, half a body: 408 after 10 s"""
     starts = [b"", b"GET /heal", GET + b"GET /hea", GET[:-2],
-              b"POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{",
-              b"POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", b"\r\n\r\n"]
+              b"POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+              b"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", b"\r\n\r\n"]
     with ExitStack() as stack:
         clients = site.many(stack, len(starts) * (30 if site.long else 1))
         kept = stack.enter_context(Client(site.daemon.socket))
@@ -241,7 +241,7 @@ def huge_heads(site, watch):
 
 def byte_by_byte(site, watch):
     """heads and bodies byte by byte"""
-    text = b"POST /v1/nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 400\r\n\r\n" + b"x" * 400
+    text = b"POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 400\r\n\r\n" + b"x" * 400
     with ExitStack() as stack:
         clients = site.many(stack, 100 if site.long else 20)
         for byte in text:
@@ -257,7 +257,7 @@ def big_bodies(site, watch):
     with ExitStack() as stack:
         clients = site.many(stack, 250 if site.long else 50)
         for client in clients:
-            head = b"POST /v1/sync HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+            head = b"POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
             client.send(head + b"ffff\r\n" + b"x" * 0xffff)
         watch()
         for client in clients:
@@ -303,7 +303,7 @@ def unread_syncs(site, watch):
     with ExitStack() as stack:
         clients = site.many(stack, 250 if site.long else 60)
         for client in clients:
-            push(client, b"GET /v1/syncs?limit=1000 HTTP/1.1\r\nHost: a\r\n\r\n" * 200)
+            push(client, b"GET /v1/syncs?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200)
         watch()
         # Over the second after which somebody who reads nothing is given up.
         for _ in range(5):
@@ -332,7 +332,7 @@ def upgraded(site, watch):
     with ExitStack() as stack:
         clients = site.many(stack, 20)
         for client in clients:
-            head = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
+            head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
             push(client, head + b"x" * 4 * MIB)
             push(client, b"x" * 4 * MIB)
         watch()
@@ -349,7 +349,7 @@ def half_closed(site, watch):
             if index % 2:
                 assert client.read_all().count(b"HTTP/1.1 200 OK") == 10
         with Client(site.daemon.socket) as client:
-            client.send(b"GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n")
+            client.send(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             client.read_to(b"\r\n\r\n")
             client.socket.shutdown(socket.SHUT_WR)
         with Client(site.daemon.socket) as client:
@@ -379,7 +379,7 @@ def stuck_readers(site, watch):
         for client in clients:
             # Small, so that few events fill it.
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            client.send(b"GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n")
+            client.send(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
         def readers():
             watch()
@@ -392,7 +392,7 @@ def slow_reader(site, watch):
     """a reader of /v1/events that reads slowly is dropped too, one that reads is not"""
     with Client(site.daemon.socket) as slow, Client(site.daemon.socket) as quick:
         for client in [slow, quick]:
-            client.send(b"GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n")
+            client.send(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         end = time.monotonic() + 60
         read = 0
         while time.monotonic() < end:

@@ -30,7 +30,7 @@ def stuck(program, folder):
             database.execute("BEGIN IMMEDIATE")
             with daemon.connect() as asking:
                 # Its row cannot be written, so this one has to wait, or is told why not.
-                asking.send("POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+                asking.send("POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
                 answered = ask_for(daemon, locked)
                 database.execute("ROLLBACK")
                 assert asking.read().status in (202, 503)

@@ -5,8 +5,9 @@ import os
 import shutil
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 
-from support import Daemon, Upstream
+from support import Client, Daemon, Upstream
 
 GETS = ["/v1/status", "/v1/explain", "/v1/syncs", "/metrics", "/healthz", "/readyz", "/openapi.json"]
 TYPES = {
@@ -25,8 +26,10 @@ def run(lines, program, folder):
         for name, test in [
             ("every path answers GET and HEAD, with its type and no-store", gets),
             ("404 and 405 with Allow, as problem+json, for every path and method", wrong),
-            ("400 for a bad limit or max_age; other parameters are no matter", parameters),
+            ("S12: 400 for a bad limit or max_age, and for a parameter that the path does not take", parameters),
             ("targets: percent escapes, absolute form, an empty query", targets),
+            ("S10: a request that another web site may have caused is 403, and its neighbours are answered", strangers),
+            ("S11: the metrics socket answers monitors and the page, and is 403 for all else", metrics_socket),
             ("HTTP/1.0 with and without keep-alive, with and without Host; HTTP/1.1 needs one Host", versions),
             ("keep-alive, Connection: close, pipelined requests in order, blank lines between", connections),
             ("Expect: 100-continue is told to go on, or why not", expectation),
@@ -97,20 +100,49 @@ def parameters(daemon):
             assert client.ask("GET", f"/readyz?max_age={age}").status == 200, age
         assert "verified" in client.ask("GET", "/readyz?max_age=1ms").problem(503)
         assert client.ask("HEAD", "/readyz?max_age=1ms").status == 503
-        for target in ["/v1/status?x=1&limit=abc", "/v1/syncs?unknown=1&&=&limit=3&limit=x", "/healthz?max_age=soon",
-                       "/metrics?a=b"]:
-            assert client.ask("GET", target).status == 200, target
+        for target, name in [("/v1/status?x=1&limit=3", "x"), ("/v1/syncs?limit=3&&unknown=1", "unknown"),
+                             ("/healthz?max_age=1h", "max_age"), ("/metrics?a=b", "a"), ("/?v=1", "v"),
+                             ("/v1/changes?since=0&lim%69ts=1", "limits")]:
+            assert f"has no parameter {name};" in client.ask("GET", target).problem(400), target
+        assert "allow_removal" in client.ask("POST", "/v1/sync?allow_removal=true").problem(400)
+        assert client.ask("GET", "/v1/syncs?&&limit=3&").status == 200
         assert len(json.loads(client.ask("GET", "/v1/syncs?li%6dit=1").body)["syncs"]) == 1
 
 
 def targets(daemon):
     with daemon.connect() as client:
         for target in ["/%76%31/status", "/v1/%73tatus?", "http://localhost/v1/status",
-                       "HTTP://other.example:81/v1/status?x", "/v1/status?", "http://localhost",
-                       "http://localhost?limit=1"]:
+                       "HTTP://127.0.0.1:81/v1/status?", "/v1/status?", "http://localhost", "http://[::1]:9718?"]:
             assert client.ask("GET", target).status == 200, target
+        assert "other.example" in client.ask("GET", "http://other.example:81/v1/status").problem(403)
         for target in ["/%", "/%zz", "/%00", "/v1%"]:
             client.ask("GET", target).problem(404)
+
+
+def strangers(daemon):
+    with daemon.connect() as client:
+        for host in ["evil.example", "evil.example:9718", "192.0.2.1"]:
+            for path in ["/v1/status", "/v1/changes?since=0", "/", "/openapi.json"]:
+                client.send(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")
+                assert f"the Host {host} is no name of loopback" in client.read().problem(403)
+        for name, value in [("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site")]:
+            for path in ["/v1/status", "/metrics", "/healthz"]:
+                assert value in client.ask("GET", path, **{name: value}).problem(403)
+        assert client.ask("GET", "/v1/status", Origin="http://localhost").status == 200
+        for host in ["127.0.0.1:9718", "localhost:9718", "[::1]:9718", "prometheus-target.example:9718"]:
+            client.send(f"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n")
+            assert client.read().status == 200, host
+
+
+def metrics_socket(daemon):
+    path = str(Path(daemon.socket).with_name("status-metrics.sock"))
+    assert os.stat(path).st_mode == os.stat(daemon.socket).st_mode
+    with Client(path) as client:
+        for target in ["/", "/page.js", "/v1/status", "/v1/syncs?limit=1", "/v1/explain", "/metrics", "/healthz"]:
+            assert client.ask("GET", target).status == 200, target
+        for method, target in [("GET", "/v1/changes?since=0"), ("GET", "/v1/%63hanges?since=0"), ("POST", "/v1/sync"),
+                               ("POST", "/v1/cancel"), ("GET", "/openapi.json"), ("GET", "/v1/changes/")]:
+            client.ask(method, target).problem(403)
 
 
 def versions(daemon):
@@ -124,14 +156,14 @@ def versions(daemon):
             assert answer.status == 200 and answer.headers["connection"] == "keep-alive", answer
         client.send("GET /v1/events HTTP/1.0\r\n\r\n")
         assert b"chunked" not in client.read_to(b"\r\n\r\n")
-    for head in ["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"]:
+    for head in ["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n"]:
         with daemon.connect() as client:
             client.send(head)
             assert "Host" in client.read().problem(400)
             assert client.read_all() == b""
-    for text, status in [("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
-                         ("FLY / HTTP/1.1\r\nHost: a\r\n\r\n", 501), ("get / HTTP/1.1\r\nHost: a\r\n\r\n", 501),
-                         ("PROPFIND /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 405),
+    for text, status in [("GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", 505), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+                         ("FLY / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501), ("get / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501),
+                         ("PROPFIND /v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 405),
                          ("FLY /\r\n\r\n", 400), ("\x00" * 40, 400)]:
         with daemon.connect() as client:
             client.send(text)
@@ -149,12 +181,12 @@ def connections(daemon):
         assert client.read_all() == b""
     with daemon.connect() as client:
         targets = ["/healthz", "/v1/syncs", "/nothing", "/v1/status", "/v1/syncs?limit=0", "/metrics"] * 50
-        client.send("".join(f"GET {target} HTTP/1.1\r\nHost: a\r\n\r\n" for target in targets))
+        client.send("".join(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n" for target in targets))
         codes = [client.read().status for _ in targets]
         assert codes == [200, 200, 404, 200, 400, 200] * 50, codes
         # Bodies between them, and blank lines, which mean nothing.
-        post = "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nGET /x"
-        chunks = ("POST /nothing HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        post = "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nGET /x"
+        chunks = ("POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
                   "4\r\n\r\n\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n")
         client.send((post + GET + "\r\n\r\n" + chunks + GET + "\n" + GET) * 20)
         codes = [client.read().status for _ in range(100)]
@@ -169,7 +201,7 @@ def connections(daemon):
 
 def expectation(daemon):
     with daemon.connect() as client:
-        head = "POST /v1/sync HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "
+        head = "POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: "
         client.send(head + "2\r\n\r\n")
         assert client.read().status == 100
         client.send("{}")
@@ -179,16 +211,16 @@ def expectation(daemon):
 
 
 def upgrades(daemon):
-    for head in ["GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+    for head in ["GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
                  "HTTP2-Settings: AA\r\n\r\n",
-                 "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"]:
+                 "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"]:
         with daemon.connect() as client:
             client.send(head + "more" * 10)
             answer = client.read()
             assert answer.status == 200 and answer.headers["connection"] == "close", answer
             assert client.read_all() == b""
     with daemon.connect() as client:
-        client.send("CONNECT localhost:80 HTTP/1.1\r\nHost: a\r\n\r\n" + GET)
+        client.send("CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n" + GET)
         client.read().problem(404)
         assert client.read_all() == b""
 
@@ -210,7 +242,7 @@ def bodies(daemon):
         answer = client.ask(
             "POST", "/v1/sync", b'{"allow_removal": true}', Content_Type="application/x-www-form-urlencoded")
         assert answer.status == 202, answer
-        client.send('POST /v1/sync HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
+        client.send('POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n'
                     '3\r\n{"a\r\n14\r\nllow_removal": true \r\n1\r\n}\r\n0\r\n\r\n')
         assert client.read().status == 202
         # A body where none is expected is read and forgotten.
@@ -221,13 +253,13 @@ def sizes(daemon):
     for head in ["Content-Length: 65537\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n10001\r\n" + "x" * 65537,
                  "Transfer-Encoding: chunked\r\n\r\n" + "1000\r\n" + ("x" * 4096 + "\r\n1000\r\n") * 17]:
         with daemon.connect() as client:
-            client.send("POST /v1/sync HTTP/1.1\r\nHost: a\r\n" + head)
+            client.send("POST /v1/sync HTTP/1.1\r\nHost: localhost\r\n" + head)
             client.read().problem(413)
             assert client.read_all() == b""
     with daemon.connect() as client:
         assert client.ask("POST", "/nothing", b"x" * 65536).status == 404
     long = "x" * 16384
-    for head in [f"GET /{long}", f"GET / HTTP/1.1\r\n{long}", f"GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n",
+    for head in [f"GET /{long}", f"GET / HTTP/1.1\r\n{long}", f"GET / HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n",
                  "GET / HTTP/1.1\r\n" + "x: y\r\n" * 4000 + "\r\n"]:
         with daemon.connect() as client:
             client.send(head)

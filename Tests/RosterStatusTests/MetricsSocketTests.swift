@@ -1,0 +1,55 @@
+import Glibc
+import RosterTestSupport
+import Testing
+
+@testable import RosterStatus
+
+@Suite struct MetricsSocketTests {
+  @Test("S11: the metrics socket lies beside the status socket, with its mode, and answers as long as that does")
+  func beside() async throws {
+    try await withFolder { folder in
+      let place = StatusServer.Place.path(folder + "/status.sock", mode: 0o640)
+      #expect(place.withoutRecords == .path(folder + "/status-metrics.sock", mode: 0o640))
+      #expect(StatusServer.Place.path("/a/b", mode: 0).withoutRecords == .path("/a/b-metrics", mode: 0))
+      let server = StatusServer(at: place, routes: makeRoutes())
+      let metrics = StatusServer(
+        at: try #require(place.withoutRecords), routes: makeRoutes().withoutRecords, on: server)
+      try await server.start()
+      try await metrics.start()
+      let path = folder + "/status-metrics.sock"
+      #expect(try await status(path, "GET", "/healthz") == 200)
+      #expect(try await status(path, "GET", "/v1/changes?since=0") == 403)
+      #expect(try await status(folder + "/status.sock", "GET", "/v1/changes?since=0") == 200)
+      #expect(metrics.setMode(0o600))
+      // A removed socket is made again (S3).
+      unlink(path)
+      await metrics.lookAtName()
+      #expect(try await status(path, "GET", "/healthz") == 200)
+      await metrics.stop()
+      #expect(access(path, F_OK) != 0)
+      #expect(try await status(folder + "/status.sock") == 200)
+      await server.stop()
+    }
+  }
+
+  @Test("S11: with a passed socket the metrics socket lies beside that one's name")
+  func passed() async throws {
+    try await withFolder { folder in
+      let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(descriptor) }
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: (folder + "/a.sock").utf8) }
+      let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+      let bound = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+      }
+      #expect(bound == 0 && chmod(folder + "/a.sock", 0o620) == 0)
+      #expect(
+        StatusServer.Place.passed(descriptor).withoutRecords == .path(folder + "/a-metrics.sock", mode: 0o620))
+      let nameless = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(nameless) }
+      #expect(StatusServer.Place.passed(nameless).withoutRecords == nil)
+    }
+  }
+}
