@@ -29,6 +29,12 @@ struct WebExchange {
   private var answer: [UInt8] = []
   /// To be put behind the status line.
   private var cookie: String?
+  /// The client has sent all that it will, and may still read.
+  private var clientEnded = false
+  /// The answer has no end of its own, so that only the client can end it.
+  private var isStream = false
+  /// When bytes last came or left.
+  private var active = ContinuousClock.now
   /// Until then the head, or the client's end, has to be there.
   private(set) var deadline: ContinuousClock.Instant?
 
@@ -39,18 +45,28 @@ struct WebExchange {
 
   var isOver: Bool { if case .ended = phase { true } else { false } }
 
+  /// The daemon answers it.
+  private var isRelayed: Bool { if case .relay = phase { true } else { false } }
+
+  /// True if this one rather than the other makes room for a new connection: one that the daemon does not answer, then
+  /// the longest idle one.
+  func isIdler(than other: WebExchange) -> Bool {
+    isRelayed == other.isRelayed ? active < other.active : !isRelayed
+  }
+
   /// What it waits for: of the client, then of the daemon.
   var waits: [pollfd] {
     let writes = answer.isEmpty || cookie != nil ? 0 : POLLOUT
     let asks = question.isEmpty ? 0 : POLLOUT
     let reads = answer.count < Self.chunk ? POLLIN : 0
     return [
-      pollfd(fd: client, events: Int16(POLLIN | writes), revents: 0),
+      pollfd(fd: client, events: Int16((clientEnded ? 0 : POLLIN) | writes), revents: 0),
       pollfd(fd: daemon, events: Int16(asks | reads), revents: 0),
     ]
   }
 
   mutating func goOn(_ clientEvents: Int16, _ daemonEvents: Int16, gate: inout WebGate, socket: DaemonSocket) {
+    if clientEvents | daemonEvents != 0 { active = .now }
     if clientEvents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readClient(&gate, socket) }
     if daemon >= 0, daemonEvents & Int16(POLLOUT) != 0 { ask() }
     if daemon >= 0, daemonEvents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readDaemon() }
@@ -59,36 +75,48 @@ struct WebExchange {
 
   /// The time is over.
   mutating func expire() {
-    if case .head = phase { return refuse(.init(408, "the request was not complete in time"), "GET") }
+    if case .head = phase { return answer(.init(408, "the request was not complete in time"), "GET") }
     end()
+  }
+
+  /// Closes both connections at once.
+  mutating func end() {
+    if daemon >= 0 { close(daemon) }
+    close(client)
+    (daemon, phase, deadline) = (-1, .ended, nil)
   }
 
   private mutating func readClient(_ gate: inout WebGate, _ socket: DaemonSocket) {
     guard let bytes = Self.read(client, Self.longestHead + 1) else { return }
-    if bytes.isEmpty { return end() }
+    if bytes.isEmpty { return endOfClient() }
     guard case .head(let before) = phase else { return }
     let head = before + bytes
     guard let end = Self.end(of: head, from: before.count) else {
       phase = .head(head)
-      if head.count > Self.longestHead { refuse(.init(431, "the head of the request is longer than 16 KiB"), "GET") }
+      if head.count > Self.longestHead { answer(.init(431, "the head of the request is longer than 16 KiB"), "GET") }
       return
     }
     guard let request = try? WebRequest(head: head[..<end]) else {
-      return refuse(.init(400, "this is no HTTP/1.1 request (RFC 9112)"), "GET")
+      return answer(.init(400, "this is no HTTP/1.1 request (RFC 9112)"), "GET")
     }
     switch gate.decide(request) {
-    case .refuse(let answer): refuse(answer, request.method)
-    case .forward(let question, let cookie): forward(question, cookie, request.method, to: socket)
+    case .answer(let own): answer(own, request.method)
+    case .forward(let question, let cookie):
+      do {
+        daemon = try socket.connect()
+        (self.question, self.cookie, phase, deadline) = (question.head, cookie, .relay, nil)
+        isStream = question.isStream
+      } catch {
+        answer(.init(502, "\(error)"), request.method)
+      }
     }
   }
 
-  private mutating func forward(_ question: [UInt8], _ cookie: String?, _ method: String, to socket: DaemonSocket) {
-    do {
-      daemon = try socket.connect()
-      (self.question, self.cookie, phase, deadline) = (question, cookie, .relay, nil)
-    } catch {
-      refuse(.init(502, "\(error)"), method)
-    }
+  /// A client that has only shut its side down still gets its answer (RFC 9112 §9.6). One that is gone is found out
+  /// when the answer is sent.
+  private mutating func endOfClient() {
+    guard case .relay = phase, !isStream, !clientEnded else { return end() }
+    clientEnded = true
   }
 
   private mutating func ask() {
@@ -113,8 +141,8 @@ struct WebExchange {
     cookie = nil
   }
 
-  private mutating func refuse(_ refusal: WebAnswer, _ method: String) {
-    answer = refusal.bytes(for: method)
+  private mutating func answer(_ own: WebAnswer, _ method: String) {
+    answer = own.bytes(for: method)
     phase = .relay
     deadline = nil
   }
@@ -129,12 +157,6 @@ struct WebExchange {
     shutdown(client, Int32(SHUT_WR))
     phase = .linger
     deadline = .now + Self.lingering
-  }
-
-  private mutating func end() {
-    if daemon >= 0 { close(daemon) }
-    close(client)
-    (daemon, phase, deadline) = (-1, .ended, nil)
   }
 
   /// What has come, empty at its end or where it is broken; nil: nothing yet.

@@ -2,9 +2,9 @@
 struct WebGate {
   /// What becomes of a request.
   enum Decision: Equatable {
-    /// What the daemon is asked instead. `cookie`: a field for its answer, so that the address is needed once.
-    case forward([UInt8], cookie: String?)
-    case refuse(WebAnswer)
+    /// The daemon is asked this. `cookie` is a header field for its answer; nil if the browser has the cookie.
+    case forward(WebQuestion, cookie: String?)
+    case answer(WebAnswer)
   }
 
   /// The reading routes of the status socket.
@@ -14,11 +14,17 @@ struct WebGate {
   ]
 
   let port: UInt16
-  let token: String
+  /// Stands in the printed address and opens the page once, since a browser's history keeps addresses.
+  private(set) var token = String.secret()
   /// Opens the page once: it stands in the command line of a browser, which every user of the machine may see.
   private(set) var ticket: String?
+  /// The value of the cookie.
+  private let session = String.secret()
+  /// The page's folder. A browser sends a cookie to all ports of 127.0.0.1 (RFC 6265 §8.5), but only with the cookie's
+  /// path, which no other program knows.
+  private let folder = "/" + String.secret() + "/"
 
-  init(port: UInt16, token: String) { (self.port, self.token) = (port, token) }
+  init(port: UInt16) { self.port = port }
 
   /// Of the address that opens the page.
   func address(_ token: String) -> String { "http://127.0.0.1:\(port)/?token=\(token)" }
@@ -33,16 +39,22 @@ struct WebGate {
   mutating func decide(_ request: WebRequest) -> Decision {
     // Any other name is another site's, which its owner has made to mean this machine (DNS rebinding).
     guard let host = request["host"], hosts.contains(host.lowercased()) else {
-      return .refuse(.init(403, "this is at 127.0.0.1:\(port) only, not at another name"))
+      return .answer(.init(403, "this is at 127.0.0.1:\(port) only, not at another name"))
     }
     guard request.method == "GET" || request.method == "HEAD" else {
-      return .refuse(.init(405, "rosterctl web only reads: it takes GET and HEAD", ["Allow: GET, HEAD"]))
+      return .answer(.init(405, "rosterctl web only reads: it takes GET and HEAD", ["Allow: GET, HEAD"]))
     }
-    guard let cookie = admit(request) else {
-      return .refuse(.init(403, "the token is missing or wrong: open the address that rosterctl web has printed"))
+    let path = request.path.hasPrefix(folder) ? "/" + request.path.dropFirst(folder.count) : request.path
+    guard let admission = admission(of: request) else {
+      let sentence = "the token is missing, wrong or used: open the address that rosterctl web prints now"
+      return .answer(.init(403, sentence))
     }
-    guard Self.paths.contains(request.path) else { return .refuse(.init(404, "nothing is at \(request.path)")) }
-    return .forward(question(request), cookie: cookie.isEmpty ? nil : cookie)
+    guard Self.paths.contains(path) else { return .answer(.init(404, "nothing is at \(path)")) }
+    let question = WebQuestion(request, path: path)
+    if admission == .cookie { return .forward(question, cookie: nil) }
+    // A browser asks for more than heads.
+    if request.method == "GET" { use(admission) }
+    return path == "/" ? .answer(.entrance(to: folder, cookie)) : .forward(question, cookie: cookie + "\r\n")
   }
 
   private var hosts: [String] {
@@ -51,62 +63,52 @@ struct WebGate {
   /// Of http, which a browser leaves out.
   private static let usual: UInt16 = 80
 
-  /// nil: not with these; else the field that sets the cookie, empty where it is there. A token in the address has to
-  /// be right even where the cookie is.
-  private mutating func admit(_ request: WebRequest) -> String? {
-    // Of this port: cookies are those of all ports (RFC 6265 §8.5), and several of us may run.
-    let name = "rosterd-\(port)"
+  /// What lets a request in.
+  private enum Admission { case cookie, token, ticket }
+
+  /// nil if nothing lets the request in. A token in the address has to be right even where the cookie is.
+  private func admission(of request: WebRequest) -> Admission? {
     let given = request.parameters("token")
-    if given.isEmpty { return request.cookie(name).map { Self.isSame($0, token) } == true ? "" : nil }
-    let isTicket = ticket.map { Self.isSame(given[0], $0) } ?? false
-    guard given.count == 1, isTicket || Self.isSame(given[0], token) else { return nil }
-    if isTicket { ticket = nil }
-    return "Set-Cookie: \(name)=\(token); Path=/; HttpOnly; SameSite=Strict\r\n"
+    if given.isEmpty { return request.cookie(name).map { Self.isSame($0, session) } == true ? .cookie : nil }
+    guard given.count == 1 else { return nil }
+    if Self.isSame(given[0], token) { return .token }
+    return ticket.map { Self.isSame(given[0], $0) } == true ? .ticket : nil
   }
+
+  private mutating func use(_ admission: Admission) {
+    switch admission {
+    case .token: token = .secret()
+    case .ticket: ticket = nil
+    case .cookie: break
+    }
+  }
+
+  /// Several of us may run, and cookies of one host are those of all its ports.
+  private var name: String { "rosterd-\(port)" }
+
+  private var cookie: String { "Set-Cookie: \(name)=\(session); Path=\(folder); HttpOnly; SameSite=Strict" }
 
   /// In a time that does not tell how much of it is right.
   private static func isSame(_ given: Substring, _ right: String) -> Bool {
     guard given.utf8.count == right.utf8.count else { return false }
     return zip(given.utf8, right.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
+}
 
-  /// Made anew: nothing that a browser sends gets to the daemon but what it is asked.
-  private func question(_ request: WebRequest) -> [UInt8] {
+/// What the daemon is asked. The head has a path, a query and an event id from the browser, and no other field of its.
+struct WebQuestion: Equatable {
+  let head: [UInt8]
+  /// The answer has no end of its own.
+  let isStream: Bool
+
+  init(_ request: WebRequest, path: String) {
     let query = request.query.filter { !$0.hasPrefix("token=") }.joined(separator: "&")
-    var head = "\(request.method) \(request.path)\(query.isEmpty ? "" : "?\(query)") "
+    var head = "\(request.method) \(path)\(query.isEmpty ? "" : "?\(query)") "
     head += "HTTP/1.\(request.isHTTP11 ? 1 : 0)\r\nHost: localhost\r\nConnection: close\r\n"
     if let last = request["last-event-id"], last.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
       head += "Last-Event-ID: \(last)\r\n"
     }
-    return Array((head + "\r\n").utf8)
+    self.head = Array((head + "\r\n").utf8)
+    isStream = path == "/v1/events"
   }
-}
-
-/// What is answered here: one sentence.
-struct WebAnswer: Equatable {
-  var status: Int
-  var sentence: String
-  var fields: [String]
-
-  init(_ status: Int, _ sentence: String, _ fields: [String] = []) {
-    (self.status, self.sentence, self.fields) = (status, sentence, fields)
-  }
-
-  /// As it is sent; `HEAD` gets no body.
-  func bytes(for method: String?) -> [UInt8] {
-    let body = sentence + "\n"
-    let head =
-      [
-        "HTTP/1.1 \(status) \(Self.titles[status] ?? "Error")", "Content-Type: text/plain; charset=utf-8",
-        "Content-Length: \(body.utf8.count)", "Cache-Control: no-store", "X-Content-Type-Options: nosniff",
-        "Connection: close",
-      ] + fields
-    return Array((head.joined(separator: "\r\n") + "\r\n\r\n" + (method == "HEAD" ? "" : body)).utf8)
-  }
-
-  /// RFC 9110 §15 and RFC 6585 §5.
-  private static let titles = [
-    400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
-    431: "Request Header Fields Too Large", 502: "Bad Gateway",
-  ]
 }

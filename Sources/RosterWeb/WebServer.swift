@@ -6,8 +6,10 @@ package import RosterStatusClient
 /// The page and the reading routes of a status socket on 127.0.0.1, for whoever has the token. One thread, which sleeps
 /// in poll(2) while nothing happens.
 package struct WebServer {
-  /// Connections at once; others wait in the kernel's queue until one ends.
-  private static let most = 128
+  /// Connections at once; the longest idle one makes room for another.
+  private static let maxConnections = 128
+  /// Few enough that each new connection is read from before others can put it out.
+  private static let acceptsPerTurn = 32
   /// For a head to be complete, as on the status socket (S2).
   private static let patience = Duration.seconds(10)
 
@@ -26,21 +28,26 @@ package struct WebServer {
     (listener, gate) = try Self.listen(port)
   }
 
-  /// Opens the page, as often as it is used.
+  /// Opens the page once; another one then takes its place.
   package var address: String { gate.address(gate.token) }
 
   /// Opens it once.
   package mutating func ticketAddress() -> String { gate.address(gate.issueTicket()) }
 
   /// Serves until the process ends. Throws `Failure` (70) where the kernel refuses to wait.
-  package mutating func run() throws(Failure) -> Never {
-    while true { try turn() }
+  /// - Parameter renewed: is called with the next address when one has been used.
+  package mutating func run(renewed: (String) -> Void) throws(Failure) -> Never {
+    while true {
+      let known = address
+      try turn()
+      if address != known { renewed(address) }
+    }
   }
 
   private mutating func turn() throws(Failure) {
     // An exchange has two of these, then comes who wants one.
     var waits = exchanges.flatMap(\.waits)
-    waits.append(pollfd(fd: exchanges.count < Self.most ? listener : -1, events: Int16(POLLIN), revents: 0))
+    waits.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
     guard poll(&waits, nfds_t(waits.count), timeout) >= 0 || errno == EINTR else {
       throw Failure(.defect, step: "wait for browsers", subject: address, cause: SystemError.last.text)
     }
@@ -55,11 +62,23 @@ package struct WebServer {
   }
 
   private mutating func accept() {
-    let client = Glibc.accept(listener, nil, nil)
-    guard client >= 0 else { return }
-    _ = fcntl(client, F_SETFL, O_NONBLOCK)
-    _ = fcntl(client, F_SETFD, FD_CLOEXEC)
-    exchanges.append(WebExchange(client, patience: Self.patience))
+    for _ in 0..<Self.acceptsPerTurn {
+      let client = Glibc.accept(listener, nil, nil)
+      guard client >= 0 else { return }
+      _ = fcntl(client, F_SETFL, O_NONBLOCK)
+      _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+      makeRoom()
+      exchanges.append(WebExchange(client, patience: Self.patience))
+    }
+  }
+
+  /// Any local user may connect, and need not send a request.
+  private mutating func makeRoom() {
+    guard exchanges.count >= Self.maxConnections,
+      let idle = exchanges.indices.min(by: { exchanges[$0].isIdler(than: exchanges[$1]) })
+    else { return }
+    exchanges[idle].end()
+    exchanges.remove(at: idle)
   }
 
   /// Until the next deadline, in milliseconds; -1: there is none.
@@ -89,7 +108,7 @@ package struct WebServer {
         .cannotWrite, step: "offer the page", subject: "127.0.0.1:\(port)", cause: SystemError.last.text,
         hint: "name another --port, or none to have a free one")
     }
-    return (descriptor, WebGate(port: UInt16(bigEndian: place.sin_port), token: .secret()))
+    return (descriptor, WebGate(port: UInt16(bigEndian: place.sin_port)))
   }
 }
 

@@ -18,7 +18,8 @@ struct Web: ParsableCommand {
     var server = try WebServer(port: port, socket: DaemonSocket(daemon.path()))
     try Output.standard.write(server.address + "\n")
     if open { Self.open(server.ticketAddress()) }
-    try server.run()
+    // The reader of the first line may have gone.
+    try server.run { Output.standard.say("this address has been used; for another browser: \($0)\n") }
   }
 
   /// By the desktop's own choice of a browser. Nothing is lost where there is none: the address stands on the terminal.

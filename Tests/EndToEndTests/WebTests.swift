@@ -13,18 +13,22 @@ import Testing
     }
     {
       ask "$1"
+      cp body entrance
       ask "$1"
-      ask "$origin/v1/syncs?limit=1"
-      ask "$origin/page.js"
+      folder=$(sed -n 's/.*url=\\([^"]*\\).*/\\1/p' entrance)
+      ask "$origin$folder"
+      ask "$origin${folder}v1/syncs?limit=1"
+      ask "$origin${folder}page.js"
       ask -H 'Host: evil.example' "$origin/"
       ask -d '{}' "$origin/v1/sync"
-      ask "$origin/v1/sync"
+      ask "$origin${folder}v1/sync"
+      ask "$origin/v1/status"
       printf 'GET / HTTP/1.1\\r\\n Host: a\\r\\n\\r\\n' | curl -s -m 20 "telnet://${origin#http://}" | head -n 1
     } > answers
     kill -INT $PPID
     """
 
-  @Test("Web: the printed address, its cookie, and what is refused, until Ctrl-C", .timeLimit(.minutes(2)))
+  @Test("S14: the printed address, its cookie, and what is refused, until Ctrl-C", .timeLimit(.minutes(2)))
   func answers() async throws {
     _ = try Program.tool("curl")
     try await withSite { site in
@@ -42,14 +46,15 @@ import Testing
         let address = try #require(outcome.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/\?token=[0-9a-f]{32}\n/))
         let answers = String(
           decoding: FileManager.default.contents(atPath: site.folder + "/answers") ?? Data(), as: UTF8.self)
-        let refused = "the token is missing or wrong: open the address that rosterctl web has printed"
+        let refused = "the token is missing, wrong or used: open the address that rosterctl web prints now"
         #expect(
           answers.split(separator: "\n").map { $0.prefix(14) }
             == [
-              "200 <!doctype html>", "403 \(refused)", "200 {\"syncs\":[{", "200 // Draws what",
+              "200 <!doctype html>", "403 \(refused)", "200 <!doctype html>", "200 {\"syncs\":[{",
+              "200 // Draws what",
               "403 this is at 127.0.0.1:\(address.1) only, not at another name",
               "405 rosterctl web only reads: it takes GET and HEAD", "404 nothing is at /v1/sync",
-              "HTTP/1.1 400 Bad Request",
+              "403 \(refused)", "HTTP/1.1 400 Bad Request",
             ].map { $0.prefix(14) })
       }
     }

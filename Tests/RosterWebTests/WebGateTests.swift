@@ -3,18 +3,32 @@ import Testing
 @testable import RosterWeb
 
 @Suite struct WebGateTests {
-  private let token = "0123456789abcdef0123456789abcdef"
-  private var gate: WebGate { WebGate(port: 9000, token: token) }
+  /// A gate whose token was used, and what the browser then has.
+  private struct Entered {
+    var gate = WebGate(port: 9000)
+    var folder = ""
+    var cookie = ""
 
-  private func decide(
-    _ target: String, _ method: String = "GET", host: String? = "127.0.0.1:9000", fields: [String] = [],
-    gate: WebGate? = nil
-  ) throws -> WebGate.Decision {
-    var gate = gate ?? self.gate
-    return gate.decide(try request(target, method, host: host, fields: fields))
+    init(port: UInt16 = 9000) throws {
+      gate = WebGate(port: port)
+      let request = try WebGateTests.request("/?token=\(gate.token)", host: "127.0.0.1:\(port)")
+      guard case .answer(let entrance) = gate.decide(request) else { throw WebRequest.Malformed() }
+      let text = String(decoding: entrance.bytes(for: "GET"), as: UTF8.self)
+      let found = try #require(
+        text.firstMatch(
+          of: /Set-Cookie: (rosterd-\d+=[0-9a-f]{32}); Path=(\/[0-9a-f]{32}\/); HttpOnly; SameSite=Strict\r\n/))
+      (cookie, folder) = ("Cookie: \(found.1)", String(found.2))
+      #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.contains("content=\"0;url=\(found.2)\""))
+    }
+
+    mutating func decide(
+      _ target: String, _ method: String = "GET", host: String? = "127.0.0.1:9000", fields: [String]? = nil
+    ) throws -> WebGate.Decision {
+      gate.decide(try WebGateTests.request(target, method, host: host, fields: fields ?? [cookie]))
+    }
   }
 
-  private func request(
+  private static func request(
     _ target: String, _ method: String = "GET", host: String? = "127.0.0.1:9000", fields: [String] = []
   ) throws -> WebRequest {
     let lines = ["\(method) \(target) HTTP/1.1"] + (host.map { ["Host: \($0)"] } ?? []) + fields
@@ -24,90 +38,124 @@ import Testing
   private func status(_ decision: WebGate.Decision) -> Int {
     switch decision {
     case .forward: 200
-    case .refuse(let answer): answer.status
+    case .answer(let answer): answer.status
     }
   }
 
-  private var cookie: String { "Cookie: rosterd-9000=\(token)" }
-
-  @Test("Web: the token in the address opens every reading route, and sets the cookie that opens it from then on")
+  @Test("S14: the cookie opens every reading route in the page's folder, and beside it")
   func admitted() throws {
-    let set = "Set-Cookie: rosterd-9000=\(token); Path=/; HttpOnly; SameSite=Strict\r\n"
+    var entered = try Entered()
     let question = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    #expect(try decide("/?token=\(token)") == .forward(Array(question.utf8), cookie: set))
-    #expect(try decide("/", fields: [cookie]) == .forward(Array(question.utf8), cookie: nil))
+    #expect(try entered.decide(entered.folder).question == question)
+    #expect(try entered.decide("/").question == question)
     #expect(WebGate.paths.contains("/openapi.json"))
     for path in WebGate.paths {
-      #expect(status(try decide(path, fields: [cookie])) == 200, "\(path)")
-      #expect(status(try decide("\(path)?token=\(token)", "HEAD", host: "LocalHost:9000")) == 200, "\(path)")
+      #expect(status(try entered.decide(entered.folder + path.dropFirst())) == 200, "\(path)")
+      #expect(status(try entered.decide(path, "HEAD", host: "LocalHost:9000")) == 200, "\(path)")
     }
+    #expect(status(try entered.decide("/x" + entered.folder.dropFirst(2))) == 404)
+  }
+
+  @Test("S14: the token opens the page once, and another one takes its place")
+  func once() throws {
+    var gate = WebGate(port: 9000)
+    let token = gate.token
+    #expect(status(gate.decide(try Self.request("/?token=\(token)", "HEAD"))) == 200 && gate.token == token)
+    #expect(status(gate.decide(try Self.request("/nothing?token=\(token)"))) == 404 && gate.token == token)
+    #expect(status(gate.decide(try Self.request("/?token=\(token)"))) == 200 && gate.token != token)
+    #expect(status(gate.decide(try Self.request("/?token=\(token)"))) == 403)
+    #expect(status(gate.decide(try Self.request("/?token=\(gate.token)"))) == 200)
+  }
+
+  @Test("S14: the head of the entrance sets no cookie; another route's answer sets it at once")
+  func cookies() throws {
+    var gate = WebGate(port: 9000)
+    guard case .answer(let entrance) = gate.decide(try Self.request("/?token=\(gate.token)", "HEAD")) else {
+      Issue.record("no entrance")
+      return
+    }
+    #expect(!String(decoding: entrance.bytes(for: "HEAD"), as: UTF8.self).contains("Set-Cookie"))
+    guard case .forward(let question, let cookie) = gate.decide(try Self.request("/v1/status?token=\(gate.token)"))
+    else {
+      Issue.record("the token is refused")
+      return
+    }
+    #expect(String(decoding: question.head, as: UTF8.self).hasPrefix("GET /v1/status HTTP/1.1\r\n"))
+    #expect(
+      cookie?.wholeMatch(of: /Set-Cookie: rosterd-9000=\w{32}; Path=\/\w{32}\/; HttpOnly; SameSite=Strict\r\n/) != nil)
   }
 
   @Test("Web: of a browser's request the daemon sees the path, the query without the token, and Last-Event-ID")
   func question() throws {
-    let fields = [cookie, "Last-Event-ID: 17", "X-Forwarded-For: a", "Content-Length: 7", "Connection: upgrade"]
+    var entered = try Entered()
+    let fields = [
+      entered.cookie, "Last-Event-ID: 17", "X-Forwarded-For: a", "Content-Length: 7", "Connection: upgrade",
+    ]
     let question =
       "GET /v1/syncs?limit=9&a=%0d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nLast-Event-ID: 17\r\n\r\n"
     #expect(
-      try decide("/v1/syncs?limit=9&token=\(token)&a=%0d", fields: fields).question == question)
-    #expect(try decide("/v1/events", fields: [cookie, "Last-Event-ID: 1 7"]).question?.contains("Last-Event") == false)
+      try entered.decide("/v1/syncs?limit=9&token=\(entered.gate.token)&a=%0d", fields: fields).question == question)
+    let odd = try entered.decide("/v1/events", fields: [entered.cookie, "Last-Event-ID: 1 7"])
+    #expect(odd.question?.contains("Last-Event") == false)
   }
 
   @Test(
     "Web: another Host than the loopback's is 403, token or not",
     arguments: ["evil.example", "evil.example:9000", "127.0.0.1", "127.0.0.1:9001", "127.0.0.1.evil:9000", "", nil])
   func host(host: String?) throws {
-    #expect(status(try decide("/?token=\(token)", host: host, fields: [cookie])) == 403)
-    #expect(status(try decide("/v1/sync", "POST", host: host, fields: [cookie])) == 403)
+    var entered = try Entered()
+    #expect(status(try entered.decide("/?token=\(entered.gate.token)", host: host)) == 403)
+    #expect(status(try entered.decide("/v1/sync", "POST", host: host)) == 403)
   }
 
   @Test("Web: on port 80 the Host needs no port")
   func usualPort() throws {
-    let gate = WebGate(port: 80, token: token)
-    for host in ["localhost", "127.0.0.1:80"] {
-      #expect(status(try decide("/?token=\(token)", host: host, gate: gate)) == 200)
-    }
+    var entered = try Entered(port: 80)
+    for host in ["localhost", "127.0.0.1:80"] { #expect(status(try entered.decide("/", host: host)) == 200) }
   }
 
   @Test("Web: without the token, with a wrong one or with two it is 403")
   func wrongToken() throws {
+    var entered = try Entered()
+    let token = entered.gate.token
     for query in ["", "?token=", "?token=\(token)0", "?token=\(token.dropLast())", "?Token=\(token)", "?x=\(token)"] {
-      #expect(status(try decide("/" + query)) == 403, "\(query)")
+      #expect(status(try entered.decide("/" + query, fields: [])) == 403, "\(query)")
     }
-    #expect(status(try decide("/?token=\(token)&token=\(token)")) == 403)
-    #expect(status(try decide("/", fields: ["Cookie: rosterd-9001=\(token)"])) == 403)
-    #expect(status(try decide("/", fields: ["Cookie: rosterd-9000="])) == 403)
+    #expect(status(try entered.decide("/?token=\(token)&token=\(token)", fields: [])) == 403)
+    // The token is not the cookie's value.
+    for cookie in ["rosterd-9001=\(entered.cookie.suffix(32))", "rosterd-9000=", "rosterd-9000=\(token)"] {
+      #expect(status(try entered.decide("/", fields: ["Cookie: " + cookie])) == 403, "\(cookie)")
+    }
     // A token that is wrong is an old address, whatever the cookie says.
-    #expect(status(try decide("/?token=old", fields: [cookie])) == 403)
+    #expect(status(try entered.decide("/?token=old")) == 403)
   }
 
   @Test("Web: another method is 405 with Allow, another path 404, each in one sentence")
   func others() throws {
+    var entered = try Entered()
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE"] {
-      let decision = try decide("/v1/sync", method, fields: [cookie])
+      let decision = try entered.decide("/v1/sync", method)
       #expect(
-        decision == .refuse(WebAnswer(405, "rosterctl web only reads: it takes GET and HEAD", ["Allow: GET, HEAD"])))
+        decision == .answer(WebAnswer(405, "rosterctl web only reads: it takes GET and HEAD", ["Allow: GET, HEAD"])))
     }
     for path in ["/v1/sync", "/v1/cancel", "/healthz", "/v1/%73tatus", "//", "/../", "/favicon.ico"] {
-      #expect(try decide(path, fields: [cookie]) == .refuse(WebAnswer(404, "nothing is at \(path)")))
+      #expect(try entered.decide(path) == .answer(WebAnswer(404, "nothing is at \(path)")))
     }
   }
 
-  @Test("Web: a ticket opens the page once, and the cookie that it sets is the token's")
+  @Test("Web: a ticket opens the page once, and the printed token remains valid")
   func ticket() throws {
-    var gate = gate
+    var gate = WebGate(port: 9000)
+    let token = gate.token
     let ticket = gate.issueTicket()
     #expect(ticket != token && ticket.count == 32)
-    guard case .forward(_, let cookie) = gate.decide(try request("/?token=\(ticket)")) else {
-      Issue.record("the ticket is refused")
-      return
-    }
-    #expect(cookie?.contains(token) == true)
-    #expect(status(gate.decide(try request("/?token=\(ticket)"))) == 403)
-    #expect(status(gate.decide(try request("/?token=\(token)"))) == 200)
+    #expect(status(gate.decide(try Self.request("/?token=\(ticket)"))) == 200)
+    #expect(status(gate.decide(try Self.request("/?token=\(ticket)"))) == 403)
+    #expect(gate.token == token)
+    #expect(status(gate.decide(try Self.request("/?token=\(token)"))) == 200)
   }
 
-  @Test("Web: a refusal is plain text with its length; HEAD gets none of it")
+  @Test("S13: a refusal is plain text with its length, of no use to other sites, and without text for HEAD")
   func refusal() {
     let text = { (method: String) in
       String(decoding: WebAnswer(404, "nothing is at /x").bytes(for: method), as: UTF8.self)
@@ -115,6 +163,9 @@ import Testing
     #expect(
       text("GET").hasPrefix(
         "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 17\r\n"))
+    for field in ["nosniff", "Resource-Policy: same-origin", "frame-ancestors 'none'"] {
+      #expect(text("GET").contains(field))
+    }
     #expect(text("GET").hasSuffix("\r\n\r\nnothing is at /x\n") && text("HEAD").hasSuffix("\r\n\r\n"))
   }
 
@@ -128,6 +179,6 @@ import Testing
 
 extension WebGate.Decision {
   fileprivate var question: String? {
-    if case .forward(let bytes, _) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
+    if case .forward(let question, _) = self { String(decoding: question.head, as: UTF8.self) } else { nil }
   }
 }

@@ -51,9 +51,12 @@ class Driver:
 
 
 class Browser:
-    """A window of its own profile. `script` and `motion` as a user may have switched them off."""
+    """A window of its own profile. `script` and `motion` as a user may have switched them off.
 
-    def __init__(self, driver, width=1440, height=900, dark=False, script=True, motion=True):
+    `names` of hosts lead to this machine.
+    """
+
+    def __init__(self, driver, width=1440, height=900, dark=False, script=True, motion=True, names=()):
         self.driver = driver
         self.profile = tempfile.TemporaryDirectory(prefix="rosterd-page-")
         arguments = [
@@ -61,6 +64,9 @@ class Browser:
             "--disable-background-networking", "--disable-component-update", "--js-flags=--expose-gc",
             "--enable-precise-memory-info", f"--user-data-dir={self.profile.name}",
         ] + (["--no-sandbox"] if os.geteuid() == 0 else [])
+        if names:
+            rules = ", ".join(f"MAP {name} 127.0.0.1" for name in names)
+            arguments.append(f"--host-resolver-rules={rules}")
         preferences = {} if script else {"profile.managed_default_content_settings.javascript": 2}
         session = driver.ask("POST", "/session", {"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
@@ -97,6 +103,10 @@ class Browser:
 
     def run(self, script, *arguments):
         return self.ask("POST", "/execute/sync", script=script, args=arguments)
+
+    def wait_for(self, script, *arguments):
+        """What the script gives to its last argument, a function, once it has it."""
+        return self.ask("POST", "/execute/async", script=script, args=arguments)
 
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector)

@@ -1,5 +1,8 @@
 """What the page shows while things happen: syncs, failures, restarts, many resources, many events."""
 
+import signal
+import time
+
 import support
 from site_of_page import LIVE, Site, Web, check_visit
 from programs import wait_until
@@ -30,7 +33,9 @@ def run(lines, program, folder, driver, pictures):
             ("a sync that fails is told, and one that ends well again", failing),
             ("the age of the data counts", counting),
             ("a daemon that goes is told; one that comes is followed from the last event on", restart),
-            ("after a sleep of the machine it asks anew, from the last event on", asleep),
+            ("S16: after a sleep of the machine it asks again, from the last event on, without an alarm", asleep),
+            ("S16: it says that the daemon does not answer from the first call on, and tries again", unanswered),
+            ("S16: a daemon that hangs is told within 10 s", hanging),
             ("one that nobody looks at keeps no stream open", hidden),
             ("a new address of rosterctl web is told for, where the old one does not hold any more", superseded),
         ]:
@@ -40,6 +45,8 @@ def run(lines, program, folder, driver, pictures):
                 lambda: unauthorized(program, folder / "token", driver, pictures))
     lines.check("Page: a hundred resources, each with its bar",
                 lambda: many(program, folder / "many", driver, pictures))
+    lines.check("Page: a resource that is called constructor has its own numbers",
+                lambda: constructor(program, folder / "constructor", driver))
     lines.check("Page: 10,000 events are drawn in frames and leave no memory behind",
                 lambda: events(program, folder / "events", driver))
 
@@ -135,7 +142,10 @@ def asleep(site, driver, _):
         site.daemon.sync()
         browser.until("document.body.dataset.state === 'idle'")
         before = len(streams(browser))
-        browser.run("const real = Date.now; Date.now = () => real() + 3600e3")
+        browser.run("""
+            window.states = new Set();
+            new MutationObserver(() => states.add(document.body.dataset.state)).observe(document.body, {attributes: true});
+            const real = Date.now; Date.now = () => real() + 3600e3""")
         found = []
 
         def again():
@@ -144,7 +154,41 @@ def asleep(site, driver, _):
 
         wait_until(again, "the stream is asked for again")
         assert found[-1], found
+        site.daemon.sync()
+        browser.until("states.has('idle')")
+        assert browser.run("return states.has('lost')") is False, browser.run("return [...states]")
+
+
+def unanswered(site, driver, pictures):
+    with site.visit(driver, script=True, gone=True) as browser:
+        inside = browser.run("return location.href")
+        browser.tell("Network.enable")
+        browser.tell("Network.setBlockedURLs", urls=["*/v1/*"])
+        browser.go(inside)
+        browser.until("document.body.dataset.state === 'lost'")
+        assert "rosterd does not answer. What stands here is older" in browser.text("#sentence"), browser.text("#sentence")
+        assert "--socket" not in browser.text("body")
+        assert browser.run("return document.title") == "no answer · rosterd"
+        browser.picture(pictures / "unanswered-1440.png")
+        browser.tell("Network.setBlockedURLs", urls=[])
+        browser.until(LIVE)
         browser.until("document.body.dataset.state === 'idle'")
+
+
+def hanging(site, driver, _):
+    with site.visit(driver, gone=True) as browser:
+        browser.until("document.body.dataset.state === 'idle'")
+        site.daemon.process.send_signal(signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            browser.until("document.body.dataset.state === 'lost'")
+            took = time.monotonic() - start
+            assert "rosterd does not answer" in browser.text("#sentence"), browser.text("#sentence")
+        finally:
+            site.daemon.process.send_signal(signal.SIGCONT)
+        assert took < 10, took
+        browser.until("document.body.dataset.state === 'idle'")
+    return f"after {took:.1f} s"
 
 
 def hidden(site, driver, _):
@@ -164,14 +208,14 @@ def hidden(site, driver, _):
 def superseded(site, driver, _):
     web = Web(site.program, site.daemon.socket)
     with driver.browser() as browser:
-        browser.go(web.address)
+        web.open(browser)
         browser.until(LIVE)
         assert browser.run("return location.search") == "", "the token stands in the address"
         web.__exit__()
         browser.until("document.body.dataset.state === 'lost'")
         with Web(site.program, site.daemon.socket, "--port", str(web.port)):
             browser.until(
-                "/open the one that `rosterctl web` prints/.test(document.getElementById('sentence').innerText)")
+                "/open the address that rosterctl web prints now/.test(document.getElementById('sentence').innerText)")
         check_visit(browser, web.origin, ("net::ERR_", "403 (Forbidden)"))
 
 
@@ -187,6 +231,18 @@ def unauthorized(program, folder, driver, pictures):
         assert browser.text("#token") == "unauthorized", browser.text("#token")
         assert "invalid_grant" in browser.text("#sentence"), browser.text("#sentence")
         browser.picture(pictures / "unauthorized-1440.png")
+
+
+def constructor(program, folder, driver):
+    with Site(program, folder, {"constructor": 2, "character": 1}) as site:
+        site.daemon.sync()
+        with site.visit(driver) as browser:
+            # A sync that fails has no numbers by resource.
+            site.upstream.status = 503
+            last = site.daemon.sync()["sync"]["last"]
+            browser.until(f"document.querySelector('#sync-{last['id']}')")
+            told = browser.text("#list")
+            assert "NaN" not in told and told.count("always as many") == 2, told
 
 
 def many(program, folder, driver, pictures):
@@ -217,7 +273,7 @@ window.frames_ = 0; window.longest = 0; window.told_ = 0;
 const ask = window.requestAnimationFrame;
 window.requestAnimationFrame = (draw) => ask((time) => { window.frames_ += 1; draw(time); });
 const parse = JSON.parse;
-JSON.parse = (text) => { if (text.startsWith('{"at"')) window.told_ += 1; return parse(text); };
+JSON.parse = (text, ...more) => { if (text.startsWith('{"at"')) window.told_ += 1; return parse(text, ...more); };
 new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration);
 }).observe({ type: 'longtask' });
@@ -235,7 +291,7 @@ def events(program, folder, driver):
             daemon.until(lambda status: status["state"] == "idle")
             with Web(program, daemon.socket) as web, driver.browser() as browser:
                 browser.tell("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
-                browser.go(web.address)
+                web.open(browser)
                 browser.until(LIVE)
                 heaps, took = [], 0.0
                 for turn in range(5):

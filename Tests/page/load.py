@@ -22,8 +22,8 @@ TARGETS = ["/v1/status", "/healthz", "/readyz", "/metrics"]
 
 # What an open page does: it reads the stream as it comes, and asks for the status twice a second while a sync runs. A
 # process of its own, so that it is not in the way of who measures.
-STREAM = b"GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n"
-STATUS = b"GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n"
+STREAM = b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+STATUS = b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n"
 ASKED_EVERY = 0.5
 
 
@@ -74,7 +74,7 @@ def measured(program, folder, driver, long):
             readers = subprocess.Popen([sys.executable, __file__, daemon.socket], stdout=subprocess.PIPE, text=True)
             assert readers.stdout.readline() == "open\n"
             with Web(program, daemon.socket) as web, driver.browser() as browser:
-                browser.go(web.address)
+                web.open(browser)
                 browser.until(LIVE)
                 times = answers(daemon, 2000 if long else 400)
                 assert readers.poll() is None, "the other pages are gone"

@@ -64,6 +64,7 @@ def run(lines, program, folder, driver, pictures, docs):
                     lambda: textual(site, driver, pictures))
         lines.check("Page: by keyboard alone every sync is reached, the focus is seen, nothing holds it",
                     lambda: keyboard(site, driver, pictures))
+        lines.check("Page: at every width the six facts fill their rows", lambda: rows(site, driver, pictures))
         lines.check("Page: the pointer over a sync tells its sentence", lambda: pointer(site, driver))
         lines.check("Page: to a screen reader everything has a role and a name", lambda: spoken(site, driver))
         lines.check("Page: who wants no motion gets none", lambda: still(site, driver))
@@ -127,7 +128,7 @@ def textual(site, driver, pictures):
         browser.picture(pictures / "text-1440.png")
         browser.size(360, 900)
         browser.picture(pictures / "text-360.png")
-    html = site.web.ask("GET", "/?token=" + site.web.token).text
+    html = site.daemon.ask("GET", "/").body.decode()
     status = site.daemon.status()
     for fact in ["1,", "oauth2_refresh", "of 20,000 a day", "character", "sync ", status["cache"]["path"]]:
         assert fact in html, fact
@@ -165,6 +166,20 @@ def keyboard(site, driver, pictures):
         assert browser.run("return document.activeElement.id") != "history"
         assert browser.run("return document.querySelectorAll('button, form, input, a').length") == 0
     return f"{len(labels)} syncs"
+
+
+def rows(site, driver, pictures):
+    found = {}
+    with site.visit(driver) as browser:
+        for width in [320, 360, 560, 561, 768, 1024, 1159, 1160, 1280, 1440, 2560]:
+            browser.size(width, 900)
+            places = browser.run("return [...document.querySelectorAll('#facts > div')].map((one) => one.offsetTop)")
+            found[width] = {places.count(place) for place in places}
+            assert browser.run("return document.documentElement.scrollWidth - innerWidth") <= 0, width
+            if width == 1280:
+                browser.picture(pictures / "facts-1280.png")
+        assert all(len(counts) == 1 for counts in found.values()), found
+        assert found[360] == {2} and found[1024] == {3} and found[1280] == {6}, found
 
 
 def pointer(site, driver):

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import re
 import subprocess
 import urllib.parse
 
@@ -18,6 +19,12 @@ LIVE = "!document.getElementById('text') && document.getElementById('token').tex
 # What a browser says of a daemon that is gone, and of nothing else.
 GONE = ("net::ERR_", "502 (Bad Gateway)")
 
+# With every answer.
+SECLUSION = {
+    "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "frame-ancestors 'none'", "referrer-policy": "no-referrer",
+}
+
 
 class Web:
     """rosterctl web."""
@@ -27,12 +34,32 @@ class Web:
         self.process = subprocess.Popen(
             [rosterctl, "web", "--socket", socket, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env=environment or None)
-        self.address = self.process.stdout.readline().strip()
-        assert self.address, self.process.stderr.read()
+        self.renew()
+        self.origin = f"http://127.0.0.1:{self.port}"
+        # They are set by `enter`.
+        self.cookie = self.folder = None
+
+    def renew(self):
+        """Takes the address that was printed next."""
+        line = self.process.stdout.readline().strip()
+        assert line, self.process.stderr.read()
+        self.address = line.rpartition(" ")[2]
         parts = urllib.parse.urlsplit(self.address)
         assert parts.hostname == "127.0.0.1", self.address
         self.port, self.token = parts.port, urllib.parse.parse_qs(parts.query)["token"][0]
-        self.origin = f"http://127.0.0.1:{self.port}"
+
+    def enter(self):
+        """As a browser: with the token, once. From then on `ask` sends the cookie."""
+        answer = self.ask("GET", "/?token=" + self.token)
+        assert answer.status == 200, answer.text
+        self.cookie = answer.getheader("set-cookie")
+        self.folder = re.search('url=([^"]*)', answer.text)[1]
+        self.renew()
+        return answer
+
+    def open(self, browser):
+        browser.go(self.address)
+        self.renew()
 
     def __enter__(self):
         return self
@@ -46,7 +73,10 @@ class Web:
         """The answer, its body read."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         with contextlib.closing(connection):
-            connection.request(method, target, body, {name.replace("_", "-"): value for name, value in headers.items()})
+            fields = {name.replace("_", "-"): value for name, value in headers.items()}
+            if self.cookie:
+                fields.setdefault("Cookie", self.cookie.split(";")[0])
+            connection.request(method, target, body, fields)
             answer = connection.getresponse()
             answer.text = answer.read().decode()
             return answer
@@ -67,7 +97,6 @@ class Site:
         self.start()
         self.daemon.until(lambda status: status["sync"]["last"])
         self.web = Web(program, self.daemon.socket)
-        self.address = self.web.address
 
     def start(self):
         self.daemon = Daemon(
@@ -89,7 +118,7 @@ class Site:
         `gone`: the daemon was, meanwhile.
         """
         with driver.browser(**wanted) as browser:
-            browser.go(self.address)
+            self.web.open(browser)
             if wanted.get("script", True):
                 browser.until(LIVE, "the page is live")
             yield browser

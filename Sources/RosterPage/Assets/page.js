@@ -1,5 +1,4 @@
-// Draws what /v1/status, /v1/syncs and /v1/events say. What comes from upstream gets into the page as text only, never
-// as HTML, which the page's policy forbids too.
+// Draws what /v1/status, /v1/syncs and /v1/events say, as text only: the page's policy forbids HTML too.
 const HISTORY = 100;
 const CONCERNED = 20;  // lines of them
 const MANY = 12;  // resources; more of them have a line each
@@ -55,7 +54,7 @@ function bytes(number) {
 }
 
 const windows = { 60: "a minute", 3600: "an hour", 86400: "a day" };
-const clockTime = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 /** `14:03:12`, of another day `21 Nov 14:03:12`. */
 function moment(time) {
@@ -69,6 +68,10 @@ const withMoments = (text) => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]*
 
 const lasted = (sync) => (sync.finished_at ? Math.max(0, seconds(sync.finished_at) - seconds(sync.started_at)) : null);
 const plural = (number, one, several = one) => (number > 0 ? [`${number} ${number === 1 ? one : several}`] : []);
+
+/** Without controls and marks that turn the direction of text, as all of rosterd's outputs. */
+const plain = (text) => text.replace(/[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+const parse = (text) => JSON.parse(text, (_, value) => (typeof value === "string" ? plain(value) : value));
 
 /** As `rosterctl sync --wait` says it. */
 function sentence(sync) {
@@ -103,6 +106,7 @@ function set(node, text) {
   node.textContent = words;
 }
 const put = (id, text) => set($(id), text);
+const fact = (id, text, more) => { put(id, text); put(`${id}-more`, more); };
 const show = (node, is) => { node.hidden = !is; };
 const attribute = (node, name, value) => {
   if (value === null) node.removeAttribute(name);
@@ -202,7 +206,7 @@ function lines(value) {
     const place = resource && `${resource}${page ? `, page ${page}` : ""}:`;
     return [[place, kind !== "page" && kind, name, reason && `(${reason})`].filter(Boolean).join(" ")];
   }
-  return value ? [withMoments(String(value))] : value === 0 ? ["0"] : [];
+  return value ? [withMoments(String(value))] : [];
 }
 
 // MARK: Facts
@@ -218,19 +222,18 @@ function drawFacts() {
   put("upstream", upstream.base_url);
   put("daemon", `${status.version}, up ${counting(now() - seconds(status.started_at))}, pid ${status.pid}`);
   put("foot", `${cache.path} · ${config.path ?? "no configuration file, the defaults hold"} · this page only reads`);
-  put("age", verified ? `${counting(now() - seconds(verified))} ago` : "never");
-  put("age-more", !verified ? "no snapshot yet"
-    : `at ${at(verified)}${published === verified ? "" : `; changed ${at(published)}`}`);
-  put("next", sync.current ? "after this one" : sync.next_at ? due(sync.next_at) : "not planned");
-  put("next-more", upstream.held_until ? `upstream wants no request before ${at(upstream.held_until)}`
-    : sync.next_at ? `at ${at(sync.next_at)}` : "");
-  put("records", grouped(cache.records));
-  put("records-more", `${many(cache.resources.length, "resource")}, ${many(cache.pages, "page")}`);
+  if (!verified) fact("age", "never", "no snapshot yet");
+  else fact("age", `${counting(now() - seconds(verified))} ago`,
+    `at ${at(verified)}${published === verified ? "" : `; changed ${at(published)}`}`);
+  fact("next", sync.current ? "after this one" : sync.next_at ? due(sync.next_at) : "not planned",
+    upstream.held_until ? `upstream wants no request before ${at(upstream.held_until)}`
+      : sync.next_at ? `at ${at(sync.next_at)}` : "");
+  fact("records", grouped(cache.records), `${many(cache.resources.length, "resource")}, ${many(cache.pages, "page")}`);
   drawRequests(upstream);
-  put("token", token.flow === "none" ? "none needed" : token.state);
-  put("token-more", token.flow === "none" ? "auth.flow is none" : tokenFacts(token).join("; "));
-  put("cache", bytes(cache.size_bytes));
-  put("cache-more", `${snapshot === null ? "no snapshot" : `snapshot ${snapshot}`}${wal ? `, ${bytes(wal)} WAL` : ""}`);
+  if (token.flow === "none") fact("token", "none needed", "auth.flow is none");
+  else fact("token", token.state, tokenFacts(token).join("; "));
+  fact("cache", bytes(cache.size_bytes),
+    `${snapshot === null ? "no snapshot" : `snapshot ${snapshot}`}${wal ? `, ${bytes(wal)} WAL` : ""}`);
 }
 
 function tokenFacts(token) {
@@ -244,12 +247,10 @@ function drawRequests({ budget, requests_per_day: daily }) {
   const aDay = daily === null ? "–" : `${grouped(daily)} a day`;
   show($("gauge"), budget);
   if (!budget) {
-    put("requests", aDay);
-    return put("requests-more", daily === null ? "no sync has ended yet" : "as the last sync; no budget set");
+    return fact("requests", aDay, daily === null ? "no sync has ended yet" : "as the last sync; no budget set");
   }
   const { limit, used, window_seconds: time } = budget;
-  put("requests", grouped(used));
-  put("requests-more", `of ${grouped(limit)} ${windows[time] ?? `in ${span(time)}`}; about ${aDay}`);
+  fact("requests", grouped(used), `of ${grouped(limit)} ${windows[time] ?? `in ${span(time)}`}; about ${aDay}`);
   const share = Math.min(1, used / limit);
   $("gauge").firstChild.style.width = `${share * 100}%`;
   $("gauge").className = share >= 1 ? "full" : share > .8 ? "high" : "";
@@ -378,7 +379,7 @@ function listen() {
   box.addEventListener("focus", () => { if (chosen === null) choose(syncs.at(-1)?.id ?? null); });
   box.addEventListener("blur", () => choose(null));
   box.addEventListener("keydown", (event) => {
-      const at = Math.max(0, syncs.findIndex((sync) => sync.id === chosen));
+    const at = Math.max(0, syncs.findIndex((sync) => sync.id === chosen));
     const last = syncs.length - 1;
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key];
     if (to === undefined) return;
@@ -434,7 +435,8 @@ function drawResource(parts, name, stored, running) {
 
 function drawSpark(parts, name, records) {
   parts.isDrawn = true;
-  const points = syncs.map((sync, index) => [index, sync.resources?.[name]]).filter(([, value]) => value !== undefined);
+  const points = syncs.flatMap(({ resources: all }, index) =>
+    (Object.hasOwn(all ?? {}, name) ? [[index, all[name]]] : []));
   const values = points.map(([, value]) => value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const isShort = values.length < 2;
@@ -456,8 +458,8 @@ function drawSpark(parts, name, records) {
 let frame = 0;
 function draw() {
   frame = 0;
+  if (lost || status) drawHeadline();
   if (!status) return;
-  drawHeadline();
   drawReasons();
   drawFacts();
   drawSync();
@@ -476,13 +478,16 @@ function historyChanged() {
 
 // MARK: Asking
 
-/** The answer, its body unread. */
-async function open(path, options) {
-  const answer = await fetch(path, { cache: "no-store", ...options });
+const patience = 2500;
+
+async function open(path, signal, headers) {
+  const answer = await fetch(path, { cache: "no-store", signal, headers });
   if (answer.ok) return answer;
-  throw Object.assign(new Error(await answer.text()), { status: answer.status });
+  const text = await answer.text();
+  const isProblem = answer.headers.get("content-type") === "application/problem+json";
+  throw Object.assign(new Error(isProblem ? parse(text).detail : plain(text)), { status: answer.status });
 }
-const ask = async (path) => (await open(path, { signal: AbortSignal.timeout(10000) })).json();
+const ask = async (path, limit = patience) => parse(await (await open(path, AbortSignal.timeout(limit))).text());
 
 let asking = null;
 let again = false;
@@ -494,7 +499,7 @@ function refresh() {
       again = false;
       await readStatus();
     }
-    // Who follows the stream finds out what is the matter.
+    // A new stream shows whether the daemon still answers.
   })().catch(() => stream?.abort()).finally(() => { asking = null; });
 }
 
@@ -526,7 +531,7 @@ function begin() {
   listen();
 }
 
-/** A sync has ended. Its records by resource are those of the snapshot, where it is the last. */
+/** A sync has ended. The last one has the snapshot's records. */
 function keep(sync, isLast) {
   const isWhole = isLast && (sync.outcome === "published" || sync.outcome === "unchanged");
   const resources = isWhole && Object.fromEntries(status.cache.resources.map((one) => [one.name, one.records]));
@@ -539,6 +544,7 @@ function keep(sync, isLast) {
 
 let lastID = null;
 let stream = null;
+let isFollowing = false;
 
 function happened(name, data) {
   const current = status?.sync.current;
@@ -548,8 +554,8 @@ function happened(name, data) {
       current.pages_total = data.pages_total ?? current.pages_total;
       if (current.phase === "discovering") current.phase = "pulling";
       fetched.set(data.resource, (fetched.get(data.resource) ?? 0) + 1);
-      // What the event does not tell: of how many pages, and how many records.
-      if (Date.now() - readAt > soon) refresh();
+      // The event has no totals.
+      if (Date.now() - readAt > 400) refresh();
     }
     return dirty();
   }
@@ -560,7 +566,7 @@ function happened(name, data) {
 function take(block) {
   const { id, event, data } = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s)));
   lastID = id ?? lastID;
-  if (data) happened(event, JSON.parse(data));
+  if (data) happened(event, parse(data));
 }
 
 async function read(body) {
@@ -574,38 +580,42 @@ async function read(body) {
   }
 }
 
-/** fetch rather than EventSource, which gives up for good at the first answer that is no stream. */
+/** EventSource would give up at the first answer that is no stream. */
 async function follow() {
   stream = new AbortController();
+  const late = setTimeout(() => stream.abort(), patience);
   const headers = lastID ? { "Last-Event-ID": lastID } : {};
-  const answer = await open("v1/events", { headers, signal: stream.signal });
-  // Not before: what happens from here on is in the stream.
-  const { syncs: latest } = await ask(`v1/syncs?limit=${HISTORY}&resources=true`);
+  const answer = await open("v1/events", stream.signal, headers).finally(() => clearTimeout(late));
+  // What happens from here on is in the stream.
+  const { syncs: latest } = await ask(`v1/syncs?limit=${HISTORY}&resources=true`, 10000);
   syncs = latest.reverse();
   await readStatus();
   historyChanged();
   lost = null;
+  isFollowing = true;
   await read(answer.body);
   throw new Error();
 }
 
-function silent({ status: code, message: reason }) {
+function silent({ status: code, message }) {
   if (document.hidden) return;
-  const why = code === 403 ? "this address is not valid any more; open the one that `rosterctl web` prints now"
-    : code ? reason.trim() : "rosterd does not answer";
+  const why = code && code !== 502 ? message.trim() : "rosterd does not answer";
   lost = { why, since: lost?.since ?? now() };
   dirty();
 }
 
-
 async function live() {
   for (let wait = 300; ; wait = Math.min(5000, wait * 1.6)) {
-    // A browser has six connections for all tabs: one that nobody looks at keeps none.
+    // A browser has six connections for all tabs; a hidden one keeps none.
     while (document.hidden) {
       await new Promise((done) => { document.addEventListener("visibilitychange", done, { once: true }); });
     }
+    isFollowing = false;
     const start = performance.now();
-    try { await follow(); } catch (error) { silent(error); }
+    try { await follow(); } catch (error) {
+      // A stream that breaks, as after a sleep, is asked for again before that is told.
+      if (!isFollowing) silent(error);
+    }
     if (performance.now() - start > 5000) wait = 300;
     if (!document.hidden) await new Promise((done) => { setTimeout(done, wait); });
   }
@@ -613,26 +623,20 @@ async function live() {
 
 // MARK: Time
 
-const soon = 400;
-const often = 1000;
-const rarely = 10;
 const aSleep = 15000;
 let ticked = Date.now();
-let ticks = 0;
 
 function tick() {
   const passed = Date.now() - ticked;
   ticked = Date.now();
-  ticks += 1;
   if (document.hidden) return;
   dirty();
-  // The machine slept: whatever was open may hang.
+  // After a sleep whatever was open may hang.
   if (passed > aSleep) return stream?.abort();
   if (lost || !status) return;
-  if (status.sync.current || ticks % rarely === 0) refresh();
+  if (status.sync.current || ticked - readAt > patience) refresh();
 }
 
 document.addEventListener("visibilitychange", () => { if (document.hidden) stream?.abort(); });
-if (new URLSearchParams(location.search).has("token")) history.replaceState(null, "", location.pathname);
-setInterval(tick, often);
+setInterval(tick, 1000);
 live();
