@@ -26,11 +26,14 @@ struct Wait: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let client = daemon.client()
+    let path = daemon.path()
+    let client = StatusClient(socket: path)
     let target = "/readyz" + (maxAge.map { "?max_age=\($0)" } ?? "")
     let limit = timeout.flatMap { Duration(text: $0) }
     let end = limit.map { ContinuousClock.now + $0 }
-    if try await isReadyNow(client, target) { return }
+    let first = try await isReadyNow(client, target)
+    if first == .ready { return }
+    if limit != .zero { tell(first, path) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await Self.wait(client, target) }
       if let limit, let end {
@@ -45,12 +48,22 @@ struct Wait: AsyncParsableCommand {
     }
   }
 
-  private func isReadyNow(_ client: StatusClient, _ target: String) async throws -> Bool {
+  private enum Readiness { case ready, noSnapshot, noDaemon }
+
+  private func isReadyNow(_ client: StatusClient, _ target: String) async throws -> Readiness {
     do {
-      return try await client.send("GET", target, within: Self.patience).isReady
+      return try await client.send("GET", target, within: Self.patience).isReady ? .ready : .noSnapshot
     } catch let failure as Failure where failure.kind == .noDaemon {
-      return false
+      return .noDaemon
     }
+  }
+
+  /// Once, since a wait without a word looks like a program that hangs.
+  private func tell(_ first: Readiness, _ path: String) {
+    let snapshot = "a snapshot" + (maxAge.map { " not older than \($0)" } ?? "")
+    let daemon = first == .noDaemon ? "a daemon to answer on \(path), then for " : ""
+    let end = timeout.map { "; gives up after \($0)" } ?? ""
+    Output.error.tell("waiting for \(daemon)\(snapshot)\(end)")
   }
 
   private static func wait(_ client: StatusClient, _ target: String) async throws {
