@@ -99,11 +99,12 @@ private struct Refusal: CustomTestStringConvertible {
 
   private func fault(_ port: Int, _ roots: TrustedRoots) async -> RequestFault? {
     let transport = HTTPTransport(.init(roots: roots))
-    defer { Task { await transport.shutdown() } }
-    do {
-      _ = try await transport.send(Request(.get, "https://127.0.0.1:\(port)/page"))
-      return nil
-    } catch { return error as? RequestFault }
+    var fault: RequestFault?
+    do { _ = try await transport.send(Request(.get, "https://127.0.0.1:\(port)/page")) } catch {
+      fault = error as? RequestFault
+    }
+    await transport.shutdown()
+    return fault
   }
 
   private static let make = #"""
