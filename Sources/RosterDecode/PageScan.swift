@@ -1,3 +1,5 @@
+package import RosterModel
+
 /// What one pass over a body finds: enough to plan the next page, to compare the pull with the cache, and to come back
 /// for the records.
 package struct PageScan: Sendable, Equatable {
@@ -48,6 +50,9 @@ package struct PointedValue: Sendable, Equatable {
     case text(String)
     /// A list or an object.
     case compound
+    /// The members of an object, if the definition sends them as parameters. Each is a scalar and occurs once. Null
+    /// members are left out.
+    case members([JSONValue.Member])
   }
 
   /// What it is.

@@ -23,6 +23,7 @@ extension RecordDecoder {
       found.last = try pointed(places.last)
       found.more = try pointed(places.more)
       found.at = try pointed(places.at)
+      if places.readsMembers { found.at = try members(of: found.at) }
       return found
     }
   }
@@ -131,6 +132,40 @@ extension RecordDecoder {
       case .list, .object: .compound
       }
     return PointedValue(kind, offset: Int(slice.start))
+  }
+
+  /// Reads the members of an object; any other value is returned unchanged. Of members of one name the last one counts.
+  private mutating func members(of value: PointedValue) throws(Malformed) -> PointedValue {
+    guard value.kind == .compound, bytes[value.offset] == UInt8(ascii: "{") else { return value }
+    let end = scanner.at
+    defer { scanner.at = end }
+    scanner.at = value.offset
+    var found: [[UInt8]: JSONValue] = [:]
+    scanner.enter()
+    if !scanner.isEmpty(until: UInt8(ascii: "}")) {
+      repeat {
+        let name = Array(text(try scanner.name()))
+        found[name] = try scalar()
+      } while try scanner.goesOn(until: UInt8(ascii: "}"))
+    }
+    let members = found.filter { $0.value != .null }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    return PointedValue(
+      .members(members.map { .init(String(decoding: $0.key, as: UTF8.self), $0.value) }), offset: value.offset)
+  }
+
+  /// The value at hand.
+  private mutating func scalar() throws(Malformed) -> JSONValue {
+    _ = scanner.peek()
+    let start = scanner.at
+    switch value(try scanner.value()).kind {
+    case .null, .absent: return .null
+    case .boolean(let flag): return .boolean(flag)
+    case .integer(let number): return .integer(number)
+    case .number(let digits): return .number(digits)
+    case .text(let text): return .text(text)
+    case .compound, .members:
+      throw Malformed(offset: start, expected: "a text, a number or a boolean, to be sent as a parameter")
+    }
   }
 
   private func written(_ slice: JSONSlice) -> String { String(decoding: bytes[slice.range], as: UTF8.self) }

@@ -125,6 +125,8 @@ struct AnswerPlaces: Sendable {
   let last: Place
   let more: Place
   let at: Place
+  /// True if the object at `at` is read member by member.
+  let readsMembers: Bool
 
   enum Place: Sendable {
     case nowhere
@@ -151,6 +153,7 @@ struct AnswerPlaces: Sendable {
     }
     count = place(resource.pages.count?.pointer)
     more = place(resource.pages.more?.pointer)
+    readsMembers = if case .cursor(.everyMember, _, _) = resource.pages.style { true } else { false }
     switch resource.pages.style {
     case .number(_, _, let last):
       self.last = place(last?.pointer)

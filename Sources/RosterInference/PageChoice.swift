@@ -48,7 +48,7 @@ struct PageChoice {
   private mutating func continued() -> Bool {
     guard evidence.continuation != nil || evidence.isBatchComplete else { return false }
     let at = evidence.continuation ?? JSONPointer(segments: ["continue"])
-    pages = Resource.Pages(.cursor(param: Resource.RequestPlace("*") ?? .query("*"), at: .body(at)))
+    pages = Resource.Pages(.cursor(param: .everyMember, at: .body(at)))
     notes.append(.remark(.param, "every member of \(at) becomes a parameter of the next request"))
     if evidence.continuation == nil {
       notes.append(.unseen(.style, "a second page; MediaWiki announces one by an object at \(at)"))

@@ -34,7 +34,7 @@ extension Resource {
     case number(param: RequestPlace = .query("page"), first: Int = 1, last: AnswerPlace? = nil)
     /// Counts records.
     case offset(param: RequestPlace, first: Int = 0)
-    /// Sends what the answer before gave. `start`: sent with the first request; nil: nothing.
+    /// Sends the value that the previous answer has at `at`. `start` is sent with the first request; nil sends nothing.
     case cursor(param: RequestPlace, start: String? = nil, at: AnswerPlace)
     /// Follows an address in the answer.
     case next(at: AnswerPlace)
@@ -64,6 +64,8 @@ extension Resource {
   package enum RequestPlace: Sendable, Equatable {
     case query(String)
     case body(JSONPointer)
+    /// Each member of an object is a query parameter (`*`). Only a cursor has it.
+    case everyMember
   }
 
   /// Where an answer has a value.
@@ -89,10 +91,12 @@ extension Resource.Style {
 }
 
 extension Resource.RequestPlace: CustomStringConvertible {
-  /// As the configuration writes it: a query parameter, or, with a leading `/`, a place in the body. nil: nothing,
-  /// or a pointer that is none.
+  /// Reads a query parameter's name, a place in the body with a leading `/`, or `*`. nil if the text is empty or not a
+  /// JSON Pointer.
   package init?(_ text: String) {
-    if text.utf8.first == UInt8(ascii: "/") {
+    if text == Self.star {
+      self = .everyMember
+    } else if text.utf8.first == UInt8(ascii: "/") {
       guard let pointer = JSONPointer(text) else { return nil }
       self = .body(pointer)
     } else {
@@ -106,8 +110,11 @@ extension Resource.RequestPlace: CustomStringConvertible {
     switch self {
     case .query(let name): name
     case .body(let pointer): pointer.description
+    case .everyMember: Self.star
     }
   }
+
+  private static let star = "*"
 }
 
 extension Resource.AnswerPlace: CustomStringConvertible {

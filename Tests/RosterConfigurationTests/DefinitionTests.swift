@@ -124,6 +124,10 @@ struct DefinitionTests {
         "style = \"cursor\"\nparam = \"c\"\nstart = \"*\"\nat = \"header:X-Next\"",
         .init(.cursor(param: .query("c"), start: "*", at: .header("X-Next")))
       ),
+      (
+        "style = \"cursor\"\nparam = \"*\"\nat = \"/continue\"",
+        .init(.cursor(param: .everyMember, at: .body(JSONPointer(segments: ["continue"]))))
+      ),
       ("style = \"next\"\nat = \"/next\"", .init(.next(at: .body(JSONPointer(segments: ["next"]))))),
       ("style = \"link\"\nsize = 3", .init(.link, size: .init(3))),
       ("style = \"after\"\nparam = \"a\"", .init(.after(param: .query("a"), at: JSONPointer(segments: ["id"])))),
@@ -133,7 +137,9 @@ struct DefinitionTests {
       ), ("style = \"one\"", .init(.one)),
     ] as [(String, Resource.Pages)])
   func styles(text: String, pages: Resource.Pages) throws {
-    #expect(try workspace.load(Self.thing + "[resource.thing.pages]\n\(text)\n").resources[0].pages == pages)
+    let read = try workspace.load(Self.thing + "[resource.thing.pages]\n\(text)\n")
+    #expect(read.resources[0].pages == pages)
+    #expect(try workspace.load(read.rendered()).resources == read.resources)
   }
 
   static let thing = """

@@ -10,7 +10,7 @@ struct PagesFaultTests {
   init() throws { workspace = try Workspace() }
 
   @Test(
-    "78: keys of pages, from line 7 on",
+    "78, F2.1: keys of pages, from line 7 on",
     arguments: [
       (
         "style = \"pages\"",
@@ -123,6 +123,26 @@ struct PagesFaultTests {
       (
         "style = \"cursor\"\nparam = \"c\"\nat = \"/c\"\nfirst = 1",
         "10: resource.thing.pages.first: the style \"cursor\" does not use it; allowed: style, param, start, size, size_param, at, more, count, short, beyond"
+      ),
+      (
+        "param = \"*\"",
+        "7: resource.thing.pages.param: \"*\" is for the style \"cursor\"; allowed: the name of a query parameter, or a place in body"
+      ),
+      (
+        "style = \"after\"\nparam = \"*\"",
+        "8: resource.thing.pages.param: \"*\" is for the style \"cursor\"; allowed: the name of a query parameter, or a place in body"
+      ),
+      (
+        "style = \"cursor\"\nparam = \"*\"\nat = \"/c\"\nstart = \"x\"",
+        "10: resource.thing.pages.start: has no meaning beside param = \"*\"; allowed: query, for what the first request sends"
+      ),
+      (
+        "style = \"cursor\"\nparam = \"*\"\nat = \"header:X\"",
+        "9: resource.thing.pages.at: param = \"*\" needs an object, which no header is; allowed: a JSON Pointer to an object"
+      ),
+      (
+        "size = 5\nsize_param = \"*\"",
+        "8: resource.thing.pages.size_param: \"*\" is for param; allowed: the name of a query parameter, or a place in body"
       ),
       (
         "style = \"next\"",

@@ -77,6 +77,27 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     #expect(try scan(#"{"meta":7,"data":{"items":[]}}"#, resource).at.kind == .absent)
   }
 
+  @Test("G2.1, G2.2: the members of a cursor object are read once each; null is absent, and any part malformed")
+  func members() throws {
+    func found(_ next: String) throws -> PointedValue.Kind {
+      let pages = Resource.Pages(.cursor(param: .everyMember, at: .body(at("/next"))))
+      return try scan(#"{"next":\#(next),"list":[{"id":1}]}"#, things("/list", pages)).at.kind
+    }
+    let all = #"{ "z" : "-||", "\u0061b":"\u00e9\n", "n": 12, "r" : 1.50, "b":true, "none" :null, "z":"last" }"#
+    #expect(
+      try found(all)
+        == .members([
+          .init("ab", .text("é\n")), .init("b", .boolean(true)), .init("n", .number("12")), .init("r", .number("1.50")),
+          .init("z", .text("last")),
+        ]))
+    #expect(try found("{}") == .members([]) && found(#"{"a":null}"#) == .members([]))
+    #expect(try found("null") == .null && found("[1]") == .compound && found("7") == .integer(7))
+    for part in ["[]", "{}", #"["x"]"#] { #expect(throws: Malformed.self) { try found(#"{"a":"x","b":\#(part)}"#) } }
+    // Only a definition that sends the members has them read.
+    let cursor = things("/list", Resource.Pages(.cursor(param: .query("c"), at: .body(at("/next")))))
+    #expect(try scan(#"{"next":{"a":[]},"list":[]}"#, cursor).at.kind == .compound)
+  }
+
   @Test("places inside the list of records are found too, and after is the last record's")
   func placesInside() throws {
     let after = things(

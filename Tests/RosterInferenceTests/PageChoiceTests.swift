@@ -155,11 +155,11 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     .init(
       name: "MediaWiki", facts: #""continue":{"gapcontinue":"B","continue":"gapcontinue||"}"#,
       query: "gapcontinue=A&continue=gapcontinue%7C%7C",
-      pages: .init(.cursor(param: Resource.RequestPlace("*") ?? .query(""), at: body("/continue"))),
+      pages: .init(.cursor(param: .everyMember, at: body("/continue"))),
       unseen: [.size, .count]),
     .init(
       name: "MediaWiki, all on one page", facts: #""batchcomplete":"""#,
-      pages: .init(.cursor(param: Resource.RequestPlace("*") ?? .query(""), at: body("/continue"))),
+      pages: .init(.cursor(param: .everyMember, at: body("/continue"))),
       unseen: [.style, .size, .count]),
     .init(
       name: "Kubernetes", facts: #""metadata":{"continue":"abc"}"#, query: "limit=2",

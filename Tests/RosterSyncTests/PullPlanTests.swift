@@ -125,6 +125,20 @@ private final class Planned {
     }
   }
 
+  @Test("G2.2: an object that occurred before fails the sync with 65")
+  func objectCircle() throws {
+    let plan = Planned([paging(.cursor(param: .everyMember, at: place))])
+    func facts(_ value: String) -> ListFacts {
+      ListFacts(records: 2, next: .members([.init("a", .text(value)), .init("b", .number("1"))]))
+    }
+    #expect(try plan.answer(facts("1")))
+    #expect(try plan.answer(facts("2")))
+    let third = try plan.asked()
+    #expect(third.page.request.url == "http://up/character?a=2&b=1")
+    let failure = #expect(throws: Failure.self) { try plan.came(third, facts("1")) }
+    #expect(failure?.kind == .badAnswer && failure?.cause == "it leads to a page that was met before")
+  }
+
   @Test("P7: a list whose pages come again and again has no end, be its cursors as fresh as they may")
   func endless() throws {
     let circle = Planned([cursor])

@@ -54,14 +54,15 @@ enum PagingTarget {
     let param: Resource.RequestPlace = choices.flag() ? .body(at("/p/at")) : .query("at")
     let place: Resource.AnswerPlace = choices.flag() ? .header("X-Next") : .body(at("/next"))
     let style: Resource.Style =
-      switch choices.next(7) {
+      switch choices.next(8) {
       case 0: .number(param: param, first: choices.next(2), last: choices.flag() ? self.place("Pages", &choices) : nil)
       case 1: .offset(param: param, first: choices.next(2))
       case 2: .cursor(param: param, start: choices.flag() ? "0 é" : nil, at: place)
       case 3: .next(at: place)
       case 4: .link
       case 5: .after(param: param, at: at("/id"))
-      default: .one
+      case 6: .one
+      default: .cursor(param: .everyMember, at: .body(at("/next")))
       }
     let size = choices.flag() ? Resource.Size(2, param: choices.flag() ? .query("size") : nil) : nil
     let more = choices.flag() ? self.place("More", &choices) : nil

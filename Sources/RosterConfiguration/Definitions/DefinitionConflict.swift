@@ -123,7 +123,7 @@ extension JSONPointer {
 extension PagesDraft {
   /// Below the definition.
   fileprivate var conflicts: [DefinitionConflict] {
-    [paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice].compactMap { $0 }
+    [paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice].compactMap { $0 } + starConflicts
   }
 
   private func conflict(_ name: String, _ rests: [String], _ problem: String, _ allowed: String) -> DefinitionConflict {
@@ -154,8 +154,28 @@ extension PagesDraft {
     return conflict("short", ["size"], "needs size", "short with size")
   }
 
+  /// `*` sends each member of an object: only `param` of a cursor can be that.
+  private var starConflicts: [DefinitionConflict] {
+    var conflicts: [DefinitionConflict] = []
+    let parameter = "the name of a query parameter, or a place in body"
+    if sizeParam == .everyMember { conflicts.append(conflict("size_param", [], "\"*\" is for param", parameter)) }
+    guard param == .everyMember, !style.foreignKeys.contains("param") else { return conflicts }
+    guard style == .cursor else {
+      return conflicts + [conflict("param", ["param"], "\"*\" is for the style \"cursor\"", parameter)]
+    }
+    if start != nil {
+      conflicts.append(
+        conflict("start", ["param"], "has no meaning beside param = \"*\"", "query, for what the first request sends"))
+    }
+    if case .header? = at {
+      conflicts.append(
+        conflict("at", ["param"], "param = \"*\" needs an object, which no header is", "a JSON Pointer to an object"))
+    }
+    return conflicts
+  }
+
   private var paramTwice: DefinitionConflict? {
-    guard let sizeParam, let param = sentParam else { return nil }
+    guard sizeParam != .everyMember, let sizeParam, let param = sentParam else { return nil }
     let problem: String? =
       if sizeParam == param {
         "is param too"

@@ -1,4 +1,5 @@
 package import RosterDecode
+import RosterJSON
 package import RosterModel
 
 /// What a page tells of its list: enough to go on from it without its body.
@@ -7,8 +8,10 @@ package struct ListFacts: Sendable, Equatable {
   package enum Value: Sendable, Equatable {
     case text(String)
     case integer(Int)
-    /// Of any other form, as it was written.
+    /// A number of any other form, with the digits that upstream wrote.
     case number(String)
+    /// Scalars by the names of the parameters that carry them, in the order of their names.
+    case members([JSONValue.Member])
   }
 
   /// On the page, rejected and skipped ones included.
@@ -59,7 +62,7 @@ extension Paging {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
     facts.next = try next(scan, response)
-    if case .text(let text)? = facts.next, response.token?.isRepeated(in: text) == true {
+    if let token = response.token, facts.next?.texts.contains(where: token.isRepeated) == true {
       throw UndefinedAnswer(reason: "where it says that the list goes on, it repeats the access token")
     }
     return facts
@@ -113,6 +116,7 @@ extension Paging {
   private func next(_ scan: PageScan, _ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
     switch resource.pages.style {
     case .cursor(_, _, .header(let name)): text(response[name])
+    case .cursor(.everyMember, _, .body(let place)): try members(scan.at, place, response)
     case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place)
     case .next(.header(let name)): address(response[name], response)
     case .next(.body(let place)): try address(scan.at, place, response)
@@ -136,7 +140,21 @@ extension Paging {
     case .text(let text): return self.text(text)
     case .integer(let number): return .integer(Int(number))
     case .number(let digits): return .number(digits)
-    case .boolean, .compound: throw UndefinedAnswer(reason: "\(place) is neither a text nor a number")
+    case .boolean, .compound, .members: throw UndefinedAnswer(reason: "\(place) is neither a text nor a number")
+    }
+  }
+
+  /// The object is sent member by member. The token's parameter is not among them (T8).
+  private func members(
+    _ found: PointedValue, _ place: JSONPointer, _ response: Response
+  ) throws(UndefinedAnswer) -> ListFacts.Value? {
+    switch found.kind {
+    case .absent, .null: return nil
+    case .members(let members):
+      if members.isEmpty { return nil }
+      let secret = response.token?.parameter
+      return .members(members.filter { member in secret?.utf8.elementsEqual(member.name.utf8) != true })
+    case .boolean, .integer, .number, .text, .compound: throw UndefinedAnswer(reason: "\(place) is not an object")
     }
   }
 
@@ -146,7 +164,7 @@ extension Paging {
     switch found.kind {
     case .absent, .null: return nil
     case .text(let text): return address(text, response)
-    case .integer, .number, .boolean, .compound: throw UndefinedAnswer(reason: "\(place) is no address")
+    case .integer, .number, .boolean, .compound, .members: throw UndefinedAnswer(reason: "\(place) is no address")
     }
   }
 
@@ -200,6 +218,7 @@ extension ListFacts.Value {
     switch self {
     case .text(let text), .number(let text): text
     case .integer(let number): "\(number)"
+    case .members: json.written
     }
   }
 
@@ -208,7 +227,32 @@ extension ListFacts.Value {
     case .text(let text): .text(text)
     case .integer(let number): .integer(number)
     case .number(let digits): .number(digits)
+    case .members(let members): .object(members)
     }
+  }
+
+  /// All that a request would repeat of it.
+  fileprivate var texts: [String] {
+    guard case .members(let members) = self else { return [queryText] }
+    return members.flatMap { [$0.name, $0.value.queryText] }
+  }
+}
+
+extension JSONValue {
+  /// A scalar as a query parameter's value; empty for anything else.
+  var queryText: String {
+    switch self {
+    case .text(let text), .number(let text): text
+    case .boolean(let flag): "\(flag)"
+    case .null, .list, .object: ""
+    }
+  }
+
+  /// Its JSON text.
+  fileprivate var written: String {
+    var json = JSONWriter()
+    json.value(self)
+    return json.text
   }
 }
 
@@ -221,6 +265,7 @@ extension ListFacts {
     case .text(let text)?: "text:\(text)"
     case .integer(let number)?: "integer:\(number)"
     case .number(let digits)?: "number:\(digits)"
+    case .members(let members)?: "members:\(JSONValue.object(members).written)"
     case nil: nil
     }
   }
@@ -234,6 +279,8 @@ extension ListFacts {
     case "text": next = .text(value)
     case "integer": next = Int(value).map(Value.integer)
     case "number": next = .number(value)
+    case "members":
+      if case .object(let members)? = try? JSONValue(json: value.utf8) { next = .members(members) }
     default: break
     }
   }

@@ -196,11 +196,19 @@ extension Resource.Style {
 extension Resource.RequestPlace {
   fileprivate func put(_ value: ListFacts.Value, into query: inout [(String, String)], _ body: inout JSONValue) {
     switch self {
-    case .query(let name):
-      query.removeAll { $0.0 == name }
-      query.append((name, value.queryText))
+    case .query(let name): replace([(name, value.queryText)], in: &query)
     case .body(let pointer): body = body.setting(value.json, at: pointer.segments[...])
+    case .everyMember:
+      guard case .object(let members) = value.json else { return }
+      replace(members.map { ($0.name, $0.value.queryText) }, in: &query)
     }
+  }
+
+  /// Parameters of the same names are removed.
+  private func replace(_ parameters: [(String, String)], in query: inout [(String, String)]) {
+    let names = Set(parameters.map(\.0))
+    query.removeAll { names.contains($0.0) }
+    query += parameters
   }
 }
 
