@@ -7,9 +7,10 @@ extension Trouble.Kind {
     switch self {
     case .connection, .dns, .tls, .timeout, .truncated, .noNetwork, .certificate, .pin, .proxy: wayText
     case .serverError, .rateLimit, .held, .forbidden, .notFound, .badRequest, .otherStatus, .redirect, .malformed,
-      .tooLarge, .budget:
+      .totalAbsent, .tooLarge, .budget:
       answerText
-    case .drift, .circle, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .wrongByKey, .absent:
+    case .drift, .circle, .ignoredParameter, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .wrongByKey,
+      .absent:
       recordText
     case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,
       .loggedOut, .tokenUnreachable, .missingCredential:
@@ -121,6 +122,11 @@ extension Trouble.Kind {
         "It is not what the definition of {resource} describes.",
         "Read the answer: curl {address}. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one)."
       )
+    case .totalAbsent:
+      (
+        "The definition of {resource} declares a total that the answer does not have.",
+        "Read the answer: curl {address}. If the total is elsewhere, correct its place in [resource.{resource}.pages]. If upstream sends none, remove count or last there: the list then ends at an empty page, or where nothing leads on."
+      )
     case .tooLarge:
       (
         "rosterd reads no answer larger than 8 MiB.",
@@ -145,6 +151,11 @@ extension Trouble.Kind {
       (
         "The pages lead to those that were met before.",
         "Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, tell who runs upstream."
+      )
+    case .ignoredParameter:
+      (
+        "Every page has the same records, so nothing was published.",
+        "Compare param of [resource.{resource}.pages] with the API's documentation: upstream knows the parameter by another name, or has another style of pages. If it has one page only, set style = \"one\"."
       )
     case .foreignLink:
       (

@@ -174,7 +174,7 @@ extension PageFetcher {
     // An address that upstream gave may be forgotten; one by numbers cannot be.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
-    try expect(200, response)
+    if response.status != 206 || !paging.takesPartialContent { try expect(200, response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
     if digest == wanted.digest, paging.agrees(response, with: wanted.facts) {
@@ -184,7 +184,7 @@ extension PageFetcher {
       try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
     }
     guard let scan = scans.first else { throw malformed("nothing is looked for in it") }
-    let facts = try scanned { try paging.facts(scan, response) }
+    let facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     return .page(
       FetchedPage(
         body: body, digest: digest, facts: facts, scans: scans, validator: Validator(response),
@@ -218,6 +218,16 @@ extension PageFetcher {
 
   private func scanned<Value>(_ scan: () throws -> Value) throws -> Value {
     do { return try scan() } catch { throw malformed("\(error)") }
+  }
+
+  /// The user can remove a total that upstream does not send.
+  private func facts(in scan: PageScan, of response: Response, isFirst: Bool, by paging: Paging) throws -> ListFacts {
+    do { return try paging.facts(in: scan, of: response, isFirst: isFirst) } catch {
+      guard let key = error.absentTotal else { throw malformed(error.reason) }
+      var fault = malformed(error.reason).with(.totalAbsent)
+      fault.hint = "if upstream sends no total, remove \(key) from [resource.\(paging.resource.name).pages]"
+      throw fault
+    }
   }
 
   private func malformed(_ why: String) -> RequestFault {

@@ -90,6 +90,16 @@ extension Resource.Style {
   }
 }
 
+extension Resource.Style {
+  /// What a request names its page by; nil if upstream gives the address, or there is one page only.
+  package var param: Resource.RequestPlace? {
+    switch self {
+    case .number(let param, _, _), .offset(let param, _), .cursor(let param, _, _), .after(let param, _): param
+    case .next, .link, .one: nil
+    }
+  }
+}
+
 extension Resource.RequestPlace: CustomStringConvertible {
   /// Reads a query parameter's name, a place in the body with a leading `/`, or `*`. nil if the text is empty or not a
   /// JSON Pointer.
@@ -128,6 +138,11 @@ extension Resource.AnswerPlace: CustomStringConvertible {
       guard let pointer = JSONPointer(text) else { return nil }
       self = .body(pointer)
     }
+  }
+
+  /// True for the header that names a range and, after the slash, the total (RFC 9110 §14.4).
+  package var isContentRange: Bool {
+    if case .header(let name) = self { name.lowercased() == "content-range" } else { false }
   }
 
   private static let headerMark = "header:"

@@ -5,10 +5,11 @@ package struct Trouble: Codable, Sendable, Equatable {
     // The way to upstream.
     case connection, dns, tls, timeout, truncated, noNetwork, certificate, pin, proxy
     // What upstream answers.
-    case serverError, rateLimit, held, forbidden, notFound, badRequest, otherStatus, redirect, malformed, tooLarge
+    case serverError, rateLimit, held, forbidden, notFound, badRequest, otherStatus, redirect, malformed, totalAbsent,
+      tooLarge
     case budget
     // Pages that make no list, and records that make no snapshot.
-    case drift, circle, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, absent
+    case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, absent
     // Who asks.
     case noCredential, credential, outlived, session, incomplete, tokenMalformed, tokenStatus, freshRefused, loggedOut
     case tokenUnreachable, missingCredential

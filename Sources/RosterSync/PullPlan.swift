@@ -41,6 +41,10 @@ package struct PullPlan: Sendable {
     var pages = 0
     var drift: String?
     var isEndless = false
+    /// Likeness of page 1 until another announced page is compared with it.
+    var firstLikeness: Int?
+    /// All pages have the same records.
+    var isParameterIgnored = false
   }
 
   private var lists: [List]
@@ -97,12 +101,15 @@ package struct PullPlan: Sendable {
   ) throws(Failure) -> Bool {
     inFlight -= 1
     let list = asking.list
-    if let first = lists[list].first, isTransferred, first.count != facts.count || first.last != facts.last {
+    if let first = lists[list].first, isTransferred, facts.contradicts(first, inChain: lists[list].isChain) {
       drift(list, "page \(asking.page.number) tells of \(facts.extent), page 1 of \(first.extent)")
     }
+    if asking.isAnnounced { lists[list].checkAnnounced(asking.page.number, facts: facts, records: records) }
     guard lists[list].drift == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
-    if !asking.isAnnounced { try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, links) }
+    if !asking.isAnnounced {
+      try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, records: records, links)
+    }
     if lists[list].isFollowing { try lists[list].check(records(), of: asking.page) }
     lists[list].pages += 1
     waitingBytes += bytes
@@ -143,7 +150,8 @@ package struct PullPlan: Sendable {
 
   /// What is known of a list at the end.
   package func outcome(of list: Int) -> PullOutcome {
-    PullOutcome(drift: lists[list].drift, count: lists[list].first?.count)
+    PullOutcome(
+      drift: lists[list].drift, isParameterIgnored: lists[list].isParameterIgnored, count: lists[list].first?.count)
   }
 
   private mutating func drift(_ list: Int, _ why: String) {
@@ -156,6 +164,8 @@ package struct PullPlan: Sendable {
 package struct PullOutcome: Sendable, Equatable {
   /// What does not fit together (P7); nil: it does, as far as pages tell.
   package var drift: String?
+  /// All pages have the same records, whatever page was asked for.
+  package var isParameterIgnored = false
   /// The number of records, where the definition has a place for it.
   package var count: Int?
 }
@@ -172,6 +182,8 @@ extension PullPlan.List {
   var isFollowing: Bool {
     if case .following = way { true } else { false }
   }
+
+  var isChain: Bool { paging.followsAnswers }
 
   mutating func ask(_ list: Int) -> PullPlan.Asking? {
     switch way {
@@ -191,7 +203,8 @@ extension PullPlan.List {
 
   /// What the page leads to. Throws where upstream turns in a circle, or leads elsewhere (65).
   mutating func go(
-    on page: PageRequest, _ facts: ListFacts, isTransferred: Bool, _ links: () -> NextLinks
+    on page: PageRequest, _ facts: ListFacts, isTransferred: Bool, records: () -> RepeatedPages.Page?,
+    _ links: () -> NextLinks
   ) throws(Failure) {
     let next: Paging.Next
     do throws(PagingFault) { next = try paging.next(after: page, facts, links: links) } catch {
@@ -201,24 +214,55 @@ extension PullPlan.List {
     case .announced(let pages):
       guard pages <= maxPages else { throw tooLong(page, "it announces \(pages) pages, more than") }
       way = .announced(next: 2, last: pages)
+      if pages > 1 { firstLikeness = records()?.likeness }
     case .page(let next):
       guard next.number <= maxPages else { throw tooLong(page, "the list goes on behind the pages that are all of") }
       if met.isEmpty { met.insert(page.address.hashValue) }
-      if paging.followsAnswers, !met.insert(next.address.hashValue).inserted {
-        throw endless(page, "it leads to a page that was met before")
+      if isChain, !met.insert(next.address.hashValue).inserted {
+        _ = repeated.came(records())
+        throw ignored(page) ?? endless(page, "it leads to a page that was met before")
       }
       way = .following(next, isFromKept: !isTransferred)
     case .end: way = .ended
     }
   }
 
-  /// Throws where a list by its answers' values has no end (65); one by numbers is pulled again (P7).
+  /// Throws if a chain has no end (65). A list by numbers is pulled again (P7).
   mutating func check(_ records: RepeatedPages.Page?, of page: PageRequest) throws(Failure) {
     guard repeated.came(records) else { return }
     let cause = "it has no record that pages before it had not, and so have most"
-    if paging.followsAnswers { throw endless(page, cause) }
-    drift = "page \(page.number): \(cause); see that upstream knows the parameter of the definition's pages"
+    if isChain { throw ignored(page) ?? endless(page, cause) }
+    isParameterIgnored = repeated.areAllAlike
+    drift =
+      isParameterIgnored
+      ? "pages 1 to \(page.number) have the same records"
+      : "page \(page.number): \(cause); see that upstream knows the parameter of the definition's pages"
     way = .ended
+  }
+
+  /// An announced page with the records of page 1, or with another number of records than predicted, is drift (P7).
+  mutating func checkAnnounced(_ page: Int, facts: ListFacts, records: () -> RepeatedPages.Page?) {
+    guard drift == nil, let first else { return }
+    if let likeness = firstLikeness, facts.records > 0, let records = records() {
+      firstLikeness = nil
+      isParameterIgnored = records.likeness == likeness
+    }
+    if isParameterIgnored {
+      drift = "page \(page) has the same records as page 1"
+    } else if let predicted = paging.predictedRecords(on: page, announcedBy: first), facts.records != predicted {
+      drift = "page \(page) has \(facts.records) records, not the \(predicted) that page 1 and its count predict"
+    }
+    if drift != nil { way = .ended }
+  }
+
+  /// nil if upstream gives the pages' addresses, or if the pages differ.
+  private mutating func ignored(_ page: PageRequest) -> Failure? {
+    guard repeated.areAllAlike, let param = paging.resource.pages.style.param else { return nil }
+    isEndless = true
+    return refused(
+      page, "it has the same records as all pages before it: upstream ignores the parameter \(param)",
+      "see which parameter the API's documentation names, and set param of [resource.\(paging.resource.name).pages]",
+      .ignoredParameter)
   }
 
   private mutating func tooLong(_ page: PageRequest, _ cause: String) -> Failure {

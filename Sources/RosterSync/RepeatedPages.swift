@@ -24,6 +24,9 @@ struct RepeatedPages: Sendable {
   private var again = 0
   private var stale = 0
 
+  /// True if several pages were transferred and all have the same records.
+  var areAllAlike: Bool { met.count == 1 && again > 0 }
+
   /// - Parameter page: nil: it was not transferred.
   /// - Returns: Whether the list has no end.
   mutating func came(_ page: Page?) -> Bool {

@@ -143,7 +143,8 @@ package actor Sync {
     // A stop is told as one, whatever was found (P13).
     try Task.checkCancellation()
     let after = machine.compared(
-      found, drifts: drifts, counts: byResource(\.count), maxRemoval: host.settings.maxRemoval,
+      found, drifts: drifts, ignoring: Set(byResource { $0.isParameterIgnored ? true : nil }.keys),
+      counts: byResource(\.count), maxRemoval: host.settings.maxRemoval,
       allowRemoval: request.withLock { $0.allowRemoval })
     switch after {
     case .publish, .ask:

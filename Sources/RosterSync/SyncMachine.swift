@@ -66,19 +66,20 @@ package struct SyncMachine: Sendable {
 
   /// - Parameters:
   ///   - drifts: what did not fit together while it was pulled, by resource.
+  ///   - ignoring: resources of which every page has the same records.
   ///   - found: of every resource.
   ///   - counts: what upstream says the number of records is, where the definition has a `count`.
   ///   - maxRemoval: percent of the records that may go, where a definition says nothing else.
   package mutating func compared(
-    _ found: [ResourceComparison], drifts: [String: String] = [:], counts: [String: Int], maxRemoval: Int,
-    allowRemoval: Bool
+    _ found: [ResourceComparison], drifts: [String: String] = [:], ignoring: Set<String> = [], counts: [String: Int],
+    maxRemoval: Int, allowRemoval: Bool
   ) -> AfterComparison {
     guard state == .comparing else { return .fail(defect("compared")) }
     var again = drifts
     for found in found where again[found.resource] == nil {
       again[found.resource] = resource(found)?.drift(found, count: counts[found.resource])
     }
-    if !again.isEmpty { return pullAgain(again) }
+    if !again.isEmpty { return pullAgain(again, ignoring) }
     for found in found {
       if let failure = allRejected(found) ?? guarded(found, maxRemoval, allowRemoval) { return .fail(failure) }
     }
@@ -121,12 +122,15 @@ extension SyncMachine {
     resources.first { $0.name == found.resource }
   }
 
-  private mutating func pullAgain(_ reasons: [String: String]) -> AfterComparison {
+  private mutating func pullAgain(_ reasons: [String: String], _ ignoring: Set<String>) -> AfterComparison {
     for resource in reasons.keys.sorted() {
       repeats[resource, default: 0] += 1
       if repeats[resource, default: 0] > Self.mostRepeats { drifted.append(resource) }
     }
-    if let resource = drifted.first { return .fail(drifting(resource, reasons[resource] ?? "")) }
+    if let resource = drifted.first {
+      let why = reasons[resource] ?? ""
+      return .fail(ignoring.contains(resource) ? ignored(resource, why) : drifting(resource, why))
+    }
     state = .pulling
     return .again(reasons)
   }
@@ -152,6 +156,17 @@ extension SyncMachine {
       cause: "its pages changed while they were pulled, \(Self.mostRepeats + 1) times in a row: \(why)",
       hint: "the next sync tries again; if it lasts, upstream's pages do not fit together"
     ).with(.drift, [.resource(resource)])
+  }
+
+  private mutating func ignored(_ resource: String, _ why: String) -> Failure {
+    state = .ended
+    let param = self.resources.first { $0.name == resource }?.pages.style.param
+    return Failure(
+      .badAnswer, step: "pull the pages of \(resource)", subject: upstream,
+      cause:
+        "\(why), \(Self.mostRepeats + 1) times in a row: upstream ignores the parameter \(param?.description ?? "")",
+      hint: "see which parameter the API's documentation names, and set param of [resource.\(resource).pages]"
+    ).with(.ignoredParameter, [.resource(resource)])
   }
 
   private mutating func allRejected(_ found: ResourceComparison) -> Failure? {

@@ -55,6 +55,9 @@ import Testing
     answer(
       "half of a page", .answer(status: 200, body: #"{"info":{"#), "the definition of character", "[resource.character]"
     ),
+    answer(
+      "without its total", .answer(status: 200, body: #"{"info":{"pages":3},"results":[]}"#),
+      "/info/count (count) is absent", "remove count or last"),
     answer("500", .status(500), exit: 69, "answered 500", "Ask who runs upstream"),
     answer("503", .status(503), exit: 69, "a fault of upstream's own", "curl -i 'http"),
     answer("400", .status(400), "refuses the request", "query"),
@@ -88,6 +91,10 @@ import Testing
     Case(
       testDescription: "pages that do not fit together", rules: [.on(.anyPage, .info(count: 61, pages: 3))],
       what: "counted twice", todo: "sorts", concerned: [character]),
+    Case(
+      testDescription: "a parameter that upstream ignores",
+      rules: [.on(.anyPage, .answer(status: 200, body: #"{"info":{"count":60,"pages":3},"results":[{"id":1}]}"#))],
+      what: "upstream ignores the parameter page", todo: "set style = \"one\"", concerned: [character]),
     Case(
       testDescription: "rejects", exit: 0, rules: [.on(.page(2), .records([4: #"{"id":25,"name":7}"#]))],
       what: "has gone well, but: 1 record could not be stored", todo: "rosterctl rejects", concerned: [(.record, "25")]),

@@ -25,7 +25,7 @@ import Testing
     var response = Response(status: 200, body: body)
     response.token = token
     var decoder = RecordDecoder(plan)
-    return try paging.facts(try decoder.scan(page: body), response)
+    return try paging.facts(in: try decoder.scan(page: body), of: response, isFirst: true)
   }
 
   /// The address of the second page; nil if the list ends with the first.
@@ -34,7 +34,7 @@ import Testing
     return next.address
   }
 
-  @Test("G2.1: all members are sent, encoded, in place of the parameters of the same name in `query`")
+  @Test("G2.1: all members are sent, encoded, and replace the parameters of the same name in `query`")
   func replaced() throws {
     #expect(paging.first().address == "/api.php?action=query&continue=&format=json")
     #expect(
@@ -53,7 +53,7 @@ import Testing
     #expect(third.address == "/api.php?action=query&continue=&format=json&b=2")
   }
 
-  @Test("G2.1: with POST the members are query parameters too, and the body stays as it is")
+  @Test("G2.1: with POST the members are query parameters too, and the body is unchanged")
   func post() throws {
     var resource = paging.resource
     resource.method = .post

@@ -42,6 +42,37 @@ import Testing
     }
   }
 
+  @Test("G3.2: 206 is a page if the definition reads the total of Content-Range, and refused otherwise")
+  func partialContent() async throws {
+    let headers = "Content-Range: 0-19/0\r\n"
+    try await RawServer.run(headed("206 Partial Content", headers, body: emptyPage)) { server in
+      var resource = Resource.character
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        #expect(await bench.failure()?.reason == .status(206))
+      }
+      resource.pages = .init(.number(), count: .header("Content-Range"))
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        let page = try? await bench.page()
+        #expect(page?.facts.count == 0)
+      }
+    }
+  }
+
+  @Test("P11: a declared total that is absent is named, with how to remove it", arguments: ["count", "last"])
+  func absentTotal(key: String) async throws {
+    var resource = Resource.character
+    let place = Resource.AnswerPlace.body(JSONPointer(segments: ["info", "none"]))
+    resource.pages = key == "count" ? .init(.number(), count: place) : .init(.number(last: place))
+    try await RawServer.run(headed("200 OK", body: emptyPage)) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        let failure = await bench.failure()
+        #expect(failure?.cause.contains("/info/none (\(key)) is absent") == true)
+        #expect(failure?.hint == "if upstream sends no total, remove \(key) from [resource.character.pages]")
+        #expect(failure?.trouble == .totalAbsent && failure?.kind == .badAnswer)
+      }
+    }
+  }
+
   @Test("P11: a 304 that nobody asked for is no answer")
   func unaskedNotModified() async throws {
     try await withBench([.on(.page(1), .answer(status: 304))]) { upstream, bench in

@@ -255,7 +255,8 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     let bytes = Array(sample.body.utf8)
     let scan = try decoder.scan(page: bytes)
     #expect(scan.records == finding.records && scan.rejects == 0)
-    let facts = try paging.facts(scan, Response(status: 200, headers: sample.headers, body: bytes))
+    let facts = try paging.facts(
+      in: scan, of: Response(status: 200, headers: sample.headers, body: bytes), isFirst: true)
     switch try paging.next(after: paging.first(), facts) {
     case .announced(let pages): #expect("\(pages) announced" == next)
     case .page(let page): #expect(page.address == next)

@@ -67,6 +67,27 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.ends["character"] == ResourceEnd(.missing, proof: .count))
   }
 
+  @Test("P7: if every page has the same records, the sync fails after two repeats and names the parameter")
+  func ignoredParameter() throws {
+    var machine = machine(.pulling)
+    var after = SyncMachine.AfterComparison.publish
+    for _ in 1...3 {
+      try machine.pulled()
+      after = machine.compared(
+        [], drifts: ["character": "page 2 has the same records as page 1"], ignoring: ["character"], counts: [:],
+        maxRemoval: 20, allowRemoval: false)
+    }
+    guard case .fail(let failure) = after else {
+      Issue.record("\(after)")
+      return
+    }
+    #expect(failure.kind == .badAnswer && failure.trouble == .ignoredParameter)
+    #expect(
+      failure.cause
+        == "page 2 has the same records as page 1, 3 times in a row: upstream ignores the parameter page")
+    #expect(machine.drifted == ["character"])
+  }
+
   @Test("P7: a list that follows its answers is proven by its end, one by number without `count` by nothing")
   func proofs() {
     let link = resource("link") { $0.pages = .init(.link) }

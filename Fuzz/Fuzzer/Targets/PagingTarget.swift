@@ -39,7 +39,8 @@ enum PagingTarget {
     var response = Response(status: 200, headers: headers, body: body)
     response.token = token
     var decoder = RecordDecoder(plan)
-    guard let scan = try? decoder.scan(page: body), let facts = try? paging.facts(scan, response) else {
+    guard let scan = try? decoder.scan(page: body), let facts = try? paging.facts(in: scan, of: response, isFirst: true)
+    else {
       return Answer(response: response)
     }
     // As a pull tells pages of the same records.

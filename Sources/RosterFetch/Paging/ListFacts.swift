@@ -34,6 +34,12 @@ package struct ListFacts: Sendable, Equatable {
     self.next = next
   }
 
+  /// Whether it announces another list than the first page did. In a chain only the first page must have a count.
+  package func contradicts(_ first: ListFacts, inChain isChain: Bool) -> Bool {
+    if isChain, count == nil { return last != first.last }
+    return count != first.count || last != first.last
+  }
+
   /// For people: how much the list is said to hold.
   package var extent: String {
     let records = count.map { "\($0) records" }
@@ -46,17 +52,24 @@ package struct ListFacts: Sendable, Equatable {
 package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConvertible {
   /// What of the definition the answer lacks.
   package var reason: String
+  /// The key of `pages` that names a total; set if the answer has none there.
+  package var absentTotal: String?
   /// The reason.
   package var description: String { reason }
 }
 
 extension Paging {
-  /// What the definition names must hold: an answer without it is malformed (P11).
-  package func facts(_ scan: PageScan, _ response: Response) throws(UndefinedAnswer) -> ListFacts {
+  /// What the definition names must hold: an answer without it is malformed (P11). In a chain only the first page must
+  /// have a count (G3.1).
+  package func facts(
+    in scan: PageScan, of response: Response, isFirst: Bool
+  ) throws(UndefinedAnswer) -> ListFacts {
     let scan = adding(response, to: scan)
     var facts = ListFacts(records: scan.records)
-    if let place = resource.pages.count { facts.count = try whole(scan.count, "count", place) }
-    if let place = last { facts.last = try whole(scan.last, "last", place) }
+    if let place = resource.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent {
+      facts.count = try total(scan.count, named: "count", at: place)
+    }
+    if let place = last { facts.last = try total(scan.last, named: "last", at: place) }
     if let place = resource.pages.more { facts.more = try flag(scan.more, place) }
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
@@ -71,7 +84,9 @@ extension Paging {
   /// With what the definition looks for in the answer's headers, as if it stood in the body.
   func adding(_ response: Response, to scan: PageScan) -> PageScan {
     var scan = scan
-    if case .header(let name)? = resource.pages.count { scan.count = PointedValue(header: response[name]) }
+    if let place = resource.pages.count, case .header(let name) = place {
+      scan.count = PointedValue(header: place.isContentRange ? response[name]?.rangeTotal : response[name])
+    }
     if case .header(let name)? = last { scan.last = PointedValue(header: response[name]) }
     if case .header(let name)? = resource.pages.more { scan.more = PointedValue(header: response[name]) }
     return scan
@@ -168,9 +183,13 @@ extension Paging {
     }
   }
 
-  private func whole(_ found: PointedValue, _ name: String, _ place: Resource.AnswerPlace) throws(UndefinedAnswer)
-    -> Int
-  {
+  private func total(
+    _ found: PointedValue, named name: String, at place: Resource.AnswerPlace
+  ) throws(UndefinedAnswer) -> Int {
+    if found.isAbsent {
+      throw UndefinedAnswer(
+        reason: "\(place) (\(name)) is \(found.kind == .null ? "null" : "absent")", absentTotal: name)
+    }
     guard let number = found.number, (0...Self.most).contains(number) else {
       throw UndefinedAnswer(reason: "\(place) (\(name)) is not a whole number from 0 to \(Self.most)")
     }
@@ -196,6 +215,16 @@ extension PointedValue {
 
   fileprivate var number: Int? {
     if case .integer(let number) = kind { Int(number) } else { nil }
+  }
+
+  fileprivate var isAbsent: Bool { kind == .absent || kind == .null }
+}
+
+extension String {
+  /// What a Content-Range has after the slash; nil for `*`, which means that the total is unknown (RFC 9110 §14.4).
+  fileprivate var rangeTotal: String? {
+    let total = split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? self
+    return total == "*" ? nil : total
   }
 }
 

@@ -88,13 +88,24 @@ package struct Paging: Sendable {
   private func announced(by first: ListFacts) -> Int? {
     switch pages.style {
     case .number(_, _, .some): return max(1, first.last ?? 1)
-    case .offset where pages.count != nil:
+    case .number, .offset:
+      guard pages.count != nil else { return nil }
       guard first.records > 0, let count = first.count else { return 1 }
       // Not rounded up by a sum: upstream may say any number.
       return max(1, count / first.records + (count % first.records == 0 ? 0 : 1))
-    default: return nil
+    case .cursor, .next, .link, .after, .one: return nil
     }
   }
+
+  /// Number of records that an announced page must have, as count and the first page say (G4.2). nil if the number of
+  /// pages does not follow from them.
+  package func predictedRecords(on page: Int, announcedBy first: ListFacts) -> Int? {
+    guard case .number(_, _, nil) = pages.style, let count = first.count, first.records > 0 else { return nil }
+    return min(first.records, max(0, count - (page - 1) * first.records))
+  }
+
+  /// Whether upstream may answer 206, since the definition reads the total of a Content-Range (G3.2).
+  var takesPartialContent: Bool { pages.count?.isContentRange == true }
 
   private func isLast(_ page: PageRequest, _ facts: ListFacts) -> Bool {
     if facts.more == false || facts.records == 0 { return true }
@@ -181,15 +192,6 @@ extension Resource {
     guard method == .get, case .query(let name)? = pages.style.param else { return nil }
     let constant = constantParts.query.filter { $0.0 != name }
     return QueryText.adding(constant + [(name, "")], to: path)
-  }
-}
-
-extension Resource.Style {
-  fileprivate var param: Resource.RequestPlace? {
-    switch self {
-    case .number(let param, _, _), .offset(let param, _), .cursor(let param, _, _), .after(let param, _): param
-    case .next, .link, .one: nil
-    }
   }
 }
 

@@ -1,0 +1,100 @@
+import RosterDecode
+import RosterModel
+import Testing
+
+@testable import RosterFetch
+
+/// Totals that an answer declares: `count` and `last`.
+@Suite struct TotalTests {
+  private static let next = Resource.AnswerPlace.body(JSONPointer(segments: ["next"]))
+  private static let chains: [Resource.Style] = [
+    .cursor(param: .query("c"), at: next), .next(at: next), .link,
+    .after(param: .query("a"), at: JSONPointer(segments: ["id"])),
+  ]
+
+  private func paging(_ style: Resource.Style, count: Resource.AnswerPlace?) -> Paging {
+    let id = Resource.Column("id", at: JSONPointer(segments: ["id"]), .integer)
+    let resource = Resource(name: "thing", path: "/things", pages: .init(style, count: count), columns: [id])
+    return Paging(resource, baseURL: "http://up")
+  }
+
+  private func scan(_ count: PointedValue.Kind) -> PageScan {
+    var scan = PageScan()
+    scan.records = 20
+    scan.count = PointedValue(count)
+    return scan
+  }
+
+  @Test("G3.1: the first page of a chain must have a declared count, later pages may lack it", arguments: chains)
+  func chain(style: Resource.Style) throws {
+    let paging = paging(style, count: Self.next)
+    func count(_ kind: PointedValue.Kind, isFirst: Bool) throws -> Int? {
+      try paging.facts(in: scan(kind), of: Response(status: 200), isFirst: isFirst).count
+    }
+    #expect(try count(.integer(7), isFirst: true) == 7 && count(.integer(7), isFirst: false) == 7)
+    #expect(try count(.absent, isFirst: false) == nil && count(.null, isFirst: false) == nil)
+    for kind in [PointedValue.Kind.absent, .null] {
+      #expect(throws: UndefinedAnswer.self) { try count(kind, isFirst: true) }
+    }
+    #expect(throws: UndefinedAnswer.self) { try count(.text("7"), isFirst: false) }
+  }
+
+  @Test("G3.1: pages by number and offset must all have the count", arguments: [false, true])
+  func numbered(isOffset: Bool) {
+    let paging = paging(isOffset ? .offset(param: .query("from")) : .number(), count: Self.next)
+    #expect(throws: UndefinedAnswer(reason: "/next (count) is absent", absentTotal: "count")) {
+      try paging.facts(in: scan(.absent), of: Response(status: 200), isFirst: false)
+    }
+  }
+
+  @Test("G3.1: another count on a later page of a chain contradicts the first page, a missing one does not")
+  func contradicts() {
+    let first = ListFacts(records: 20, count: 50)
+    #expect(!ListFacts(records: 20).contradicts(first, inChain: true))
+    #expect(!ListFacts(records: 20, count: 50).contradicts(first, inChain: true))
+    #expect(ListFacts(records: 20, count: 51).contradicts(first, inChain: true))
+    #expect(ListFacts(records: 20).contradicts(first, inChain: false))
+  }
+
+  @Test(
+    "G3.2: the count of a Content-Range is the number after the slash; `*` is absent",
+    arguments: [
+      ("0-24/3573458", 3_573_458), ("items 0-9/10", 10), ("*/0", 0), ("0-24/*", nil), ("*", nil), ("0-24/x", nil),
+      ("0-24/-1", nil), ("0-24/", nil),
+    ] as [(String, Int?)])
+  func contentRange(value: String, count: Int?) throws {
+    for name in ["Content-Range", "content-range"] {
+      let paging = paging(.offset(param: .query("offset")), count: .header(name))
+      let response = Response(status: 206, headers: [.init("Content-Range", value)])
+      #expect((try? paging.facts(in: PageScan(), of: response, isFirst: true))?.count == count)
+      if let count { #expect(paging.agrees(response, with: ListFacts(records: 20, count: count))) }
+      #expect(!paging.agrees(response, with: ListFacts(records: 20, count: 7)))
+    }
+    let star = Response(status: 206, headers: [.init("Content-Range", "0-24/*")])
+    let paging = paging(.offset(param: .query("offset")), count: .header("Content-Range"))
+    #expect(throws: UndefinedAnswer(reason: "header:Content-Range (count) is absent", absentTotal: "count")) {
+      try paging.facts(in: PageScan(), of: star, isFirst: true)
+    }
+  }
+
+  @Test("G4.1: `number` with `count` and without `last` announces count / records of page 1, rounded up")
+  func announced() throws {
+    let paging = paging(.number(), count: Self.next)
+    func pages(_ records: Int, _ count: Int) throws -> Int? {
+      let facts = ListFacts(records: records, count: count)
+      guard case .announced(let pages) = try paging.next(after: paging.first(), facts) else { return nil }
+      return pages
+    }
+    #expect(try pages(20, 2000) == 100 && pages(20, 2001) == 101 && pages(20, 7) == 1 && pages(0, 0) == 1)
+    #expect(paging.page(3, announcedBy: ListFacts(records: 20, count: 50)).address == "/things?page=3")
+  }
+
+  @Test("G4.2: each page but the last has as many records as page 1, and the last the rest")
+  func predicted() {
+    let first = ListFacts(records: 20, count: 45, last: 3)
+    let numbers = paging(.number(), count: Self.next)
+    #expect((1...4).map { numbers.predictedRecords(on: $0, announcedBy: first) } == [20, 20, 5, 0])
+    #expect(paging(.number(last: Self.next), count: Self.next).predictedRecords(on: 1, announcedBy: first) == nil)
+    #expect(paging(.offset(param: .query("o")), count: Self.next).predictedRecords(on: 1, announcedBy: first) == nil)
+  }
+}
