@@ -54,7 +54,7 @@ struct Pull: Sendable {
       let list = lists[asking.list]
       do {
         let known = try await work.windows[asking.list].known(asking, work.plan, in: cache)
-        if let known, canTakeOver(known[0], asking, first: work.plan.first(of: asking.list)) {
+        if let known, canTakeOver(known[0], asking, of: list, first: work.plan.first(of: asking.list)) {
           try confirm(asking, list, known, Validator(), isTransferred: false, &work)
           progress.resumed()
         } else {
@@ -67,14 +67,17 @@ struct Pull: Sendable {
     }
   }
 
-  /// The first page is always asked for. A page of a time to come was received by a clock that was wrong: nobody knows
-  /// how old it is.
-  private func canTakeOver(_ known: KnownPage, _ asking: PullPlan.Asking, first: ListFacts?) -> Bool {
-    guard let first, asking.page.number > 1, known.state != .guarded, known.validator.isEmpty,
-      let receivedAt = known.receivedAt
+  /// The first page is requested, except that of a chain (P4). The age of a page that was received in the future is
+  /// unknown, because the clock was wrong.
+  private func canTakeOver(
+    _ known: KnownPage, _ asking: PullPlan.Asking, of list: PulledList, first: ListFacts?
+  ) -> Bool {
+    guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt,
+      (0..<Self.takeOver.seconds).contains(clock.now().timeIntervalSince(receivedAt))
     else { return false }
-    return known.count == first.count && known.last == first.last
-      && (0..<Self.takeOver.seconds).contains(clock.now().timeIntervalSince(receivedAt))
+    let isChain = list.paging.followsAnswers
+    guard let first, asking.page.number > 1 else { return isChain }
+    return !ListFacts(known).contradicts(first, inChain: isChain)
   }
 
   private func fetch(

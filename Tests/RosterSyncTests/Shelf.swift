@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterModel
 import Synchronization
 
@@ -9,8 +10,14 @@ final class Shelf: Sendable {
     /// replaces all that by_key finds.
     var lists: [String: [(key: Int, record: String)]] = [:]
     var hasValidators = true
+    /// Only the first page of a list has its totals.
+    var isCountedOnce = false
     /// Answered with this status, by what their address begins with.
     var failing: [String: Int] = [:]
+    /// The first failure is the last one.
+    var failsOnce = false
+    /// The time by rosterd's clock.
+    var now = Date(timeIntervalSince1970: 1_750_000_000)
   }
 
   private let state: Mutex<State>
@@ -20,6 +27,8 @@ final class Shelf: Sendable {
   init(_ lists: [String: [(key: Int, record: String)]]) { state = Mutex(State(lists: lists)) }
 
   func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+  var now: Date { state.withLock { $0.now } }
 
   /// Path and query of all requests since the last look, and how they were answered.
   func asked() -> [(target: String, status: Int)] {
@@ -31,26 +40,35 @@ final class Shelf: Sendable {
 
   @Sendable func send(_ request: Request) async throws -> Response {
     let target = String(request.url.dropFirst(Self.baseURL.count))
-    let response = state.withLock { Self.answer(target, request, $0) }
+    let response = state.withLock { Self.answer(target, request, &$0) }
     seen.withLock { $0.append((target, response.status)) }
     return response
   }
 
-  private static func answer(_ target: String, _ request: Request, _ state: State) -> Response {
-    if let status = state.failing.first(where: { target.hasPrefix($0.key) })?.value { return Response(status: status) }
+  private static func answer(_ target: String, _ request: Request, _ state: inout State) -> Response {
+    if let status = state.failing.first(where: { target.hasPrefix($0.key) })?.value {
+      if state.failsOnce { state.failing = [:] }
+      return Response(status: status)
+    }
     let parts = target.split(separator: "?")
     let path = String(parts[0])
     if let list = state.lists[path] {
       let page = parts.dropFirst().first.flatMap { Int($0.split(separator: "=").last ?? "") } ?? 1
-      return self.page(page, list.map(\.record), request, state.hasValidators)
+      return self.page(page, list.map(\.record), request, state)
     }
     return byKey(path, state)
   }
 
-  private static func page(_ number: Int, _ records: [String], _ request: Request, _ hasValidators: Bool) -> Response {
+  private static func page(_ number: Int, _ records: [String], _ request: Request, _ state: State) -> Response {
+    let hasValidators = state.hasValidators
     let pages = max(1, (records.count + 1) / 2)
     let own = records.dropFirst((number - 1) * 2).prefix(2).joined(separator: ",")
-    let body = #"{"info":{"count":\#(records.count),"pages":\#(pages)},"results":[\#(own)]}"#
+    let totals = #""info":{"count":\#(records.count),"pages":\#(pages)},"#
+    let next = number < pages ? "\(number + 1)" : "null"
+    let address = number < pages ? "\"?page=\(next)\"" : "null"
+    let leads = #""next":\#(next),"on":{"page":\#(next)},"address":\#(address)"#
+    let isCounted = number == 1 || !state.isCountedOnce
+    let body = #"{\#(isCounted ? totals : "")\#(leads),"results":[\#(own)]}"#
     let tag = "\"\(records.count)-\(body.utf8.reduce(5381) { $0 &* 33 &+ Int($1) })\""
     let isKnown = hasValidators && request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
     let headers = hasValidators ? [Request.Header("ETag", tag)] : []

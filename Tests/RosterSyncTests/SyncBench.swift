@@ -20,7 +20,7 @@ struct SyncBench {
   init(_ lists: [String: [(key: Int, record: String)]]) throws {
     shelf = Shelf(lists)
     workspace = try Workspace()
-    clock = WallClock(now: { Date(timeIntervalSince1970: 1_750_000_000) }, sleep: { _ in })
+    clock = WallClock(now: { [shelf] in shelf.now }, sleep: { _ in })
   }
 
   /// A start of rosterd, one sync, and its end.

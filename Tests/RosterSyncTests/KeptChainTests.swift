@@ -1,0 +1,125 @@
+import FoundationEssentials
+import RosterCache
+import RosterModel
+import Testing
+
+/// What a sync keeps of a chain, and what it requests of it again.
+struct KeptChainTests {
+  private static func at(_ name: String) -> Resource.AnswerPlace { .body(JSONPointer(segments: [name])) }
+
+  private static let cursor = Resource.Style.cursor(param: .query("page"), at: at("next"))
+  private static let chains: [Resource.Style] = [
+    cursor, .cursor(param: .everyMember, at: at("on")), .next(at: at("address")),
+  ]
+
+  private static func thing(_ style: Resource.Style, isCounted: Bool = false) -> Resource {
+    var thing = listed("thing")
+    thing.pages = .init(style, count: isCounted ? .body(JSONPointer(segments: ["info", "count"])) : nil)
+    return thing
+  }
+
+  /// A sync of five pages has failed on page 4.
+  private func interrupted(_ thing: Resource, hasValidators: Bool = false) async throws -> SyncBench {
+    let bench = try SyncBench(["/thing": records(1...10)])
+    bench.shelf.update { state in
+      (state.hasValidators, state.isCountedOnce) = (hasValidators, true)
+      state.failing = ["/thing?page=4": 503]
+    }
+    #expect(try await bench.sync([thing]).outcome == .failed)
+    #expect(bench.shelf.asked().map(\.target) == pages(1...4))
+    bench.shelf.update { $0.failing = [:] }
+    return bench
+  }
+
+  private func pages(_ numbers: ClosedRange<Int>) -> [String] {
+    numbers.map { $0 == 1 ? "/thing" : "/thing?page=\($0)" }
+  }
+
+  @Test(
+    "P4: a kept page of a chain without validators is not requested, page 1 included; the last one's link is followed",
+    arguments: chains, [false, true])
+  func resumed(style: Resource.Style, isCounted: Bool) async throws {
+    let thing = Self.thing(style, isCounted: isCounted)
+    let bench = try await interrupted(thing)
+    let record = try await bench.sync([thing])
+    #expect(record.outcome == .published && record.records == 10 && record.resumed == 3)
+    #expect(bench.shelf.asked().map(\.target) == pages(4...5))
+    #expect(try bench.list("thing").count == 10)
+    #expect(try await bench.facts([thing]).resources[0].proof == (isCounted ? "count" : "end"))
+  }
+
+  @Test("P4: a chain that an interrupted sync pulled to its end is published without a request")
+  func whole() async throws {
+    let (thing, other) = (Self.thing(Self.cursor), listed("other"))
+    let bench = try SyncBench(["/thing": records(1...4), "/other": records(1...4)])
+    bench.shelf.update { state in
+      state.hasValidators = false
+      state.failing = ["/other?page=2": 400]
+    }
+    #expect(try await bench.sync([thing, other]).outcome == .failed)
+    bench.shelf.update { $0.failing = [:] }
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync([thing, other]).records == 8)
+    #expect(bench.shelf.asked().map(\.target) == ["/other?page=1", "/other?page=2"])
+  }
+
+  @Test(
+    "P4: if the address that the last kept page led to is forgotten, the list begins again; page 1 is requested once",
+    arguments: [400, 404, 410])
+  func forgotten(status: Int) async throws {
+    let thing = Self.thing(Self.cursor)
+    let bench = try await interrupted(thing)
+    bench.shelf.update { state in
+      state.failing = ["/thing?page=4": status]
+      state.failsOnce = true
+    }
+    #expect(try await bench.sync([thing]).outcome == .published)
+    #expect(bench.shelf.asked().map(\.target) == pages(4...4) + pages(1...5))
+  }
+
+  @Test("P4: pages of a chain that are older than 15 min are requested again, page 1 first")
+  func old() async throws {
+    let thing = Self.thing(Self.cursor)
+    let bench = try await interrupted(thing)
+    bench.shelf.update { $0.now += 901 }
+    #expect(try await bench.sync([thing]).resumed == 0)
+    #expect(bench.shelf.asked().map(\.target) == pages(1...5))
+  }
+
+  @Test("P4: a kept page of a chain with a validator is requested conditionally")
+  func conditional() async throws {
+    let thing = Self.thing(Self.cursor)
+    let bench = try await interrupted(thing, hasValidators: true)
+    #expect(try await bench.sync([thing]).resumed == 3)
+    let asked = bench.shelf.asked()
+    #expect(asked.map(\.target) == pages(1...5) && asked.map(\.status) == [304, 304, 304, 200, 200])
+  }
+
+  @Test("P4: a guarded page of a chain without a validator is requested again")
+  func guarded() async throws {
+    let thing = Self.thing(Self.cursor)
+    var bench = try SyncBench(["/thing": records(1...10)])
+    bench.maxRemoval = 0
+    bench.shelf.update { $0.hasValidators = false }
+    _ = try await bench.sync([thing])
+    bench.shelf.update { $0.lists["/thing"] = records(1...4) }
+    // With `twice` the second sync that misses them would remove them.
+    _ = try await bench.sync([thing])
+    #expect(try await bench.sync([thing]).exit == 65)
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync([thing]).exit == 65)
+    #expect(bench.shelf.asked().map(\.target) == pages(1...2))
+  }
+
+  @Test("G3.1: a count that only the first page has proves a chain, also if that page is unchanged (304)")
+  func countedOnce() async throws {
+    let thing = Self.thing(Self.cursor, isCounted: true)
+    let bench = try SyncBench(["/thing": records(1...10)])
+    bench.shelf.update { $0.isCountedOnce = true }
+    #expect(try await bench.sync([thing]).outcome == .published)
+    bench.shelf.update { $0.lists["/thing"]?[9].record = #"{"id":10,"name":"other"}"# }
+    let second = try await bench.sync([thing])
+    #expect(second.changed == 1 && second.notModified == 4)
+    #expect(try await bench.facts([thing]).resources[0].proof == "count")
+  }
+}
