@@ -150,8 +150,8 @@ def elsewhere(site, driver):
                   document.body.append(node);
                 }""", origin)
             browser.until("document.querySelector('iframe').dataset.loaded")
-            assert browser.run("return [...document.querySelectorAll('[data-loaded]')].map((one) => one.localName)") == [
-                "iframe"], "something was loaded"
+            loaded = browser.run("return [...document.querySelectorAll('[data-loaded]')].map((one) => one.localName)")
+            assert loaded == ["iframe"], "something was loaded"
             assert browser.run("return document.querySelector('iframe').contentDocument") is None
             browser.run("location.href = arguments[0]", origin + "/")
             browser.until(LIVE)

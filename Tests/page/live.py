@@ -144,7 +144,8 @@ def asleep(site, driver, _):
         before = len(streams(browser))
         browser.run("""
             window.states = new Set();
-            new MutationObserver(() => states.add(document.body.dataset.state)).observe(document.body, {attributes: true});
+            new MutationObserver(() => states.add(document.body.dataset.state))
+              .observe(document.body, {attributes: true});
             const real = Date.now; Date.now = () => real() + 3600e3""")
         found = []
 
@@ -166,7 +167,8 @@ def unanswered(site, driver, pictures):
         browser.tell("Network.setBlockedURLs", urls=["*/v1/*"])
         browser.go(inside)
         browser.until("document.body.dataset.state === 'lost'")
-        assert "rosterd does not answer. What stands here is older" in browser.text("#sentence"), browser.text("#sentence")
+        sentence = browser.text("#sentence")
+        assert "rosterd does not answer. What stands here is older" in sentence, sentence
         assert "--socket" not in browser.text("body")
         assert browser.run("return document.title") == "no answer · rosterd"
         browser.picture(pictures / "unanswered-1440.png")

@@ -162,7 +162,8 @@ def versions(daemon):
             assert "Host" in client.read().problem(400)
             assert client.read_all() == b""
     for text, status in [("GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", 505), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
-                         ("FLY / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501), ("get / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501),
+                         ("FLY / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501),
+                         ("get / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501),
                          ("PROPFIND /v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 405),
                          ("FLY /\r\n\r\n", 400), ("\x00" * 40, 400)]:
         with daemon.connect() as client:
