@@ -76,7 +76,8 @@ def life(listing, text, ground):
     server.change(server.keys()[MIDDLE])
     expect(roster, server, published(changed=1), PAGES)
     server.insert()
-    expect(roster, server, published(added=1), PAGES + 1)
+    # Eve gives page 5 the same Last-Modified for other records, so it may be pulled again without validators.
+    expect(roster, server, published(added=1), PAGES + 1 if listing.validators != "ignored" else None)
     server.delete(server.keys()[MIDDLE])
     if not re.search("^by_key", roster.configuration.read_text(), re.MULTILINE):
         roster.sync()
