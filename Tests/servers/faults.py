@@ -5,11 +5,12 @@ from rounds import MIDDLE, NUMBER, OFFSET
 
 
 def in_parallel(ground):
-    """P1: pages by offset are pulled in parallel if upstream tells the number of records"""
-    server = ground.server(Django, DELAY="0.2")
-    report = ground.roster(server, OFFSET.documented(server, ground.program)).sync()
-    assert report["requests"] == PAGES, report
-    assert max(int(line[3]) for line in report["log"]) >= PAGES // 2, report["log"]
+    """P1: pages counted by number or offset are pulled in parallel if upstream tells the number of records"""
+    for listing in [OFFSET, NUMBER]:
+        server = ground.server(Django, DELAY="0.2")
+        report = ground.roster(server, listing.documented(server, ground.program)).sync()
+        assert report["requests"] == PAGES, report
+        assert max(int(line[3]) for line in report["log"]) >= PAGES // 2, report["log"]
 
 
 def wrong_by_key(ground):
