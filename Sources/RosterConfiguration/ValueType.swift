@@ -138,6 +138,21 @@ extension ValueType<Duration> {
   }
 }
 
+extension ValueType<Duration?> {
+  /// nil is written as "never".
+  static func durationOrNever(atLeast least: Duration) -> Self {
+    let duration = ValueType<Duration>.duration(atLeast: least)
+    let never = "never"
+    return Self(
+      name: duration.name, allowed: "\(duration.allowed); or \(never.tomlString)",
+      read: { (item) throws(Mistakes) in
+        if case .string(never) = item { return nil }
+        return try duration.read(item)
+      },
+      write: { $0.map(duration.write) ?? never.tomlString })
+  }
+}
+
 extension TOMLItem {
   /// As `isNot`, without the value, which may be a secret (T9).
   func isNotShown(_ wanted: String) -> String {

@@ -32,6 +32,7 @@ extension Event {
     case .tokenFailed: delaySeconds != nil || telling == .known ? .debug : .error
     case .syncFailed: telling == .known ? .debug : .error
     case .configRefused: .error
+    case .validatorsDistrusted: .warning
     case .syncCancelled, .tokenRefreshed, .configReloaded, .daemonStopping: .info
     case .pageRetried: .debug
     case .syncStarted, .tokenRefused, .tokenJoined, .tokenRefreshing: .debug
@@ -41,7 +42,7 @@ extension Event {
 
   fileprivate var line: String {
     switch name {
-    case .syncStarted: "sync started"
+    case .syncStarted: isFresh == true ? "fresh sync started" : "sync started"
     case .pageFetched:
       "page \(page ?? 0) of \(resource ?? "") fetched, \(pagesDone ?? 0)" + (pagesTotal.map { " of \($0)" } ?? "")
     case .pageRetried: "page is asked for again in \(delaySeconds ?? 0) s: \(error ?? reason ?? "")"
@@ -55,6 +56,8 @@ extension Event {
     case .syncTried: ending("tried")
     case .syncFailed: "sync failed: \(error ?? "")"
     case .syncCancelled: "sync cancelled"
+    case .validatorsDistrusted:
+      "the validators of \(resource ?? "") lied (\(reason ?? "")): it is pulled whole, and synced without them from now on"
     case .configReloaded: "configuration reloaded\(reason.map { "; \($0)" } ?? "")"
     case .configRefused: "the new configuration is refused, the old one stays: \(error ?? "")"
     case .daemonStopping: "stopping"

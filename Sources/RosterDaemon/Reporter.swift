@@ -38,10 +38,12 @@ final class Reporter: Sendable {
     watching(event)
   }
 
-  func began(_ report: SyncRecord, _ tally: Tally) {
+  func began(_ report: SyncRecord, _ tally: Tally, isFresh: Bool) {
     current.withLock { $0 = (report.id, tally) }
-    board.syncBegan(report, tally: tally)
-    self.report(Event(.syncStarted))
+    board.syncBegan(report, tally: tally, isFresh: isFresh)
+    var event = Event(.syncStarted)
+    event.isFresh = isFresh
+    self.report(event)
   }
 
   /// A sync was not started.

@@ -16,6 +16,8 @@ extension Sync: JoinableSync {}
 actor SyncLoop {
   private struct Current {
     var sync: any JoinableSync
+    /// A fresh request may join it (L1.2).
+    var isFresh: Bool
     /// nil until its row is written.
     var id: Int64?
     /// Ends it early.
@@ -67,7 +69,7 @@ actor SyncLoop {
       waiting = nil
       let sync = make(request, self)
       let (cancels, cancel) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-      current = Current(sync: sync, cancel: cancel)
+      current = Current(sync: sync, isFresh: request.isFresh, cancel: cancel)
       if let postponement = await postponement() {
         postpone(postponement)
         continue
@@ -82,11 +84,13 @@ actor SyncLoop {
     refuse(with: stopping)
   }
 
-  /// Starts a sync, or joins the one that runs; returns when its row is written.
+  /// Starts a sync, or joins the one that runs; returns when its row is written. Throws a `SyncRequest.Conflict` if a
+  /// fresh one meets a sync that is not fresh (L1.2).
   func ask(_ asked: SyncRequest) async throws -> (id: Int64, joined: Bool) {
     if asked.retrySession, current != nil { await retrySession() }
     if isStopping { throw stopping }
     if let current {
+      if asked.isFresh, !current.isFresh { throw SyncRequest.Conflict() }
       current.sync.joined(by: asked)
       if let id = current.id { return (id, true) }
       return (try await begunID(), true)
@@ -94,7 +98,8 @@ actor SyncLoop {
     let joined = waiting != nil
     waiting = SyncRequest(
       allowRemoval: asked.allowRemoval || waiting?.allowRemoval == true,
-      retrySession: asked.retrySession || waiting?.retrySession == true)
+      retrySession: asked.retrySession || waiting?.retrySession == true,
+      isFresh: asked.isFresh || waiting?.isFresh == true)
     nap?.cancel()
     return (try await begunID(), joined)
   }

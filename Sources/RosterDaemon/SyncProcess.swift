@@ -29,8 +29,8 @@ struct SyncProcess: SyncHost {
 
   func renewTokenStoreLock() throws { try runtime.renewTokenStoreLock() }
 
-  func began(_ record: SyncRecord, _ tally: Tally) async {
-    runtime.reporter.began(record, tally)
+  func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async {
+    runtime.reporter.began(record, tally, isFresh: isFresh)
     await begun(record.id)
   }
 

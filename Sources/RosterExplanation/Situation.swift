@@ -37,7 +37,7 @@ package struct Situation: Sendable {
   }
 
   /// What is the matter: the reason of the state first, that nobody answers last.
-  var troubles: [Trouble] { [main, refused, silent, pinned, absent, alone].compactMap { $0 } }
+  var troubles: [Trouble] { [main, refused, silent, pinned, distrusted, absent, alone].compactMap { $0 } }
 
   /// No daemon answers.
   var alone: Trouble? {
@@ -74,6 +74,16 @@ package struct Situation: Sendable {
 
   private var pinned: Trouble? {
     cache.isWALPinned ? Trouble(.pinned, "the cache's log cannot be written back", [.file("\(path)-wal")]) : nil
+  }
+
+  /// Resources whose validators lied in an earlier sync.
+  private var distrusted: Trouble? {
+    let resources = cache.resources.filter { $0.validators != DaemonStatus.CachedResource.trusted }
+    guard !resources.isEmpty, main?.kind != .validators else { return nil }
+    let since = resources.map { "\($0.name) since \($0.distrustedSince ?? "an earlier sync")" }
+    return Trouble(
+      .validators, "validators are distrusted: \(since.joined(separator: ", "))",
+      resources.map { .resource($0.name) })
   }
 
   private var absent: Trouble? {

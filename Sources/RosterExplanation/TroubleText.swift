@@ -10,7 +10,7 @@ extension Trouble.Kind {
       .totalAbsent, .tooLarge, .budget:
       answerText
     case .drift, .circle, .ignoredParameter, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .wrongByKey,
-      .absent:
+      .validators, .absent:
       recordText
     case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,
       .loggedOut, .tokenUnreachable, .missingCredential:
@@ -186,6 +186,11 @@ extension Trouble.Kind {
       (
         "rosterd asks by_key for a listed record before it removes those that by_key does not find. No {resource} was removed.",
         "Look at the answer: curl -i {address}. Then correct by_key of [resource.{resource}] and restart rosterd; the next sync asks again."
+      )
+    case .validators:
+      (
+        "Upstream may call a changed page unchanged. rosterd transferred all pages of {resource} whole, and uses no validators for it from now on.",
+        "Report it to the people who run upstream: the validator must change with the records, deletions included. After they have corrected it: rosterctl sync --fresh."
       )
     case .absent:
       (

@@ -110,8 +110,15 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     @OrNull package var proof: String?
     /// Records that upstream did not list the last time (P8, `twice` and `never`).
     package var absent: Int
+    /// `trusted`, also if upstream sends none, or `distrusted` (P15).
+    package var validators = Self.trusted
+    /// Time of the sync that found the lie, RFC 3339; null while they are trusted.
+    @OrNull package var distrustedSince: String?
 
-    /// A row of the table `resources`.
+    /// The value of `validators` while no lie was found.
+    package static let trusted = "trusted"
+
+    /// A row of the table `resources`, with trusted validators.
     package init(name: String, table: String, records: Int, pages: Int, proof: String?, absent: Int) {
       self.name = name
       self.table = table
@@ -119,6 +126,12 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
       self.pages = pages
       _proof = OrNull(wrappedValue: proof)
       self.absent = absent
+      _distrustedSince = OrNull(wrappedValue: nil)
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case name, table, records, pages, proof, absent, validators
+      case distrustedSince = "distrusted_since"
     }
   }
 
@@ -158,6 +171,8 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var startedAt: String
     /// How far it is now.
     package var phase: Phase
+    /// True if everything is transferred again (L1).
+    package var fresh = false
     /// Pages that arrived, were unchanged, or were taken over.
     package var pagesDone = 0
     /// As upstream told it; null while no answer tells.
@@ -186,7 +201,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
 
     enum CodingKeys: String, CodingKey {
-      case id, phase, records, requests, retries, refreshes, bytes, resources
+      case id, phase, fresh, records, requests, retries, refreshes, bytes, resources
       case startedAt = "started_at"
       case pagesDone = "pages_done"
       case pagesTotal = "pages_total"

@@ -15,6 +15,7 @@ package struct Event: Sendable, Equatable {
     case syncTried = "sync.tried"
     case syncFailed = "sync.failed"
     case syncCancelled = "sync.cancelled"
+    case validatorsDistrusted = "validators.distrusted"
     case configReloaded = "config.reloaded"
     case configRefused = "config.refused"
     case daemonStopping = "daemon.stopping"
@@ -43,6 +44,8 @@ package struct Event: Sendable, Equatable {
   package var error: String?
   /// What `rosterd sync` would have exited with.
   package var exit: Int32?
+  /// True if everything is transferred again (L1); nil for all events but `sync.started`.
+  package var isFresh: Bool?
   /// Set for those that end a sync; its columns stand in `data`.
   package var report: SyncRecord?
 

@@ -27,6 +27,8 @@ package struct Resource: Sendable, Equatable {
   package var removal: Removal
   /// Percent of the records that one sync may remove; nil: `sync.max_removal`.
   package var maxRemoval: Int?
+  /// Period in which each page that validators confirm is transferred once unconditionally (P15); nil if never.
+  package var auditEvery: Duration?
   /// How one page follows another.
   package var pages: Pages
   /// Of `table`, in the order in which the definition has them.
@@ -40,7 +42,8 @@ package struct Resource: Sendable, Equatable {
     name: String, path: String, query: [Parameter] = [], method: Method = .get, body: JSONValue = .object([]),
     records: JSONPointer = JSONPointer(), key: JSONPointer = JSONPointer(segments: ["id"]), table: String? = nil,
     conditions: [Condition] = [], search: [String] = [], byKey: String? = nil, removal: Removal? = nil,
-    maxRemoval: Int? = nil, pages: Pages = Pages(), columns: [Column], lists: [List] = []
+    maxRemoval: Int? = nil, auditEvery: Duration? = Self.usualAudit, pages: Pages = Pages(), columns: [Column],
+    lists: [List] = []
   ) {
     self.name = name
     self.path = path
@@ -55,10 +58,14 @@ package struct Resource: Sendable, Equatable {
     self.byKey = byKey
     self.removal = removal ?? (byKey == nil ? .twice : .ask)
     self.maxRemoval = maxRemoval
+    self.auditEvery = auditEvery
     self.pages = pages
     self.columns = columns
     self.lists = lists
   }
+
+  /// The default of `audit_every`.
+  package static let usualAudit = Duration.seconds(86_400)
 
   /// Of a page request.
   package enum Method: String, Sendable, CaseIterable {

@@ -9,7 +9,8 @@ package struct Trouble: Codable, Sendable, Equatable {
       tooLarge
     case budget
     // Pages that make no list, and records that make no snapshot.
-    case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, absent
+    case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, validators
+    case absent
     // Who asks.
     case noCredential, credential, outlived, session, incomplete, tokenMalformed, tokenStatus, freshRefused, loggedOut
     case tokenUnreachable, missingCredential

@@ -8,6 +8,8 @@ package final class Metrics: Sendable {
   struct Gauges {
     /// By resource.
     var records: [(String, Int)]
+    /// By resource.
+    var trusted: [(String, Bool)] = []
     /// Seconds since 1970, as all times here; 0: no snapshot yet.
     var snapshot: Double
     var verified: Double
@@ -102,6 +104,10 @@ extension PrometheusText {
   fileprivate mutating func gauges(_ gauges: Metrics.Gauges) {
     metric("rosterd_records", .gauge, "Records in the snapshot, by resource.")
     for (resource, records) in gauges.records { sample("rosterd_records", [("resource", resource)], Double(records)) }
+    metric("rosterd_validators_trusted", .gauge, "1 if the validators of the resource are used, 0 if they lied.")
+    for (resource, isTrusted) in gauges.trusted {
+      sample("rosterd_validators_trusted", [("resource", resource)], isTrusted ? 1 : 0)
+    }
     gauge("rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0: never.", gauges.snapshot)
     gauge("rosterd_verified_timestamp_seconds", "When the last good sync ended; 0: none did.", gauges.verified)
     if let next = gauges.nextSync {

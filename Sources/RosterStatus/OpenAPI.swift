@@ -134,7 +134,7 @@ enum OpenAPI {
         "responses": {"202": {"$ref": "#/components/responses/Accepted"}, "default": {"$ref": "#/components/responses/Problem"},
           "400": {"$ref": "#/components/responses/BadRequest"}, "403": {"$ref": "#/components/responses/Forbidden"},
           "405": {"$ref": "#/components/responses/MethodNotAllowed"}, "408": {"$ref": "#/components/responses/RequestTimeout"},
-          "413": {"$ref": "#/components/responses/ContentTooLarge"}, "431": {"$ref": "#/components/responses/HeadTooLarge"},
+          "409": {"$ref": "#/components/responses/NotFresh"}, "413": {"$ref": "#/components/responses/ContentTooLarge"}, "431": {"$ref": "#/components/responses/HeadTooLarge"},
           "503": {"$ref": "#/components/responses/Unavailable"}}}
     },
     "/v1/cancel": {
@@ -224,6 +224,8 @@ enum OpenAPI {
       "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Changes"}}}},
     "Cancelled": {"description": "The sync that is cancelled now.",
       "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Cancelled"}}}},
+    "NotFresh": {"description": "A fresh sync was requested while one runs that is not fresh.",
+      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
     "NoneRuns": {"description": "No sync runs.",
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
     "ReadAnew": {"description": "Nobody can go on from since: another feed, or one that lacks what follows it.",

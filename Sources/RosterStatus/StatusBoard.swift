@@ -9,6 +9,8 @@ package final class StatusBoard: Sendable {
   fileprivate struct State {
     var cache: CacheFacts
     var current: (report: SyncRecord, tally: Tally, phase: DaemonStatus.Current.Phase)?
+    /// True if `current` transfers everything again.
+    var isFresh = false
     /// By `uptime`, of `current`.
     var began = Duration.zero
     var last: SyncRecord?
@@ -108,10 +110,11 @@ package final class StatusBoard: Sendable {
   }
 
   /// A sync runs from now on; `tally` is read whenever somebody asks.
-  package func syncBegan(_ report: SyncRecord, tally: Tally) {
+  package func syncBegan(_ report: SyncRecord, tally: Tally, isFresh: Bool = false) {
     let now = clock.uptime()
     change { state in
       state.current = (report, tally, .discovering)
+      state.isFresh = isFresh
       state.began = now
       state.next = nil
       state.isPostponed = false
@@ -257,6 +260,7 @@ extension StatusBoard {
     return metrics.text(
       Metrics.Gauges(
         records: state.cache.resources.map { ($0.name, $0.records) },
+        trusted: state.cache.resources.map { ($0.name, $0.validators == DaemonStatus.CachedResource.trusted) },
         snapshot: Self.moment(state.cache.publishedAt) ?? 0,
         verified: Self.moment(state.cache.verifiedAt) ?? 0, nextSync: state.next?.timeIntervalSince1970,
         heldUntil: limits.heldUntil?.timeIntervalSince1970, budget: limits.budget.map { ($0.used, $0.rule.limit) },
@@ -304,7 +308,11 @@ extension StatusBoard {
 extension StatusBoard.State {
   fileprivate var sync: DaemonStatus.Sync {
     DaemonStatus.Sync(
-      current: current.map { DaemonStatus.Current($0.report, $0.tally.now, $0.phase) }, last: last,
+      current: current.map { current in
+        var document = DaemonStatus.Current(current.report, current.tally.now, current.phase)
+        document.fresh = isFresh
+        return document
+      }, last: last,
       nextAt: next?.rfc3339)
   }
 }

@@ -189,10 +189,15 @@ extension StatusRoutes {
       return .now(.problem(403, "only root and the daemon's own user may ask for a sync"))
     }
     guard let wanted = SyncRequest(body: request.body) else {
-      let form = #"{"allow_removal": true, "retry_session": true}"#
+      let form = #"{"allow_removal": true, "retry_session": true, "fresh": true}"#
       return .now(.problem(400, "the body must be empty or a JSON object such as \(form)"))
     }
-    return .later { await Self.result(202) { try await sync(wanted) } }
+    return .later {
+      do { return .json(202, try await sync(wanted)) } catch is SyncRequest.Conflict {
+        return .problem(
+          409, "the running sync is not fresh; ask again after its end", exit: Failure.Kind.cancelled.exitCode)
+      } catch { return Self.problem(error) }
+    }
   }
 
   private func cancelSync(_ request: StatusRequest) -> StatusAnswer {
@@ -243,6 +248,7 @@ extension SyncRequest {
       switch key {
       case "allow_removal": allowRemoval = value
       case "retry_session": retrySession = value
+      case "fresh": isFresh = value
       default: return nil
       }
     }

@@ -14,11 +14,13 @@ struct Pull: Sendable {
   let fetcher: PageFetcher
   let clock: WallClock
   let progress: PullProgress
+  /// Start of the sync.
+  let startedAt: Date
 
   /// Pulls the lists of these indices. On the first failure the others are called back, what was received is kept, and
   /// the failure is thrown. Returns what became of each.
   func run(_ wanted: [Int]) async throws -> [Int: PullOutcome] {
-    let lists = wanted.map { self.lists[$0] }
+    let lists = try await audited(wanted.map { self.lists[$0] })
     var work = PullWork(
       plan: PullPlan(lists.map(\.paging), maxPages: progress.host.settings.maxPages),
       windows: lists.map(KnownWindow.init))
@@ -38,6 +40,20 @@ struct Pull: Sendable {
       throw failure
     }
     return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
+  }
+
+  /// The lists with the pages whose validators are to be audited (P15).
+  private func audited(_ lists: [PulledList]) async throws -> [PulledList] {
+    guard lists.contains(where: { $0.auditEvery != nil }) else { return lists }
+    let history = try await cache.auditHistory()
+    var audited = lists
+    for (index, list) in lists.enumerated() {
+      let schedule = AuditSchedule(
+        period: list.auditEvery, sync: progress.errand.sync, now: startedAt, history: history)
+      guard let places = schedule.places(pages: try await cache.publishedPages(of: list.resources[0])) else { continue }
+      audited[index].audited = Set(try await cache.addresses(of: list.resources[0], at: places))
+    }
+    return audited
   }
 
   /// All of the pull: kept, a list without end would take more of the disk with each sync, and lead back to itself
@@ -85,10 +101,26 @@ struct Pull: Sendable {
   ) async throws -> PageFetcher.Answer {
     progress.asks()
     defer { progress.isAnswered() }
+    let isAudited = known?[0].state == .published && list.audited.contains(asking.page.address)
     let wanted = PageFetcher.Wanted(
-      page: asking.page, isAnnounced: asking.isAnnounced, validator: known?[0].validator ?? Validator(),
+      page: asking.page, isAnnounced: asking.isAnnounced,
+      validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
       digest: known?[0].digest, facts: (known?[0]).map(ListFacts.init), isFromKept: asking.isFromKept)
-    return try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.errand)
+    let answer = try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.errand)
+    if case .page(let page) = answer, let known { try await expectHonest(page, asking, list, known) }
+    return answer
+  }
+
+  /// Throws a `ValidatorLie` if the validator is the stored one and the records are not the stored ones (P15.3).
+  private func expectHonest(
+    _ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage]
+  ) async throws {
+    guard known[0].state == .published, !page.validator.isEmpty, page.validator == known[0].validator else { return }
+    for page in received(page, asking, list) where try await cache.differs(page) {
+      throw ValidatorLie(
+        header: page.validator.etag == nil ? .lastModified : .etag, page: asking.page.number,
+        address: asking.page.request.url.secretsMasked)
+    }
   }
 
   /// Hands over what is due.
@@ -119,6 +151,7 @@ extension Pull {
       do { try take(answer, to: asking, lists[asking.list], known, &work) } catch {
         work.failed(error, whileWriting: false)
       }
+    case .lied(let asking, let lie): work.plan.lied(asking, lie)
     case .written(let batch):
       work.queue.written()
       work.plan.staged(batch.bytes)
@@ -154,14 +187,18 @@ extension Pull {
       try work.plan.came(
         asking, page.facts, waiting: waiting, isTransferred: true, records: page.records(of: list.plans), links: links)
     else { return }
-    let pages = zip(list.resources, page.scans).map { resource, scan in
+    work.queue.add(received(page, asking, list), at: clock.uptime())
+    progress.done(
+      asking.page.number, of: list, storable: page.scans.map(\.storable), pages: work.plan.pages(in: asking.list))
+  }
+
+  /// The page, for each resource of the list.
+  private func received(_ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList) -> [ReceivedPage] {
+    zip(list.resources, page.scans).map { resource, scan in
       ReceivedPage(
         resource: resource, number: asking.page.number, address: asking.page.address, next: page.facts.continuation,
         validator: page.validator, receivedAt: page.receivedAt, body: page.body, digest: page.digest, scan: scan)
     }
-    work.queue.add(pages, at: clock.uptime())
-    progress.done(
-      asking.page.number, of: list, storable: page.scans.map(\.storable), pages: work.plan.pages(in: asking.list))
   }
 
   private func confirm(

@@ -40,6 +40,7 @@ package struct PullPlan: Sendable {
     var repeated = RepeatedPages()
     var pages = 0
     var drift: String?
+    var lie: ValidatorLie?
     var isEndless = false
     /// Likeness of page 1 until another announced page is compared with it.
     var firstLikeness: Int?
@@ -105,7 +106,7 @@ package struct PullPlan: Sendable {
       drift(list, "page \(asking.page.number) tells of \(facts.extent), page 1 of \(first.extent)")
     }
     if asking.isAnnounced { lists[list].checkAnnounced(asking.page.number, facts: facts, records: records) }
-    guard lists[list].drift == nil else { return false }
+    guard lists[list].drift == nil, lists[list].lie == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
     if !asking.isAnnounced {
       try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, records: records, links)
@@ -133,6 +134,13 @@ package struct PullPlan: Sendable {
         : "upstream does not know the address any more that page \(page - 1) led to")
   }
 
+  /// The validator of the page lied: the list is pulled again.
+  mutating func lied(_ asking: Asking, _ lie: ValidatorLie) {
+    inFlight -= 1
+    lists[asking.list].lie = lists[asking.list].lie ?? lie
+    lists[asking.list].way = .ended
+  }
+
   /// An asking has failed for good: nothing more is asked for.
   package mutating func failed() {
     inFlight -= 1
@@ -151,7 +159,8 @@ package struct PullPlan: Sendable {
   /// What is known of a list at the end.
   package func outcome(of list: Int) -> PullOutcome {
     PullOutcome(
-      drift: lists[list].drift, isParameterIgnored: lists[list].isParameterIgnored, count: lists[list].first?.count)
+      drift: lists[list].drift, isParameterIgnored: lists[list].isParameterIgnored, lie: lists[list].lie,
+      count: lists[list].first?.count)
   }
 
   private mutating func drift(_ list: Int, _ why: String) {
@@ -166,6 +175,8 @@ package struct PullOutcome: Sendable, Equatable {
   package var drift: String?
   /// All pages have the same records, whatever page was asked for.
   package var isParameterIgnored = false
+  /// The first validator that lied (P15); nil if none was found.
+  var lie: ValidatorLie?
   /// The number of records, where the definition has a place for it.
   package var count: Int?
 }

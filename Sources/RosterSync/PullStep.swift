@@ -5,13 +5,17 @@ import RosterFetch
 /// still kept.
 enum PullStep: Sendable {
   case answered(PullPlan.Asking, [KnownPage]?, PageFetcher.Answer)
+  /// The validator of the page lied.
+  case lied(PullPlan.Asking, ValidatorLie)
   case written(StageQueue.Batch)
   /// Pages have waited long enough to be written.
   case due
   case failed(any Error, whileWriting: Bool)
 
   init(fetching asking: PullPlan.Asking, _ known: [KnownPage]?, _ fetch: () async throws -> PageFetcher.Answer) async {
-    do { self = .answered(asking, known, try await fetch()) } catch { self = .failed(error, whileWriting: false) }
+    do { self = .answered(asking, known, try await fetch()) } catch let lie as ValidatorLie {
+      self = .lied(asking, lie)
+    } catch { self = .failed(error, whileWriting: false) }
   }
 
   init(writing batch: StageQueue.Batch, _ write: () async throws -> Void) async {

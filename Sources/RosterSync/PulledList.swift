@@ -10,6 +10,11 @@ struct PulledList: Sendable {
   /// In the order of `resources`; the first one's paging holds for all.
   let plans: [RecordPlan]
   let resources: [String]
+  /// Addresses of the pages that are transferred without their validators (P15).
+  var audited: Set<String> = []
+
+  /// The shortest `audit_every` of the resources; nil if none has one.
+  var auditEvery: Duration? { plans.compactMap(\.resource.auditEvery).min() }
 
   private init(_ plans: [RecordPlan], baseURL: String) {
     paging = Paging(plans[0].resource, baseURL: baseURL)

@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import Logging
 package import RosterAuth
 package import RosterCache
@@ -68,8 +69,10 @@ package actor Sync {
     } catch {
       return await end(SyncRecord(id: error.id, startedAt: startedAt.rfc3339), with: error.cause)
     }
-    await host.began(record, tally)
+    let isFresh = request.withLock { $0.isFresh }
+    await host.began(record, tally, isFresh: isFresh)
     do {
+      if isFresh { try await cache.beginFresh() }
       let published = try await untilRefused(record)
       machine.ended()
       await host.ended(published)
@@ -129,7 +132,9 @@ package actor Sync {
     tally.update { counts in for resource in resources { counts.restart(resource) } }
     host.entered(tally.now.pagesDone == 0 ? .discovering : .pulling)
     let progress = PullProgress(errand: .init(sync: record.id, tally: tally), host: host)
-    let pull = Pull(lists: lists, cache: cache, fetcher: fetcher, clock: clock, progress: progress)
+    let pull = Pull(
+      lists: lists, cache: cache, fetcher: fetcher, clock: clock, progress: progress,
+      startedAt: Date(rfc3339: record.startedAt) ?? clock.now())
     let outcomes = try await host.onTransport { try await pull.run(wanted) }
     for (list, outcome) in outcomes { pulled[list] = outcome }
     try machine.pulled()
@@ -138,6 +143,8 @@ package actor Sync {
   /// The lists that are to be pulled again, whole; none: what was pulled is one state of upstream, and may be
   /// published.
   private func verify() async throws -> [Int] {
+    let lies = byResource(\.lie)
+    if !lies.isEmpty { return try await distrust(lies) }
     let drifts = byResource(\.drift)
     let found = drifts.isEmpty ? try await cache.compare() : []
     // A stop is told as one, whatever was found (P13).
@@ -156,6 +163,17 @@ package actor Sync {
     case .fail(let failure): throw failure
     case .again(let reasons): return try await discard(reasons)
     }
+  }
+
+  /// What validators confirmed is of no use if one of them lied: these lists are pulled again, without validators
+  /// (P15.4).
+  private func distrust(_ lies: [String: ValidatorLie]) async throws -> [Int] {
+    try machine.lied(lies)
+    for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
+      host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
+      try await cache.distrust(resource)
+    }
+    return lists.indices.filter { pulled[$0].lie != nil }
   }
 
   private func discard(_ reasons: [String: String]) async throws -> [Int] {

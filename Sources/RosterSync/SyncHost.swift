@@ -15,7 +15,7 @@ package protocol SyncHost: Sendable {
   func renewTokenStoreLock() throws
 
   /// The row is written: from here on the sync can be watched and joined.
-  func began(_ record: SyncRecord, _ tally: Tally) async
+  func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async
 
   /// The sync has come so far.
   func entered(_ phase: DaemonStatus.Current.Phase)

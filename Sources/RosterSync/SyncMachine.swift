@@ -87,6 +87,14 @@ package struct SyncMachine: Sendable {
     return decide(found)
   }
 
+  /// Validators lied: the lists of these resources are pulled again, without validators (P15.4). Throws (70) unless a
+  /// pull has just ended.
+  mutating func lied(_ lies: [String: ValidatorLie]) throws(Failure) {
+    guard state == .comparing else { throw defect("lied") }
+    for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) { problems.append(.lie(resource, lie)) }
+    state = .pulling
+  }
+
   /// Whether missing records of that resource are to be asked for.
   package func asks(for resource: String) -> Bool { asking.contains(resource) }
 
@@ -258,6 +266,17 @@ private struct Shortcoming: Sendable {
   static func rejects(_ number: Int) -> Shortcoming {
     let what = "\(counted(number, "record")) could not be stored"
     return Shortcoming(sentence: "\(what); see the table rejects", trouble: Trouble(.rejects, what))
+  }
+
+  static func lie(_ resource: String, _ lie: ValidatorLie) -> Shortcoming {
+    let what =
+      "upstream gave the same \(lie.header.rawValue) again for other records of \(resource) on page \(lie.page) "
+      + "(\(lie.address))"
+    return Shortcoming(
+      sentence: "\(what), so \(resource) is synced without validators until `rosterctl sync --fresh`",
+      trouble: Trouble(
+        .validators, what,
+        [.page(lie.page, of: resource, lie.address), .header(lie.header.rawValue), .resource(resource)]))
   }
 
   static func unasked(_ resource: String, _ failure: Failure) -> Shortcoming {

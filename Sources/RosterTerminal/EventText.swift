@@ -8,6 +8,7 @@ package enum EventText {
     var sync: Int64?
     var resource: String?
     var page: Int?
+    var fresh: Bool?
     var pagesDone: Int?
     var pagesTotal: Int?
     var attempt: Int?
@@ -16,7 +17,7 @@ package enum EventText {
     var error: String?
 
     enum CodingKeys: String, CodingKey {
-      case at, sync, resource, page, attempt, reason, error
+      case at, sync, resource, page, fresh, attempt, reason, error
       case pagesDone = "pages_done"
       case pagesTotal = "pages_total"
       case delaySeconds = "delay_seconds"
@@ -58,6 +59,8 @@ package enum EventText {
     if let page = fields.page {
       parts.append("page \(page)" + (fields.resource.map { " of \($0)" } ?? "") + progress(fields))
     }
+    if fields.page == nil, let resource = fields.resource { parts.append(resource) }
+    if fields.fresh == true { parts.append("fresh") }
     if let attempt = fields.attempt { parts.append("attempt \(attempt)") }
     if let reason = fields.reason { parts.append(reason) }
     if let delay = fields.delaySeconds { parts.append("again in \(Words.span(delay))") }

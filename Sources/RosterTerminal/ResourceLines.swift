@@ -14,7 +14,9 @@ struct ResourceLines {
       hidden = current.resources.count - shown.count
     } else {
       let all = status.cache.resources.count > 1 ? status.cache.resources : []
-      table = Self.table(Array(all.prefix(most ?? .max)), hasAbsent: all.contains { $0.absent > 0 })
+      table = Self.table(
+        Array(all.prefix(most ?? .max)), hasAbsent: all.contains { $0.absent > 0 },
+        hasDistrusted: all.contains { $0.validators != DaemonStatus.CachedResource.trusted })
       hidden = all.count - table.rows.count
     }
   }
@@ -27,19 +29,24 @@ struct ResourceLines {
 
   /// What the snapshot has. Of some resources nothing may be known yet: they were pulled for the first time, and not
   /// published.
-  private static func table(_ resources: [DaemonStatus.CachedResource], hasAbsent: Bool) -> Table {
+  private static func table(
+    _ resources: [DaemonStatus.CachedResource], hasAbsent: Bool, hasDistrusted: Bool
+  ) -> Table {
     Table(
       columns: [
         Table.Column(name: "RESOURCE", shrinks: true), Table.Column(name: "RECORDS", isNumber: true),
         Table.Column(name: "PAGES", isNumber: true), Table.Column(name: "PROOF"),
-      ] + (hasAbsent ? [Table.Column(name: "ABSENT", isNumber: true)] : []),
+      ] + (hasAbsent ? [Table.Column(name: "ABSENT", isNumber: true)] : [])
+        + (hasDistrusted ? [Table.Column(name: "VALIDATORS")] : []),
       rows: resources.map { resource in
         let proof = Table.Cell(text: resource.proof ?? "", tone: resource.proof == "weak" ? .busy : .plain)
         let absent = hasAbsent ? [Table.Cell(text: resource.absent > 0 ? "\(resource.absent)" : "")] : []
+        let isTrusted = resource.validators == DaemonStatus.CachedResource.trusted
+        let validators = hasDistrusted ? [Table.Cell(text: isTrusted ? "" : "distrusted", tone: .busy)] : []
         return [
           Table.Cell(text: resource.name.printable), Table.Cell(text: "\(resource.records)"),
           Table.Cell(text: "\(resource.pages)"), proof,
-        ] + absent
+        ] + absent + validators
       })
   }
 

@@ -69,6 +69,7 @@ package struct StatusText: Sendable {
     if let only = cache.resources.first, cache.resources.count == 1 {
       if let proof = only.proof { facts.append("proof: \(proof)") }
       if only.absent > 0 { facts.append("\(only.absent) absent") }
+      if only.validators != DaemonStatus.CachedResource.trusted { facts.append("validators distrusted") }
     }
     if let verified = ago(cache.verifiedAt) { facts.append("verified \(verified)") }
     if cache.publishedAt != cache.verifiedAt, let published = ago(cache.publishedAt) {

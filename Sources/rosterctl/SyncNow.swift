@@ -27,11 +27,12 @@ struct SyncNow: AsyncParsableCommand {
   @Flag(help: "Follow the sync and exit as it ends.") var wait = false
   @Flag(help: "Let it remove more than sync.max_removal permits.") var allowRemoval = false
   @Flag(help: "Try the stored token of an ended session once more.") var retrySession = false
+  @Flag(help: "Transfer everything again. A sync that is not fresh is waited for first.") var fresh = false
   @Flag(help: "Print JSON: what the daemon answers, or with --wait the finished sync.") var json = false
 
   func run() async throws {
     let client = daemon.client()
-    let (answer, accepted) = try await SyncRequest(allowRemoval: allowRemoval, retrySession: retrySession).send(client)
+    let (answer, accepted) = try await ask(client)
     if !wait {
       return json
         ? try Output.standard.write(json: answer.body) : try Output.standard.write("\(accepted.text)\n")
@@ -42,6 +43,24 @@ struct SyncNow: AsyncParsableCommand {
     do { try show(report) } catch is Output.Unread {}
     throw ExitCode(report.exit ?? Failure.Kind.cancelled.exitCode)
   }
+
+  /// Asks until the daemon accepts: a fresh request waits for the end of a sync that is not fresh (L1.2).
+  private func ask(_ client: StatusClient) async throws -> (Response, SyncRequest.Accepted) {
+    let request = SyncRequest(allowRemoval: allowRemoval, retrySession: retrySession, isFresh: fresh)
+    while true {
+      let answer = try await request.post(to: client)
+      guard fresh, answer.status == Self.conflict else { return (answer, try request.accepted(answer, client)) }
+      if let running = try await client.status().sync.current?.id {
+        _ = try await reportOfEnd(of: running, client)
+      } else {
+        try await Task.sleep(for: Self.pause)
+      }
+    }
+  }
+
+  private static let conflict = 409
+  /// A sync that is about to begin or end is not in the status.
+  private static let pause = Duration.milliseconds(100)
 
   private func show(_ report: SyncRecord) throws {
     if json {

@@ -17,6 +17,8 @@ struct SyncCommand: AsyncParsableCommand {
   var json = false
   @Flag(help: "Let this sync remove more than sync.max_removal percent.")
   var allowRemoval = false
+  @Flag(help: "Transfer everything again: use no validator and no kept page.")
+  var fresh = false
   @Flag(help: "Publish nothing, and print what would change; the next sync transfers none of it again.")
   var dryRun = false
 
@@ -24,7 +26,7 @@ struct SyncCommand: AsyncParsableCommand {
     let configuration = try options.load()
     try await exiting(configuration.log.format) {
       let bar = LiveBar()
-      let request = SyncRequest(allowRemoval: allowRemoval, isDryRun: dryRun)
+      let request = SyncRequest(allowRemoval: allowRemoval, isDryRun: dryRun, isFresh: fresh)
       let report = try await OneSync.run(
         configuration, request, logger: rosterLog(configuration.logSettings), watch: bar.follow)
       if dryRun {

@@ -76,7 +76,7 @@ struct CacheFileTests {
   func newer() async throws {
     await (try folder.define()).close()
     let database = try Database(path: folder.cache, access: .writer)
-    try database.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = 3")
+    try database.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = 4")
     database.close()
     try await expectUntouched(mentioning: "newer")
   }
@@ -85,10 +85,10 @@ struct CacheFileTests {
   func newerInLog() async throws {
     let cache = try await folder.define()
     let database = try Database(path: folder.cache, access: .writer)
-    try database.execute("PRAGMA user_version = 3")
+    try database.execute("PRAGMA user_version = 4")
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
     #expect(failure?.cause.contains("newer") == true)
-    #expect(try folder.ask("PRAGMA user_version") == ["3"])
+    #expect(try folder.ask("PRAGMA user_version") == ["4"])
     await cache.close()
   }
 

@@ -37,7 +37,7 @@ struct FirstVersionTests {
       "SELECT id || started_at || outcome || pages || characters || requests FROM syncs ORDER BY id")
     let rejects = try folder.ask("SELECT page || position || reason || document FROM rejects")
     let cache = try await folder.define(upstream: upstream)
-    #expect(try folder.ask("PRAGMA user_version") == ["2"])
+    #expect(try folder.ask("PRAGMA user_version") == ["3"])
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
     #expect(try folder.ask("SELECT id || name || coalesce(extra, '') FROM characters ORDER BY id") == rows)
     #expect(

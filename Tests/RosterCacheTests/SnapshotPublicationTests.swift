@@ -23,7 +23,9 @@ struct SnapshotPublicationTests {
         + "first_sync changed_sync")
     #expect(try columns("character_episodes") == "character_id position url")
     #expect(try columns("characters_fts") == "name species type origin_name location_name")
-    #expect(try columns("resources") == "name table key records pages proof definition")
+    #expect(
+      try columns("resources")
+        == "name table key records pages proof definition validators distrusted_since")
     #expect(
       try columns("syncs")
         == "id started_at finished_at outcome pages records added changed removed rejected skipped requests not_modified "
@@ -34,7 +36,7 @@ struct SnapshotPublicationTests {
     #expect(try columns("removed") == "resource record_id at document")
     #expect(
       try columns("cache_info") == "schema_version upstream snapshot published_at verified_at records pages feed")
-    #expect(try folder.ask("PRAGMA user_version") == ["2"])
+    #expect(try folder.ask("PRAGMA user_version") == ["3"])
     #expect(try folder.ask("PRAGMA application_id") == ["\(0x524F_5354)"])
     #expect(
       try folder.ask("SELECT name || ' ' || \"table\" || ' ' || key FROM resources") == ["character characters id"])

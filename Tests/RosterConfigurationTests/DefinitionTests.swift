@@ -246,6 +246,7 @@ struct DefinitionTests {
         search = []
         by_key = ""
         removal = "twice"
+        audit_every = "1d"
         # max_removal: 20, as sync.max_removal has it
 
         [resource.thing.pages]

@@ -102,6 +102,42 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     func joined(by request: SyncRequest) {}
   }
 
+  @Test("L1.2: a fresh request never joins a running sync that is not fresh, and any request joins a fresh one")
+  func fresh() async throws {
+    let (begins, began) = AsyncStream<Bool>.makeStream()
+    let (ends, ended) = AsyncStream<Void>.makeStream()
+    let clock = WallClock(
+      now: { Date(timeIntervalSince1970: 1_700_000_000) },
+      sleep: { _ in
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        throw CancellationError()
+      })
+    let loop = SyncLoop(clock: clock) { request, loop in
+      LongSync(
+        begun: {
+          await loop.begun(7)
+          began.yield(request.isFresh)
+        },
+        ended: { report in
+          await loop.ended(report, wait: .seconds(1 << 40))
+          ended.yield()
+        })
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await loop.run() }
+      #expect(await begins.first { _ in true } == false)
+      await #expect(throws: SyncRequest.Conflict.self) { try await loop.ask(SyncRequest(isFresh: true)) }
+      _ = try await loop.cancel()
+      await ends.first { _ in true }
+      async let asked = loop.ask(SyncRequest(isFresh: true))
+      #expect(await begins.first { _ in true } == true)
+      let (first, second) = (try await asked, try await loop.ask(SyncRequest(isFresh: true)))
+      let plain = try await loop.ask(SyncRequest())
+      #expect(!first.joined && second.joined && plain.joined)
+      group.cancelAll()
+    }
+  }
+
   @Test("cancel ends the sync that runs and tells its id, also of one whose row is not written yet; the loop goes on")
   func cancel() async throws {
     let (begins, began) = AsyncStream<Void>.makeStream()

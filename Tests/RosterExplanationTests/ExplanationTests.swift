@@ -45,6 +45,20 @@ import Testing
     #expect(explanation.todo != "Nothing.", sourceLocation: sourceLocation)
   }
 
+  @Test("S9.1: distrusted validators are explained, also after syncs that went well")
+  func distrusted() {
+    var resource = DaemonStatus.CachedResource(
+      name: "pilot", table: "pilots", records: 8, pages: 4, proof: "weak", absent: 0)
+    resource.validators = "distrusted"
+    resource.distrustedSince = "2026-11-21T05:00:00.000Z"
+    let cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 8, resources: [resource])
+    let explanation = Explanation(Situation(.idle, cache, path: "/cache/roster.db"))
+    expectNextStep(explanation)
+    #expect(explanation.what.contains("pilot since 2026-11-21T05:00:00.000Z"))
+    #expect(explanation.todo.contains("rosterctl sync --fresh"))
+    #expect(explanation.concerned == [.resource("pilot")])
+  }
+
   @Test("Each exit code with each reason is explained, with what happened, since when and a next step")
   func everyFailure() {
     for kind in Failure.Kind.allCases {

@@ -106,7 +106,7 @@ import Testing
         "rosterd_request_duration_seconds", "rosterd_requests_total", "rosterd_retries_total",
         "rosterd_snapshot_timestamp_seconds", "rosterd_state", "rosterd_sync_duration_seconds", "rosterd_sync_pages",
         "rosterd_sync_pages_done", "rosterd_syncs_total", "rosterd_token_refreshes_total",
-        "rosterd_verified_timestamp_seconds",
+        "rosterd_validators_trusted", "rosterd_verified_timestamp_seconds",
       ])
   }
 

@@ -49,6 +49,29 @@ import Testing
     #expect(board.status().state == .stopping)
   }
 
+  @Test("S6.1, S7.1, S8.1: distrusted validators and a fresh sync are in the status, in the metrics and in the events")
+  func trust() throws {
+    let board = makeBoard()
+    board.syncBegan(SyncRecord(id: 18, startedAt: ""), tally: Tally(), isFresh: true)
+    #expect(board.status().sync.current?.fresh == true)
+    var event = Event(.syncStarted, sync: 18)
+    event.isFresh = true
+    let data = EventEntry(id: 1, at: clock.now, event: event).data
+    #expect(String(decoding: data, as: UTF8.self).hasSuffix(#""sync":18,"fresh":true}"#))
+    var resource = DaemonStatus.CachedResource(
+      name: "pilot", table: "pilots", records: 8, pages: 4, proof: "weak", absent: 0)
+    let time = "2026-11-21T05:00:00.000Z"
+    for (validators, since, value) in [("trusted", nil, "1"), ("distrusted", time, "0")] {
+      resource.validators = validators
+      resource.distrustedSince = since
+      board.syncEnded(ended(.published), cache: CacheFacts(resources: [resource]))
+      #expect(board.status().cache.resources == [resource])
+      #expect(board.metricsText().contains("rosterd_validators_trusted{resource=\"pilot\"} \(value)\n"))
+    }
+    let member = try JSONEncoder().encode(resource)
+    #expect(String(decoding: member, as: UTF8.self).contains(#""distrusted_since":"2026-11-21T05:00:00.000Z""#))
+  }
+
   @Test("Status: a token is expired by time alone")
   func expired() {
     let board = makeBoard(clock: clock)

@@ -155,13 +155,27 @@ import Testing
         SyncRequest(), SyncRequest(allowRemoval: true),
         SyncRequest(retrySession: true),
       ])
+    _ = await post(#"{"fresh": true}"#)
+    #expect(asked.withLock { $0.last } == SyncRequest(isFresh: true))
     for bad in [
       "[]", "{", #"{"allow_removal": "yes"}"#, #"{"alow_removal": true}"#, #"{"allow_removal":true,}"#,
       "\u{FEFF}" + #"{"allow_removal":true}"#, #"{"allow_removal":true,"allow_removal":false}"#,
     ] {
       #expect(try problem(await post(bad)).status == 400, "\(bad)")
     }
-    #expect(asked.withLock { $0.count } == 3)
+    #expect(asked.withLock { $0.count } == 4)
+  }
+
+  @Test("L1.2: a fresh request that meets a sync that is not fresh is answered 409")
+  func freshConflict() async throws {
+    let routes = makeRoutes(sync: { _ in throw SyncRequest.Conflict() })
+    let body = Array(#"{"fresh": true}"#.utf8)
+    let answer = await response(routes.answer(StatusRequest("POST", "/v1/sync", body: body, peer: 0)))
+    #expect(answer.status == 409)
+    #expect(try problem(answer).status == 409)
+    // A daemon of 0.2 refuses a member that it does not know.
+    let plain = try JSONEncoder().encode(SyncRequest())
+    #expect(!String(decoding: plain, as: UTF8.self).contains("fresh"))
   }
 
   @Test("Changes: since, feed, resource, limit and wait are passed on, or as they are by default")

@@ -12,8 +12,14 @@ final class Shelf: Sendable {
     var hasValidators = true
     /// Only the first page of a list has its totals.
     var isCountedOnce = false
+    /// The ETag of every page, whatever it has; nil: each page's own.
+    var fixedTag: String?
+    /// The Last-Modified of every page, whatever it has; nil if pages have none.
+    var fixedTime: String?
     /// Answered with this status, by what their address begins with.
     var failing: [String: Int] = [:]
+    /// The same, of requests without a condition.
+    var failingUnconditional: [String: Int] = [:]
     /// The first failure is the last one.
     var failsOnce = false
     /// The time by rosterd's clock.
@@ -46,7 +52,9 @@ final class Shelf: Sendable {
   }
 
   private static func answer(_ target: String, _ request: Request, _ state: inout State) -> Response {
-    if let status = state.failing.first(where: { target.hasPrefix($0.key) })?.value {
+    let isConditional = request.headers.contains { $0.name.hasPrefix("If-") }
+    let failing = isConditional ? state.failing : state.failing.merging(state.failingUnconditional) { $1 }
+    if let status = failing.first(where: { target.hasPrefix($0.key) })?.value {
       if state.failsOnce { state.failing = [:] }
       return Response(status: status)
     }
@@ -60,18 +68,23 @@ final class Shelf: Sendable {
   }
 
   private static func page(_ number: Int, _ records: [String], _ request: Request, _ state: State) -> Response {
-    let hasValidators = state.hasValidators
     let pages = max(1, (records.count + 1) / 2)
-    let own = records.dropFirst((number - 1) * 2).prefix(2).joined(separator: ",")
+    let shown = records.dropFirst((number - 1) * 2).prefix(2).joined(separator: ",")
     let totals = #""info":{"count":\#(records.count),"pages":\#(pages)},"#
     let next = number < pages ? "\(number + 1)" : "null"
     let address = number < pages ? "\"?page=\(next)\"" : "null"
     let leads = #""next":\#(next),"on":{"page":\#(next)},"address":\#(address)"#
     let isCounted = number == 1 || !state.isCountedOnce
-    let body = #"{\#(isCounted ? totals : "")\#(leads),"results":[\#(own)]}"#
-    let tag = "\"\(records.count)-\(body.utf8.reduce(5381) { $0 &* 33 &+ Int($1) })\""
-    let isKnown = hasValidators && request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
-    let headers = hasValidators ? [Request.Header("ETag", tag)] : []
+    let body = #"{\#(isCounted ? totals : "")\#(leads),"results":[\#(shown)]}"#
+    let own = "\"\(records.count)-\(body.utf8.reduce(5381) { $0 &* 33 &+ Int($1) })\""
+    let validator =
+      state.fixedTime.map { (header: "Last-Modified", condition: "If-Modified-Since", value: $0) }
+      ?? (header: "ETag", condition: "If-None-Match", value: state.fixedTag.map { "\"\($0)\"" } ?? own)
+    let isKnown =
+      state.hasValidators
+      && request.headers.contains { $0.name == validator.condition && $0.value == validator.value }
+    let date = Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")
+    let headers = state.hasValidators ? [date, Request.Header(validator.header, validator.value)] : []
     return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))
   }
 

@@ -7,6 +7,7 @@ import RosterFetch
 import RosterModel
 import RosterSync
 import RosterTestSupport
+import Synchronization
 
 /// Whole syncs of any resources, from a shelf into a real cache.
 struct SyncBench {
@@ -14,6 +15,7 @@ struct SyncBench {
   let workspace: Workspace
   var maxRemoval = 20
   private let clock: WallClock
+  private let events = Events()
 
   var path: String { workspace.path("roster.db") }
 
@@ -23,8 +25,16 @@ struct SyncBench {
     clock = WallClock(now: { [shelf] in shelf.now }, sleep: { _ in })
   }
 
+  /// The events that syncs reported since the last look.
+  func reported() -> [Event] { events.take() }
+
   /// A start of rosterd, one sync, and its end.
-  func sync(_ resources: [Resource], allowRemoval: Bool = false) async throws -> SyncRecord {
+  /// - Parameter seconds: When it starts, after the first one.
+  func sync(
+    _ resources: [Resource], allowRemoval: Bool = false, isFresh: Bool = false, after seconds: Double = 0
+  ) async throws -> SyncRecord {
+    let date = clock.now() + seconds
+    let clock = WallClock(now: { date }, sleep: { _ in })
     let cache = try await Cache.open(
       path: path, upstream: Shelf.baseURL, resources: resources, now: clock.now(), logger: Self.quiet)
     let tokens = TokenKeeper(
@@ -35,10 +45,11 @@ struct SyncBench {
     let plans = try resources.map { try RecordPlan($0) }
     let gate = RetryAfterGate(clock: clock)
     let sync = Sync(
-      SyncRequest(allowRemoval: allowRemoval), of: plans, from: Shelf.baseURL, into: cache, tokens: tokens, gate: gate,
+      SyncRequest(allowRemoval: allowRemoval, isFresh: isFresh), of: plans, from: Shelf.baseURL, into: cache,
+      tokens: tokens, gate: gate,
       send: shelf.send, retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), gate: gate, clock: clock),
-      tally: Tally(resources: resources.map(\.name)), host: Host(maxRemoval: maxRemoval), clock: clock,
-      logger: Self.quiet)
+      tally: Tally(resources: resources.map(\.name)), host: Host(maxRemoval: maxRemoval, events: events),
+      clock: clock, logger: Self.quiet)
     let record = await sync.run()
     await cache.close()
     return record
@@ -59,8 +70,22 @@ struct SyncBench {
     try CacheReader(path: path).show(resource, key: "\(key)").changes.map(\.kind)
   }
 
+  private final class Events: Sendable {
+    private let all = Mutex<[Event]>([])
+
+    func add(_ event: Event) { all.withLock { $0.append(event) } }
+
+    func take() -> [Event] {
+      all.withLock { all in
+        defer { all = [] }
+        return all
+      }
+    }
+  }
+
   private struct Host: SyncHost {
     let maxRemoval: Int
+    let events: Events
 
     var settings: SyncSettings {
       SyncSettings(
@@ -74,9 +99,9 @@ struct SyncBench {
 
     func renewCacheLock() {}
     func renewTokenStoreLock() {}
-    func began(_ record: SyncRecord, _ tally: Tally) {}
+    func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) {}
     func entered(_ phase: DaemonStatus.Current.Phase) {}
-    func tell(_ event: Event) {}
+    func tell(_ event: Event) { events.add(event) }
     func ended(_ record: SyncRecord) {}
   }
 

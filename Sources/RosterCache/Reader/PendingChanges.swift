@@ -165,6 +165,7 @@ private struct PendingReading {
       switch facts.kind {
       case .source: if facts.digest == owner.source { resources = PullSource(body)?.resources ?? [] }
       case .conclusion: conclusion = PullConclusion(body)
+      case .lie: break
       case .page, .again, .dropped, .answer:
         guard let index = resources.firstIndex(where: { $0.name == facts.resource }) else { return }
         pages += 1

@@ -25,13 +25,17 @@ extension CacheFacts {
     try database.rows(
       """
       SELECT r.name, r."table", r.records, r.pages, r.proof,
-        (SELECT count(*) FROM cache_unlisted u WHERE u.resource_id = c.id AND u.absent > 0)
+        (SELECT count(*) FROM cache_unlisted u WHERE u.resource_id = c.id AND u.absent > 0), r.validators,
+        r.distrusted_since
       FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
       """
-    ) {
-      DaemonStatus.CachedResource(
-        name: $0.text(0), table: $0.text(1), records: $0.int(2), pages: $0.int(3), proof: $0.optionalText(4),
-        absent: $0.int(5))
+    ) { row in
+      var resource = DaemonStatus.CachedResource(
+        name: row.text(0), table: row.text(1), records: row.int(2), pages: row.int(3), proof: row.optionalText(4),
+        absent: row.int(5))
+      resource.validators = row.text(6)
+      resource.distrustedSince = row.optionalText(7)
+      return resource
     }
   }
 

@@ -1,12 +1,12 @@
 internal import RosterModel
 
-/// The tables that every cache has, whatever its resources (version 2).
+/// The tables that every cache has, whatever its resources (version 3).
 enum FixedTables {
   static let create = [
     """
     CREATE TABLE resources(
       name TEXT PRIMARY KEY, "table" TEXT NOT NULL, key TEXT NOT NULL, records INTEGER NOT NULL, pages INTEGER NOT NULL,
-      proof TEXT, definition TEXT NOT NULL)
+      proof TEXT, definition TEXT NOT NULL, \(trust.joined(separator: ", ")))
     """, syncs, "CREATE INDEX syncs_by_outcome ON syncs(outcome)",
     """
     CREATE TABLE sync_resources(
@@ -51,6 +51,9 @@ enum FixedTables {
     "CREATE TABLE cache_record_ids(resource TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID", info,
   ]
 
+  /// Columns of `resources` that version 3 adds (P15): trusted or distrusted; the time of the sync that found the lie.
+  static let trust = ["validators TEXT NOT NULL DEFAULT 'trusted'", "distrusted_since TEXT"]
+
   static let syncs = """
     CREATE TABLE syncs(
       id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, finished_at TEXT, outcome TEXT NOT NULL,
@@ -72,9 +75,9 @@ enum FixedTables {
       reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID
     """
 
-  private static let info = """
+  static let info = """
     CREATE VIEW cache_info AS
-      SELECT 2 AS schema_version, i.upstream AS upstream, p.id AS snapshot, p.finished_at AS published_at,
+      SELECT \(Schema.version) AS schema_version, i.upstream AS upstream, p.id AS snapshot, p.finished_at AS published_at,
         v.finished_at AS verified_at, (SELECT coalesce(sum(r.records), 0) FROM resources r) AS records, coalesce(v.pages, 0) AS pages,
         -- The first snapshot writes no changes: whoever read before it must be told to read anew.
         i.feed || CASE WHEN p.id IS NULL THEN '-empty' ELSE '' END AS feed

@@ -23,7 +23,7 @@ struct Redefinition {
     }
     changed = try stored.compactMap { name, definition in
       guard let new = schema.tables.first(where: { $0.resource.name == name }),
-        new.resource.definition != definition
+        !new.resource.hasFeed(of: definition)
       else { return nil }
       return (try ResourceTables(name: name, definition: definition), new)
     }
@@ -137,7 +137,8 @@ struct Redefinition {
       """, Value(id))
     try database.run(
       """
-      UPDATE main.resources SET "table" = ?2, key = ?3, definition = ?4, records = (SELECT count(*) FROM (\(ids)))
+      UPDATE main.resources SET "table" = ?2, key = ?3, definition = ?4, records = (SELECT count(*) FROM (\(ids))),
+        validators = 'trusted', distrusted_since = NULL
       WHERE name = ?1
       """, name, .text(new.resource.table), .text(new.resource.columns[new.key].name), .text(new.resource.definition))
   }

@@ -3,7 +3,23 @@ internal import RosterModel
 
 extension Resource {
   /// `resources.definition`: the JSON of `[resource.NAME]` as the contract has it, defaults filled in.
-  var definition: String {
+  var definition: String { definition(withAudit: true) }
+
+  /// The same without the keys that may change without another feed (C3.2). Pages that were pulled by an equal one are
+  /// read in the same way.
+  var feedDefinition: String { definition(withAudit: false) }
+
+  /// True if a stored definition differs at most in keys that may change without another feed.
+  func hasFeed(of definition: String) -> Bool {
+    if definition == self.definition { return true }
+    guard case .object(let stored)? = try? JSONValue(json: definition.utf8) else { return false }
+    let own = try? JSONValue(json: feedDefinition.utf8)
+    return own == .object(stored.filter { $0.name != Self.auditKey })
+  }
+
+  private static let auditKey = "audit_every"
+
+  private func definition(withAudit: Bool) -> String {
     var json = JSONWriter()
     json.object { json in
       json.member("path", path)
@@ -20,6 +36,7 @@ extension Resource {
       json.member("by_key", byKey ?? "")
       json.member("removal", removal.rawValue)
       json.member("max_removal", maxRemoval.map { JSONValue.integer($0) } ?? .null)
+      if withAudit { json.member(Self.auditKey, auditEvery?.text ?? "never") }
       json.member("pages", pages.json)
       json.member("columns", columns.json)
       json.name("lists")

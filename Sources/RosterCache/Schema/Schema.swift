@@ -1,11 +1,11 @@
 internal import RosterModel
 
-/// Version 2: the tables of definitions beside the fixed ones.
+/// Version 3: the tables of definitions beside the fixed ones.
 struct Schema {
   /// "ROST", at byte 68 of the file (sqlite.org/fileformat2.html#application_id).
   static let applicationID: UInt32 = 0x524F_5354
-  /// `user_version`. 1 was rosterd 0.1's.
-  static let version = 2
+  /// `user_version`. Version 1 was of rosterd 0.1, version 2 of 0.2.
+  static let version = 3
   /// Four times SQLite's own: each page is written to the log in two calls, so a first snapshot of 5,000 pages takes a
   /// tenth less CPU time. A small cache stays below 1 MiB.
   static let pageBytes = 16_384
@@ -22,12 +22,16 @@ struct Schema {
     }
   }
 
-  /// Makes an empty file a cache, or brings one of version 1 here, in one transaction.
+  /// Makes an empty file a cache, or migrates one of an older version, in one transaction.
   func migrate(_ database: Database) throws {
     let found = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
     guard found < Self.version else { return }
     try database.transaction {
-      if found == 0 { try create(database) } else { try FirstVersion.migrate(database) }
+      switch found {
+      case 0: try create(database)
+      case 1: try FirstVersion.migrate(database)
+      default: try SecondVersion.migrate(database)
+      }
       try database.execute("PRAGMA user_version = \(Self.version)")
     }
   }
@@ -78,8 +82,10 @@ struct Schema {
   func introduce(_ table: ResourceTables, _ database: Database) throws {
     let resource = table.resource
     try database.run(
-      "INSERT INTO main.resources VALUES (?1, ?2, ?3, 0, 0, NULL, ?4)", .text(resource.name), .text(resource.table),
-      .text(resource.columns[table.key].name), .text(resource.definition))
+      """
+      INSERT INTO main.resources(name, "table", key, records, pages, definition) VALUES (?1, ?2, ?3, 0, 0, ?4)
+      """, .text(resource.name), .text(resource.table), .text(resource.columns[table.key].name),
+      .text(resource.definition))
     try database.run(
       "INSERT INTO main.cache_resources VALUES (NULL, ?1, NULL, NULL, 0, 0, 0, 0, 0, 0)", .text(resource.name))
   }

@@ -101,7 +101,7 @@ extension Cache {
     }
   }
 
-  /// Uses an answer that an earlier sync kept (P4) if it was received within these times; nil if it kept no such answer.
+  /// Uses an answer that an earlier sync kept (P4) within these times; nil if there is no such answer.
   package func takeOver(
     _ resource: String, answer address: String, receivedIn times: Range<Date>
   ) throws -> KeptAnswer? {
@@ -110,7 +110,7 @@ extension Cache {
     }
   }
 
-  /// The keys in an answer to a control question that an earlier sync kept within these times; nil if it kept no such answer.
+  /// The keys in the answer to a control question that an earlier sync kept within these times; nil if it kept none.
   package func keptKeys(
     _ resource: String, answer address: String, receivedIn times: Range<Date>
   ) throws -> [MissingRecord.Key]? {
@@ -157,7 +157,7 @@ extension Cache {
 
 extension [UInt8] {
   /// The last keys of a `KeyList`.
-  fileprivate func lastKeys(_ limit: Int, isText: Bool) -> [MissingRecord.Key] {
+  func lastKeys(_ limit: Int, isText: Bool) -> [MissingRecord.Key] {
     var keys: [MissingRecord.Key] = []
     forEachKey(isText: isText) { key in
       switch key {

@@ -14,6 +14,8 @@ struct PageFacts {
     case source
     /// Behind the last page: which of them are a whole pull (`PullConclusion`).
     case conclusion
+    /// The validators of the resource lied (P15).
+    case lie
   }
 
   var kind = Kind.page

@@ -28,7 +28,7 @@ extension Cache {
       try database.transaction(commits: interruption.disarm) {
         let publication = SnapshotPublication(
           database: database, file: file, schema: schema, plans: plans, compared: compared, sync: report.id,
-          at: now().rfc3339, upstream: upstream, interruption: interruption)
+          at: now().rfc3339, upstream: upstream, lying: pull.lying, isFresh: pull.isFresh, interruption: interruption)
         var written = try publication.write(into: report, ends)
         let end = now()
         written.finishedAt = end.rfc3339

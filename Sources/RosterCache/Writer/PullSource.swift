@@ -8,7 +8,7 @@ struct PullSource {
   /// What the file of pulled pages begins with; its digest is in the file's header. A line each: neither an address nor
   /// the JSON of a definition has a line end.
   var bytes: [UInt8] {
-    Array(([upstream] + resources.map { "\($0.name) \($0.definition)" }).joined(separator: "\n").utf8)
+    Array(([upstream] + resources.map { "\($0.name) \($0.feedDefinition)" }).joined(separator: "\n").utf8)
   }
 
   init(_ upstream: String, _ resources: [Resource]) {

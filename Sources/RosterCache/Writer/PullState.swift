@@ -6,10 +6,21 @@ struct PullState {
   var guardedBelow: Int64 = 0
   /// The last sync that has appended pages to the file.
   var sync: Int64 = 0
-  /// Resources whose published pages are not to be asked for conditionally.
+  /// Resources of whose published pages nothing is known in this pull, so that each is transferred whole.
+  var forgotten: Set<String> = []
+  /// Resources whose validators lied in a sync that was not published yet (P15). They outlive the sync.
+  var lying: Set<String> = []
+  /// Resources whose validators were distrusted when the sync began.
   var distrusted: Set<String> = []
+  /// Everything is transferred again (L1).
+  var isFresh = false
   /// Published pages that this pull is made of; never too few.
   var confirmed = 0
   /// What `compare` found; nil as soon as something is pulled.
   var compared: [ResourceComparison]?
+
+  /// True if validators of this resource are neither sent nor stored (P15.6).
+  func ignoresValidators(of resource: String) -> Bool {
+    !isFresh && (distrusted.contains(resource) || lying.contains(resource))
+  }
 }

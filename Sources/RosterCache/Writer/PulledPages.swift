@@ -21,7 +21,8 @@ extension Cache {
 
   /// What is known of the pages of a resource at these addresses; of an address that is left out, nothing.
   package func known(_ resource: String, addresses: [String]) throws -> [String: KnownPage] {
-    try performPull("read what is known of pages") { database, file in
+    if pull.isFresh { return [:] }
+    return try performPull("read what is known of pages") { database, file in
       let index = try self.index(of: resource)
       let published = try publishedPages(of: resource, database)
       // One transaction: each look-up by itself would lock the file and let go of it.
@@ -40,6 +41,7 @@ extension Cache {
             if try look.step() { found[address] = KnownPage(row: look.row, address) }
           }
           if let seen = kept[address]?.seen { found[address]?.came(again: seen, guardedBelow: pull.guardedBelow) }
+          if pull.ignoresValidators(of: resource) { found[address]?.validator = Validator() }
         }
         return found
       }
@@ -75,7 +77,7 @@ extension Cache {
     guard !pages.isEmpty else { return }
     pull.compared = nil
     try performPull("keep pulled pages") { database, file in
-      let places = try store(pages.map { (PageFacts($0), $0.body) }, database, file)
+      let places = try store(pages.map { (facts($0), $0.body) }, database, file)
       try database.transaction("BEGIN") {
         for (page, place) in zip(pages, places) {
           let index = try self.index(of: page.resource)
@@ -87,9 +89,17 @@ extension Cache {
     }
   }
 
+  private func facts(_ page: ReceivedPage) -> PageFacts {
+    var facts = PageFacts(page)
+    if pull.ignoresValidators(of: page.resource) { facts.validator = Validator() }
+    return facts
+  }
+
   /// Makes known pages part of this pull.
   package func confirm(_ resource: String, _ pages: [ConfirmedPage]) throws {
     guard !pages.isEmpty else { return }
+    var pages = pages
+    if pull.ignoresValidators(of: resource) { for index in pages.indices { pages[index].validator = Validator() } }
     pull.compared = nil
     try performPull("keep pulled pages") { database, file in
       let index = try self.index(of: resource)
@@ -135,7 +145,7 @@ extension Cache {
   /// pages in this sync, so that the next pull asks for every page whole.
   package func discard(_ resource: String) throws {
     pull.compared = nil
-    pull.distrusted.insert(resource)
+    pull.forgotten.insert(resource)
     try performPull("discard pulled pages") { database, file in
       let index = try self.index(of: resource)
       for table in ["pulled", "same", "seen"] {
@@ -148,7 +158,36 @@ extension Cache {
       } else {
         try file.empty()
         try writeOwner(database, file)
+        try noteLies(database, file)
       }
+    }
+  }
+
+  /// Drops what this sync pulled of a resource, and all that its validators confirmed: they lied (P15). They are not
+  /// used until another definition or a fresh sync is published, also if this sync is not.
+  package func distrust(_ resource: String) throws {
+    pull.lying.insert(resource)
+    try discard(resource)
+    try performPull("note that validators lied") { database, file in
+      if try hasPulled(database) { try noteLies(database, file) }
+    }
+  }
+
+  private func noteLies(_ database: Database, _ file: PulledFile) throws {
+    guard !pull.lying.isEmpty else { return }
+    let digest = try Self.digest(database)([])
+    let notes = pull.lying.sorted().map { PageFacts(.lie, number: begun, digest: digest, resource: $0) }
+    _ = try store(notes.map { ($0, []) }, database, file)
+  }
+
+  /// Begins a sync that transfers everything again (L1): forgets the pages that an earlier one kept.
+  package func beginFresh() throws {
+    try performPull("begin a fresh sync") { database, file in
+      let lying = pull.lying
+      try dropPulled(database, file)
+      pull.isFresh = true
+      pull.lying = lying
+      try noteLies(database, file)
     }
   }
 
@@ -236,7 +275,10 @@ extension Cache {
   func beginPull(_ database: Database) throws {
     try database.execute(
       "UPDATE temp.pulled SET number = NULL; DELETE FROM temp.same; DELETE FROM temp.answers; DELETE FROM temp.missing")
-    pull = PullState(generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync)
+    pull = PullState(
+      generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync, lying: pull.lying,
+      distrusted: Set(
+        try database.rows("SELECT name FROM main.resources WHERE validators = 'distrusted'") { $0.text(0) }))
   }
 
   /// What a file of this cache, as it is now, would say.
@@ -273,6 +315,7 @@ extension Cache {
     (pull.guardedBelow, pull.sync) = (owner.guardedBelow, owner.sync)
     try database.transaction("BEGIN") {
       try file.scan { facts, place in
+        if facts.kind == .lie { pull.lying.insert(facts.resource) }
         guard let index = try? self.index(of: facts.resource) else { return }
         try PulledTables.take(facts, index, nil, place, database)
       }
@@ -291,7 +334,7 @@ extension Cache {
   /// upstream, do not fit together, or list keys twice, of which a page that is no longer there may have had the better
   /// one.
   private func publishedPages(of resource: String, _ database: Database) throws -> Int64? {
-    guard !pull.distrusted.contains(resource) else { return nil }
+    guard !pull.forgotten.contains(resource) else { return nil }
     return try database.first(
       """
       SELECT r.id FROM main.cache_resources r, main.cache_identity i

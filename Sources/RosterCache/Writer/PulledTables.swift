@@ -52,7 +52,7 @@ enum PulledTables {
       for table in ["pulled", "seen"] {
         try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
       }
-    case .source, .conclusion: break
+    case .source, .conclusion, .lie: break
     }
   }
 

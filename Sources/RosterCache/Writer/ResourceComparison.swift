@@ -34,7 +34,7 @@ package struct ResourceComparison: Sendable, Equatable {
 /// A record of the snapshot that no page lists.
 package struct MissingRecord: Sendable, Equatable {
   /// What upstream knows it by.
-  package enum Key: Sendable, Equatable {
+  package enum Key: Sendable, Hashable {
     case integer(Int64)
     case text(String)
   }

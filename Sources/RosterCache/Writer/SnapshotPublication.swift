@@ -11,6 +11,9 @@ struct SnapshotPublication {
   let sync: Int64
   let at: String
   let upstream: String
+  /// Resources whose validators lied.
+  let lying: Set<String>
+  let isFresh: Bool
   let interruption: Interruption
 
   /// Writes all but the sync's row and fills in its columns.
@@ -32,11 +35,34 @@ struct SnapshotPublication {
       try publication.sum(into: &record)
       if publication.isNew { isNew = true }
     }
+    try writeTrust()
     if haveResourcesChanged, hadSnapshot {
       try database.renewFeed()
     }
     record.outcome = isNew || haveResourcesChanged || !hadSnapshot ? .published : .unchanged
     return record
+  }
+
+  /// A fresh sync restores trust in validators; a lie ends it (P15.6).
+  private func writeTrust() throws {
+    if isFresh {
+      try database.run(
+        "UPDATE main.resources SET validators = 'trusted', distrusted_since = NULL WHERE validators <> 'trusted'")
+      return
+    }
+    for resource in lying {
+      try database.run(
+        """
+        UPDATE main.resources SET validators = 'distrusted', distrusted_since = ?2
+        WHERE name = ?1 AND validators = 'trusted'
+        """, .text(resource), .text(at))
+      try database.run(
+        """
+        UPDATE main.cache_pages SET etag = NULL, last_modified = NULL
+        WHERE resource_id = (SELECT id FROM main.cache_resources WHERE name = ?1)
+          AND (etag IS NOT NULL OR last_modified IS NOT NULL)
+        """, .text(resource))
+    }
   }
 
   /// Makes the tables of resources that come, and drops those of resources that are not named any more. True: there

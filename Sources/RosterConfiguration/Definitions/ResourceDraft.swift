@@ -14,6 +14,7 @@ struct ResourceDraft: Sendable {
   var byKey: String?
   var removal: Resource.Removal?
   var maxRemoval: Int?
+  var auditEvery: Duration? = Resource.usualAudit
   var pages = PagesDraft()
   var columns: [Resource.Column] = []
   var lists: [Resource.List] = []
@@ -34,6 +35,7 @@ struct ResourceDraft: Sendable {
     byKey = resource.byKey
     removal = resource.removal
     maxRemoval = resource.maxRemoval
+    auditEvery = resource.auditEvery
     pages = PagesDraft(resource.pages)
     columns = resource.columns
     lists = resource.lists
@@ -44,8 +46,8 @@ struct ResourceDraft: Sendable {
     guard let path, let pages = pages.pages(key: key) else { return nil }
     return Resource(
       name: name, path: path, query: query, method: method, body: body, records: records, key: key, table: table,
-      conditions: conditions, search: search, byKey: byKey, removal: removal, maxRemoval: maxRemoval, pages: pages,
-      columns: columns, lists: lists)
+      conditions: conditions, search: search, byKey: byKey, removal: removal, maxRemoval: maxRemoval,
+      auditEvery: auditEvery, pages: pages, columns: columns, lists: lists)
   }
 
   static let keys: [DefinitionKey<ResourceDraft>] = [
@@ -56,6 +58,7 @@ struct ResourceDraft: Sendable {
     DefinitionKey("search", \.search, .columnNames), DefinitionKey("by_key", \.byKey, .byKey),
     DefinitionKey("removal", \.removal, .choice),
     DefinitionKey("max_removal", \.maxRemoval, .integer(0...100), absent: nil),
+    DefinitionKey("audit_every", \.auditEvery, .durationOrNever(atLeast: .milliseconds(1))),
   ]
   /// Keys whose tables are read by rules of their own.
   static let tables = ["pages", "columns", "lists"]

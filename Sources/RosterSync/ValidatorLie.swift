@@ -1,0 +1,24 @@
+import RosterModel
+
+/// A validator that upstream gave again although the records of its page had changed (P15.3). It ends its list's pull.
+struct ValidatorLie: Error, Sendable, Equatable {
+  /// The header that carries the validator.
+  enum Header: String, Sendable {
+    case etag = "ETag"
+    case lastModified = "Last-Modified"
+
+    /// As `validators.distrusted` has it.
+    var reason: String {
+      switch self {
+      case .etag: "etag"
+      case .lastModified: "last_modified"
+      }
+    }
+  }
+
+  var header: Header
+  /// The page's place in its list.
+  var page: Int
+  /// The page's address, secrets masked.
+  var address: String
+}

@@ -1,0 +1,175 @@
+import RosterModel
+import RosterSync
+import Testing
+
+/// Whole syncs from an upstream whose validators do not change with the records.
+struct ValidatorLieTests {
+  private static let day = 86_400.0
+
+  /// A resource whose pages are audited one after the other, one in each sync.
+  private static func audited(_ name: String, path: String? = nil, _ every: Duration? = .milliseconds(1)) -> Resource {
+    var resource = listed(name, path: path, .never)
+    resource.auditEvery = every
+    resource.pages.count = nil
+    return resource
+  }
+
+  private func bench(_ change: (inout Shelf.State) -> Void = { _ in }) throws -> SyncBench {
+    let bench = try SyncBench(["/a": records(1...8), "/b": records(1...8)])
+    bench.shelf.update { $0.fixedTag = "fixed" }
+    bench.shelf.update(change)
+    return bench
+  }
+
+  @Test("P15.1, P15.2: each sync audits one page of four in rotation, and the others are answered 304")
+  func rotation() async throws {
+    let bench = try bench()
+    let resources = [Self.audited("a")]
+    _ = try await bench.sync(resources)
+    var audited: [String] = []
+    for sync in 1...8 {
+      _ = bench.shelf.asked()
+      #expect(try await bench.sync(resources, after: Double(sync)).outcome == .unchanged)
+      let asked = bench.shelf.asked()
+      #expect(asked.count == 4 && asked.filter { $0.status == 304 }.count == 3)
+      audited += asked.filter { $0.status == 200 }.map(\.target)
+    }
+    #expect(Set(audited.prefix(4)).count == 4 && audited.prefix(4) == audited.suffix(4))
+  }
+
+  @Test(
+    "P15.3, P15.4, P15.5, S6.2: a lie is found, everything is pulled whole in the same sync, and the state is degraded",
+    arguments: ["ETag", "Last-Modified"])
+  func lie(header: String) async throws {
+    let bench = try bench { if header == "Last-Modified" { $0.fixedTime = "Sun, 15 Jun 2025 10:00:00 GMT" } }
+    let resources = [Self.audited("a"), Self.audited("b")]
+    _ = try await bench.sync(resources)
+    bench.shelf.update { $0.lists["/a"] = records(1...8, "!") }
+    _ = bench.reported()
+    _ = bench.shelf.asked()
+    let found = try await bench.sync(resources, after: 1)
+    #expect(found.outcome == .published && found.changed == 8 && found.exit == 0)
+    #expect(found.error?.contains("the same \(header) again for other records of a on page ") == true)
+    #expect(found.error?.contains("http://shelf.test/a?page=") == true)
+    #expect(found.trouble?.kind == .validators && found.isDegraded)
+    let events = bench.reported().filter { $0.name == .validatorsDistrusted }
+    #expect(events.map(\.resource) == ["a"])
+    #expect(events.map(\.reason) == [header == "ETag" ? "etag" : "last_modified"])
+    #expect(bench.shelf.asked().filter { $0.target.hasPrefix("/a") }.suffix(4).allSatisfy { $0.status == 200 })
+    #expect(try bench.list("a").allSatisfy { $0.contains("!") })
+
+    var facts = try await bench.facts(resources)
+    #expect(facts.resources.map(\.validators) == ["distrusted", "trusted"])
+    #expect(facts.resources[0].distrustedSince == "2025-06-15T15:06:41.000Z")
+    #expect(facts.resources[1].distrustedSince == nil)
+
+    // P15.6: neither sent nor stored, restarts included; P6: an equal body is unchanged all the same.
+    bench.shelf.update { $0.lists["/a"] = records(1...8, "!!") }
+    #expect(try await bench.sync(resources, after: 2).changed == 8)
+    _ = bench.shelf.asked()
+    let next = try await bench.sync(resources, after: 3)
+    #expect(next.outcome == .unchanged && next.error == nil)
+    let asked = bench.shelf.asked()
+    #expect(asked.filter { $0.target.hasPrefix("/a") }.allSatisfy { $0.status == 200 })
+    #expect(asked.filter { $0.target.hasPrefix("/b") && $0.status == 304 }.count == 3)
+
+    // P15.6, L1.3: trust returns with a fresh sync that is published.
+    bench.shelf.update { $0.failing = ["/b?page=4": 400] }
+    #expect(try await bench.sync(resources, isFresh: true, after: 4).outcome == .failed)
+    facts = try await bench.facts(resources)
+    #expect(facts.resources[0].validators == "distrusted")
+    bench.shelf.update { $0.failing = [:] }
+    #expect(try await bench.sync(resources, isFresh: true, after: 5).exit == 0)
+    facts = try await bench.facts(resources)
+    #expect(facts.resources[0].validators == "trusted" && facts.resources[0].distrustedSince == nil)
+    _ = bench.shelf.asked()
+    _ = try await bench.sync(resources, after: 6)
+    #expect(bench.shelf.asked().filter { $0.target.hasPrefix("/a") && $0.status == 304 }.count == 3)
+  }
+
+  @Test("P15.4: resources with the same addresses are distrusted together")
+  func shared() async throws {
+    let bench = try bench()
+    let resources = [Self.audited("one", path: "/a"), Self.audited("two", path: "/a")]
+    _ = try await bench.sync(resources)
+    bench.shelf.update { $0.lists["/a"] = records(1...8, "!") }
+    _ = try await bench.sync(resources, after: 1)
+    #expect(try await bench.facts(resources).resources.map(\.validators) == ["distrusted", "distrusted"])
+    #expect(bench.reported().filter { $0.name == .validatorsDistrusted }.map(\.resource) == ["one", "two"])
+  }
+
+  @Test("P15.3: other bytes of a body are no lie if its records are the stored ones")
+  func otherBytes() async throws {
+    let bench = try bench()
+    let resources = [Self.audited("a")]
+    _ = try await bench.sync(resources)
+    bench.shelf.update { $0.lists["/a"] = records(1...8).map { ($0.key, $0.record.replacing(",", with: ", ")) } }
+    for sync in 1...4 {
+      let record = try await bench.sync(resources, after: Double(sync))
+      #expect(record.changed == 0 && record.error == nil)
+    }
+    #expect(try await bench.facts(resources).resources[0].validators == "trusted")
+  }
+
+  @Test("P15: audit_every = \"never\" finds no lie, and a deletion that the validator hides is found if it is audited")
+  func deletion() async throws {
+    let never = [Self.audited("a", nil)]
+    let bench = try bench()
+    _ = try await bench.sync(never)
+    bench.shelf.update { $0.lists["/a"] = records([1, 2, 3, 5, 6, 7, 8]) }
+    for sync in 1...5 { #expect(try await bench.sync(never, after: Double(sync)).outcome == .unchanged) }
+    var resource = Self.audited("a")
+    resource.removal = .twice
+    resource.maxRemoval = 100
+    // Another removal is another definition, which transfers everything once: the list is restored for that.
+    bench.shelf.update { $0.lists["/a"] = records(1...8) }
+    _ = try await bench.sync([resource], after: 6)
+    bench.shelf.update { $0.lists["/a"] = records([1, 2, 3, 5, 6, 7, 8]) }
+    var removed = 0
+    for sync in 7...12 { removed += try await bench.sync([resource], after: Double(sync)).removed }
+    #expect(removed == 1)
+    #expect(try bench.list("a").count == 7)
+  }
+
+  @Test("P15.4: a lie that a failed sync found is remembered, and P3: the failed sync changes nothing")
+  func remembered() async throws {
+    let bench = try bench()
+    let resources = [Self.audited("a")]
+    _ = try await bench.sync(resources)
+    bench.shelf.update { state in
+      state.lists["/a"] = records(1...8, "!")
+      // The audit asks for page 2, and the second pull for all.
+      state.failingUnconditional = ["/a?page=4": 400]
+    }
+    _ = bench.reported()
+    #expect(try await bench.sync(resources, after: 1).outcome == .failed)
+    #expect(bench.reported().contains { $0.name == .validatorsDistrusted })
+    #expect(try await bench.facts(resources).resources[0].validators == "trusted")
+    #expect(try bench.list("a").allSatisfy { !$0.contains("!") })
+    bench.shelf.update { $0.failingUnconditional = [:] }
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync(resources, after: 2).changed == 8)
+    // Nothing was found again: the validators were not used.
+    #expect(!bench.reported().contains { $0.name == .validatorsDistrusted })
+    #expect(bench.shelf.asked().allSatisfy { $0.status == 200 })
+    #expect(try await bench.facts(resources).resources[0].validators == "distrusted")
+  }
+
+  @Test("L1.1: a fresh sync sends no validator and uses no kept page; P4: the next ordinary one resumes it")
+  func fresh() async throws {
+    let bench = try SyncBench(["/a": records(1...8)])
+    let resources = [Self.audited("a", nil)]
+    _ = try await bench.sync(resources)
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync(resources, isFresh: true).outcome == .unchanged)
+    #expect(bench.shelf.asked().map(\.status) == [200, 200, 200, 200])
+    bench.shelf.update { $0.failing = ["/a?page=4": 400] }
+    #expect(try await bench.sync(resources, isFresh: true).outcome == .failed)
+    let received = bench.shelf.asked().filter { $0.status == 200 }.count
+    bench.shelf.update { $0.failing = [:] }
+    // A fresh sync uses none of what the interrupted one kept, and an ordinary one uses all of it.
+    let resumed = try await bench.sync(resources)
+    #expect(resumed.resumed == received && received > 0)
+    #expect(bench.shelf.asked().filter { $0.status == 200 }.isEmpty)
+  }
+}
