@@ -33,12 +33,18 @@ struct TokenMachine: Sendable, Equatable {
     case nil: return join(waiter)
     case .failure(let failure): return .fail(failure)
     case .success(let token):
-      guard let token, mayRefreshEarly(now), !serves(token), token.isDue(now, early: settings.earlyRefresh) else {
-        return .use(token)
-      }
+      guard let token, needsEarlyRefresh(token, now) else { return .use(token) }
       phase = .busy(.waiting(1), Sequel())
       return .useAndRefresh(token, .expired)
     }
+  }
+
+  /// The token to send now, if nothing else has to be done for it. Outer nil: `wanted` decides. Inner nil: the flow
+  /// sends no token.
+  func settledToken(at now: Moment) -> Token?? {
+    guard case .success(let token) = answer(now) else { return nil }
+    if let token, needsEarlyRefresh(token, now) { return nil }
+    return .some(token)
   }
 
   /// A 401 to the token of that generation (nil: to none). An older one than the current means: send again.
@@ -257,6 +263,10 @@ extension TokenMachine {
   /// T2: born expired, in this sync. Another refresh would bring another such token for each request.
   private func serves(_ token: Token) -> Bool {
     token.isBornExpired && sync.granted == token.generation
+  }
+
+  private func needsEarlyRefresh(_ token: Token, _ now: Moment) -> Bool {
+    mayRefreshEarly(now) && !serves(token) && token.isDue(now, early: settings.earlyRefresh)
   }
 
   private func mayRefreshEarly(_ now: Moment) -> Bool {

@@ -62,7 +62,10 @@ final class Live: Sendable {
     state = Mutex(State(settings: settings, line: line))
   }
 
-  var configuration: Configuration { state.withLock { $0.line.configuration } }
+  /// The current line. Reading a setting from it copies no configuration.
+  var line: Line { state.withLock { $0.line } }
+
+  var configuration: Configuration { line.configuration }
 
   /// The transport stays open as long as `body` runs.
   func use<Value: Sendable>(_ body: @Sendable (Line) async throws -> Value) async throws -> Value {

@@ -14,11 +14,11 @@ struct SyncProcess: SyncHost {
   let ended: @Sendable (SyncRecord) async -> Date?
 
   var settings: SyncSettings {
-    let configuration = runtime.live.configuration
+    let line = runtime.live.line
     return SyncSettings(
-      concurrency: configuration.sync.concurrency, maxPages: configuration.sync.maxPages,
-      maxRemoval: configuration.sync.maxRemoval, history: configuration.cache.history,
-      maxRetryAfter: configuration.retry.maxRetryAfter, links: configuration.upstream.links)
+      concurrency: line.configuration.sync.concurrency, maxPages: line.configuration.sync.maxPages,
+      maxRemoval: line.configuration.sync.maxRemoval, history: line.configuration.cache.history,
+      maxRetryAfter: line.configuration.retry.maxRetryAfter, links: line.configuration.upstream.links)
   }
 
   func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {

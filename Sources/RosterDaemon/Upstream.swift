@@ -20,7 +20,7 @@ struct Upstream: Sendable {
   let logger: Logger
 
   /// By the table as it is when something fails.
-  var retry: Retry { Retry(table: RetryTable(RetryDelays(live.configuration.retry)), gate: gate, clock: clock) }
+  var retry: Retry { Retry(table: RetryTable(RetryDelays(live.line.configuration.retry)), gate: gate, clock: clock) }
 
   /// Inward: what every request carries, redirects, the second sending, the token and the turn, the budget, what is
   /// logged and counted of each exchange.

@@ -229,4 +229,17 @@ struct TokenMachineTests {
     _ = machine.stored(now: Self.now)
     #expect(!machine.session.isUnanswered)
   }
+
+  @Test("T2: a token is settled exactly if a request gets it without another action", arguments: State.allCases)
+  func settled(state: State) {
+    var machine = Self.machine(state)
+    let before = machine
+    let settled = machine.settledToken(at: Self.now)
+    let action = machine.wanted(1, now: Self.now)
+    if let token = settled {
+      #expect(action == .use(token) && machine == before)
+    } else if case .use(let token) = action {
+      Issue.record("\(state): a request gets \(token == nil ? "no token" : "a token"), but none is settled")
+    }
+  }
 }

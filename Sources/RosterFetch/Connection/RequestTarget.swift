@@ -1,23 +1,31 @@
 import FoundationEssentials
 
-/// What of an address the first line of a request has (RFC 9112 §3.2.1), and what it leaves to the connection.
+/// The two parts of an address: where the connection leads, and what the request line names (RFC 9112 §3.2.1).
 struct RequestTarget {
   /// Scheme and authority.
   let base: Substring
   /// Path and query; "/" at least.
   let path: String
 
+  /// nil if the text has no `://`, or cannot be written as a URL.
   init?(_ url: String) {
+    // By bytes: comparing characters cost an eighth of an unchanged sync.
     guard let url = url.utf8.allSatisfy(Self.canBeSent) ? url : URL(string: url)?.absoluteString,
-      let start = url.firstRange(of: "://")?.upperBound
+      let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8)
     else { return nil }
-    let end = url[start...].firstIndex { "/?#".contains($0) } ?? url.endIndex
+    let start = url.utf8.index(colon, offsetBy: 3)
+    let end = url.utf8[start...].firstIndex(where: Self.endsAuthority) ?? url.endIndex
     base = url[..<end]
-    let written = url[end...].prefix { $0 != "#" }
-    path = written.first == "/" ? String(written) : "/\(written)"
+    let written = url.utf8[end...].prefix { $0 != UInt8(ascii: "#") }
+    path = written.first == UInt8(ascii: "/") ? String(Substring(written)) : "/\(Substring(written))"
   }
 
-  /// What RFC 3986 leaves out is percent-encoded.
+  /// The end of an authority (RFC 3986 §3.2).
+  private static func endsAuthority(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+  }
+
+  /// A byte that RFC 3986 allows; any other byte is percent-encoded.
   private static func canBeSent(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"), UInt8(ascii: "^"),
