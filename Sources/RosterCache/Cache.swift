@@ -106,8 +106,17 @@ package actor Cache {
     }
   }
 
-  /// Breaks off a publish or a check that runs, from any thread, unless its COMMIT has begun.
+  /// Interrupts a comparison, a publication or a check from any thread, unless a COMMIT has begun.
   package nonisolated func interruptPublish() { interruption.interrupt() }
+
+  /// Reads within one transaction that `interruptPublish` ends.
+  func interruptible<Result>(_ database: Database, _ body: () throws -> Result) throws -> Result {
+    database.arm(interruption)
+    defer { try? interruption.disarm() }
+    // A task that was cancelled before `arm` has interrupted nothing.
+    try Task.checkCancellation()
+    return try database.transaction("BEGIN", body)
+  }
 
   /// Leaves `-wal` and `-shm` for readers. A long log is left to the next start: a stop has seconds.
   package func close() {

@@ -41,6 +41,10 @@ final class Database {
   private var busyHandler: BusyHandler?
   private var ticker: Ticker?
 
+  /// Receives every SQL text before it is run for the first time, so that tests see the plan of each statement. nil
+  /// outside tests.
+  @TaskLocal static var inspect: (@Sendable (Database, String) throws -> Void)?
+
   /// Opens a file that is there: making one is the business of `CacheFile`.
   init(path: String, access: Access) throws {
     var opened: OpaquePointer?
@@ -80,6 +84,7 @@ final class Database {
 
   /// For statements that are run once.
   func execute(_ sql: String) throws {
+    try Self.inspect?(self, sql)
     try check(sqlite3_exec(handle, sql, nil, nil, nil))
   }
 
@@ -95,6 +100,7 @@ final class Database {
   func once(_ sql: String) throws -> Statement { try prepare(sql, 0) }
 
   private func prepare(_ sql: String, _ flags: Int32) throws -> Statement {
+    try Self.inspect?(self, sql)
     var prepared: OpaquePointer?
     try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(flags), &prepared, nil))
     guard let prepared else { throw SQLiteError(code: SQLITE_MISUSE, message: "empty statement") }
@@ -153,9 +159,10 @@ final class Database {
   }
 
   /// Calls `tick` from this connection's thread again and again while a statement runs (sqlite3_progress_handler).
-  func tick(_ tick: @escaping @Sendable () -> Void) {
+  /// - Parameter steps: Steps of SQLite's virtual machine between two calls.
+  func tick(every steps: Int32 = Ticker.steps, _ tick: @escaping @Sendable () -> Void) {
     let ticker = Ticker(tick)
-    sqlite3_progress_handler(handle, Ticker.steps, Ticker.handler, Unmanaged.passUnretained(ticker).toOpaque())
+    sqlite3_progress_handler(handle, steps, Ticker.handler, Unmanaged.passUnretained(ticker).toOpaque())
     // As above: SQLite keeps the address.
     self.ticker = ticker
   }
@@ -266,15 +273,15 @@ private final class BusyHandler {
   }
 }
 
-private final class Ticker {
-  /// Of SQLite's virtual machine, between two ticks: some milliseconds.
+final class Ticker {
+  /// Some milliseconds.
   static let steps: Int32 = 100_000
 
   private let tick: @Sendable () -> Void
 
-  init(_ tick: @escaping @Sendable () -> Void) { self.tick = tick }
+  fileprivate init(_ tick: @escaping @Sendable () -> Void) { self.tick = tick }
 
-  static let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
+  fileprivate static let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
     if let context { Unmanaged<Ticker>.fromOpaque(context).takeUnretainedValue().tick() }
     // Anything else would interrupt the statement.
     return 0

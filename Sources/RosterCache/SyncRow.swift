@@ -54,25 +54,30 @@ enum SyncRow {
   /// Deletes what `history` has ended. The snapshot's sync and the last that verified it stay, and so does the newest
   /// change: readers of the feed tell by it that they have seen all.
   static func prune(_ database: Database, history: Duration, at now: Date) throws {
-    let (limit, now) = (Value(now.addingTimeInterval(-history.seconds).rfc3339), Value(now.rfc3339))
+    func lastEnded(_ table: String, _ time: String) throws -> Value? {
+      let limit = now.addingTimeInterval(-history.seconds)
+      return try database.first(Self.lastEnded(table, time), .text(limit.rfc3339), .text(now.rfc3339)) {
+        .integer($0.integer(0))
+      }
+    }
+    if let last = try lastEnded("changes", "at") {
+      try database.run("DELETE FROM changes WHERE id <= ?1 AND id < (SELECT max(id) FROM changes)", last)
+    }
+    guard let last = try lastEnded("syncs", "started_at") else { return }
+    try database.run("DELETE FROM syncs WHERE id <= ?1 AND \(FixedTables.isNotKept)", last)
     try database.run(
       """
-      DELETE FROM syncs WHERE id <= \(lastEnded("syncs", "started_at")) AND \(FixedTables.isNotKept)
-      """, limit, now)
-    try database.run(
-      """
-      DELETE FROM changes WHERE id <= \(lastEnded("changes", "at")) AND id < (SELECT max(id) FROM changes)
-      """, limit, now)
-    try database.run("DELETE FROM sync_resources WHERE sync_id NOT IN (SELECT id FROM syncs)")
+      DELETE FROM sync_resources AS r WHERE sync_id <= ?1 AND NOT EXISTS (SELECT 1 FROM syncs s WHERE s.id = r.sync_id)
+      """, last)
   }
 
-  /// The id of the last row that is older than ?1 and before all rows since then. Ids are in the order of time, so that
-  /// a look at the oldest is enough. A row from after ?2, when a clock was wrong, does not count: neither does it keep
-  /// what is older, nor does it go before that. No row does, where the clock is wrong now.
+  /// The id of the last row that is older than ?1 and precedes all rows since then. Ids ascend with time, so that only
+  /// the oldest rows are read. A row from after ?2 was written by a wrong clock: it neither keeps older rows nor is
+  /// deleted before them. If the clock is wrong now, no row is deleted.
   private static func lastEnded(_ table: String, _ time: String) -> String {
     let first = "(SELECT id FROM \(table) WHERE \(time) BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1)"
     return """
-      (SELECT id FROM \(table) WHERE id < coalesce(\(first), \(Int64.max)) AND \(time) < ?1 ORDER BY id DESC LIMIT 1)
+      SELECT id FROM \(table) WHERE id < coalesce(\(first), \(Int64.max)) AND \(time) < ?1 ORDER BY id DESC LIMIT 1
       """
   }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import RosterModel
+import Synchronization
 import Testing
 
 @testable import RosterCache
@@ -11,6 +12,56 @@ struct ResourceComparisonTests {
   private func compare(_ cache: Cache, _ pages: [[String]?]) async throws -> ResourceComparison {
     try await Pull(cache: cache).pages(.character, pages)
     return try #require(try await cache.compare().first)
+  }
+
+  @Test("S4: each page that is compared is a sign of life, in a first sync too")
+  func signsOfLife() async throws {
+    let signs = Mutex(0)
+    let cache = try await folder.define { signs.withLock { $0 += 1 } }
+    for mark in ["", "!"] {
+      let record = try await cache.begin(at: noon)
+      try await Pull(cache: cache).pages(.character, paired(people(1...6, mark)))
+      signs.withLock { $0 = 0 }
+      _ = try await cache.compare()
+      #expect(signs.withLock { $0 } >= 3)
+      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    }
+    await cache.close()
+  }
+
+  @Test("P13: a comparison that is interrupted changes nothing, and can be made again", arguments: 1...6)
+  func interrupted(at sign: Int) async throws {
+    let running = Mutex<(cache: Cache, sign: Int)?>(nil)
+    let cache = try await folder.define {
+      running.withLock { running in
+        running?.sign -= 1
+        if running?.sign == 0 { running?.cache.interruptPublish() }
+      }
+    }
+    _ = try await cache.mirror(paired(people(1...6)))
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, paired(people(3...8, "!")))
+    running.withLock { $0 = (cache, sign) }
+    await #expect(throws: CancellationError.self) { _ = try await cache.compare() }
+    running.withLock { $0 = nil }
+    let found = try #require(try await cache.compare().first)
+    #expect(found.distinct == 6 && found.missing == 2)
+    #expect(try await cache.publish(record, [:], at: noon, history: ninetyDays).changed == 4)
+    await cache.close()
+    try folder.expectSound()
+  }
+
+  @Test("P13: a task that is cancelled compares nothing")
+  func cancelled() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(.character, [people(1...2)])
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await cache.compare()
+    }
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+    await cache.close()
   }
 
   @Test("P7: a key that moved from a page that changed to one that was kept is counted once")

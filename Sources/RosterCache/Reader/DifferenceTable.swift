@@ -8,6 +8,7 @@ struct DifferenceTable {
   static let create = """
     CREATE TEMP TABLE differences(id INTEGER PRIMARY KEY, resource INTEGER NOT NULL, kind TEXT NOT NULL,
       key TEXT NOT NULL, fields TEXT NOT NULL, before TEXT, after TEXT);
+    CREATE INDEX temp.differences_by_resource ON differences(resource);
     """
 
   private let tables: ResourceTables

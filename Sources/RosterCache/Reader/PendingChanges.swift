@@ -116,7 +116,7 @@ extension CacheReader {
   /// A publish empties the file in the middle of a look once, seldom twice. An early end of a look costs little.
   private static let looks = 10
 
-  private static let dropTables = PulledTables.names.map { "DROP TABLE IF EXISTS temp.\($0);" }.joined()
+  private static let dropTables = PulledTables.names.map { "DROP TABLE IF EXISTS \($0);" }.joined()
 }
 
 /// One look at the file of pulled pages beside its writer, within a transaction of the cache.
@@ -194,12 +194,11 @@ private struct PendingReading {
   }
 
   private func compare(_ resource: Resource, _ index: Int, isInSnapshot: Bool) throws -> PendingResource {
-    let interruption = Interruption()
     let (tables, plan) = (try ResourceTables(resource), try RecordPlan(resource))
-    let found = try KeyComparison(database, file, tables, plan, index).run(unless: interruption)
+    let found = try KeyComparison(database, file, tables, plan, index).run()
     try answer(index, plan)
     let table = try DifferenceTable(database, tables, index, isInSnapshot: isInSnapshot)
-    var differences = try ResourceDifferences(database, file, tables, plan, index, found, interruption)
+    var differences = try ResourceDifferences(database, file, tables, plan, index, found, Interruption())
     try differences.find(conclusion.map { $0.parts[index].removal }, table)
     var pending = PendingResource(tables)
     pending.before = differences.before

@@ -89,7 +89,7 @@ extension CacheReader {
     try read {
       let tables = try tables(resource)
       let query = try search.flatMap { try tables.query($0) }
-      let total = try database.first(tables.count(isSearch: query != nil), Value(query)) { $0.int(0) } ?? 0
+      let total = try count(tables, query)
       let pages = (total + Listing.pageSize - 1) / Listing.pageSize
       let skipped = (max(1, min(page, pages + 1)) - 1) * Listing.pageSize
       let records = try database.rows(
@@ -99,6 +99,13 @@ extension CacheReader {
         resource: resource, telling: tables.telling, page: page, pages: pages, total: total, records: records,
         hasSnapshot: try snapshot())
     }
+  }
+
+  /// Without a search the number is stored: SQLite would read the whole table to count its rows.
+  private func count(_ tables: ResourceTables, _ query: String?) throws -> Int {
+    if let query { return try database.first(tables.countFound, .text(query)) { $0.int(0) } ?? 0 }
+    let records = "SELECT records FROM resources WHERE name = ?"
+    return try database.first(records, .text(tables.resource.name)) { $0.int(0) } ?? 0
   }
 }
 
@@ -117,10 +124,8 @@ extension ResourceTables {
     index.flatMap { isSearch ? "SELECT rowid AS id FROM \($0) WHERE \($0) MATCH ?1" : nil }
   }
 
-  /// The query is ?1.
-  fileprivate func count(isSearch: Bool) -> String {
-    "SELECT count(*) FROM \(found(isSearch).map { "(\($0))" } ?? "\(table) WHERE ?1 IS NULL")"
-  }
+  /// Number of records that the query ?1 finds.
+  fileprivate var countFound: String { "SELECT count(*) FROM (\(found(true) ?? ""))" }
 
   /// The query is ?1, how many records ?2, behind how many ?3.
   fileprivate func page(isSearch: Bool) -> String {

@@ -3,16 +3,18 @@ internal import RosterDecode
 internal import RosterModel
 
 extension Cache {
-  /// Compares what this sync has pulled with the snapshot, for each resource, in the order of the definitions.
+  /// Compares the pulled pages with the snapshot, for each resource, in the order of the definitions. Every page is a
+  /// sign of life (S4). Throws CancellationError if `interruptPublish` or a cancelled task ended it (P13).
   package func compare() throws -> [ResourceComparison] {
     let found = try performPull("compare the pull with the snapshot") { database, file in
-      database.arm(interruption)
-      defer { try? interruption.disarm() }
-      return try database.transaction("BEGIN") {
-        try database.execute("DELETE FROM temp.missing; DELETE FROM temp.answers")
+      try interruptible(database) {
+        for table in KeyTables.all.map(\.missing) + ["temp.answers"] { try database.run("DELETE FROM \(table)") }
         return try plans.indices.map { index in
           let comparison = try KeyComparison(database, file, try tables(at: index), plans[index], index)
-          return try comparison.run(unless: interruption)
+          return try comparison.run {
+            tick()
+            if interruption.isWanted { throw CancellationError() }
+          }
         }
       }
     }
@@ -24,13 +26,13 @@ extension Cache {
   package func missing(_ resource: String, after id: Int64, limit: Int) throws -> [MissingRecord] {
     try performPull("list missing records") { database, _ in
       let index = try self.index(of: resource)
-      let isText = plans[index].hasTextKeys
+      let keys = try tables(at: index).keys
       return try database.rows(
         """
-        SELECT record_id, key FROM temp.missing WHERE resource = ?1 AND record_id > ?2 AND NOT answered
+        SELECT record_id, key FROM \(keys.missing) WHERE resource = ?1 AND record_id > ?2 AND NOT answered
         ORDER BY record_id LIMIT ?3
         """, Value(index), .integer(id), Value(limit)
-      ) { MissingRecord(id: $0.integer(0), key: isText ? .text($0.text(1)) : .integer($0.integer(1))) }
+      ) { MissingRecord(id: $0.integer(0), key: keys.isText ? .text($0.text(1)) : .integer($0.integer(1))) }
     }
   }
 

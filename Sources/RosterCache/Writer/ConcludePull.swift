@@ -61,10 +61,8 @@ extension Cache {
     guard let compared = pull.compared else {
       throw Failure(.defect, step: "try a sync", subject: path, cause: "what was pulled was not compared")
     }
-    database?.arm(interruption)
-    defer { try? interruption.disarm() }
-    return try performPull("hold what was pulled against the snapshot") { database, file in
-      try database.transaction("BEGIN") {
+    return try performPull("compare the pull with the snapshot") { database, file in
+      try interruptible(database) {
         var report = report
         (report.pages, report.records, report.rejected, report.skipped) = (0, 0, 0, 0)
         let known = Set(plans.map(\.resource.name))

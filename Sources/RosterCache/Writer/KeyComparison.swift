@@ -13,7 +13,8 @@ struct KeyComparison {
   private let index: Int
   /// In `cache_resources`; nil: a resource that comes with this sync.
   private let id: Int64?
-  private let came: Statement
+  private let keys: KeyTables
+  private let pulled: Statement
 
   init(_ database: Database, _ file: PulledFile, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int) throws {
     self.database = database
@@ -24,43 +25,45 @@ struct KeyComparison {
     id = try database.first("SELECT id FROM main.cache_resources WHERE name = ?", .text(tables.resource.name)) {
       $0.integer(0)
     }
-    came = try database.statement(
+    keys = tables.keys
+    pulled = try database.statement(
       """
-      INSERT INTO temp.came VALUES (?1, ?2, ?3) ON CONFLICT (resource, key) DO UPDATE SET place = excluded.place
+      INSERT INTO \(keys.pulled) VALUES (?1, ?2, ?3) ON CONFLICT (resource, key) DO UPDATE SET place = excluded.place
       """)
   }
 
-  func run(unless interruption: Interruption) throws -> ResourceComparison {
+  /// - Parameter onPage: Called for every page that is read; what it throws ends the comparison.
+  func run(onPage: () throws -> Void = {}) throws -> ResourceComparison {
     var found = ResourceComparison(resource: tables.resource.name)
-    for table in ["came", "gone", "refused", "passed", "missed_pages"] {
-      try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
+    for table in keys.compared + ["temp.missed_pages"] {
+      try database.run("DELETE FROM \(table) WHERE resource = ?", Value(index))
     }
-    let kept = try keptPages(&found)
+    let kept = try keptPages(&found, onPage)
     try countRecords(&found)
     let isAlone = kept == 0 && found.snapshot == 0
     let places = try pulledPlaces()
     guard !places.isEmpty || found.snapshot > 0 || kept > 0 else { return found }
-    let isTold = isAlone ? try countAscending(places, &found) : false
-    if !isTold { try fill(places, &found, unless: interruption) }
+    let isTold = isAlone ? try countAscending(places, &found, onPage) : false
+    if !isTold { try fill(places, &found, onPage) }
     found.pages += places.count
     if isAlone { return found }
     if kept > 0, !places.isEmpty {
-      try settleOverlap(&found)
-      try settlePassed(&found)
+      try settleOverlap(&found, onPage)
+      try settlePassed(&found, onPage)
     }
-    try findMissing(&found)
+    try findMissing(&found, onPage)
     return found
   }
 
   /// Sums of the published pages that are part of this pull; how many those are. Notes the others, with their keys.
-  private func keptPages(_ found: inout ResourceComparison) throws -> Int {
+  private func keptPages(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws -> Int {
     guard let id else { return 0 }
     let kept = try database.first("SELECT count(*) FROM temp.same WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
     let totals = try database.first(
       "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_resources WHERE id = ?", .integer(id)
     ) { row in (0..<5).map { row.int($0) } }
     guard var totals else { return 0 }
-    if kept < totals[0] { try subtractMissed(id, from: &totals) }
+    if kept < totals[0] { try subtractMissed(id, from: &totals, onPage) }
     found.pages = totals[0]
     found.distinct = totals[1]
     found.rejected = totals[2]
@@ -69,26 +72,27 @@ struct KeyComparison {
     return kept
   }
 
-  private func subtractMissed(_ id: Int64, from totals: inout [Int]) throws {
+  private func subtractMissed(_ id: Int64, from totals: inout [Int], _ onPage: () throws -> Void) throws {
     try database.run(
       """
       INSERT INTO temp.missed_pages SELECT p.id, ?2 FROM main.cache_pages p
-      WHERE p.resource_id = ?1 AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.page = p.id)
+      WHERE p.resource_id = ?1 AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?2 AND s.page = p.id)
       """, .integer(id), Value(index))
-    let gone = try database.statement("INSERT OR IGNORE INTO temp.gone VALUES (?1, ?2)")
+    let superseded = try database.statement("INSERT OR IGNORE INTO \(keys.superseded) VALUES (?1, ?2)")
     let pages = try database.statement(
       """
       SELECT 1, p.storable, p.rejects, p.unknown, p.skipped, p.keys FROM temp.missed_pages m
-      JOIN main.cache_pages p ON p.id = m.page WHERE m.resource = ?1
+      CROSS JOIN main.cache_pages p ON p.id = m.page WHERE m.resource = ?1
       """)
     pages.bind(1, Int64(index))
     defer { pages.reset() }
     while try pages.step() {
+      try onPage()
       for column in 0..<5 { totals[column] -= pages.row.int(Int32(column)) }
       try pages.row.bytes(5).forEachKey(isText: plan.hasTextKeys) { key in
-        gone.bind(1, Int64(index))
-        gone.bind(2, key)
-        try gone.run()
+        superseded.bind(1, Int64(index))
+        superseded.bind(2, key)
+        try superseded.run()
       }
     }
   }
@@ -118,12 +122,15 @@ struct KeyComparison {
 
   /// With nothing to hold them against, keys that ascend from page to page are told to be different by a look at each.
   /// False: they do not, or not all records are to be stored.
-  private func countAscending(_ places: [Int64], _ found: inout ResourceComparison) throws -> Bool {
+  private func countAscending(
+    _ places: [Int64], _ found: inout ResourceComparison, _ onPage: () throws -> Void
+  ) throws -> Bool {
     guard !plan.hasTextKeys else { return false }
     var counted = found
     var last: Int64 = 0
     var ascends = true
     for place in places {
+      try onPage()
       let facts = try file.facts(at: place)
       facts.keys.forEachKey(isText: false) { key in
         guard case .integer(let number) = key else { return }
@@ -138,10 +145,10 @@ struct KeyComparison {
     return true
   }
 
-  private func fill(_ places: [Int64], _ found: inout ResourceComparison, unless interruption: Interruption) throws {
-    var (storable, passed) = (0, 0)
+  private func fill(_ places: [Int64], _ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+    var (storable, excluded) = (0, 0)
     for place in places {
-      if interruption.isWanted { throw CancellationError() }
+      try onPage()
       let facts = try file.facts(at: place)
       storable += facts.storable
       add(facts, to: &found)
@@ -149,18 +156,18 @@ struct KeyComparison {
       try facts.keys.forEachKey(isText: plan.hasTextKeys) { key in
         try insert(key, position.next())
       }
-      _ = try note(facts.rejectedKeys, in: "refused")
-      passed += try note(facts.rejectedKeys, in: "passed") + note(facts.skippedKeys, in: "passed")
+      _ = try note(facts.rejectedKeys, in: keys.rejected)
+      excluded += try note(facts.rejectedKeys, in: keys.excluded) + note(facts.skippedKeys, in: keys.excluded)
     }
-    let distinct = try count("came")
+    let distinct = try count(keys.pulled)
     found.distinct += distinct
     found.repeats += storable - distinct
-    if passed > 0 { found.passedRepeats += try passed - count("passed") + countPassedThatCame() }
+    if excluded > 0 { found.passedRepeats += try excluded - count(keys.excluded) + countExcludedAndPulled() }
   }
 
   /// How many keys the list has.
   private func note(_ list: [UInt8], in table: String) throws -> Int {
-    let insert = try database.statement("INSERT OR IGNORE INTO temp.\(table) VALUES (?1, ?2)")
+    let insert = try database.statement("INSERT OR IGNORE INTO \(table) VALUES (?1, ?2)")
     var count = 0
     try list.forEachKey(isText: plan.hasTextKeys) { key in
       insert.bind(1, Int64(index))
@@ -172,41 +179,41 @@ struct KeyComparison {
   }
 
   private func count(_ table: String) throws -> Int {
-    try database.first("SELECT count(*) FROM temp.\(table) WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
+    try database.first("SELECT count(*) FROM \(table) WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
   }
 
-  private func countPassedThatCame() throws -> Int {
+  private func countExcludedAndPulled() throws -> Int {
     try database.first(
       """
-      SELECT count(*) FROM temp.passed p WHERE p.resource = ?1
-        AND EXISTS (SELECT 1 FROM temp.came c WHERE c.resource = ?1 AND c.key = p.key)
+      SELECT count(*) FROM \(keys.excluded) e WHERE e.resource = ?1
+        AND EXISTS (SELECT 1 FROM \(keys.pulled) p WHERE p.resource = ?1 AND p.key = e.key)
       """, Value(index)
     ) { $0.int(0) } ?? 0
   }
 
   private func insert(_ key: RecordKey, _ place: Int64) throws {
-    came.bind(1, Int64(index))
-    came.bind(2, key)
-    came.bind(3, place)
-    try came.run()
+    pulled.bind(1, Int64(index))
+    pulled.bind(2, key)
+    pulled.bind(3, place)
+    try pulled.run()
   }
 
   /// Keys that a page brought and that another one, which is as it was, has too.
-  private func settleOverlap(_ found: inout ResourceComparison) throws {
-    let overlap = try countKept(in: "came")
+  private func settleOverlap(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+    let overlap = try countKept(in: keys.pulled)
     guard overlap > 0 else { return }
     found.distinct -= overlap
     found.repeats += overlap
-    try placeKept()
+    try placeKept(onPage)
   }
 
-  /// Keys of a table that pages have which are as they were.
+  /// Number of keys of a table that unchanged pages list too.
   private func countKept(in table: String) throws -> Int {
     try database.first(
       """
-      SELECT count(*) FROM temp.\(table) c CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = c.key
+      SELECT count(*) FROM \(table) c CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = c.key
       WHERE c.resource = ?1
-        AND NOT EXISTS (SELECT 1 FROM temp.gone g WHERE g.resource = ?1 AND g.key = c.key)
+        AND NOT EXISTS (SELECT 1 FROM \(keys.superseded) g WHERE g.resource = ?1 AND g.key = c.key)
         AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.resource_id = ?2 AND u.record_id = t.\(tables.id))
       """, Value(index), Value(id)
     ) { $0.int(0) } ?? 0
@@ -214,21 +221,22 @@ struct KeyComparison {
 
   /// Keys of rejected or skipped records that a page brought and another one, which is as it was, has too; and the
   /// other way round.
-  private func settlePassed(_ found: inout ResourceComparison) throws {
-    found.passedRepeats += try countKept(in: "passed")
+  private func settlePassed(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+    found.passedRepeats += try countKept(in: keys.excluded)
     let isHere = try database.statement(
       """
-      SELECT 1 FROM temp.came WHERE resource = ?1 AND key = ?2
-      UNION ALL SELECT 1 FROM temp.passed WHERE resource = ?1 AND key = ?2
+      SELECT 1 FROM \(keys.pulled) WHERE resource = ?1 AND key = ?2
+      UNION ALL SELECT 1 FROM \(keys.excluded) WHERE resource = ?1 AND key = ?2
       """)
     let pages = try database.statement(
       """
-      SELECT p.rejected_keys, p.skipped_keys FROM main.cache_pages p JOIN temp.same s ON s.page = p.id
-      WHERE p.resource_id = ?1 AND (p.rejects > 0 OR p.skipped > 0)
+      SELECT p.rejected_keys, p.skipped_keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
+      WHERE s.resource = ?1 AND (p.rejects > 0 OR p.skipped > 0)
       """)
-    pages.bind(1, Value(id))
+    pages.bind(1, Int64(index))
     defer { pages.reset() }
     while try pages.step() {
+      try onPage()
       try (pages.row.bytes(0) + pages.row.bytes(1)).forEachKey(isText: plan.hasTextKeys) { key in
         isHere.bind(1, Int64(index))
         isHere.bind(2, key)
@@ -239,14 +247,17 @@ struct KeyComparison {
   }
 
   /// So that the publication knows which is the later one.
-  private func placeKept() throws {
+  private func placeKept(_ onPage: () throws -> Void) throws {
     let later = try database.statement(
-      "UPDATE temp.came SET place = ?3 WHERE resource = ?1 AND key = ?2 AND place < ?3")
+      "UPDATE \(keys.pulled) SET place = ?3 WHERE resource = ?1 AND key = ?2 AND place < ?3")
     let pages = try database.statement(
-      "SELECT s.number, p.keys FROM temp.same s JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1")
+      """
+      SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1
+      """)
     pages.bind(1, Int64(index))
     defer { pages.reset() }
     while try pages.step() {
+      try onPage()
       var position = KeyPlace(page: pages.row.int(0))
       try pages.row.bytes(1).forEachKey(isText: plan.hasTextKeys) { key in
         later.bind(1, Int64(index))
@@ -257,40 +268,42 @@ struct KeyComparison {
     }
   }
 
-  private func findMissing(_ found: inout ResourceComparison) throws {
-    try refuseKept()
-    let seen = ["came", "refused"].map {
-      "NOT EXISTS (SELECT 1 FROM temp.\($0) s WHERE s.resource = ?1 AND s.key = t.\(tables.keyColumn))"
-    }.joined(separator: " AND ")
+  private func findMissing(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+    try refuseKept(onPage)
+    let isListed = [keys.pulled, keys.rejected].map {
+      "EXISTS (SELECT 1 FROM \($0) s WHERE s.resource = ?1 AND s.key = t.\(tables.keyColumn))"
+    }.joined(separator: " OR ")
     try database.run(
       """
-      INSERT OR IGNORE INTO temp.missing SELECT ?1, t.\(tables.id), t.\(tables.keyColumn), 0, 0
-      FROM temp.gone g CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = g.key
-      WHERE g.resource = ?1 AND \(seen)
+      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, t.\(tables.keyColumn), t.\(tables.id), 0, 0
+      FROM \(keys.superseded) g CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = g.key
+      WHERE g.resource = ?1 AND NOT (\(isListed))
       """, Value(index))
     try database.run(
       """
-      INSERT OR IGNORE INTO temp.missing SELECT ?1, u.record_id, t.\(tables.keyColumn), u.absent, 0
+      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, t.\(tables.keyColumn), u.record_id, u.absent, 0
       FROM main.cache_unlisted u CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = u.record_id
-      WHERE u.resource_id = ?2 AND \(seen)
+      WHERE u.resource_id = ?2 AND NOT (\(isListed))
       """, Value(index), Value(id))
     let counts = try database.first(
-      "SELECT count(*), coalesce(sum(absent > 0), 0) FROM temp.missing WHERE resource = ?1", Value(index)
+      "SELECT count(*), coalesce(sum(absent > 0), 0) FROM \(keys.missing) WHERE resource = ?1", Value(index)
     ) { ($0.int(0), $0.int(1)) }
     (found.missing, found.missingTwice) = counts ?? (0, 0)
   }
 
-  /// Keys of rejected records on pages that are as they were.
-  private func refuseKept() throws {
+  /// Adds the keys of rejected records on unchanged pages.
+  private func refuseKept(_ onPage: () throws -> Void) throws {
     let pages = try database.statement(
       """
-      SELECT p.rejected_keys FROM main.cache_pages p JOIN temp.same s ON s.page = p.id
-      WHERE p.resource_id = ?1 AND p.rejects > 0
+      SELECT p.rejected_keys FROM main.cache_pages p
+      CROSS JOIN temp.same s ON s.resource = ?2 AND s.page = p.id WHERE p.resource_id = ?1 AND p.rejects > 0
       """)
     pages.bind(1, Value(id))
+    pages.bind(2, Int64(index))
     defer { pages.reset() }
     while try pages.step() {
-      _ = try note(pages.row.bytes(0), in: "refused")
+      try onPage()
+      _ = try note(pages.row.bytes(0), in: keys.rejected)
     }
   }
 }

@@ -24,6 +24,8 @@ extension Cache {
     }
     database?.arm(interruption)
     defer { try? interruption.disarm() }
+    // A task that was cancelled before `arm` has interrupted nothing.
+    try Task.checkCancellation()
     let written = try performPull("publish the snapshot") { database, file in
       try database.transaction(commits: interruption.disarm) {
         let publication = SnapshotPublication(

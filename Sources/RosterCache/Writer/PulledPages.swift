@@ -258,7 +258,9 @@ extension Cache {
 
   /// Empties the file: its pages are published, or of no use.
   func dropPulled(_ database: Database, _ file: PulledFile) throws {
-    for table in ["pulled", "same", "answers", "missing", "seen"] { try database.run("DELETE FROM temp.\(table)") }
+    for table in ["temp.pulled", "temp.same", "temp.answers", "temp.seen"] + KeyTables.all.map(\.missing) {
+      try database.run("DELETE FROM \(table)")
+    }
     pull = PullState(generation: pull.generation)
     try file.empty()
     try writeOwner(database, file)
@@ -273,8 +275,10 @@ extension Cache {
 
   /// A sync begins with nothing pulled; what an earlier one has left is there to be confirmed.
   func beginPull(_ database: Database) throws {
-    try database.execute(
-      "UPDATE temp.pulled SET number = NULL; DELETE FROM temp.same; DELETE FROM temp.answers; DELETE FROM temp.missing")
+    try database.run("UPDATE temp.pulled SET number = NULL WHERE number IS NOT NULL")
+    for table in ["temp.same", "temp.answers"] + KeyTables.all.map(\.missing) {
+      try database.run("DELETE FROM \(table)")
+    }
     pull = PullState(
       generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync, lying: pull.lying,
       distrusted: Set(

@@ -27,15 +27,16 @@ struct PulledRecords: ~Copyable {
     _ part: Part, of plan: RecordPlan, _ index: Int, _ found: ResourceComparison, _ database: Database,
     _ file: PulledFile, _ interruption: Interruption
   ) throws {
+    let keys = KeyTables(isText: plan.hasTextKeys)
     let (pages, looks) =
       part == .pages
       ? (
         "SELECT place, number FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number",
-        "SELECT place FROM temp.came WHERE resource = ?1 AND key = ?2"
+        "SELECT place FROM \(keys.pulled) WHERE resource = ?1 AND key = ?2"
       )
       : (
         "SELECT place, 0 FROM temp.answers WHERE resource = ?1 ORDER BY place",
-        "SELECT 0 FROM temp.missing WHERE resource = ?1 AND key = ?2"
+        "SELECT 0 FROM \(keys.missing) WHERE resource = ?1 AND key = ?2"
       )
     let look = try database.statement(looks)
     let places = try database.rows(pages, Value(index)) { (place: $0.integer(0), number: $0.int(1)) }
@@ -69,7 +70,8 @@ struct PulledRecords: ~Copyable {
     return nil
   }
 
-  /// Of a key that was met more than once the last counts (P7); of an answer, who was asked for.
+  /// If a key occurs more than once on pages, the last occurrence wins (P7). A record of an answer counts if its key
+  /// was asked for.
   private func counts(_ own: Int64) throws -> Bool {
     if part == .pages, !hasRepeats { return true }
     look.bind(1, Int64(index))

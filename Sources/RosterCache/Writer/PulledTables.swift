@@ -3,36 +3,34 @@ internal import RosterModel
 
 /// The temporary tables of a pull: of the writer's connection, or of a reader's own.
 enum PulledTables {
-  /// pulled: what is in the file; without a number it is not, or not yet, part of this pull. same: published pages that
-  /// are. came, gone: keys of pages that came, and of published pages that are not as they were. refused: keys of
-  /// rejected records. passed: these, and keys of skipped ones, of pages that came. seen: where the file says that a
-  /// page came again as it was, or has an answer, and when that was received. listed: the pages of a conclusion.
+  /// - pulled: pages of the file. A page without a number is not part of this pull, or not yet.
+  /// - same: published pages that are part of this pull, unchanged.
+  /// - missed_pages: published pages that are not.
+  /// - seen: the place of the file where a page is noted as unchanged, or where an answer is, and its time.
+  /// - listed: the pages of a conclusion.
+  ///
+  /// Every primary key begins with the resource, so that no statement reads the rows of other resources.
   static let create = """
     CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER, place INTEGER NOT NULL,
       PRIMARY KEY (resource, address)) WITHOUT ROWID;
-    CREATE TEMP TABLE same(page INTEGER PRIMARY KEY, resource INTEGER NOT NULL, number INTEGER NOT NULL, etag TEXT,
-      last_modified TEXT);
-    CREATE TEMP TABLE answers(place INTEGER PRIMARY KEY, resource INTEGER NOT NULL);
-    CREATE TEMP TABLE missing(resource INTEGER NOT NULL, record_id INTEGER NOT NULL, key NOT NULL,
-      absent INTEGER NOT NULL, answered INTEGER NOT NULL, PRIMARY KEY (resource, record_id)) WITHOUT ROWID;
-    CREATE TEMP TABLE missed_pages(page INTEGER PRIMARY KEY, resource INTEGER NOT NULL);
-    CREATE TEMP TABLE came(resource INTEGER NOT NULL, key NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (resource, key))
+    CREATE TEMP TABLE same(page INTEGER NOT NULL, resource INTEGER NOT NULL, number INTEGER NOT NULL, etag TEXT,
+      last_modified TEXT, PRIMARY KEY (resource, page)) WITHOUT ROWID;
+    CREATE TEMP TABLE answers(place INTEGER NOT NULL, resource INTEGER NOT NULL, PRIMARY KEY (resource, place))
       WITHOUT ROWID;
-    CREATE TEMP TABLE gone(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
-    CREATE TEMP TABLE refused(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
-    CREATE TEMP TABLE passed(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
+    CREATE TEMP TABLE missed_pages(page INTEGER NOT NULL, resource INTEGER NOT NULL, PRIMARY KEY (resource, page))
+      WITHOUT ROWID;
     CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
       reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID;
     CREATE TEMP TABLE seen(resource INTEGER NOT NULL, address TEXT NOT NULL, place INTEGER NOT NULL, at REAL NOT NULL,
       etag TEXT, last_modified TEXT, PRIMARY KEY (resource, address)) WITHOUT ROWID;
     CREATE TEMP TABLE listed(place INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+    \(KeyTables.all.map(\.create).joined(separator: "\n"))
     """
 
-  /// Of all of them, and of a reader's own.
-  static let names = [
-    "pulled", "same", "answers", "missing", "missed_pages", "came", "gone", "refused", "passed", "rejected", "seen",
-    "listed", "differences",
-  ]
+  /// The tables above, and the table that only readers have.
+  static let names =
+    ["pulled", "same", "answers", "missed_pages", "rejected", "seen", "listed", "differences"].map { "temp.\($0)" }
+    + KeyTables.all.flatMap(\.names)
 
   /// A page of the file; one of that address was there before.
   static func insert(
@@ -66,7 +64,8 @@ enum PulledTables {
   /// Notes that upstream still has the missing records of these keys. Returns how many that are.
   static func answer(_ index: Int, _ lists: [[UInt8]], isText: Bool, _ database: Database) throws -> Int {
     let before = database.totalChanges
-    let mark = try database.statement("UPDATE temp.missing SET answered = 1 WHERE resource = ?1 AND key = ?2")
+    let missing = KeyTables(isText: isText).missing
+    let mark = try database.statement("UPDATE \(missing) SET answered = 1 WHERE resource = ?1 AND key = ?2")
     for list in lists {
       try list.forEachKey(isText: isText) { key in
         mark.bind(1, Int64(index))
@@ -76,4 +75,47 @@ enum PulledTables {
     }
     return database.totalChanges - before
   }
+}
+
+/// The temporary tables with keys of records. Integer keys and text keys have their own tables, because SQLite cannot
+/// look an INTEGER value up in the index of a column without a type: it would read all keys of the resource instead.
+struct KeyTables {
+  static let all = [KeyTables(isText: false), KeyTables(isText: true)]
+
+  let isText: Bool
+
+  /// Keys of pages that were transferred, with the place of the record that wins (`KeyPlace`).
+  var pulled: String { name("pulled_keys") }
+  /// Keys of published pages that are not part of this pull.
+  var superseded: String { name("superseded_keys") }
+  /// Keys of rejected records.
+  var rejected: String { name("rejected_keys") }
+  /// Keys of rejected and skipped records of pages that were transferred.
+  var excluded: String { name("excluded_keys") }
+  /// Records of the snapshot that no page lists.
+  var missing: String { name("missing") }
+
+  var names: [String] { compared + [missing] }
+  /// The tables that each comparison fills again.
+  var compared: [String] { [pulled, superseded, rejected, excluded] }
+
+  private func name(_ table: String) -> String { "temp.\(table)_\(isText ? "text" : "integer")" }
+
+  fileprivate var create: String {
+    let type = isText ? "TEXT" : "INTEGER"
+    let start = "(resource INTEGER NOT NULL, key \(type) NOT NULL"
+    let end = "PRIMARY KEY (resource, key)) WITHOUT ROWID;"
+    return """
+      CREATE TABLE \(pulled)\(start), place INTEGER NOT NULL, \(end)
+      CREATE TABLE \(superseded)\(start), \(end)
+      CREATE TABLE \(rejected)\(start), \(end)
+      CREATE TABLE \(excluded)\(start), \(end)
+      CREATE TABLE \(missing)\(start), record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
+        answered INTEGER NOT NULL, PRIMARY KEY (resource, record_id), UNIQUE (resource, key)) WITHOUT ROWID;
+      """
+  }
+}
+
+extension ResourceTables {
+  var keys: KeyTables { KeyTables(isText: hasTextKey) }
 }

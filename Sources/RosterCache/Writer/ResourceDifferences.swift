@@ -58,8 +58,8 @@ struct ResourceDifferences {
         }
       }
     }
-    guard let removal, let leaving = ResourceEnd(removal).leaving(plan.resource, found) else { return }
-    for id in try database.rows(leaving, Value(index), read: { $0.integer(0) }) {
+    guard let removal, let query = ResourceEnd(removal).removalQuery(for: plan, comparison: found) else { return }
+    for id in try database.rows(query, Value(index), read: { $0.integer(0) }) {
       removed += 1
       try table?.removed(id)
     }
@@ -90,10 +90,12 @@ struct ResourceDifferences {
 }
 
 extension ResourceEnd {
-  /// The ids of records that go, where the resource's index is ?1; nil: none does (P8).
-  func leaving(_ resource: Resource, _ found: ResourceComparison) -> String? {
-    guard removal == .missing, resource.removal != .never, found.missing > 0 else { return nil }
-    let twice = resource.removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""
-    return "SELECT record_id FROM temp.missing WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id"
+  /// The query for the ids of records to remove (P8), with the resource's index as ?1. nil if no record is removed.
+  func removalQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
+    let removal = plan.resource.removal
+    guard self.removal == .missing, removal != .never, found.missing > 0 else { return nil }
+    let twice = removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""
+    let missing = KeyTables(isText: plan.hasTextKeys).missing
+    return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id"
   }
 }

@@ -122,12 +122,12 @@ struct ResourcePublication {
   }
 
   private mutating func removeMissing() throws {
-    guard let leaving = end.leaving(plan.resource, found) else { return }
-    let gone = try database.statement(leaving)
-    gone.bind(1, Int64(index))
-    defer { gone.reset() }
-    while try gone.step() {
-      let id = gone.row.integer(0)
+    guard let query = end.removalQuery(for: plan, comparison: found) else { return }
+    let removed = try database.statement(query)
+    removed.bind(1, Int64(index))
+    defer { removed.reset() }
+    while try removed.step() {
+      let id = removed.row.integer(0)
       try records.remove(id)
       try database.run(
         "DELETE FROM main.cache_unlisted WHERE resource_id = ?1 AND record_id = ?2", .integer(self.id), .integer(id))
@@ -147,7 +147,7 @@ struct ResourcePublication {
     try database.run(
       """
       DELETE FROM main.cache_unlisted AS u WHERE resource_id = ?2 AND EXISTS (SELECT 1 FROM main.\(tables.table) t
-        CROSS JOIN temp.came c ON c.resource = ?1 AND c.key = t.\(tables.keyColumn) WHERE t.\(tables.id) = u.record_id)
+        CROSS JOIN \(tables.keys.pulled) c ON c.resource = ?1 AND c.key = t.\(tables.keyColumn) WHERE t.\(tables.id) = u.record_id)
       """, Value(index), .integer(id))
   }
 
@@ -160,7 +160,7 @@ struct ResourcePublication {
     try database.run(
       """
       INSERT INTO main.cache_unlisted SELECT ?2, m.record_id, CASE WHEN m.answered THEN 0 ELSE \(absent) END
-      FROM temp.missing m JOIN main.\(tables.table) t ON t.\(tables.id) = m.record_id WHERE m.resource = ?1
+      FROM \(tables.keys.missing) m CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = m.record_id WHERE m.resource = ?1
       ON CONFLICT (resource_id, record_id) DO UPDATE SET absent = excluded.absent WHERE absent <> excluded.absent
       """, Value(index), .integer(id))
   }
@@ -170,14 +170,14 @@ struct ResourcePublication {
     let key = "t.\(tables.keyColumn)"
     try database.run(
       """
-      INSERT OR IGNORE INTO main.cache_unlisted SELECT ?2, t.\(tables.id), 0 FROM temp.refused r
-      JOIN temp.gone g ON g.resource = ?1 AND g.key = r.key CROSS JOIN main.\(tables.table) t ON \(key) = r.key
-      WHERE r.resource = ?1 AND NOT EXISTS (SELECT 1 FROM temp.came c WHERE c.resource = ?1 AND c.key = r.key)
+      INSERT OR IGNORE INTO main.cache_unlisted SELECT ?2, t.\(tables.id), 0 FROM \(tables.keys.rejected) r
+      CROSS JOIN \(tables.keys.superseded) g ON g.resource = ?1 AND g.key = r.key CROSS JOIN main.\(tables.table) t ON \(key) = r.key
+      WHERE r.resource = ?1 AND NOT EXISTS (SELECT 1 FROM \(tables.keys.pulled) c WHERE c.resource = ?1 AND c.key = r.key)
       """, Value(index), .integer(id))
     try database.run(
       """
       UPDATE main.cache_unlisted AS u SET absent = 0 WHERE resource_id = ?2 AND absent <> 0 AND EXISTS (
-        SELECT 1 FROM main.\(tables.table) t CROSS JOIN temp.refused r ON r.resource = ?1 AND r.key = \(key)
+        SELECT 1 FROM main.\(tables.table) t CROSS JOIN \(tables.keys.rejected) r ON r.resource = ?1 AND r.key = \(key)
         WHERE t.\(tables.id) = u.record_id)
       """, Value(index), .integer(id))
   }
@@ -261,8 +261,9 @@ private struct PageRows {
   func dropMissed(_ index: Int) throws {
     try database.run(
       """
-      DELETE FROM main.cache_pages WHERE id IN (SELECT m.page FROM temp.missed_pages m WHERE m.resource = ?1)
-        AND address NOT IN (SELECT address FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL)
+      DELETE FROM main.cache_pages AS p WHERE id IN (SELECT m.page FROM temp.missed_pages m WHERE m.resource = ?1)
+        AND NOT EXISTS (SELECT 1 FROM temp.pulled f
+          WHERE f.resource = ?1 AND f.address = p.address AND f.number IS NOT NULL)
       """, Value(index))
   }
 
@@ -276,7 +277,7 @@ private struct PageRows {
       """, Value(index))
     let moved = try database.rows(
       """
-      SELECT p.id, p.number, s.number FROM temp.same s JOIN main.cache_pages p ON p.id = s.page
+      SELECT p.id, p.number, s.number FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
       WHERE s.resource = ?1 AND s.number <> p.number
       """, Value(index)
     ) { (page: $0.integer(0), from: $0.int(1), to: $0.int(2)) }

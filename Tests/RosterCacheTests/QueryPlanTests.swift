@@ -1,0 +1,139 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterCache
+
+/// Every statement that real syncs and readers run, whatever it is: a new one is covered without a change here.
+@Suite("S4: every statement uses its indexes")
+struct QueryPlanTests {
+  @Test("S4: no statement of a sync or a reader scans a table or uses a part of an index", arguments: [false, true])
+  func all(isText: Bool) async throws {
+    let plans = QueryPlans()
+    try await plans.inspect {
+      for kind in GrowthKind.allCases {
+        try await syncs(kind, isText)
+        try await readers(kind, isText)
+      }
+      try await repeats(isText)
+      try await resumed(isText)
+      try await dropped(isText)
+    }
+    let found = plans.all
+    // Fewer would mean that the statements were not seen.
+    #expect(found.count > 60)
+    #expect(found.contains { $0.sql.contains("missing_\(isText ? "text" : "integer") SELECT") })
+    let faults = found.flatMap(\.faults)
+    #expect(faults.isEmpty, "\(faults.joined(separator: "\n\n"))")
+  }
+
+  @Test("S4: a look-up by a part of an index, a scan and an automatic index are found")
+  func faults() throws {
+    let database = try Database(path: ":memory:", access: .writer)
+    try database.execute(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE k(resource INTEGER, key, PRIMARY KEY (resource, key)) WITHOUT ROWID;
+      CREATE TABLE m(resource INTEGER, id INTEGER, key TEXT, PRIMARY KEY (resource, id)) WITHOUT ROWID;
+      CREATE TABLE u(id INTEGER PRIMARY KEY, other INTEGER);
+      """)
+    let lookUp = "SELECT 1 FROM u CROSS JOIN t ON t.id = u.id WHERE u.id = 1 AND NOT EXISTS"
+    for faulty in [
+      "\(lookUp) (SELECT 1 FROM k s WHERE s.resource = ?1 AND s.key = t.id)",
+      "UPDATE m SET id = 1 WHERE resource = ?1 AND key = ?2", "SELECT name FROM t WHERE name = 'a'",
+      "SELECT 1 FROM u CROSS JOIN t ON t.name = u.other WHERE u.id = 1",
+    ] { #expect(try QueryPlan(faulty, database).faults.count == 1, "\(faulty)") }
+    for sound in [
+      "\(lookUp) (SELECT 1 FROM k s WHERE s.resource = ?1 AND s.key = ?2)",
+      "SELECT count(*) FROM m WHERE resource = ?1", "UPDATE m SET id = 1 WHERE resource = ?1 AND id = ?2",
+    ] { #expect(try QueryPlan(sound, database).faults.isEmpty, "\(sound)") }
+  }
+
+  // MARK: What runs
+
+  private func syncs(_ kind: GrowthKind, _ isText: Bool) async throws {
+    let folder = try Folder()
+    let before = kind.resource(isText: isText, isAfter: false)
+    var cache = try await folder.define([before])
+    if kind != .first { _ = try await cache.mirror(before, kind.before(60).pages) }
+    await cache.close()
+    let after = kind.resource(isText: isText, isAfter: true)
+    cache = try await folder.define([after])
+    for _ in 0..<2 { _ = try await cache.mirror(after, kind.after(60).pages, present: kind.present(60), kind) }
+    _ = try await cache.absent()
+    let later = noon.addingTimeInterval(400 * 86_400)
+    try await cache.end(cache.begin(at: later), at: later, history: ninetyDays)
+    await cache.close()
+  }
+
+  private func readers(_ kind: GrowthKind, _ isText: Bool) async throws {
+    let folder = try Folder()
+    let resource = kind.resource(isText: isText, isAfter: false)
+    let cache = try await folder.define([resource])
+    _ = try await cache.mirror(resource, kind.before(60).pages)
+    _ = try await cache.mirror(resource, kind.after(60).pages, present: kind.present(60), .dryRun)
+    let reader = try CacheReader(path: folder.cache)
+    try reader.pending().writeJSON { _ in }
+    _ = try reader.resources()
+    _ = try reader.list("thing", page: 2)
+    _ = try reader.list("thing", search: "name")
+    _ = try reader.feed(FeedPosition(), limit: 10)
+    _ = try reader.feed(FeedPosition(seen: 0), resource: "thing", limit: 10)
+    _ = try reader.recent(limit: 10)
+    _ = try reader.facts()
+    _ = try reader.rejects()
+    _ = try reader.rejected()
+    await cache.close()
+  }
+
+  /// Unchanged pages with rejected records move, and pages list keys of other pages.
+  private func repeats(_ isText: Bool) async throws {
+    let folder = try Folder()
+    let resource = GrowthKind.rejected.resource(isText: isText, isAfter: false)
+    let cache = try await folder.define([resource])
+    let records = GrowthKind.rejected.after(60)
+    _ = try await cache.mirror(resource, records.pages)
+    let record = try await cache.begin(at: noon)
+    let known = try await cache.known("thing", addresses: (1...3).map(address))
+    #expect(known.count == 3)
+    let ordered = known.values.sorted { $0.address < $1.address }
+    try await cache.confirm("thing", ordered.enumerated().map { ConfirmedPage(number: 3 - $0, page: $1) })
+    let last = try await Pull(cache: cache).received(resource, 1, records[0..<19].map(\.json), address: address(3))
+    try await cache.append([last])
+    _ = try await cache.compare()
+    _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    let pages = [records[0..<20], records[20..<40] + records[2...3], records[40...]]
+    _ = try await cache.mirror(resource, pages.map { $0.map(\.json) }, present: [], .changed)
+    await cache.close()
+  }
+
+  private func resumed(_ isText: Bool) async throws {
+    let folder = try Folder()
+    let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
+    var cache = try await folder.define([resource])
+    _ = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(resource, GrowthKind.changed.after(60).pages)
+    await cache.close()
+    cache = try await folder.define([resource])
+    _ = try await cache.begin(at: noon)
+    _ = try await cache.known("thing", addresses: [address(1)])
+    _ = try await cache.takeOver("thing", answer: "keys", receivedIn: noon..<noon.addingTimeInterval(1))
+    try await cache.discard("thing")
+    await cache.close()
+  }
+
+  /// A resource that the configuration names no more.
+  private func dropped(_ isText: Bool) async throws {
+    let folder = try Folder()
+    let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
+    var other = GrowthKind.changed.resource(isText: !isText, isAfter: false)
+    (other.name, other.table, other.lists[0].table) = ("other", "others", "other_tags")
+    var cache = try await folder.define([resource])
+    _ = try await cache.mirror(resource, GrowthKind.changed.before(60).pages)
+    await cache.close()
+    cache = try await folder.define([other])
+    _ = try await cache.mirror(other, GrowthKind.changed.before(60).pages)
+    await cache.close()
+  }
+}
