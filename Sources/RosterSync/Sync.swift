@@ -146,7 +146,7 @@ package actor Sync {
     let lies = byResource(\.lie)
     if !lies.isEmpty { return try await distrust(lies) }
     let drifts = byResource(\.drift)
-    let found = drifts.isEmpty ? try await cache.compare() : []
+    let found = drifts.isEmpty ? try await compare() : []
     // A stop is told as one, whatever was found (P13).
     try Task.checkCancellation()
     let after = machine.compared(
@@ -174,6 +174,14 @@ package actor Sync {
       try await cache.distrust(resource)
     }
     return lists.indices.filter { pulled[$0].lie != nil }
+  }
+
+  private func compare() async throws -> [ResourceComparison] {
+    try await withTaskCancellationHandler {
+      try await cache.compare()
+    } onCancel: {
+      cache.interruptPublish()
+    }
   }
 
   private func discard(_ reasons: [String: String]) async throws -> [Int] {

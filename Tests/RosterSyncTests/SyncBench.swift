@@ -14,6 +14,9 @@ struct SyncBench {
   let shelf: Shelf
   let workspace: Workspace
   var maxRemoval = 20
+  /// Called with every sign of life of the cache.
+  var tick: @Sendable () -> Void = {}
+  var onPhase: @Sendable (DaemonStatus.Current.Phase) -> Void = { _ in }
   private let clock: WallClock
   private let events = Events()
 
@@ -36,7 +39,7 @@ struct SyncBench {
     let date = clock.now() + seconds
     let clock = WallClock(now: { date }, sleep: { _ in })
     let cache = try await Cache.open(
-      path: path, upstream: Shelf.baseURL, resources: resources, now: clock.now(), logger: Self.quiet)
+      path: path, upstream: Shelf.baseURL, resources: resources, now: clock.now(), logger: Self.quiet, tick: tick)
     let tokens = TokenKeeper(
       settings: TokenSettings(flow: .none, baseOrigin: Shelf.baseURL, storePath: workspace.path("token.json")),
       credentials: { _ in Credentials() }, send: shelf.send, clock: clock, report: { _ in }, onStatus: { _ in },
@@ -48,8 +51,8 @@ struct SyncBench {
       SyncRequest(allowRemoval: allowRemoval, isFresh: isFresh), of: plans, from: Shelf.baseURL, into: cache,
       tokens: tokens, gate: gate,
       send: shelf.send, retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), gate: gate, clock: clock),
-      tally: Tally(resources: resources.map(\.name)), host: Host(maxRemoval: maxRemoval, events: events),
-      clock: clock, logger: Self.quiet)
+      tally: Tally(resources: resources.map(\.name)),
+      host: Host(maxRemoval: maxRemoval, events: events, onPhase: onPhase), clock: clock, logger: Self.quiet)
     let record = await sync.run()
     await cache.close()
     return record
@@ -86,6 +89,7 @@ struct SyncBench {
   private struct Host: SyncHost {
     let maxRemoval: Int
     let events: Events
+    let onPhase: @Sendable (DaemonStatus.Current.Phase) -> Void
 
     var settings: SyncSettings {
       SyncSettings(
@@ -100,7 +104,7 @@ struct SyncBench {
     func renewCacheLock() {}
     func renewTokenStoreLock() {}
     func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) {}
-    func entered(_ phase: DaemonStatus.Current.Phase) {}
+    func entered(_ phase: DaemonStatus.Current.Phase) { onPhase(phase) }
     func tell(_ event: Event) { events.add(event) }
     func ended(_ record: SyncRecord) {}
   }

@@ -1,5 +1,6 @@
 import RosterCache
 import RosterModel
+import Synchronization
 import Testing
 
 /// What a sync promises of several resources at once, over the real cache.
@@ -51,6 +52,34 @@ struct SyncTests {
     bench.shelf.update { $0.lists["/twice"]?[0].record = #"{"id":1,"name":"other"}"# }
     let third = try await bench.sync(Self.three)
     #expect(counts(third) == [0, 1, 0, 30] && third.notModified == 14)
+  }
+
+  @Test("P13: a stop interrupts the comparison, and the next sync transfers nothing again")
+  func stopWhileComparing() async throws {
+    var bench = try SyncBench(["/twice": records(1...200)])
+    #expect(try await bench.sync([Self.twice]).outcome == .published)
+    bench.shelf.update { $0.lists["/twice"] = records(1...200, "!") }
+    let running = Mutex<Task<SyncRecord, any Error>?>(nil)
+    let isComparing = Mutex(false)
+    let signs = Mutex(0)
+    bench.onPhase = { phase in isComparing.withLock { $0 = phase == .verifying } }
+    bench.tick = {
+      guard isComparing.withLock({ $0 }) else { return }
+      signs.withLock { $0 += 1 }
+      running.withLock { $0 }?.cancel()
+    }
+    let task = running.withLock { [bench] running in
+      let task = Task { try await bench.sync([Self.twice]) }
+      running = task
+      return task
+    }
+    let stopped = try await task.value
+    #expect(stopped.outcome == .cancelled && stopped.exit == 1)
+    // Without an interruption there are two for each of the 100 pages: one as it was, one as it came.
+    #expect(signs.withLock { $0 } < 5)
+    (bench.tick, bench.onPhase) = ({}, { _ in })
+    let next = try await bench.sync([Self.twice])
+    #expect(next.outcome == .published && next.changed == 200 && next.resumed == 100)
   }
 
   @Test("P2: characters, locations and episodes are one snapshot, with their lists, and each change of each is told")
