@@ -200,11 +200,13 @@ tsan: packages
 	swift build --build-tests $(TSAN) $(CHECKS)
 	Tests/sanitizers/run thread swift test --skip-build $(TSAN) $(CHECKS) $(AT_ONCE)
 
-# What a page costs in each part of a sync, in CPU time beside Benchmarks/base.json; half a minute. A change that makes
-# it cheaper writes the base anew: .build/release/RosterBenchmarks Benchmarks/base.json --write
+# CPU time of a page in each part of a sync, beside Benchmarks/base.json, and of each kind of sync at two sizes; three
+# minutes. A change that makes a part cheaper writes a new base:
+# .build/release/RosterBenchmarks Benchmarks/base.json --write
 bench: packages
 	swift build $(RELEASE) $(CHECKS) --product RosterBenchmarks
 	.build/release/RosterBenchmarks Benchmarks/base.json
+	.build/release/RosterBenchmarks growth
 
 lint: lint-scripts lint-docs
 	swift format lint --strict -r Sources Tests Benchmarks Fuzz Package.swift

@@ -134,7 +134,8 @@ let package = Package(
     program(
       "RosterBenchmarks",
       [
-        "RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterSimulator", log,
+        "RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterSimulator",
+        "RosterTestSupport", "CSQLite", log,
       ], path: "Benchmarks", exclude: ["base.json"]),
     .target(
       name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",

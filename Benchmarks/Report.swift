@@ -62,7 +62,7 @@ struct Report {
   private func cost(_ name: String) -> Double { parts.first { $0.name == name }?.cost ?? .nan }
 
   /// To the hundredth.
-  private static func text(_ number: Double) -> String {
+  static func text(_ number: Double) -> String {
     let hundredths = Int((number * 100).rounded())
     let rest = hundredths % 100
     return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
@@ -70,7 +70,7 @@ struct Report {
 }
 
 extension String {
-  fileprivate func padded(to width: Int, before: Bool = false) -> String {
+  func padded(to width: Int, before: Bool = false) -> String {
     let space = String(repeating: " ", count: max(0, width - count))
     return before ? space + self : self + space
   }

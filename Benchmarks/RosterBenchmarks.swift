@@ -1,13 +1,20 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// What a page costs in each part of a sync, beside what it did when the base was written (`make bench`).
+/// What `make bench` runs.
+@main struct RosterBenchmarks: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "RosterBenchmarks", abstract: "Times syncs.", subcommands: [Parts.self, Growth.self],
+    defaultSubcommand: Parts.self)
+}
+
+/// What a page costs in each part of a sync, beside what it did when the base was written.
 ///
 /// CPU time of all threads, so that who else uses the machine counts little; the least of several rounds; and, as other
 /// machines are faster or slower, in steps of a loop that is timed in the same round.
-@main struct RosterBenchmarks: AsyncParsableCommand {
+struct Parts: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "RosterBenchmarks", abstract: "Times the parts of a sync and compares them with a base.")
+    abstract: "Times the parts of a sync and compares them with a base.")
 
   @Argument(help: "The base: JSON, the steps a page of each part.") var base: String
   @Flag(help: "Make what is measured the new base.") var write = false
