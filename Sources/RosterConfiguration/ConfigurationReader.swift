@@ -6,17 +6,19 @@ extension Configuration {
   /// Reads the file and the environment, which wins. Checks both, and changes nothing.
   /// - Parameters:
   ///   - file: As `--config` names it, and must exist; nil: the default file, if it is there.
+  ///   - known: The default file of an earlier load, which must still exist; nil if there was none.
   ///   - isRoot: Whose defaults hold.
   ///   - further: What else speaks against what was read, such as a file that only other parts can judge.
-  /// - Returns: The configuration, and a sentence for each variable and key that is ignored.
+  /// - Returns: The configuration, and its warnings: sentences about what has no effect or is likely a mistake.
   package static func load(
-    file: String?, environment: [String: String], isRoot: Bool = geteuid() == 0,
+    file: String?, again known: String? = nil, environment: [String: String], isRoot: Bool = geteuid() == 0,
     further: (Configuration) -> [Conflict] = { _ in [] }
   ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
     let defaults = Defaults(environment: environment, isRoot: isRoot)
     var reader = ConfigurationReader()
-    reader.readFile(file ?? defaults.configurationFile, mustExist: file != nil)
+    reader.readFile(file ?? known ?? defaults.configurationFile, mustExist: file != nil || known != nil)
     reader.readEnvironment(environment)
+    if file != nil { reader.warnOfDefaults() }
     reader.fillIn(defaults)
     reader.check(further)
     guard reader.isGood else {
@@ -87,7 +89,7 @@ struct ConfigurationReader {
       let mistake = Mistake("is not TOML: \(error.cause)")
       let key = Self.key(in: text, line: error.line)
       let place = Misplaced.Place.file(line: error.line, key: key?.name)
-      let allowed = key.map { "\($0.allowed), in TOML 1.0, once" } ?? "TOML 1.0, each key and table once"
+      let allowed = key?.allowed.map { "\($0), in TOML 1.0, once" } ?? "TOML 1.0, each key and table once"
       misplaced.append(Misplaced(place: place, mistake: mistake, allowed: allowed))
     }
   }
@@ -167,6 +169,18 @@ struct ConfigurationReader {
 
   // MARK: - What is left out, and what contradicts itself
 
+  /// Warns of a named file that names no API. An empty file, such as the output of a failed `rosterd infer`, would
+  /// otherwise mirror the default upstream without a word.
+  mutating func warnOfDefaults() {
+    let key = "upstream.base_url"
+    guard let document, !keysInFile.contains(key), variables[key] == nil else { return }
+    if case .table(let resources)? = document.items[Self.resource], !resources.list.isEmpty { return }
+    let (name, upstream) = (Resource.character.name, configuration.upstream.baseURL)
+    warnings.append(
+      "\(file) sets neither \(key) nor a [resource.*], so the defaults hold: \(name) of \(upstream) is mirrored. Name your API in the file, or set \(key) if the default is meant"
+    )
+  }
+
   mutating func fillIn(_ defaults: Defaults) {
     configuration.fillIn(defaults)
   }
@@ -237,12 +251,16 @@ struct ConfigurationReader {
     ConfigurationKey.all.flatMap { $0.path + [$0.name] } + [resource] + ResourceDraft.keys.map(\.name)
       + ResourceDraft.tables + PagesDraft.keys.map(\.name) + ColumnDraft.keys.map(\.name))
 
-  /// The key whose line it is in a file that does not parse, as far as its text tells.
-  private static func key(in text: String, line: Int) -> (name: String, allowed: String)? {
+  /// The key or table on a line of a file that does not parse. nil if the line does not show it.
+  /// - Returns: Its name, and its values in words; a table has none.
+  private static func key(in text: String, line: Int) -> (name: String, allowed: String?)? {
     let rows = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).prefix(line)
       .map { String(Substring($0)).filter { !$0.isWhitespace } }
-    guard let row = rows.last, let end = row.firstIndex(of: "=") else { return nil }
-    let table = rows.last { $0.hasPrefix("[") && !$0.hasPrefix("[[") }.map { $0.dropFirst().prefix { $0 != "]" } + "." }
+    func tableName(_ row: String) -> String { String(row.drop { $0 == "[" }.prefix { $0 != "]" }) }
+    guard let row = rows.last else { return nil }
+    if row.hasPrefix("["), isTable(tableName(row)) { return (tableName(row), nil) }
+    guard let end = row.firstIndex(of: "=") else { return nil }
+    let table = rows.last { $0.hasPrefix("[") && !$0.hasPrefix("[[") }.map { tableName($0) + "." }
     let name = (table ?? "") + row[..<end]
     if let key = ConfigurationKey.all.first(where: { $0.name == name || name.hasPrefix("\($0.name).") }) {
       return (key.name, key.allowed)
@@ -250,6 +268,13 @@ struct ConfigurationReader {
     let definition = name.wholeMatch(of: /(resource\.[a-z][a-z0-9_]{0,39})\.([a-z_]+)/)
     guard let definition, let key = ResourceDraft.keys.first(where: { $0.name == definition.2 }) else { return nil }
     return ("\(definition.1).\(key.name)", key.allowed)
+  }
+
+  /// True if rosterd has a table of that name: the name holds no secret (T9).
+  private static func isTable(_ name: String) -> Bool {
+    if !names(in: name.split(separator: ".").map(String.init)).isEmpty { return true }
+    let definition = /resource(\.[a-z][a-z0-9_]{0,39}(\.(pages|columns|lists(\.[A-Za-z_][A-Za-z0-9_]*)?))?)?/
+    return name.wholeMatch(of: definition) != nil
   }
 
   private static func lineOfInvalidText(_ bytes: [UInt8]) -> Int? {

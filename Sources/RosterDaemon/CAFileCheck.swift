@@ -7,9 +7,11 @@ import RosterModel
 extension Configuration {
   /// As `load`, with a look into `upstream.tls.ca_file`: what a certificate is only the transport knows.
   package static func loadChecked(
-    file: String?, environment: [String: String], isRoot: Bool = geteuid() == 0
+    file: String?, again known: String? = nil, environment: [String: String], isRoot: Bool = geteuid() == 0
   ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
-    let (configuration, warnings) = try load(file: file, environment: environment, isRoot: isRoot) { configuration in
+    let (configuration, warnings) = try load(
+      file: file, again: known, environment: environment, isRoot: isRoot
+    ) { configuration in
       configuration.caFileProblem.map {
         [Conflict(keys: ["upstream.tls.ca_file"], problem: $0, allowed: "a readable PEM bundle")]
       } ?? []

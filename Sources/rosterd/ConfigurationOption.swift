@@ -12,7 +12,7 @@ struct ConfigurationOption: ParsableArguments {
   /// Throws ConfigurationFaults.
   /// - Parameter path: The file that was read before, and must be there.
   @Sendable func read(again path: String? = nil) throws -> (configuration: Configuration, warnings: [String]) {
-    try Configuration.loadChecked(file: file ?? path, environment: ProcessInfo.processInfo.environment)
+    try Configuration.loadChecked(file: file, again: path, environment: ProcessInfo.processInfo.environment)
   }
 
   /// Ends the program with 78 where the configuration is bad.

@@ -49,8 +49,12 @@ struct ColumnFaultTests {
         "6: resource.thing.columns.changed_sync: is a column of rosterd's own; allowed: letters, digits and _, no digit first; none of record_id, extra, first_sync, changed_sync; each once, in any case"
       ),
       (
+        "count = { at = \"/count\", type = \"integer\", null = false }\n",
+        "6: resource.thing.columns.count.null: false has no effect: a column of the type integer is NULL if the value is absent; allowed: true, or nothing; false is for text"
+      ),
+      (
         "[resource.thing]\n",
-        "6: is not TOML: error while parsing table header: cannot redefine existing table '…'; allowed: TOML 1.0, each key and table once"
+        "6: resource.thing: is not TOML: error while parsing table header: cannot redefine existing table '…'; allowed: TOML 1.0, each key and table once"
       ),
     ])
   func columns(text: String, sentence: String) throws {

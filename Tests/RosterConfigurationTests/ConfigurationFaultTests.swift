@@ -290,7 +290,7 @@ struct ConfigurationFaultTests {
       ),
       (
         "[sync]\n[log]\n[sync]",
-        "rosterd.toml:3: is not TOML: error while parsing table header: cannot redefine existing table 'sync'; allowed: TOML 1.0, each key and table once"
+        "rosterd.toml:3: sync: is not TOML: error while parsing table header: cannot redefine existing table 'sync'; allowed: TOML 1.0, each key and table once"
       ),
       (
         "[sync]\ninterval = ",

@@ -90,4 +90,36 @@ struct ConfigurationFileTests {
       return error.description
     }
   }
+
+  /// The warnings of a file that --config names, and of the same file as the default one of an earlier load.
+  private func warnings(_ text: String, _ environment: [String: String] = [:]) throws -> (
+    named: [String], default: [String]
+  ) {
+    let file = try workspace.write(text)
+    return (
+      try Configuration.load(file: file, environment: environment, isRoot: true).warnings,
+      try Configuration.load(file: nil, again: file, environment: environment, isRoot: true).warnings
+    )
+  }
+
+  @Test(
+    "A named file without base_url and [resource.*] is a warning that says what is mirrored",
+    arguments: ["", "# rosterd infer failed\n", "[resource]\n", "[sync]\ninterval = \"1h\"\n"])
+  func nothingNamed(text: String) throws {
+    let warnings = try warnings(text)
+    #expect(warnings.named.count == 1 && warnings.default.isEmpty)
+    let warning = try #require(warnings.named.first).replacing("\(workspace.folder)/", with: "")
+    #expect(
+      warning.hasPrefix(
+        "rosterd.toml sets neither upstream.base_url nor a [resource.*], so the defaults hold: character of https://rickandmortyapi.com/api is mirrored."
+      ), "\(warning)")
+  }
+
+  @Test("A named file with base_url or a [resource.*], or beside an environment with base_url, is no warning")
+  func somethingNamed() throws {
+    let url = "http://localhost:1"
+    #expect(try warnings("[upstream]\nbase_url = \"\(url)\"\n").named.isEmpty)
+    #expect(try warnings(FaultyDefinition.start + FaultyDefinition.columns).named.isEmpty)
+    #expect(try warnings("", ["ROSTERD_UPSTREAM_BASE_URL": url]).named.isEmpty)
+  }
 }

@@ -261,7 +261,7 @@ struct DefinitionTests {
         beyond = []
 
         [resource.thing.columns]
-        id = { at = "/id", type = "integer", null = true }
+        id = { at = "/id", type = "integer" }
 
         [resource.thing.lists.thing_tags]
         at = "/tags"

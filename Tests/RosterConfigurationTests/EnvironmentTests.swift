@@ -76,7 +76,8 @@ struct EnvironmentTests {
     let environment = [
       "ROSTERD_SYNC_INTERVALL": "1m", "ROSTERD_UPSTREAM_TLS": "x", "OTHER": "x", "ROSTERD_RESOURCE_ISSUE_PATH": "/x",
     ]
-    let (_, warnings) = try Configuration.load(file: try workspace.write(""), environment: environment, isRoot: true)
+    let (_, warnings) = try Configuration.load(
+      file: try workspace.write("upstream.base_url = \"http://localhost:1\"\n"), environment: environment, isRoot: true)
     #expect(
       warnings == [
         "ROSTERD_RESOURCE_ISSUE_PATH names no key of rosterd and is ignored",

@@ -19,9 +19,11 @@ extension Resource {
     if self.maxRemoval == nil { lines.append("# max_removal: \(maxRemoval), as sync.max_removal has it") }
     let foreign = draft.pages.style.foreignKeys
     lines += ["", "[\(name).pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, draft.pages)
-    lines += ["", "[\(name).columns]"] + columns.map { "\($0.name) = \($0.toml)" }
+    let key = keyColumn
+    lines += ["", "[\(name).columns]"]
+    lines += columns.enumerated().map { "\($1.name) = \($1.toml(isKey: $0 == key))" }
     for list in lists {
-      let columns = inlineTable(list.columns.map { ($0.name, $0.toml) })
+      let columns = inlineTable(list.columns.map { ($0.name, $0.toml(isKey: false)) })
       lines += ["", "[\(name).lists.\(list.table)]"] + Self.lines(ListDraft.keys, ListDraft(at: list.at))
       lines += ["columns = \(columns)"]
     }
@@ -34,10 +36,10 @@ extension Resource {
 }
 
 extension Resource.Column {
-  /// A text that is '' where absent is short.
-  fileprivate var toml: String {
+  /// A text that is '' if absent is written as its place alone. An integer key has no `null`, since a key is never NULL.
+  fileprivate func toml(isKey: Bool) -> String {
     if type == .text, !isNullable { return at.description.tomlString }
-    let draft = ColumnDraft(at: at, type: type, isNullable: isNullable || type != .text)
+    let draft = ColumnDraft(at: at, type: type, isNullable: isKey && type != .text ? nil : true)
     return inlineTable(ColumnDraft.keys.compactMap { key in key.write(draft).map { (key.name, $0) } })
   }
 }

@@ -33,6 +33,9 @@ struct DefinitionsReader {
     if draft.method == .get, draft.body != .object([]) {
       warnings.append("\(dotted(path + ["body"])) is not sent with GET")
     }
+    for column in draft.columns where column.at == draft.key && column.isNullable {
+      warnings.append("\(dotted(path + ["columns", column.name, "null"])) has no effect: a key is never NULL")
+    }
     if draft.pages.sizeParam != nil, draft.pages.size == nil {
       warnings.append("\(dotted(path + ["pages", "size_param"])) says nothing without size")
     }
@@ -67,7 +70,13 @@ struct DefinitionsReader {
       faults.add(
         path, item.isNot("a column"), allowed: "a JSON Pointer such as \"/name\", or { at = …, type = …, null = … }")
     }
-    return Resource.Column(name, at: draft.at, draft.type, isNullable: draft.isNullable && draft.type == .text)
+    if draft.isNullable == false, draft.type != .text {
+      faults.add(
+        path + ["null"],
+        "false has no effect: a column of the type \(draft.type.rawValue) is NULL if the value is absent",
+        allowed: "true, or nothing; false is for text")
+    }
+    return Resource.Column(name, at: draft.at, draft.type, isNullable: draft.isNullable == true && draft.type == .text)
   }
 
   private mutating func lists(_ item: TOMLItem, at path: [String]) -> [Resource.List] {

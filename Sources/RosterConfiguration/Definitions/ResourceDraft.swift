@@ -68,11 +68,12 @@ struct ResourceDraft: Sendable {
 struct ColumnDraft: Sendable {
   var at = JSONPointer()
   var type = Resource.ColumnType.text
-  var isNullable = false
+  /// nil if the definition does not say.
+  var isNullable: Bool?
 
   static let keys: [DefinitionKey<ColumnDraft>] = [
     DefinitionKey("at", \.at, .pointer), DefinitionKey("type", \.type, .choice),
-    DefinitionKey("null", \.isNullable, .boolean),
+    DefinitionKey("null", \.isNullable, .boolean, absent: nil),
   ]
 }
 
