@@ -22,10 +22,10 @@ package struct Terminal: Sendable, Equatable {
     self.colour = colour
   }
 
-  /// Of a descriptor, as it is now. Colour goes where `NO_COLOR` is set (no-color.org); a `dumb` terminal knows no
-  /// control sequence (terminfo(5)).
+  /// Looks at the terminal of a descriptor. `NO_COLOR` removes colour (no-color.org). A terminal whose `TERM`
+  /// is `dumb`, empty or not set receives no control sequence (terminfo(5)).
   package static func of(_ descriptor: Int32, environment: [String: String]) -> Terminal {
-    let interactive = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
+    let interactive = isatty(descriptor) == 1 && !["", "dumb"].contains(environment["TERM", default: ""])
     let plain = !environment["NO_COLOR", default: ""].isEmpty
     var size = winsize()
     let known = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0

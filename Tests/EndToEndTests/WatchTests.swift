@@ -86,10 +86,10 @@ import Testing
     }
   }
 
-  @Test("rosterctl watch on a dumb terminal: plain lines")
-  func dumb() async throws {
+  @Test("rosterctl watch on a dumb terminal, or without TERM: plain lines", arguments: ["dumb", nil])
+  func dumb(terminal: String?) async throws {
     try await withSite { site in
-      let seen = try await press(site, terminal: "dumb")
+      let seen = try await press(site, terminal: terminal)
       #expect(seen.exit == 0 && seen.during == [true, true] && !seen.output.contains("\u{1b}"))
       #expect(seen.output.contains(": idle: 826 records"))
     }
@@ -106,12 +106,11 @@ import Testing
     var tallest: Int
   }
 
-  private func press(_ site: Site, terminal: String) async throws -> Pressed {
+  private func press(_ site: Site, terminal: String?) async throws -> Pressed {
     var seen: Pressed?
     try await site.withDaemon { _, _ in
-      let environment = [
-        "PATH": site.settings["PATH"] ?? "", "ROSTERD_STATUS_SOCKET": site.socket, "TERM": terminal,
-      ]
+      var environment = ["PATH": site.settings["PATH"] ?? "", "ROSTERD_STATUS_SOCKET": site.socket]
+      environment["TERM"] = terminal
       let outcome = try await Program.run(
         try Program.tool("python3"), ["-c", Self.presses, try Program.built("rosterctl")], environment: environment)
       try #require(outcome.exit == 0, "\(outcome.error)")
@@ -146,7 +145,7 @@ import Testing
         while text.encode() not in seen[start:]: read()
     expect("idle: 826 records")
     during = flags()
-    if os.environ["TERM"] == "dumb":
+    if os.environ.get("TERM", "dumb") == "dumb":
         os.write(end, b"\x03")
     else:
         for key, text in [(b"e", "nothing has happened"), (b"s", "sync 2 unchanged"), (b"e", "idle: 826"), (b"\x1b[B", "data")]:

@@ -16,17 +16,22 @@ import Testing
     body(terminal)
   }
 
-  @Test("A terminal is interactive, coloured, and as wide as it says")
+  /// A usual one.
+  private static let xterm = ["TERM": "xterm"]
+
+  @Test("A terminal is interactive, coloured, and as wide as it says; without TERM it is like a dumb one")
   func terminal() throws {
     try withTerminal(columns: 132) { descriptor in
       let plain = Terminal(isInteractive: true, columns: 132, colour: false, limit: 132)
       #expect(
-        Terminal.of(descriptor, environment: [:])
+        Terminal.of(descriptor, environment: Self.xterm)
           == Terminal(isInteractive: true, columns: 132, colour: true, limit: 132))
-      #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "1"]) == plain)
+      #expect(Terminal.of(descriptor, environment: ["TERM": "xterm", "NO_COLOR": "1"]) == plain)
       // No line of a dumb terminal can be drawn again.
       let dumb = Terminal(isInteractive: false, columns: 132, colour: false, limit: 132)
-      #expect(Terminal.of(descriptor, environment: ["TERM": "dumb"]) == dumb)
+      for environment in [["TERM": "dumb"], ["TERM": ""], [:]] {
+        #expect(Terminal.of(descriptor, environment: environment) == dumb)
+      }
       #expect(Terminal.of(descriptor, environment: ["NO_COLOR": "", "COLUMNS": "5"]).columns == 20)
       for nothing in ["", "0", "-3", "wide"] {
         #expect(Terminal.of(descriptor, environment: ["COLUMNS": nothing]).columns == 132)
@@ -39,7 +44,7 @@ import Testing
     var ends: [Int32] = [0, 0]
     #expect(Glibc.pipe(&ends) == 0)
     defer { for end in ends { close(end) } }
-    #expect(Terminal.of(ends[1], environment: [:]) == Terminal(isInteractive: false, columns: 80, colour: false))
+    #expect(Terminal.of(ends[1], environment: Self.xterm) == Terminal(isInteractive: false, columns: 80, colour: false))
     #expect(Terminal.of(ends[1], environment: ["COLUMNS": "60"]).limit == 60)
   }
 }
