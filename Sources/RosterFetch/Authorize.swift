@@ -33,7 +33,7 @@ extension Interceptor {
         }
         if isFresh { throw await keeper.refusedAgain(token?.generation).after(response, pacer?.clock) }
         do { (token, isFresh) = try await keeper.rejected(token?.generation) } catch let failure as Failure {
-          throw failure.after(response, pacer?.clock)
+          throw failure.after(response, pacer?.clock).proposingFlow(response)
         }
         if let pacer { token = try await keeper.token(inTurnOf: pacer) }
         // Late once more: the token that has become current meanwhile counts as fresh, or there would be no end.
@@ -69,6 +69,31 @@ extension Failure {
     let waits = [retryAfter, response.retryAfter(now: (clock ?? .system).now())]
     failure.retryAfter = waits.compactMap { $0 }.max()
     return failure
+  }
+}
+
+extension Failure {
+  /// With `flow = "basic"` as the next step if no flow is set and upstream asks for a user name and a password.
+  fileprivate func proposingFlow(_ response: Response) -> Failure {
+    guard trouble == .noCredential, response.asksForBasic else { return self }
+    var failure = self
+    failure.cause =
+      "upstream asks for a user name and a password (401, WWW-Authenticate: Basic), and auth.flow is \"none\""
+    failure.hint = "set auth.flow = \"basic\", with the files username and password"
+    return failure
+  }
+}
+
+extension Response {
+  /// True if a challenge has the scheme Basic, in any case (RFC 9110 §11.6.1).
+  fileprivate var asksForBasic: Bool {
+    headers.contains { header in
+      guard header.isNamed("WWW-Authenticate") else { return false }
+      // A comma in quotes ends no challenge.
+      return header.value.replacing(/"([^"\\]|\\.)*"/, with: "").split(separator: ",").contains {
+        $0.split(separator: " ").first?.lowercased() == "basic"
+      }
+    }
   }
 }
 

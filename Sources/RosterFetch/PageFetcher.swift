@@ -203,13 +203,15 @@ extension PageFetcher {
     var fault = RequestFault(
       passing ? .unreachable : .badAnswer,
       cause: "upstream answered \(response.status)\(response.pauseClause(now: now))",
-      hint: Self.hint(isRateLimit, passing), reason: isRateLimit ? .rateLimit : .status(response.status),
+      hint: Self.hint(response.status, isRateLimit, passing),
+      reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
     fault.header = pause?.header
     throw fault
   }
 
-  private static func hint(_ isRateLimit: Bool, _ isPassing: Bool) -> String {
+  private static func hint(_ status: Int, _ isRateLimit: Bool, _ isPassing: Bool) -> String {
+    if status == 406 { return "set Accept in upstream.headers to a type that upstream offers" }
     if isRateLimit {
       return "ask less often (sync.interval), or set limit.rate or limit.budget to what upstream permits"
     }

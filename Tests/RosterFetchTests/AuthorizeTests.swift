@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct AuthorizeTests {
   /// Calls `body` with a keeper whose grants are a1, a2, …, and with the number of them so far.
   private func withKeeper(
-    accessToken: String? = nil, send: TokenPlace = .bearer, clock: WallClock = .system, expiresIn: Int = 3600,
+    accessToken: String? = nil, flow: Flow = .oauth2Refresh, send: TokenPlace = .bearer, clock: WallClock = .system,
+    expiresIn: Int = 3600,
     _ body: (TokenKeeper, @escaping @Sendable () -> Int) async throws -> Void
   ) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/rosterd-authorize-\(UUID().uuidString)"
@@ -18,7 +19,7 @@ import Testing
     let grants = Grants()
     let keeper = TokenKeeper(
       settings: TokenSettings(
-        flow: .oauth2Refresh, send: send, tokenURL: "http://localhost/token", baseOrigin: "http://localhost:80",
+        flow: flow, send: send, tokenURL: "http://localhost/token", baseOrigin: "http://localhost:80",
         tokenOrigin: "http://localhost:80", storePath: folder + "/token.json"),
       credentials: { _ in .init(refreshToken: Secret("r"), accessToken: accessToken.map { Secret($0) }) },
       send: { _ in
@@ -161,6 +162,24 @@ import Testing
         let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/\(place)")) }
         #expect(failure?.kind == .refused && failure?.retryAfter == .seconds(600))
       }
+    }
+  }
+
+  @Test(
+    "T3: a 401 without a flow proposes flow = \"basic\" if upstream asks for it, by itself or beside other schemes",
+    arguments: [
+      (#"Basic realm="x""#, true), (#"basic realm="x", charset="UTF-8""#, true),
+      (#"Bearer realm="a, b", BASIC realm="c""#, true), (#"Bearer realm="a, Basic b""#, false), ("Basically", false),
+      (#"Negotiate"#, false),
+    ])
+  func proposal(challenge: String, isBasic: Bool) async throws {
+    try await withKeeper(flow: .none) { keeper, _ in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
+        Response(status: 401, headers: [.init("www-authenticate", challenge)])
+      }
+      let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/character")) }
+      #expect(failure?.kind == .refused && failure?.explained == .noCredential)
+      #expect(failure?.hint?.contains(#"flow = "basic""#) == isBasic, "\(failure?.hint ?? "")")
     }
   }
 
