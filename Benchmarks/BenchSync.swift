@@ -53,7 +53,7 @@ struct BenchSync: SyncHost {
 
   func renewCacheLock() {}
   func renewTokenStoreLock() {}
-  func began(_ record: SyncRecord, _ tally: Tally) async {}
+  func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async {}
   func entered(_ phase: DaemonStatus.Current.Phase) {}
   func tell(_ event: Event) {}
   func ended(_ record: SyncRecord) async {}

@@ -77,7 +77,7 @@ extension Failure {
       }
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin, cause: cause,
-      hint: settings.flow == .none ? "set auth.flow" : settings.mendCredential
+      hint: settings.flow == .none ? "set auth.flow to what upstream takes" : settings.mendCredential
     ).with(
       settings.flow == .none ? .noCredential : .credential,
       settings.flow == .none ? [.setting("auth.flow")] : [.file(settings.path(settings.credential.rawValue))])

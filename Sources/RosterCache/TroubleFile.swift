@@ -28,9 +28,9 @@ package struct TroubleFile: Sendable {
     if let bytes = try? JSONEncoder().encode(stored) { try? file.replace(with: Array(bytes), durably: false) }
   }
 
-  /// nil: it is of another sync, or cannot be read by this user.
-  func trouble(of record: SyncRecord) -> Trouble? {
-    guard let bytes = try? contents(of: file.path, limit: Self.mostBytes),
+  /// nil if there is no such sync, the file is of another sync, or this user cannot read it.
+  func trouble(of record: SyncRecord?) -> Trouble? {
+    guard let record, let bytes = try? contents(of: file.path, limit: Self.mostBytes),
       let stored = try? JSONDecoder().decode(Stored.self, from: Data(bytes)), stored.sync == record.id,
       stored.startedAt == record.startedAt
     else { return nil }

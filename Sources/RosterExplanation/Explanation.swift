@@ -24,7 +24,9 @@ package struct Explanation: Codable, Sendable, Equatable {
     let told = troubles.map { $0.told(in: situation) }
     // Who reads on must know first that it is the cache that tells.
     let first = situation.alone == nil ? [] : told.suffix(1)
-    what = (first + [situation.opening] + told.dropLast(first.count)).filter { !$0.isEmpty }.joined(separator: " ")
+    let begun = situation.unfinished.map { "Sync \($0.id) began at \($0.startedAt) and has not ended." }
+    what = (first + [begun ?? "", situation.opening] + told.dropLast(first.count)).filter { !$0.isEmpty }.joined(
+      separator: " ")
     readers = situation.readers
     concerned = troubles.flatMap(\.concerned).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     todo = troubles.isEmpty ? situation.nothing : troubles.map(\.todo).joined(separator: " ")
@@ -108,15 +110,17 @@ extension Situation {
     case .tried: return "Sync \(last.id) was a trial: it has pulled all and published nothing."
     case .cancelled: return "Sync \(last.id) was cancelled; what it pulled is kept for the next."
     case .interrupted:
-      return "Sync \(last.id) was broken off when its process ended; what it pulled is kept for the next."
+      return "Sync \(last.id) was interrupted when its process ended; what it pulled is kept for the next."
     case .running, .failed: return nil
     }
   }
 
   private var running: String {
     guard let current else { return "A sync runs." }
-    let pages = current.pagesTotal.map { "\(current.pagesDone) of \($0) pages" } ?? "\(current.pagesDone) pages"
-    let retries = current.retries > 0 ? ", \(current.retries) requests repeated" : ""
+    let pages =
+      current.pagesTotal.map { "\(current.pagesDone) of \($0.counted(as: "page"))" }
+      ?? current.pagesDone.counted(as: "page")
+    let retries = current.retries > 0 ? ", \(current.retries.counted(as: "request")) repeated" : ""
     let held = heldUntil.map { " Upstream wants no request before \($0); it waits for that." } ?? ""
     return "Sync \(current.id) runs since \(current.startedAt): \(pages)\(retries).\(held)"
       + (main == nil ? "" : " The one before had trouble.")
@@ -128,7 +132,7 @@ extension Situation {
     }
     let verified = cache.verifiedAt.flatMap { $0 == published ? nil : ", and upstream had the same at \($0)" } ?? ""
     return
-      "They see the snapshot of sync \(snapshot), whole: \(cache.records) records, published at \(published)\(verified)."
+      "They see the snapshot of sync \(snapshot), whole: \(cache.records.counted(as: "record")), published at \(published)\(verified)."
   }
 
   /// What to do where nothing is the matter.

@@ -28,6 +28,8 @@ package struct Situation: Sendable {
   package var rejected: [Concern] = []
   /// Why no daemon answers.
   package var silence: Failure?
+  /// Without a daemon: the sync whose row has no end, if its process may still run.
+  package var unfinished: SyncRecord?
 
   /// Of a cache, without a daemon unless told.
   package init(_ state: DaemonStatus.State, _ cache: CacheFacts, path: String) {

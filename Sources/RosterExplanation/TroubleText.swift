@@ -6,8 +6,8 @@ extension Trouble.Kind {
   package var text: (meaning: String, todo: String) {
     switch self {
     case .connection, .dns, .tls, .timeout, .truncated, .noNetwork, .certificate, .pin, .proxy: wayText
-    case .serverError, .rateLimit, .held, .forbidden, .notFound, .badRequest, .otherStatus, .redirect, .malformed,
-      .totalAbsent, .tooLarge, .budget:
+    case .serverError, .rateLimit, .held, .forbidden, .notFound, .notAcceptable, .badRequest, .otherStatus, .redirect,
+      .malformed, .totalAbsent, .tooLarge, .budget:
       answerText
     case .drift, .circle, .ignoredParameter, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .wrongByKey,
       .validators, .absent:
@@ -23,7 +23,8 @@ extension Trouble.Kind {
   /// Whether what the failed part itself says can be done comes first: it knows the file, the key or the time.
   var takesHint: Bool {
     switch self {
-    case .certificate, .pin, .proxy, .held, .redirect, .unasked, .credential, .outlived, .session, .incomplete,
+    case .certificate, .pin, .proxy, .held, .redirect, .unasked, .noCredential, .credential, .outlived, .session,
+      .incomplete,
       .loggedOut, .missingCredential, .tokenStore, .diskFull, .unwritable, .foreignFile:
       true
     default: false
@@ -102,6 +103,11 @@ extension Trouble.Kind {
         "Nothing is at that address.",
         "Compare {address} with the API's documentation: first upstream.base_url, then path of [resource.{resource}]. If it means past the end of the list, name the status in beyond of its pages."
       )
+    case .notAcceptable:
+      (
+        "Upstream has no answer of the types that the header Accept of the request names.",
+        "Set Accept in upstream.headers to a type that upstream offers; its documentation names them. See what it answers: curl -i -H 'Accept: */*' {address}"
+      )
     case .badRequest:
       (
         "Upstream refuses the request as it is.",
@@ -169,8 +175,8 @@ extension Trouble.Kind {
       )
     case .unstorable:
       (
-        "The definition of {resource} seems to be of another API.",
-        "Compare the columns of [resource.{resource}] with an answer; rosterd infer proposes a definition."
+        "No record of {resource} has what the definition asks for, so nothing was published.",
+        "See the records and the reasons: rosterctl rejects. Then give each column of [resource.{resource}] the type that upstream sends (real for a number with a fraction); if the records are of another kind, correct its path and records, or see what rosterd infer proposes."
       )
     case .rejects:
       (
@@ -195,7 +201,7 @@ extension Trouble.Kind {
     case .absent:
       (
         "They stay until the definition's removal lets them go.",
-        "Nothing, if they are gone upstream. If they are not, find out why its list lacks them."
+        "See them: rosterctl list {resource} --absent. If they are gone upstream, there is nothing to do; if not, find out why its list lacks them."
       )
     default:
       (
@@ -210,7 +216,7 @@ extension Trouble.Kind {
     case .noCredential:
       (
         "rosterd has been told nothing to say who it is.",
-        "Set auth.flow, put the credential that it reads into auth.credentials_dir (rosterd.toml(5) names the file), then reload rosterd."
+        "Put the credential that the flow reads into auth.credentials_dir (rosterd.toml(5) names each flow and its files), then reload rosterd."
       )
     case .outlived:
       (

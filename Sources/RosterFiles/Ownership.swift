@@ -66,8 +66,15 @@ package final class Ownership: Sendable {
   }
 
   private static func fill(_ descriptor: CInt, _ lock: String, _ path: String, _ program: String) throws(Failure) {
+    var tries = 0
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       if errno == EINTR { continue }
+      if errno == EWOULDBLOCK, tries < Self.maxTries {
+        // `isHeld` of another process has the lock for an instant.
+        tries += 1
+        poll(nil, 0, 5)
+        continue
+      }
       if errno == EWOULDBLOCK { throw owned(path, by: holder(descriptor)) }
       throw cannotLock(lock, .last)
     }
@@ -83,6 +90,17 @@ package final class Ownership: Sendable {
   package func release() { descriptor.withLock { _ = flock($0, LOCK_UN) } }
 
   private static let mode: mode_t = 0o600
+  private static let maxTries = 3
+
+  /// True if a process owns that path now; nil if this user may not look.
+  package static func isHeld(_ path: String) -> Bool? {
+    let descriptor = open("\(path).lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { return errno == ENOENT ? false : nil }
+    defer { close(descriptor) }
+    // A shared lock: two that look do not see each other.
+    if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return false }
+    return errno == EWOULDBLOCK ? true : nil
+  }
 
   /// "4711 rosterd run", as its holder wrote it; nil where it has not yet.
   private static func holder(_ descriptor: CInt) -> (pid: Int, program: String)? {

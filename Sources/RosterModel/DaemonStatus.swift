@@ -295,7 +295,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     self.config = config
   }
 
-  enum CodingKeys: String, CodingKey {
+  enum CodingKeys: String, CodingKey, CaseIterable {
     case version, pid, state, message, upstream, cache, sync, token, config
     case startedAt = "started_at"
     case uptimeSeconds = "uptime_seconds"

@@ -34,6 +34,8 @@ package struct PendingResource: Sendable, Equatable {
   package var changed = 0
   /// Records that would go.
   package var removed = 0
+  /// Records that this pull misses for the first time, and that stay (P8).
+  package var absent = 0
 
   /// Without differences.
   package init(name: String, telling: [Resource.Column], members: [String]) {
@@ -44,6 +46,20 @@ package struct PendingResource: Sendable, Equatable {
 
   /// All of them.
   package var differences: Int { added + changed + removed }
+}
+
+/// A record that a pull misses for the first time, and that stays (P8).
+package struct AbsentRecord: Sendable, Equatable {
+  /// Its key as JSON: a number, or a text in quotes.
+  package var key: String
+  /// The record as `changes.before` would have it.
+  package var record: String
+
+  /// A record of the snapshot.
+  package init(key: String, record: String) {
+    self.key = key
+    self.record = record
+  }
 }
 
 /// What publishing a pull would do to one record.

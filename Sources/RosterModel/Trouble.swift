@@ -5,8 +5,8 @@ package struct Trouble: Codable, Sendable, Equatable {
     // The way to upstream.
     case connection, dns, tls, timeout, truncated, noNetwork, certificate, pin, proxy
     // What upstream answers.
-    case serverError, rateLimit, held, forbidden, notFound, badRequest, otherStatus, redirect, malformed, totalAbsent,
-      tooLarge
+    case serverError, rateLimit, held, forbidden, notFound, notAcceptable, badRequest, otherStatus, redirect, malformed
+    case totalAbsent, tooLarge
     case budget
     // Pages that make no list, and records that make no snapshot.
     case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, validators
@@ -27,6 +27,8 @@ package struct Trouble: Codable, Sendable, Equatable {
   package var hint: String?
   /// What to look at.
   package var concerned: [Concern]
+  /// The first records that could not be stored, if the sync published nothing because of them; else nil.
+  package var rejected: [RejectedRecord]?
   /// The end of the first sync in a row that had trouble of this sort, RFC 3339.
   package var since: String?
 

@@ -207,7 +207,8 @@ extension StatusBoard {
       state.token.state = .expired
     }
     let sync = state.sync
-    let cache = document(of: state.cache, state.sizes, now: now)
+    let cache = DaemonStatus.Cache(
+      path: cachePath, state.cache, sizeBytes: state.sizes.database, walBytes: state.sizes.wal, now: now)
     let name = DaemonStatus.state(stopping: state.stopping, token: state.token, sync: sync)
     return DaemonStatus(
       version: version, pid: pid, startedAt: startedAt.rfc3339,
@@ -283,25 +284,6 @@ extension StatusBoard {
   /// Seconds since 1970.
   private static func moment(_ text: String?) -> Double? {
     text.flatMap(Date.init(rfc3339:))?.timeIntervalSince1970
-  }
-
-  private func document(of facts: CacheFacts, _ sizes: FileSizes, now: Date) -> DaemonStatus.Cache {
-    var cache = DaemonStatus.Cache(path: cachePath)
-    cache.snapshot = facts.snapshot
-    cache.publishedAt = facts.publishedAt
-    cache.verifiedAt = facts.verifiedAt
-    cache.ageSeconds = facts.verifiedAt.flatMap(Date.init(rfc3339:)).map { Self.seconds(from: $0, to: now) }
-    cache.records = facts.records
-    cache.resources = facts.resources
-    cache.pages = facts.pages
-    cache.sizeBytes = sizes.database
-    cache.walBytes = sizes.wal
-    return cache
-  }
-
-  /// To the millisecond, and never negative: a wall clock may be set back.
-  private static func seconds(from start: Date, to end: Date) -> Double {
-    max(0, (end.timeIntervalSince(start) * 1000).rounded() / 1000)
   }
 }
 

@@ -34,7 +34,7 @@ extension DaemonStatus {
     case .degraded: return "degraded: " + (sync.last.map(trouble) ?? "") + next
     case .idle:
       guard let verified = cache.verifiedAt else { return "idle: no snapshot yet" + next }
-      return "idle: \(cache.records) records, verified at \(verified)"
+      return "idle: \(cache.records.counted(as: "record")), verified at \(verified)"
         + emptied.map { "; \($0.complaint)" }.joined() + next
     }
   }
@@ -49,9 +49,11 @@ extension DaemonStatus {
   private static func progress(_ current: Current) -> String {
     switch current.phase {
     case .discovering: "asking for the first page"
-    case .pulling: "\(current.pagesDone) \(current.pagesTotal.map { "of \($0) " } ?? "")pages"
-    case .verifying: "verifying \(current.pagesDone) pages"
-    case .publishing: "publishing \(current.records) records"
+    case .pulling:
+      current.pagesTotal.map { "\(current.pagesDone) of \($0.counted(as: "page"))" }
+        ?? current.pagesDone.counted(as: "page")
+    case .verifying: "verifying \(current.pagesDone.counted(as: "page"))"
+    case .publishing: "publishing \(current.records.counted(as: "record"))"
     }
   }
 
@@ -63,7 +65,6 @@ extension DaemonStatus {
   private static func trouble(_ last: SyncRecord) -> String {
     if let error = last.error { return "sync \(last.id) \(last.outcome.rawValue): \(error)" }
     guard last.rejected > 0 else { return "sync \(last.id) \(last.outcome.rawValue)" }
-    let records = last.rejected == 1 ? "1 record" : "\(last.rejected) records"
-    return "sync \(last.id) rejected \(records); `rosterctl rejects` tells the reasons"
+    return "sync \(last.id) rejected \(last.rejected.counted(as: "record")); `rosterctl rejects` tells the reasons"
   }
 }

@@ -24,6 +24,8 @@ package actor Sync {
   private let tally: Tally
   private let lists: [PulledList]
   private var machine: SyncMachine
+  /// The first records that could not be stored, if the sync fails because of them.
+  private var rejected: [RejectedRecord] = []
   /// What the last pull of each list told.
   private var pulled: [PullOutcome]
 
@@ -160,7 +162,7 @@ package actor Sync {
         logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
       }
       return []
-    case .fail(let failure): throw failure
+    case .fail(let failure): throw await withReason(failure)
     case .again(let reasons): return try await discard(reasons)
     }
   }
@@ -182,6 +184,17 @@ package actor Sync {
     } onCancel: {
       cache.interruptPublish()
     }
+  }
+
+  /// Names the first records that could not be stored, if that is why the sync fails (P9).
+  private func withReason(_ failure: Failure) async -> Failure {
+    guard let resource = machine.unstorable else { return failure }
+    rejected = (try? await cache.rejected(resource, limit: Trouble.mostConcerned)) ?? []
+    guard let first = rejected.first else { return failure }
+    var failure = failure
+    failure.cause += "; the first reason, of \(first.place): \(first.reason)"
+    failure.concerned += rejected.map(\.concern)
+    return failure
   }
 
   private func discard(_ reasons: [String: String]) async throws -> [Int] {
@@ -247,6 +260,7 @@ extension Sync {
     var record = record.counting(tally.now)
     record.finishedAt = clock.now().rfc3339
     record.end(with: error)
+    if !rejected.isEmpty { record.trouble?.rejected = rejected }
     if machine.isGuarded {
       for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
         let missing = await missingRecords(of: concern.name)

@@ -41,6 +41,9 @@ package struct SyncMachine: Sendable {
   /// What the publication does about each resource beside its pages.
   package private(set) var ends: [String: ResourceEnd] = [:]
 
+  /// The resource whose records were all rejected; nil if every resource has a good record (P9).
+  package private(set) var unstorable: String?
+
   /// Resources whose pages did not fit together to the end: what was pulled of them is dropped (P4).
   package private(set) var drifted: [String] = []
 
@@ -180,12 +183,13 @@ extension SyncMachine {
   private mutating func allRejected(_ found: ResourceComparison) -> Failure? {
     guard found.distinct == 0, found.rejected > 0 else { return nil }
     state = .ended
+    unstorable = found.resource
     let key = resource(found)?.key.description ?? ""
     let unknown = found.rejectedUnknown > 0 ? ", \(found.rejectedUnknown) for want of a key at \(key)" : ""
     return Failure(
       .badAnswer, step: "store what upstream sent", subject: upstream,
-      cause: "none of \(counted(found.rejected, "record")) of \(found.resource) can be stored\(unknown)",
-      hint: "check that the definition of \(found.resource) is of the API at upstream.base_url"
+      cause: "none of \(found.rejected.counted(as: "record")) of \(found.resource) can be stored\(unknown)",
+      hint: "see `rosterctl rejects`, and correct the columns of [resource.\(found.resource)]"
     ).with(.unstorable, [.resource(found.resource)])
   }
 
@@ -203,7 +207,7 @@ extension SyncMachine {
     return Failure(
       .badAnswer, step: "publish", subject: upstream,
       cause:
-        "upstream lacks \(leaving) of \(counted(found.snapshot, "record")) of \(found.resource), more than max_removal (\(limit)%) lets go",
+        "upstream lacks \(leaving) of \(found.snapshot.counted(as: "record")) of \(found.resource), more than max_removal (\(limit)%) lets go",
       hint: "if that is right, run `rosterctl sync --allow-removal`"
     ).with(.guarded, [.resource(found.resource), .setting("max_removal")])
   }
@@ -240,11 +244,11 @@ extension Resource {
   fileprivate func drift(_ found: ResourceComparison, count: Int?) -> String? {
     let sum = found.distinct + found.rejected + found.skipped - found.passedRepeats
     if let count, sum != count {
-      return "the pages hold \(counted(sum, "record")) of \(name), upstream tells of \(count)"
+      return "the pages hold \(sum.counted(as: "record")) of \(name), upstream tells of \(count)"
     }
     let repeats = found.repeats + found.passedRepeats
     guard repeats > 0, isByPlace else { return nil }
-    return "\(counted(repeats, "key")) of \(name) met twice"
+    return "\(repeats.counted(as: "key")) of \(name) met twice"
   }
 
   /// Whether a page is a place in the list, so that a record that moves is met twice, or not at all.
@@ -264,7 +268,7 @@ private struct Shortcoming: Sendable {
   var trouble: Trouble
 
   static func rejects(_ number: Int) -> Shortcoming {
-    let what = "\(counted(number, "record")) could not be stored"
+    let what = "\(number.counted(as: "record")) could not be stored"
     return Shortcoming(sentence: "\(what); see the table rejects", trouble: Trouble(.rejects, what))
   }
 
@@ -298,5 +302,3 @@ private struct Shortcoming: Sendable {
           + question.keys.map { .record($0, of: resource, reason: "by_key does not find it") }))
   }
 }
-
-private func counted(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }

@@ -38,7 +38,7 @@ package struct ChangeLine: Sendable {
     // Without the year.
     let head = "\(id)  \(isNarrow ? String(at.dropFirst(5)) : at)  "
     let gap = String(repeating: " ", count: max(0, Self.kinds - kind.cells) + 2)
-    let name = title.cut(to: isNarrow ? Self.shortTitle : Self.longTitle)
+    let name = title.oneLine.cut(to: isNarrow ? Self.shortTitle : Self.longTitle)
     let whose = name.isEmpty ? who : "\(who) \(name)"
     let rest = (gap + whose + (what.isEmpty ? "" : "  \(what)")).printable
     guard let width else { return head.toned(.faint, colour) + kind.toned(tone, colour) + rest }

@@ -17,7 +17,7 @@ package struct CostText: Sendable {
       return
     }
     let cost =
-      "# \(Words.count(pages, "page")) a sync, as the last one: about \(Words.grouped(interval.perDay(pages))) requests a day with sync.interval = \"\(interval.text)\"\n"
+      "# \(pages.counted(as: "page")) a sync, as the last one: about \(Words.grouped(interval.perDay(pages))) requests a day with sync.interval = \"\(interval.text)\"\n"
     let fit = budget.map { BudgetFit($0, pages: pages) }
     let warning = fit?.warning(interval)
     let verdict = fit.map { fit in warning.map { "# warning: \($0)\n" } ?? "# \(fit.name) holds them\n" }
@@ -41,7 +41,7 @@ private struct BudgetFit {
 
   func warning(_ interval: Duration) -> String? {
     let syncs = budget.limit / requests
-    guard syncs > 0 else { return "\(name) does not hold one sync of \(Words.count(requests, "request"))" }
+    guard syncs > 0 else { return "\(name) does not hold one sync of \(requests.counted(as: "request"))" }
     // So many start in any window at most.
     if (budget.window.seconds / interval.seconds).rounded(.up) <= Double(syncs) { return nil }
     return

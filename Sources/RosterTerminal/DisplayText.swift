@@ -1,3 +1,5 @@
+internal import RosterModel
+
 extension String {
   /// The cells of a terminal that it takes.
   var cells: Int { reduce(0) { $0 + Self.cells(of: $1) } }
@@ -11,6 +13,11 @@ extension String {
       return room >= 0
     }
     return kept + "…"
+  }
+
+  /// The text without what steers a terminal. Line ends and tabs become spaces, a run of them one space.
+  var oneLine: String {
+    replacing(/[\n\r\t\u{0B}\u{0C}\u{85}\u{2028}\u{2029}]+/, with: " ").printable
   }
 
   private static func cells(of character: Character) -> Int {

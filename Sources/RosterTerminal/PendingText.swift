@@ -15,7 +15,9 @@ package struct PendingText: Sendable {
 
   /// What became of the sync, a line a resource, and the sum; each line with its end.
   package var summary: String {
-    let lines = head.printable.wrapped(width ?? .max / 2) + (pull.differences == 0 ? [] : stat + [""])
+    let hasRecords = pull.resources.contains { $0.differences + $0.absent > 0 }
+    let lines =
+      head.printable.wrapped(width ?? .max / 2) + (pull.differences == 0 ? [] : stat) + (hasRecords ? [""] : [])
     return lines.map { $0 + "\n" }.joined()
   }
 
@@ -27,12 +29,25 @@ package struct PendingText: Sendable {
       case 1: "1 record"
       default: "\(Words.grouped(pull.differences)) records"
       }
-    guard pull.isWhole else {
-      let state = pull.report?.outcome == .running ? "runs" : "did not get to its end"
-      return "sync \(sync) \(state): what it has pulled so far would change \(what); who would go is not known yet"
-    }
     let why = pull.report?.error.map { "; \($0)" } ?? ""
-    return "sync \(sync) has published nothing: it would change \(what)\(why)"
+    guard pull.isWhole else {
+      return
+        "sync \(sync) \(state): what it has pulled so far would change \(what); who would go is not known yet\(why)"
+    }
+    let absent = pull.resources.reduce(0) { $0 + $1.absent }
+    let missed = absent == 0 ? "" : ", and \(absent.counted(as: "record")) would be absent for the first time"
+    return "sync \(sync) has published nothing: it would change \(what)\(missed)\(why)"
+  }
+
+  /// What became of a sync that has not pulled everything.
+  private var state: String {
+    switch pull.report?.outcome {
+    case .running: "runs"
+    case .failed: "failed"
+    case .cancelled: "was cancelled"
+    case .interrupted: "was interrupted"
+    case .published, .unchanged, .tried, nil: "did not get to its end"
+    }
   }
 
   private var stat: [String] {
@@ -51,7 +66,7 @@ package struct PendingText: Sendable {
     }
     return lines + [
       " "
-        + ([Words.count(shown.count, "resource")] + sums.filter { $0.0 > 0 }.map { "\(Words.grouped($0)) \($1)" })
+        + ([shown.count.counted(as: "resource")] + sums.filter { $0.0 > 0 }.map { "\(Words.grouped($0)) \($1)" })
         .joined(separator: ", ")
     ]
   }
@@ -71,12 +86,21 @@ package struct PendingText: Sendable {
 
   /// `~ character 1  Rick Sanchez`, and below it, field by field, what it has and would have; each line with its end.
   package func text(of record: PendingRecord, _ resource: PendingResource) -> String {
-    let values = JSONMembers.texts(record.after ?? record.before ?? "")
-    let title = resource.telling.title(values)
-    let key = JSONMembers.shown(record.key)
-    let who = (title.isEmpty ? "\(resource.name) \(key)" : "\(resource.name) \(key)  \(title)").printable
+    let who = name(record.key, record.after ?? record.before ?? "", resource)
     let head = record.kind.sign.toned(record.kind.tone, colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who)
     return ([head] + rows(record)).map { $0 + "\n" }.joined()
+  }
+
+  /// `? character 1  Rick Sanchez`, with its end: a record that the pull misses for the first time.
+  package func text(of record: AbsentRecord, _ resource: PendingResource) -> String {
+    let who = name(record.key, record.record, resource)
+    return "?".toned(.faint, colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who) + "\n"
+  }
+
+  private func name(_ key: String, _ record: String, _ resource: PendingResource) -> String {
+    let title = resource.telling.title(JSONMembers.texts(record))
+    let name = "\(resource.name) \(JSONMembers.shown(key))"
+    return (title.isEmpty ? name : "\(name)  \(title)").oneLine
   }
 
   private func rows(_ record: PendingRecord) -> [String] {

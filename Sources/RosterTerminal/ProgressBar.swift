@@ -20,17 +20,17 @@ package struct ProgressBar: Sendable, Equatable {
 
   /// Of a running sync.
   package init(_ current: DaemonStatus.Current) {
-    var counts = [Words.count(current.records, "record")]
+    var counts = [current.records.counted(as: "record")]
     if current.phase == .verifying || current.phase == .publishing { counts.insert(current.phase.rawValue, at: 0) }
-    if current.refreshes > 0 { counts.append("token " + Words.count(current.refreshes, "refresh")) }
-    if current.retries > 0 { counts.append(Words.count(current.retries, "retry")) }
+    if current.refreshes > 0 { counts.append("token " + current.refreshes.counted(as: "refresh")) }
+    if current.retries > 0 { counts.append(current.retries.counted(as: "retry")) }
     if current.inFlight > 0 { counts.append("\(current.inFlight) in flight") }
     self.init(done: current.pagesDone, total: current.pagesTotal ?? 0, counts: counts)
   }
 
   /// At most `width` cells, without a line end: `━━━━━━━╸────────  17/42 pages  340 records`.
   package func text(width: Int, colour: Bool = false) -> String {
-    let pages = total > 0 ? "\(done)/\(total) pages" : done > 0 ? Words.count(done, "page") : "asking for page 1"
+    let pages = total > 0 ? "\(done)/\(total) pages" : done > 0 ? done.counted(as: "page") : "asking for page 1"
     var tail = showsPages ? "  " + pages : ""
     for count in counts where done > 0 {
       let longer = tail + "  " + count

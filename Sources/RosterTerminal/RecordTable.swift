@@ -30,7 +30,7 @@ package struct RecordTable: Sendable {
       },
       rows: records.map { record in
         let values = JSONMembers.texts(record)
-        return columns.map { Table.Cell(text: (values[$0.name] ?? "").printable.cut(to: Self.longest)) }
+        return columns.map { Table.Cell(text: (values[$0.name] ?? "").oneLine.cut(to: Self.longest)) }
       })
   }
 }

@@ -60,7 +60,7 @@ package struct RecordText: Sendable {
   package var text: String {
     let (head, told) = heading
     let rows = members.filter { !told.contains($0.name) }.map { row($0.name, $0.value) }.joined()
-    return head.printable.wrapped(width).map { $0.toned(.strong, colour) + "\n" }.joined() + then + rows + history
+    return head.oneLine.wrapped(width).map { $0.toned(.strong, colour) + "\n" }.joined() + then + rows + history
   }
 
   private var then: String { at.map { "as it was at \($0)".wrapped(width).map { $0 + "\n" }.joined() } ?? "" }

@@ -6,14 +6,17 @@ struct ResourceLines {
   private let table: Table
   private let hidden: Int
 
-  /// - Parameter most: lines at most, besides the names of columns and how many more there are; nil: all.
-  init(_ status: DaemonStatus, most: Int?) {
-    if let current = status.sync.current, current.phase != .discovering, current.resources.count > 1 {
+  /// - Parameters:
+  ///   - current: the sync that runs.
+  ///   - cached: of the snapshot.
+  ///   - most: lines at most, besides the names of columns and how many more there are; nil: all.
+  init(_ current: DaemonStatus.Current?, cached: [DaemonStatus.CachedResource], most: Int?) {
+    if let current, current.phase != .discovering, current.resources.count > 1 {
       let shown = Self.underWay(current.resources, most ?? .max)
       table = Self.table(shown)
       hidden = current.resources.count - shown.count
     } else {
-      let all = status.cache.resources.count > 1 ? status.cache.resources : []
+      let all = cached.count > 1 ? cached : []
       table = Self.table(
         Array(all.prefix(most ?? .max)), hasAbsent: all.contains { $0.absent > 0 },
         hasDistrusted: all.contains { $0.validators != DaemonStatus.CachedResource.trusted })

@@ -1,10 +1,14 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 package import RosterModel
 
-/// The daemon's status for people: the state first, then how old the data is, what runs, the token, the syncs. Each
-/// fact stands once.
+/// The status for people: the state first, then how old the data is, what runs, the token, the syncs. Each fact stands
+/// once. Without a daemon, what the cache tells.
 package struct StatusText: Sendable {
-  private let status: DaemonStatus
+  /// nil: no daemon answers.
+  private let daemon: DaemonStatus?
+  private let rawMessage: String
+  private let cached: DaemonStatus.Cache
+  private let sync: DaemonStatus.Sync
   private let width: Int
   private let colour: Bool
   private let now: Date?
@@ -14,11 +18,22 @@ package struct StatusText: Sendable {
   ///   - width: cells a line.
   ///   - mostResources: lines for resources; nil: as many as there are.
   package init(_ status: DaemonStatus, width: Int, colour: Bool = false, mostResources: Int? = nil) {
-    self.status = status
+    daemon = status
+    (rawMessage, cached, sync) = (status.message, status.cache, status.sync)
     self.width = width
-    resources = ResourceLines(status, most: mostResources)
+    resources = ResourceLines(sync.current, cached: cached.resources, most: mostResources)
     self.colour = colour
     now = Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
+  }
+
+  /// - Parameter now: ages count to it.
+  package init(_ status: CacheStatus, now: Date, width: Int, colour: Bool = false, mostResources: Int? = nil) {
+    daemon = nil
+    (rawMessage, cached, sync) = (status.message, status.cache, DaemonStatus.Sync(last: status.last))
+    self.width = width
+    resources = ResourceLines(nil, cached: cached.resources, most: mostResources)
+    self.colour = colour
+    self.now = now
   }
 
   /// Lines of at most `width` cells, as far as words permit, each with its end.
@@ -36,20 +51,20 @@ package struct StatusText: Sendable {
   package var rows: [(name: String, value: String)] {
     [
       ("data", data), ("token", token), ("last sync", last), ("next sync", next), ("config", config),
-      ("upstream", upstream), ("budget", budget), ("cache", cache), ("daemon", daemon),
+      ("upstream", upstream), ("budget", budget), ("cache", cache), ("daemon", process),
     ].compactMap { row in row.1.map { (row.0, $0) } }
   }
 
   /// The headline in one line, without the state that it begins with.
   package var sentence: String {
-    let state = "\(status.state.rawValue): "
+    let state = daemon.map { "\($0.state.rawValue): " } ?? ""
     return (message.hasPrefix(state) ? String(message.dropFirst(state.count)) : message).printable
   }
 
   /// What the daemon does, or what is wrong and what to do: the first lines of `text`.
   package var headline: String {
     let lines = message.printable.wrapped(width - 2)
-    let (mark, tone) = status.state.mark
+    let (mark, tone) = daemon?.state.mark ?? ("○", .bad)
     let marked = zip(lines, [mark.toned(tone, colour) + " "] + lines.dropFirst().map { _ in "  " })
     return marked.map { $1 + $0.toned($1 == "  " ? .plain : .strong, colour) + "\n" }.joined()
   }
@@ -57,15 +72,15 @@ package struct StatusText: Sendable {
   // MARK: Rows
 
   private var data: String? {
-    guard status.cache.ageSeconds != nil else { return "no snapshot yet" }
+    guard cached.ageSeconds != nil else { return "no snapshot yet" }
     return filled(facts.filter { !isTold($0) }.joined(separator: ", "))
   }
 
   /// Of the snapshot.
   private var facts: [String] {
-    let cache = status.cache
-    var facts = [Words.count(cache.records, "record"), Words.count(cache.pages, "page")]
-    if cache.resources.count > 1 { facts.insert(Words.count(cache.resources.count, "resource"), at: 0) }
+    let cache = cached
+    var facts = [cache.records.counted(as: "record"), cache.pages.counted(as: "page")]
+    if cache.resources.count > 1 { facts.insert(cache.resources.count.counted(as: "resource"), at: 0) }
     if let only = cache.resources.first, cache.resources.count == 1 {
       if let proof = only.proof { facts.append("proof: \(proof)") }
       if only.absent > 0 { facts.append("\(only.absent) absent") }
@@ -79,76 +94,78 @@ package struct StatusText: Sendable {
   }
 
   private var progress: String? {
-    guard let current = status.sync.current, current.phase != .discovering else { return nil }
+    guard let current = sync.current, current.phase != .discovering else { return nil }
     var bar = ProgressBar(current)
     bar.showsPages = !isTold(pagesTold(current))
-    bar.counts.removeAll { status.message.contains($0) }
+    bar.counts.removeAll { rawMessage.contains($0) }
     return bar.text(width: width - Rows.indent, colour: colour)
   }
 
   private func pagesTold(_ current: DaemonStatus.Current) -> String {
-    current.pagesTotal.map { "\(current.pagesDone) of \(Words.count($0, "page"))" }
-      ?? Words.count(current.pagesDone, "page")
+    current.pagesTotal.map { "\(current.pagesDone) of \($0.counted(as: "page"))" }
+      ?? current.pagesDone.counted(as: "page")
   }
 
   private var token: String? {
-    let token = status.token
+    guard let token = daemon?.token else { return nil }
     if token.flow == "none" { return "none needed" }
     var parts = ["\(token.state.rawValue) (\(token.flow))" + (expiry.map { ", \($0)" } ?? "")]
     if token.refreshes > 0 {
       parts.append(
-        Words.count(token.refreshes, "refresh") + (ago(token.lastRefreshAt).map { ", the last \($0)" } ?? ""))
+        token.refreshes.counted(as: "refresh") + (ago(token.lastRefreshAt).map { ", the last \($0)" } ?? ""))
     }
     if token.joined > 0 { parts.append("\(token.joined) joined") }
     if token.avoided > 0 { parts.append("\(token.avoided) avoided") }
-    if let error = token.lastError, !status.message.contains(error) { parts.append("last error: \(error)") }
+    if let error = token.lastError, !rawMessage.contains(error) { parts.append("last error: \(error)") }
     return parts.joined(separator: "; ")
   }
 
   private var expiry: String? {
-    guard let seconds = seconds(until: status.token.expiresAt) else { return nil }
+    guard let seconds = seconds(until: daemon?.token.expiresAt) else { return nil }
     return seconds > 0 ? "expires in \(Words.span(seconds))" : "expired \(Words.span(-seconds)) ago"
   }
 
   private var last: String? {
-    guard let last = status.sync.last else { return nil }
+    guard let last = sync.last else { return nil }
     let head = isTold(SyncText.head(last)) ? "" : SyncText.head(last)
-    let ended = last.finishedAt == status.cache.verifiedAt ? nil : ago(last.finishedAt)
+    let ended = last.finishedAt == cached.verifiedAt ? nil : ago(last.finishedAt)
     let opening = head + (ended.map { " \($0)" } ?? "") + SyncText.took(last)
+    if last.outcome == .interrupted { return "\(SyncText.head(last)): \(SyncText.kept)" }
     let parts = (SyncText.contents(last) + SyncText.work(last)).filter { !isTold($0) && !facts.contains($0) }
-    let error = last.error.flatMap { status.message.contains($0) ? nil : "; \($0)" } ?? ""
+    let error = last.error.flatMap { rawMessage.contains($0) ? nil : "; \($0)" } ?? ""
     return opening.drop { $0 == " " } + ": " + parts.joined(separator: ", ") + error
   }
 
   private var next: String? {
-    status.sync.nextAt.flatMap(due).flatMap { isTold("next sync \($0)") ? nil : $0 }
+    sync.nextAt.flatMap(due).flatMap { isTold("next sync \($0)") ? nil : $0 }
   }
 
   private var config: String? {
-    let file = status.config.path ?? "no file, the defaults hold"
-    return status.config.lastError.map { "\(file); refused: \($0)" } ?? file
+    guard let config = daemon?.config else { return nil }
+    let file = config.path ?? "no file, the defaults hold"
+    return config.lastError.map { "\(file); refused: \($0)" } ?? file
   }
 
-  private var upstream: String {
-    let upstream = status.upstream
+  private var upstream: String? {
+    guard let upstream = daemon?.upstream else { return nil }
     let held = seconds(until: upstream.heldUntil).map { ", wants no request for \(Words.span($0))" } ?? ""
     return upstream.baseURL + (upstream.requestsPerDay.map { ", about \(Words.grouped($0)) requests a day" } ?? "")
       + held
   }
 
   private var budget: String? {
-    status.upstream.budget.map {
+    daemon?.upstream.budget.map {
       "\(Words.grouped($0.used)) of \(Words.grouped($0.limit)) \(Words.per($0.windowSeconds))"
     }
   }
 
   private var cache: String {
-    let wal = status.cache.walBytes > 0 ? " + \(Words.bytes(status.cache.walBytes)) WAL" : ""
-    return "\(status.cache.path) (\(Words.bytes(status.cache.sizeBytes))\(wal))"
+    let wal = cached.walBytes > 0 ? " + \(Words.bytes(cached.walBytes)) WAL" : ""
+    return "\(cached.path) (\(Words.bytes(cached.sizeBytes))\(wal))"
   }
 
-  private var daemon: String {
-    "rosterd \(status.version), pid \(status.pid), up \(Words.span(status.uptimeSeconds))"
+  private var process: String? {
+    daemon.map { "rosterd \($0.version), pid \($0.pid), up \(Words.span($0.uptimeSeconds))" }
   }
 
   /// Whether it is a clause of the headline.
@@ -163,7 +180,7 @@ package struct StatusText: Sendable {
 
   /// The daemon's sentence, its times as people say them: `verified 3.2 s ago; next sync in 14 min`.
   private var message: String {
-    status.message
+    rawMessage
       .replacing(/next sync at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
         due(String(found.1)).map { "next sync \($0)" } ?? String(found.0)
       }

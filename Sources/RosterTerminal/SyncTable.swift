@@ -45,9 +45,14 @@ package struct SyncTable: Sendable {
       Table.Cell(text: String(report.id)), Table.Cell(text: report.outcome.rawValue, tone: tone(report)),
       Table.Cell(text: report.seconds.map(Words.took) ?? ""), Table.Cell(text: Words.second(report.startedAt)),
       Table.Cell(text: changes(report)),
-      Table.Cell(text: String(report.records)), Table.Cell(text: String(report.requests)),
+      Table.Cell(text: counted(report.records, report)), Table.Cell(text: counted(report.requests, report)),
       Table.Cell(text: String(repeating: "▪", count: Int((share * Double(longestBar)).rounded(.up))), tone: .faint),
     ]
+  }
+
+  /// Nothing of an interrupted sync is known: its row was written when it began.
+  private static func counted(_ number: Int, _ report: SyncRecord) -> String {
+    report.outcome == .interrupted ? "" : String(number)
   }
 
   private static func tone(_ report: SyncRecord) -> Tone {

@@ -7,10 +7,14 @@ package enum SyncText {
   package static func line(_ report: SyncRecord) -> String {
     let head = head(report) + took(report)
     if let error = report.error, report.outcome == .failed { return "\(head): \(error)".printable }
+    if report.outcome == .interrupted { return "\(head): \(kept)" }
     let error = report.error.map { "; \($0)" } ?? ""
     return head + ": " + contents(report).joined(separator: ", ") + "; " + work(report).joined(separator: ", ")
       + error.printable
   }
+
+  /// What is known of an interrupted sync: its row was written when it began.
+  static let kept = "what it pulled is kept for the next"
 
   /// `sync 17 published`.
   static func head(_ report: SyncRecord) -> String { "sync \(report.id) \(report.outcome.rawValue)" }
@@ -23,17 +27,17 @@ package enum SyncText {
     let changes = [
       (report.added, "added"), (report.changed, "changed"), (report.removed, "removed"), (report.rejected, "rejected"),
     ]
-    return [Words.count(report.pages, "page"), Words.count(report.records, "record")]
+    return [report.pages.counted(as: "page"), report.records.counted(as: "record")]
       + changes.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
   }
 
   /// What it cost.
   static func work(_ report: SyncRecord) -> [String] {
-    var parts = [Words.count(report.requests, "request")]
+    var parts = [report.requests.counted(as: "request")]
     if report.notModified > 0 { parts.append("\(report.notModified) not modified") }
     if report.resumed > 0 { parts.append("\(report.resumed) resumed") }
-    if report.retries > 0 { parts.append(Words.count(report.retries, "retry")) }
-    if report.refreshes > 0 { parts.append(Words.count(report.refreshes, "refresh")) }
+    if report.retries > 0 { parts.append(report.retries.counted(as: "retry")) }
+    if report.refreshes > 0 { parts.append(report.refreshes.counted(as: "refresh")) }
     return parts
   }
 }

@@ -116,7 +116,7 @@ extension Timeline {
     private var words: String
 
     init(leftOut count: Int) {
-      (time, mark, tone, words) = ("", "⋮", .faint, "\(Words.count(count, "line")) like these left out")
+      (time, mark, tone, words) = ("", "⋮", .faint, "\(count.counted(as: "line")) like these left out")
     }
 
     /// - Parameter pages: those of the entry, in words.

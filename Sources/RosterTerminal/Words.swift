@@ -1,12 +1,5 @@
-/// Numbers, ages and sizes as people say them.
+/// Ages, sizes and ranges of numbers as people say them.
 package enum Words {
-  /// `1 page`, `826 records`, `2 refreshes`, `3 retries`.
-  static func count(_ number: Int, _ noun: String) -> String {
-    if number == 1 { return "1 \(noun)" }
-    if noun.hasSuffix("y") { return "\(number) \(noun.dropLast())ies" }
-    return "\(number) \(noun)\(noun.hasSuffix("sh") ? "es" : "s")"
-  }
-
   /// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`: two units at most.
   static func span(_ seconds: Double) -> String {
     if seconds < 10 { return "\((max(0, seconds) * 10).rounded() / 10) s" }

@@ -43,7 +43,7 @@ extension DaemonStatus {
 }
 
 /// `/v1/syncs`.
-struct SyncList: Decodable {
+struct SyncList: Codable {
   static let step = "ask for the syncs"
 
   var syncs: [SyncRecord]

@@ -6,7 +6,9 @@ import RosterStatusClient
 import RosterTerminal
 
 struct Events: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Follows what happens, a line each, until Ctrl-C.")
+  static let configuration = CommandConfiguration(
+    abstract: "Follows what happens, a line each, until Ctrl-C.",
+    discussion: "If no daemon answers for 60 seconds, it exits with 3.")
 
   /// A start takes seconds, one that waits for a migration longer.
   private static let policy = SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60))

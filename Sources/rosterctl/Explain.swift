@@ -30,22 +30,17 @@ struct Explain: AsyncParsableCommand {
     }
   }
 
-  /// By the cache, as cron leaves it. Throws what the socket said where there is none to read.
+  /// Explains the state that the cache shows.
   private func explainAlone(_ silence: Failure) throws -> Explanation {
-    let path = place.path()
-    let facts: CacheFacts
-    let rejected: [Concern]
-    do {
-      let reader = try CacheReader(path: path)
-      (facts, rejected) = (try reader.facts(), try reader.rejected())
-    } catch let failure as Failure {
-      Output.error.tell("\(failure)")
-      throw silence
+    let alone = CacheAlone(place, socket: daemon.path(), after: silence)
+    return try alone.read { reader in
+      let facts = try reader.facts()
+      var situation = Situation(.init(after: facts.last), facts, path: alone.path)
+      situation.silence = silence
+      situation.rejected = try reader.rejected()
+      situation.unfinished = try reader.running()
+      return Explanation(situation)
     }
-    var situation = Situation(.init(after: facts.last), facts, path: path)
-    situation.silence = silence
-    situation.rejected = rejected
-    return Explanation(situation)
   }
 
   private func show(_ explanation: Explanation) throws {

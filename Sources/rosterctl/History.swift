@@ -1,13 +1,16 @@
 import ArgumentParser
+import RosterCache
 import RosterModel
 import RosterStatusClient
 import RosterTerminal
 
 struct History: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "The latest syncs, the newest first.")
+  static let configuration = CommandConfiguration(
+    abstract: "The latest syncs, the newest first.",
+    discussion: "If no daemon answers, the cache's; then it exits with 3.")
 
   @OptionGroup var daemon: SocketOption
-  @OptionGroup(visibility: .hidden) var unused: CacheOption
+  @OptionGroup var place: CacheOption
   @Option(help: "How many, 1 to 1000.") var limit = 20
   @Flag(help: "Print /v1/syncs unchanged.") var json = false
 
@@ -16,9 +19,23 @@ struct History: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let answer = try await daemon.client().send("GET", "/v1/syncs?limit=\(limit)")
-    if json { return try Output.standard.write(json: try answer.json(of: SyncList.step)) }
-    let syncs = try answer.decoded(SyncList.self, of: SyncList.step).syncs
+    do {
+      let answer = try await daemon.client().send("GET", "/v1/syncs?limit=\(limit)", within: Self.patience)
+      if json { return try Output.standard.write(json: try answer.json(of: SyncList.step)) }
+      try show(try answer.decoded(SyncList.self, of: SyncList.step).syncs)
+    } catch let silence as Failure where silence.kind == .noDaemon {
+      let alone = CacheAlone(place, socket: daemon.path(), after: silence)
+      let syncs = try alone.read { try $0.recent(limit: limit) }
+      Output.error.tell(alone.note)
+      if json { try Output.standard.write(asJSON: SyncList(syncs: syncs)) } else { try show(syncs) }
+      throw ExitCode(silence.kind.exitCode)
+    }
+  }
+
+  /// A person need not wait longer.
+  private static let patience = Duration.seconds(5)
+
+  private func show(_ syncs: [SyncRecord]) throws {
     if syncs.isEmpty { return Output.error.say("no sync has begun yet\n") }
     let terminal = Output.standard.terminal
     try Output.standard.write(SyncTable(syncs).text(width: terminal.limit, colour: terminal.colour))

@@ -13,8 +13,8 @@ struct ListRecords: AsyncParsableCommand {
   var resource: String?
 
   func validate() throws {
-    guard resource == nil, options.search != nil || options.page > 1 else { return }
-    throw ValidationError("--search and --page need a RESOURCE")
+    guard resource == nil, options.search != nil || options.page > 1 || options.absent else { return }
+    throw ValidationError("--search, --page and --absent need a RESOURCE")
   }
 
   func run() async throws {
@@ -40,6 +40,7 @@ struct ListCharacters: AsyncParsableCommand {
 
   func run() async throws {
     let search = options.search.map { [$0] + words } ?? words
+    if options.absent, !search.isEmpty { throw ListOptions.absentAlone }
     try options.list(Resource.character.name, search: search.isEmpty ? nil : search.joined(separator: " "))
   }
 }
@@ -53,30 +54,37 @@ struct ListOptions: ParsableArguments {
     help: ArgumentHelp("Words that must all occur, whole or as a beginning.", valueName: "words"))
   var search: String?
   @Option(help: ArgumentHelp("Which page, from 1.", valueName: "n")) var page = 1
+  @Flag(help: "Only records that the last whole pull missed.") var absent = false
   @Flag(help: "Print JSON.") var json = false
+
+  static let absentAlone = ValidationError("--absent lists all absent records; it cannot be combined with a search")
 
   func validate() throws {
     guard page >= 1 else { throw ValidationError("--page must be 1 or more") }
+    if absent, search != nil { throw Self.absentAlone }
   }
 
   func list(_ resource: String, search: String?) throws {
-    let listing = try place.reader().list(resource, search: search, page: page)
+    let listing = try place.reader().list(resource, search: search, isAbsent: absent, page: page)
     if json { return try Output.standard.write(json: listing.json + "\n") }
     guard !listing.records.isEmpty else {
-      return Output.error.say(Self.nothing(listing, isSearch: search?.contains { $0 != " " } == true) + "\n")
+      return Output.error.say(nothing(listing, isSearch: search?.contains { $0 != " " } == true) + "\n")
     }
     let terminal = Output.standard.terminal
     let table = RecordTable(listing.telling, listing.records)
     try Output.standard.write(table.text(width: terminal.limit, colour: terminal.colour))
-    let found = listing.total == 1 ? "1 record" : "\(listing.total) records"
-    if listing.pages > 1 { try Output.standard.write("page \(listing.page) of \(listing.pages), \(found)\n") }
+    if listing.pages > 1 {
+      let found = listing.total.counted(as: "record")
+      try Output.standard.write("page \(listing.page) of \(listing.pages), \(found)\n")
+    }
   }
 
-  private static func nothing(_ listing: CacheReader.Listing, isSearch: Bool) -> String {
+  private func nothing(_ listing: CacheReader.Listing, isSearch: Bool) -> String {
     if listing.total > 0 {
       return listing.pages == 1 ? "there is only one page" : "there are only \(listing.pages) pages"
     }
     if !listing.hasSnapshot { return noSnapshot }
+    if absent { return "no \(listing.resource) is absent: the last whole pull had all of them" }
     return isSearch ? "no \(listing.resource) has all these words" : "upstream has no \(listing.resource)"
   }
 }

@@ -19,5 +19,6 @@ struct Pending: AsyncParsableCommand {
     let text = PendingText(pending.pull, width: terminal.limit, colour: terminal.colour)
     try Output.standard.write(text.summary)
     try pending.each { try Output.standard.write(text.text(of: $0, $1)) }
+    try pending.eachAbsent { try Output.standard.write(text.text(of: $0, $1)) }
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import RosterCache
+import RosterModel
 import RosterTerminal
 
 struct Rejects: AsyncParsableCommand {
@@ -12,8 +13,9 @@ struct Rejects: AsyncParsableCommand {
   func run() async throws {
     let found = try place.reader().rejects()
     if json { return try Output.standard.write(json: found.json + "\n") }
-    guard !found.records.isEmpty else {
-      return Output.error.say((found.hasSnapshot ? "all records could be stored" : noSnapshot) + "\n")
+    if let failed = found.failed { Output.error.tell("note: \(SyncText.line(failed))") }
+    if found.records.isEmpty {
+      return Output.error.say((found.hasSnapshot ? Self.nothing(found) : noSnapshot) + "\n")
     }
     let terminal = Output.standard.terminal
     for reject in found.records {
@@ -22,5 +24,9 @@ struct Rejects: AsyncParsableCommand {
         document: reject.document)
       try Output.standard.write(text.text(width: terminal.limit, colour: terminal.colour))
     }
+  }
+
+  private static func nothing(_ found: CacheReader.Rejects) -> String {
+    "all records" + (found.failed == nil ? "" : " of the snapshot") + " could be stored"
   }
 }

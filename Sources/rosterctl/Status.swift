@@ -1,35 +1,51 @@
 import ArgumentParser
+import FoundationEssentials
 import RosterModel
 import RosterStatusClient
 import RosterTerminal
 
 struct Status: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "What the daemon does and how old its data is.")
+  static let configuration = CommandConfiguration(
+    abstract: "What the daemon does and how old its data is.",
+    discussion: "If no daemon answers, what the cache contains; then it exits with 3.")
 
   @OptionGroup var daemon: SocketOption
-  @OptionGroup(visibility: .hidden) var unused: CacheOption
+  @OptionGroup var place: CacheOption
   @Flag(help: "Print the headline only, and exit by the state: 0, 1, 77.") var check = false
   @Flag(help: "Print /v1/status unchanged.") var json = false
 
   func run() async throws {
+    do { try await ask() } catch let silence as Failure where silence.kind == .noDaemon {
+      let now = Date()
+      let status = try CacheAlone(place, socket: daemon.path(), after: silence).status(now: now)
+      if json {
+        try Output.standard.write(asJSON: status)
+      } else {
+        try show { StatusText(status, now: now, width: $0, colour: $1, mostResources: $2) }
+      }
+      throw ExitCode(silence.kind.exitCode)
+    }
+  }
+
+  private func ask() async throws {
     let answer = try await daemon.client().send("GET", "/v1/status", within: Self.patience)
     if json { try Output.standard.write(json: try answer.json(of: DaemonStatus.step)) }
     if json, !check { return }
     let status = try answer.decoded(DaemonStatus.self, of: DaemonStatus.step)
-    if !json { try show(status) }
+    if !json { try show { StatusText(status, width: $0, colour: $1, mostResources: $2) } }
     if check, status.state.exit != 0 { throw ExitCode(status.state.exit) }
   }
 
   /// The status waits for nothing (S1): a person need not either.
   private static let patience = Duration.seconds(5)
 
-  private func show(_ status: DaemonStatus) throws {
+  private func show(_ make: (_ width: Int, _ colour: Bool, _ mostResources: Int?) -> StatusText) throws {
     let terminal = Output.standard.terminal
     // In a pipe the headline is one line.
     let width = check ? terminal.limit ?? .max / 2 : terminal.columns
     // On a terminal the state and the token are not to be pushed off the screen.
     let most = terminal.isInteractive ? max(1, terminal.rows / 2) : nil
-    let text = StatusText(status, width: width, colour: terminal.colour, mostResources: most)
+    let text = make(width, terminal.colour, most)
     try Output.standard.write(check ? text.headline : text.text)
   }
 }

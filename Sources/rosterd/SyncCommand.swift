@@ -46,5 +46,6 @@ struct SyncCommand: AsyncParsableCommand {
     let text = PendingText(pending.pull, width: terminal.limit, colour: terminal.colour)
     try answer(text.summary)
     try pending.each { try answer(text.text(of: $0, $1)) }
+    try pending.eachAbsent { try answer(text.text(of: $0, $1)) }
   }
 }

@@ -63,6 +63,7 @@ import Testing
     answer("400", .status(400), "refuses the request", "query"),
     answer("403", .status(403), "does not allow this", "auth.logout_status"),
     answer("410", .status(410), "Nothing is at that address", "upstream.base_url"),
+    answer("406", .status(406), "the header Accept of the request", "Set Accept in upstream.headers"),
     answer("418", .status(418), "answered 418", "curl -i"),
     answer("dropped", .drop, exit: 69, "Nothing has come from upstream", "curl -i"),
     answer("cut off", .cut(after: .half, .close), exit: 69, "end before they are complete", "sync.concurrency"),
@@ -80,7 +81,8 @@ import Testing
       what: "takes no more requests", todo: "limit.budget", concerned: [page2, (.header, "Retry-After")]),
     Case(
       testDescription: "401 without a flow", exit: 77, rules: [.on(.page(1), .status(401))],
-      what: "told nothing to say who it is", todo: "Set auth.flow", concerned: [(.setting, "auth.flow")]),
+      what: "told nothing to say who it is", todo: "Set auth.flow to what upstream takes. Put the credential",
+      concerned: [(.setting, "auth.flow")]),
     Case(
       testDescription: "a budget", exit: 69, settings: ["ROSTERD_LIMIT_BUDGET": "2/1h"],
       what: "limit.budget (2/1h) is used up", todo: "raise limit.budget", concerned: []),

@@ -105,7 +105,9 @@ import Testing
       try await site.withDaemon { daemon, _ in
         let outcome = try await Program.run(
           try Program.tool("python3"), ["-c", Self.terminal, try Program.built("rosterctl"), "\(daemon.pid)"],
-          environment: ["ROSTERD_STATUS_SOCKET": site.socket, "PATH": site.settings["PATH"] ?? ""])
+          environment: [
+            "ROSTERD_STATUS_SOCKET": site.socket, "PATH": site.settings["PATH"] ?? "", "TERM": "xterm",
+          ])
         try #require(outcome.exit == 0, "\(outcome.error)")
         let seen = try JSONDecoder().decode(Seen.self, from: Data(outcome.output.utf8))
         #expect((50..<80).contains(seen.wide) && seen.narrow < 40)

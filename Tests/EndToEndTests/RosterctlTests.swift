@@ -194,7 +194,7 @@ import Testing
       let rows = lines.reduce(0) { $0 + max(1, ($1.count + 79) / 80) }
       #expect(help.exit == 0 && rows <= 24, "\(help.output)")
       guard program == "rosterctl", let command else { continue }
-      let readsCache = Self.readers.contains(command) || command == "explain"
+      let readsCache = Self.readers.contains(command) || ["explain", "status", "history"].contains(command)
       #expect(help.output.contains("--cache") == readsCache, "\(help.output)")
       #expect(help.output.contains("--socket") != Self.readers.contains(command), "\(help.output)")
     }

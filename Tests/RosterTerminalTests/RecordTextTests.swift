@@ -166,7 +166,7 @@ import Testing
     #expect(
       RecordTable(columns, [record]).text(width: 60) == """
         ID  NAME          STATUS  LOCATION_NAME
-         1  Rick�Sanchez          Citadel of Ricks
+         1  Rick Sanchez          Citadel of Ricks
 
         """)
     #expect(RecordTable(columns, [record]).text(width: 30).split(separator: "\n").allSatisfy { $0.count <= 30 })

@@ -88,7 +88,7 @@ import Testing
       cut.contains("usual_name_12 ") && !cut.contains("usual_name_13 ")
         && cut.contains("\n             … and 88 more\n"))
     for width in [20, 40, 60] {
-      let lines = ResourceLines(status(all), most: nil).lines(width: width, colour: false)
+      let lines = ResourceLines(nil, cached: all, most: nil).lines(width: width, colour: false)
       #expect(lines.count == 101 && lines.allSatisfy { $0.cells <= width })
     }
   }

@@ -1,3 +1,4 @@
+import RosterModel
 import Testing
 
 @testable import RosterTerminal
@@ -21,9 +22,9 @@ import Testing
 
   @Test("Counts and sizes read as people write them")
   func counts() {
-    #expect(Words.count(1, "page") == "1 page" && Words.count(0, "page") == "0 pages")
-    #expect(Words.count(2, "refresh") == "2 refreshes")
-    #expect(Words.count(1, "retry") == "1 retry" && Words.count(2, "retry") == "2 retries")
+    #expect(1.counted(as: "page") == "1 page" && 0.counted(as: "page") == "0 pages")
+    #expect(2.counted(as: "refresh") == "2 refreshes")
+    #expect(1.counted(as: "retry") == "1 retry" && 2.counted(as: "retry") == "2 retries")
     #expect(Words.bytes(0) == "0 B" && Words.bytes(4096) == "4.0 KiB" && Words.bytes(1_258_291) == "1.2 MiB")
   }
 

@@ -1,3 +1,4 @@
+internal import RosterFiles
 package import RosterModel
 
 /// Reads a cache without a daemon, without writing, from any user who may read the file, whatever its resources are:
@@ -52,7 +53,32 @@ package struct CacheReader {
 
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncRecord] {
-    try read { try latest(SyncsRequest(limit: limit)) }
+    try read { try latest(SyncsRequest(limit: limit)) }.map(settled)
+  }
+
+  /// The sync that runs, or that this user cannot tell from one that runs; nil if there is none.
+  package func running() throws -> SyncRecord? {
+    try read { try unfinished() }.flatMap { $0.outcome == .running ? $0 : nil }
+  }
+
+  /// Of the database itself, if the cache's path is a link.
+  package var resolvedPath: String { (try? CacheFile.resolve(path)) ?? path }
+
+  /// Bytes of the file and of its log.
+  package var sizes: (database: Int64, wal: Int64) { (fileSize(resolvedPath), fileSize(resolvedPath + "-wal")) }
+
+  /// The sync whose row has no end, within a transaction.
+  func unfinished() throws -> SyncRecord? {
+    try database.first("\(SyncRow.select) WHERE outcome = 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
+      .map(settled)
+  }
+
+  /// Corrects the row of a sync whose process was killed: the row says `running`, but no process owns the cache.
+  func settled(_ row: SyncRecord) -> SyncRecord {
+    guard row.outcome == .running, Ownership.isHeld(resolvedPath) == false else { return row }
+    var row = row
+    row.outcome = .interrupted
+    return row
   }
 
   /// The same within a transaction.

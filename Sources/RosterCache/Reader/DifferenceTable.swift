@@ -43,10 +43,22 @@ struct DifferenceTable {
 
   func removed(_ id: Int64) throws {
     let before = try stored(id)
-    let key = try JSONValue(json: before.utf8)[tables.resource.columns[tables.key].name] ?? .null
+    try write(.init(kind: .removed, key: try key(of: before), before: before))
+  }
+
+  /// A record that this pull misses for the first time: no change, so no kind of one.
+  func absent(_ id: Int64) throws {
+    let before = try stored(id)
+    try insert.run([Value(index), .text(Self.absent), .text(try key(of: before)), .text(""), .text(before), .null])
+  }
+
+  private static let absent = "absent"
+
+  private func key(of record: String) throws -> String {
+    let key = try JSONValue(json: record.utf8)[tables.resource.columns[tables.key].name] ?? .null
     var json = JSONWriter()
     json.value(key)
-    try write(.init(kind: .removed, key: json.text, before: before))
+    return json.text
   }
 
   private func stored(_ id: Int64) throws -> String {
@@ -82,6 +94,15 @@ struct DifferenceTable {
           kind: kind, key: row.text(1), fields: row.text(2).split(separator: "\n").map(String.init),
           before: row.optionalText(3), after: row.optionalText(4)))
     }
+  }
+
+  /// Goes over the absent records in the order of record ids.
+  static func forEachAbsent(_ database: Database, _ index: Int, _ body: (AbsentRecord) throws -> Void) throws {
+    let rows = try database.once(
+      "SELECT key, before FROM temp.differences WHERE resource = ?1 AND kind = ?2 ORDER BY id")
+    rows.bind(1, Int64(index))
+    rows.bind(2, Value(Self.absent))
+    while try rows.step() { try body(AbsentRecord(key: rows.row.text(0), record: rows.row.text(1))) }
   }
 }
 

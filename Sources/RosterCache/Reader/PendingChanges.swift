@@ -19,6 +19,15 @@ package struct PendingChanges {
     for (index, resource) in pull.resources.enumerated() { try forEach(index, nil) { try body($0, resource) } }
   }
 
+  /// Goes over the records that are absent for the first time. Throws as `each`.
+  package func eachAbsent(_ body: (AbsentRecord, PendingResource) throws -> Void) throws {
+    for (index, resource) in pull.resources.enumerated() { try forEachAbsent(index) { try body($0, resource) } }
+  }
+
+  private func forEachAbsent(_ resource: Int, _ body: (AbsentRecord) throws -> Void) throws {
+    try reader.failing { try DifferenceTable.forEachAbsent(reader.database, resource, body) }
+  }
+
   private func forEach(
     _ resource: Int, _ kind: ChangeKind?, _ body: (PendingRecord) throws -> Void
   ) throws {
@@ -53,9 +62,21 @@ package struct PendingChanges {
         }
         try write("]")
       }
+      try writeAbsent(index, write)
       try write("}")
     }
     try write("]}\n")
+  }
+
+  /// Their keys alone (L3.2).
+  private func writeAbsent(_ resource: Int, _ write: (String) throws -> Void) throws {
+    var separator = ""
+    try write(",\"absent\":[")
+    try forEachAbsent(resource) { record in
+      try write(separator + record.key)
+      separator = ","
+    }
+    try write("]")
   }
 }
 
@@ -102,7 +123,7 @@ extension CacheReader {
       do {
         let pull = try read {
           try database.execute(Self.dropTables)
-          guard var reading = try PendingReading(database, path) else { return PendingPull() }
+          guard var reading = try PendingReading(self, path) else { return PendingPull() }
           return try reading.run()
         }
         return PendingChanges(pull, self)
@@ -124,7 +145,7 @@ private struct PendingReading {
   /// Its pages were dropped, or are of another snapshot, since the look began.
   struct Moved: Error {}
 
-  private let database: Database
+  private let reader: CacheReader
   private let file: PulledFile
   private let owner: PulledFile.Owner
   private var pull = PendingPull()
@@ -132,17 +153,20 @@ private struct PendingReading {
   private var conclusion: PullConclusion?
 
   /// nil: there is no file, or what it has is of no snapshot of this cache.
-  init?(_ database: Database, _ path: String) throws {
+  init?(_ reader: CacheReader, _ path: String) throws {
+    let database = reader.database
     let identity = try database.first("SELECT feed, \(FixedTables.verified), pulled FROM main.cache_identity") {
       (feed: $0.text(0), epoch: $0.integer(1), pulled: $0.optionalText(2))
     }
     guard let file = try PulledFile(reading: path, digest: Cache.digest(database)) else { return nil }
     try PulledFile.inspect(path, identity: identity?.pulled)
     guard let owner = try file.owner(), owner.feed == identity?.feed, owner.epoch == identity?.epoch else { return nil }
-    self.database = database
+    self.reader = reader
     self.file = file
     self.owner = owner
   }
+
+  private var database: Database { reader.database }
 
   mutating func run() throws -> PendingPull {
     do {
@@ -179,6 +203,7 @@ private struct PendingReading {
     pull.sync = conclusion?.sync ?? owner.sync
     try conclusion?.restore(database)
     pull.report = try database.first("\(SyncRow.select) WHERE id = ?", Value(pull.sync), read: SyncRow.read)
+      .map(reader.settled)
   }
 
   private mutating func compare() throws {
@@ -203,6 +228,7 @@ private struct PendingReading {
     var pending = PendingResource(tables)
     pending.before = differences.before
     (pending.added, pending.changed, pending.removed) = (differences.added, differences.changed, differences.removed)
+    pending.absent = differences.absent
     return pending
   }
 

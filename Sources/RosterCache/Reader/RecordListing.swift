@@ -81,19 +81,23 @@ extension CacheReader {
     }
   }
 
-  /// All records of a resource by record id, or those in which each word of `search` occurs, as a word or its
-  /// beginning; text without a word finds all. Throws `Failure`: 1 for an unknown resource, 64 for a search in one
+  /// The records of a resource by record id. `search` chooses those in which each word occurs, as a word or its
+  /// beginning; a text without a word chooses all. Throws `Failure`: 1 for an unknown resource, 64 for a search in one
   /// whose definition has no `search`.
-  /// - Parameter page: from 1.
-  package func list(_ resource: String, search: String? = nil, page: Int = 1) throws -> Listing {
+  /// - Parameters:
+  ///   - isAbsent: chooses those that the last whole pull missed (L3.1); not with `search`.
+  ///   - page: from 1.
+  package func list(
+    _ resource: String, search: String? = nil, isAbsent: Bool = false, page: Int = 1
+  ) throws -> Listing {
     try read {
       let tables = try tables(resource)
-      let query = try search.flatMap { try tables.query($0) }
-      let total = try count(tables, query)
+      let choice = isAbsent ? RecordChoice.absent : try search.flatMap { try tables.choice($0) } ?? .all
+      let total = try count(tables, choice)
       let pages = (total + Listing.pageSize - 1) / Listing.pageSize
       let skipped = (max(1, min(page, pages + 1)) - 1) * Listing.pageSize
       let records = try database.rows(
-        tables.page(isSearch: query != nil), Value(query), Value(Listing.pageSize), Value(skipped)
+        tables.page(choice), choice.value(of: resource), Value(Listing.pageSize), Value(skipped)
       ) { $0.text(0) }
       return Listing(
         resource: resource, telling: tables.telling, page: page, pages: pages, total: total, records: records,
@@ -101,39 +105,64 @@ extension CacheReader {
     }
   }
 
-  /// Without a search the number is stored: SQLite would read the whole table to count its rows.
-  private func count(_ tables: ResourceTables, _ query: String?) throws -> Int {
-    if let query { return try database.first(tables.countFound, .text(query)) { $0.int(0) } ?? 0 }
-    let records = "SELECT records FROM resources WHERE name = ?"
-    return try database.first(records, .text(tables.resource.name)) { $0.int(0) } ?? 0
+  /// The number of all records is stored: SQLite would read the whole table to count its rows.
+  private func count(_ tables: ResourceTables, _ choice: RecordChoice) throws -> Int {
+    let name = tables.resource.name
+    if case .all = choice {
+      return try database.first("SELECT records FROM resources WHERE name = ?", .text(name)) { $0.int(0) } ?? 0
+    }
+    return try database.first(tables.count(choice), choice.value(of: name)) { $0.int(0) } ?? 0
+  }
+}
+
+/// Which records of a resource are listed.
+private enum RecordChoice {
+  case all, absent
+  /// Records that match a query of the index.
+  case matching(String)
+
+  /// Bound as ?1.
+  func value(of resource: String) -> Value {
+    switch self {
+    case .all: .null
+    case .absent: .text(resource)
+    case .matching(let query): .text(query)
+    }
   }
 }
 
 extension ResourceTables {
   /// nil: there is no word in it.
-  fileprivate func query(_ words: String) throws -> String? {
+  fileprivate func choice(_ words: String) throws -> RecordChoice? {
     guard index != nil else {
       throw Failure(
         .usage, step: "search", subject: resource.name, cause: "its definition names no columns to search",
         hint: "list it without words, or give it `search` in the configuration")
     }
-    return SearchWords.query(words)
+    return SearchWords.query(words).map { .matching($0) }
   }
 
-  private func found(_ isSearch: Bool) -> String? {
-    index.flatMap { isSearch ? "SELECT rowid AS id FROM \($0) WHERE \($0) MATCH ?1" : nil }
-  }
-
-  /// Number of records that the query ?1 finds.
-  fileprivate var countFound: String { "SELECT count(*) FROM (\(found(true) ?? ""))" }
-
-  /// The query is ?1, how many records ?2, behind how many ?3.
-  fileprivate func page(isSearch: Bool) -> String {
-    let ids = found(isSearch) ?? "SELECT \(id) AS id FROM \(table)"
-    return """
-      SELECT \(jsonText(isShown: true)) FROM \(table) r
-      WHERE r.\(id) IN (\(ids) ORDER BY id LIMIT ?2 OFFSET ?3) ORDER BY r.\(id)
+  /// The ids of the records; `RecordChoice.value` is ?1.
+  private func ids(_ choice: RecordChoice) -> String {
+    switch choice {
+    case .all: "SELECT \(id) AS id FROM \(table) WHERE ?1 IS NULL"
+    case .absent:
       """
+      SELECT u.record_id AS id FROM cache_resources c CROSS JOIN cache_unlisted u ON u.resource_id = c.id
+      WHERE c.name = ?1 AND u.absent > 0
+      """
+    case .matching: index.map { "SELECT rowid AS id FROM \($0) WHERE \($0) MATCH ?1" } ?? ""
+    }
+  }
+
+  fileprivate func count(_ choice: RecordChoice) -> String { "SELECT count(*) FROM (\(ids(choice)))" }
+
+  /// How many records are ?2, behind how many ?3.
+  fileprivate func page(_ choice: RecordChoice) -> String {
+    """
+    SELECT \(jsonText(isShown: true)) FROM \(table) r
+    WHERE r.\(id) IN (\(ids(choice)) ORDER BY id LIMIT ?2 OFFSET ?3) ORDER BY r.\(id)
+    """
   }
 
   /// Columns that tell people one record from another: the key, then what is searched, else texts, else whatever there

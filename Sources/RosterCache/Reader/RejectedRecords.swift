@@ -1,49 +1,27 @@
 internal import RosterJSON
+package import RosterModel
 
 extension CacheReader {
-  /// The records that could not be stored, as of the last sync that was published or found nothing new.
+  /// The records that could not be stored: of the last sync that was published or found nothing new, and of a failed
+  /// sync after it that published nothing because of them.
   package struct Rejects: Sendable, Equatable {
-    /// One of them.
-    package struct Record: Sendable, Equatable {
-      /// By which it was met first.
-      package var sync: Int64
-      /// The resource's name.
-      package var resource: String
-      /// In the order they came, from 1; 0: asked for by its key.
-      package var page: Int
-      /// In the page, from 0.
-      package var position: Int
-      /// A clause: why it could not be stored.
-      package var reason: String
-      /// As upstream sent it.
-      package var document: String
-      /// The same without white space; nil: it is no JSON that SQLite takes.
-      fileprivate var json: String?
-
-      fileprivate func write(to json: inout JSONWriter) {
-        json.object { json in
-          json.member("sync_id", sync)
-          json.member("resource", resource)
-          json.member("page", page)
-          json.member("position", position)
-          json.member("reason", reason)
-          json.name("document")
-          if let document = self.json { json.raw(document.utf8) } else { json.value(document) }
-        }
-      }
-    }
-
-    /// By resource, page and position.
-    package var records: [Record]
+    /// The snapshot's records by resource, page and position; then the first records of the failed sync.
+    package var records: [RejectedRecord]
+    /// The last sync, if it failed; nil otherwise.
+    package var failed: SyncRecord?
     /// Whether anything was published yet.
     package var hasSnapshot: Bool
+    /// The documents without white space; nil for one that is no JSON that SQLite takes.
+    fileprivate var documents: [String?]
 
     /// `{"rejects":[…]}`, each with the columns of the table; `document` as a value where it is JSON.
     package var json: String {
       var json = JSONWriter()
       json.object { json in
         json.name("rejects")
-        json.list { json in for record in records { record.write(to: &json) } }
+        json.list { json in
+          for (record, document) in zip(records, documents) { record.write(document, to: &json) }
+        }
       }
       return json.text
     }
@@ -52,18 +30,40 @@ extension CacheReader {
   /// What could not be stored.
   package func rejects() throws -> Rejects {
     try read {
-      let records = try database.rows(
-        """
-        SELECT sync_id, resource, page, position, reason, document,
-          CASE WHEN json_valid(document) THEN json(document) END
-        FROM rejects ORDER BY resource, page, position
-        """
-      ) {
-        Rejects.Record(
-          sync: $0.integer(0), resource: $0.text(1), page: $0.int(2), position: $0.int(3), reason: $0.text(4),
-          document: $0.text(5), json: $0.optionalText(6))
+      let last = try database.first(
+        "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
+      let failed = last.flatMap { $0.outcome == .failed ? $0 : nil }
+      let records = try published() + (TroubleFile(beside: path).trouble(of: failed)?.rejected ?? [])
+      let documents = try records.map { record in
+        try database.first("SELECT CASE WHEN json_valid(?1) THEN json(?1) END", .text(record.document)) {
+          $0.optionalText(0)
+        } ?? nil
       }
-      return Rejects(records: records, hasSnapshot: try snapshot())
+      return Rejects(records: records, failed: failed, hasSnapshot: try snapshot(), documents: documents)
+    }
+  }
+
+  private func published() throws -> [RejectedRecord] {
+    try database.rows(
+      "SELECT sync_id, resource, page, position, reason, document FROM rejects ORDER BY resource, page, position"
+    ) {
+      RejectedRecord(
+        sync: $0.integer(0), resource: $0.text(1), page: $0.int(2), position: $0.int(3), reason: $0.text(4),
+        document: $0.text(5))
+    }
+  }
+}
+
+extension RejectedRecord {
+  fileprivate func write(_ value: String?, to json: inout JSONWriter) {
+    json.object { json in
+      json.member("sync_id", sync)
+      json.member("resource", resource)
+      json.member("page", page)
+      json.member("position", position)
+      json.member("reason", reason)
+      json.name("document")
+      if let value { json.raw(value.utf8) } else { json.value(document) }
     }
   }
 }

@@ -54,6 +54,7 @@ extension CacheReader {
   package func facts() throws -> CacheFacts {
     try read {
       var facts = try CacheFacts(database)
+      if let killed = try unfinished(), killed.outcome == .interrupted { facts.last = killed }
       let trouble = try database.trouble(of: facts.last, TroubleFile(beside: path))
       facts.last?.trouble = trouble
       return facts
@@ -72,11 +73,13 @@ extension CacheReader {
       "SELECT resource, page, position, reason, document FROM rejects ORDER BY resource, page, position LIMIT ?1",
       Value(Trouble.mostConcerned)
     ) { row in
-      let (resource, page) = (row.text(0), row.int(1))
-      let record = try? JSONValue(json: row.text(4).utf8)
-      return .record(
-        keys.first { $0.name == resource }.flatMap { record?[$0.key]?.keyText }, of: resource,
-        page: page > 0 ? page : nil, position: page > 0 ? row.int(2) : nil, reason: row.text(3))
+      let (resource, document) = (row.text(0), row.text(4))
+      let record = try? JSONValue(json: document.utf8)
+      let key = keys.first { $0.name == resource }.flatMap { record?[$0.key]?.keyText }
+      return RejectedRecord(
+        sync: 0, resource: resource, page: row.int(1), position: row.int(2), key: key, reason: row.text(3),
+        document: document
+      ).concern
     }
   }
 }

@@ -6,6 +6,8 @@ struct ResourceDifferences {
   private(set) var added = 0
   private(set) var changed = 0
   private(set) var removed = 0
+  /// Records that this pull misses for the first time, and that stay; counted only with a table.
+  private(set) var absent = 0
   /// Of the snapshot.
   let before: Int
 
@@ -58,11 +60,20 @@ struct ResourceDifferences {
         }
       }
     }
-    guard let removal, let query = ResourceEnd(removal).removalQuery(for: plan, comparison: found) else { return }
-    for id in try database.rows(query, Value(index), read: { $0.integer(0) }) {
+    guard let end = removal.map({ ResourceEnd($0) }) else { return }
+    for id in try ids(end.removalQuery(for: plan, comparison: found)) {
       removed += 1
       try table?.removed(id)
     }
+    guard let table else { return }
+    for id in try ids(end.firstMissedQuery(for: plan, comparison: found)) {
+      absent += 1
+      try table.absent(id)
+    }
+  }
+
+  private func ids(_ query: String?) throws -> [Int64] {
+    try query.map { try database.rows($0, Value(index), read: { $0.integer(0) }) } ?? []
   }
 
   private mutating func take(_ decoder: inout RecordDecoder, _ table: DifferenceTable?) throws {
@@ -97,5 +108,18 @@ extension ResourceEnd {
     let twice = removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""
     let missing = KeyTables(isText: plan.hasTextKeys).missing
     return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id"
+  }
+
+  /// Query for the ids of records that this pull misses for the first time and that stay (P8). The resource's index is
+  /// ?1. nil if the definition keeps no such record.
+  func firstMissedQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
+    guard removal == .missing, found.missing > 0 else { return nil }
+    switch plan.resource.removal {
+    case .ask: return nil
+    case .twice where found.isOfAnotherList: return nil
+    case .twice, .never:
+      let missing = KeyTables(isText: plan.hasTextKeys).missing
+      return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered AND absent = 0 ORDER BY record_id"
+    }
   }
 }

@@ -1,0 +1,85 @@
+import FoundationEssentials
+import Glibc
+import RosterJSON
+import RosterModel
+import RosterSimulator
+import Testing
+
+/// What rosterctl says of a cache beside which no daemon runs: after `rosterd sync`, after a kill, without a cache.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct WithoutDaemonTests {
+  @Test("L4.1, L4.2: without a daemon status and history print what the cache contains, and exit with 3")
+  func cache() async throws {
+    try await withSite(.pages(3)) { site in
+      let sync = try await site.sync()
+      let status = try await site.rosterctl("status", "--json", "--cache", site.cache)
+      #expect(status.exit == 3 && status.error.isEmpty)
+      let json = try JSONValue(json: status.output.utf8)
+      for name in ["version", "pid", "started_at", "uptime_seconds", "state", "upstream", "token", "config"] {
+        #expect(json[name] == .null, "\(name)")
+      }
+      #expect(json["sync"]?["current"] == .null && json["sync"]?["next_at"] == .null)
+      #expect(json["sync"]?["last"]?["id"] == .integer(1) && json["sync"]?["last"]?["outcome"] == .text("published"))
+      #expect(json["cache"]?["path"] == .text(site.cache) && json["cache"]?["records"] == .integer(60))
+      #expect(json["cache"]?["verified_at"] == .text(sync.finishedAt ?? "") && json["cache"]?["age_seconds"] != .null)
+      #expect(
+        json["cache"]?["resources"]?.elements.first?["absent"] == .integer(0)
+          && json["cache"]?["size_bytes"] != .integer(0))
+      let said = "no daemon answers: No such file or directory (\(site.socket)); this is what the cache contains"
+      #expect(json["message"] == .text(said))
+
+      let people = try await site.rosterctl("status", "--cache", site.cache)
+      #expect(people.exit == 3 && people.error.isEmpty && people.output.hasPrefix("○ no daemon answers: "))
+      #expect(people.output.contains("60 records, 3 pages, proof: count, verified "), "\(people.output)")
+      #expect(people.output.contains("sync 1 published") && !people.output.contains("token"), "\(people.output)")
+      #expect(try await site.rosterctl("status", "--check", "--cache", site.cache).output == "○ \(said)\n")
+
+      let history = try await site.rosterctl("history", "--json", "--cache", site.cache)
+      let syncs = try JSONValue(json: history.output.utf8)["syncs"]?.elements
+      #expect(history.exit == 3 && syncs?.count == 1 && syncs?.first?["records"] == .integer(60))
+      #expect(history.error == "rosterctl: note: \(said)\n")
+    }
+  }
+
+  @Test("L4.1: without a daemon and a cache there is one message that names both", arguments: ["status", "history"])
+  func nothing(command: String) async throws {
+    try await withSite { site in
+      for form in [[], ["--json"]] {
+        let outcome = try await Program.run(
+          try Program.built("rosterctl"), [command, "--cache", site.cache] + form,
+          environment: ["ROSTERD_STATUS_SOCKET": site.socket])
+        #expect(outcome.exit == 3 && outcome.output.isEmpty && outcome.error.count { $0 == "\n" } == 1)
+        #expect(outcome.error.contains("(\(site.socket)): no daemon answers"))
+        #expect(outcome.error.contains("(\(site.cache)): there is no cache yet"))
+      }
+    }
+  }
+
+  @Test("After SIGKILL of a sync nothing says that it runs, nor that all is well; while it runs, it is said to")
+  func killed() async throws {
+    try await withSite(.pages(3)) { site in
+      _ = try await site.sync()
+      site.upstream.update { $0 = $0.map { $0.marked(2) } }
+      site.upstream.hold(.page(3))
+      let sync = try site.start("sync")
+      try await site.upstream.waitFor { $0.held == 1 }
+      let running = try await site.rosterctl("explain", "--json", "--cache", site.cache)
+      #expect(running.output.contains("Sync 2 began at ") && running.output.contains(" and has not ended."))
+      #expect(try await site.rosterctl("pending", "--cache", site.cache).output.hasPrefix("sync 2 runs: "))
+      sync.signal(SIGKILL)
+      _ = try await sync.end()
+      site.upstream.release()
+
+      let explained = try await site.rosterctl("explain", "--json", "--cache", site.cache)
+      #expect(explained.output.contains("Sync 2 was interrupted when its process ended"), "\(explained.output)")
+      #expect(!explained.output.contains("All is well"))
+      let pending = try await site.rosterctl("pending", "--cache", site.cache)
+      #expect(pending.output.hasPrefix("sync 2 was interrupted: "), "\(pending.output)")
+      let history = try await site.rosterctl("history", "--cache", site.cache)
+      #expect(history.output.contains("  interrupted") && !history.output.contains("running"))
+      let status = try await site.rosterctl("status", "--json", "--cache", site.cache)
+      #expect(try JSONValue(json: status.output.utf8)["sync"]?["last"]?["outcome"] == .text("interrupted"))
+      // What a look has as a lock keeps no sync from its own.
+      #expect(try await site.sync().outcome == .published)
+    }
+  }
+}
