@@ -28,7 +28,7 @@ struct CAFileCheckTests {
   func systemRoots() throws {
     let workspace = try Workspace()
     func warnings(_ text: String, _ path: String) throws -> [String] {
-      let file = try workspace.write(text)
+      let file = try workspace.write("upstream.base_url = \"http://localhost:1\"\n" + text)
       return try Configuration.loadChecked(file: file, environment: ["SSL_CERT_FILE": path], isRoot: true).warnings
     }
     #expect(

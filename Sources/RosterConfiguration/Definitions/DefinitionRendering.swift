@@ -36,7 +36,7 @@ extension Resource {
 }
 
 extension Resource.Column {
-  /// A text that is '' if absent is written as its place alone. An integer key has no `null`, since a key is never NULL.
+  /// A text that is '' if absent is written as its place alone. An integer key has no `null`: a key is never NULL.
   fileprivate func toml(isKey: Bool) -> String {
     if type == .text, !isNullable { return at.description.tomlString }
     let draft = ColumnDraft(at: at, type: type, isNullable: isKey && type != .text ? nil : true)
