@@ -94,7 +94,10 @@ struct ReaderGrowthTests {
   @Test("S4: a search costs as much as it finds")
   func search() async throws {
     try await expectGrowth(6) { count in
-      try await readingSteps(count) { #expect(try $0.list("thing", search: "name").total == count) }
+      try await readingSteps(count) { reader in
+        let total = try reader.list("thing", search: "name").total
+        #expect(total == count)
+      }
     }
   }
 
