@@ -99,7 +99,7 @@ struct ConfigurationReader {
       let (item, path) = (member.item, below + [member.name])
       if path == [Self.resource] {
         readDefinitions(item)
-      } else if let key = ConfigurationKey.all.first(where: { $0.path == path }) {
+      } else if let key = Self.keys[path] {
         keysInFile.insert(key.name)
         read(key, item, at: .path(path))
       } else if !Self.names(in: path).isEmpty {
@@ -235,13 +235,18 @@ struct ConfigurationReader {
     path.indices.reversed().lazy.compactMap { lines[Array(path[...$0])] }.first
   }
 
-  /// The next names below a path, in the order of the list; empty: it is no table.
-  private static func names(in path: [String]) -> [String] {
-    var names: [String] = []
-    for key in ConfigurationKey.all.map(\.path) where key.count > path.count && key.starts(with: path) {
-      if !names.contains(key[path.count]) { names.append(key[path.count]) }
+  /// The next names below a path, in the order of the list. Empty if the path is no table.
+  private static func names(in path: [String]) -> [String] { tables[path] ?? [] }
+
+  /// The keys by their paths. A file of unknown names looks here once for each of its lines.
+  private static let keys = Dictionary(ConfigurationKey.all.map { ($0.path, $0) }) { first, _ in first }
+
+  /// The next names below each table, in the order of the list.
+  private static let tables: [[String]: [String]] = ConfigurationKey.all.reduce(into: [:]) { tables, key in
+    let path = key.path
+    for (depth, name) in path.enumerated() where !tables[Array(path[..<depth]), default: []].contains(name) {
+      tables[Array(path[..<depth]), default: []].append(name)
     }
-    return names
   }
 
   private static let resource = "resource"
