@@ -82,6 +82,7 @@ struct QueryPlan: Sendable {
     ("FROM cache_unlisted u JOIN cache_resources", "counts all absent records"),
     ("FROM main.\"things\" r\n", "one row, in memory"),
     ("FROM main.\"cache_old_", "another definition reads each record once"),
+    ("records = (SELECT count(*) FROM", "another definition reads each record once"),
     ("record_id NOT IN (SELECT", "another definition reads each record once"),
     ("main.cache_unlisted SELECT ?, *, 0 FROM", "another definition reads each record once"),
     ("cache_record_ids", "the highest id of a table that is dropped"),

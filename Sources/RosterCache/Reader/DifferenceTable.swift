@@ -9,6 +9,7 @@ struct DifferenceTable {
     CREATE TEMP TABLE differences(id INTEGER PRIMARY KEY, resource INTEGER NOT NULL, kind TEXT NOT NULL,
       key TEXT NOT NULL, fields TEXT NOT NULL, before TEXT, after TEXT);
     CREATE INDEX temp.differences_by_resource ON differences(resource);
+    CREATE INDEX temp.differences_by_kind ON differences(resource, kind);
     """
 
   private let tables: ResourceTables
@@ -79,13 +80,13 @@ struct DifferenceTable {
   static func forEach(
     _ database: Database, _ index: Int, _ kind: ChangeKind? = nil, _ body: (PendingRecord) throws -> Void
   ) throws {
+    let isOfKind = kind == nil ? "" : "AND kind = ?2"
     let rows = try database.once(
       """
-      SELECT kind, key, fields, before, after FROM temp.differences WHERE resource = ?1 AND (?2 IS NULL OR kind = ?2)
-      ORDER BY id
+      SELECT kind, key, fields, before, after FROM temp.differences WHERE resource = ?1 \(isOfKind) ORDER BY id
       """)
     rows.bind(1, Int64(index))
-    rows.bind(2, Value(kind?.rawValue))
+    if let kind { rows.bind(2, .text(kind.rawValue)) }
     while try rows.step() {
       let row = rows.row
       guard let kind = ChangeKind(rawValue: row.text(0)) else { continue }
