@@ -1,7 +1,9 @@
 """Faults that such servers have shown, each again."""
 
 from ground import PAGES, RECORDS, Datasette, Django, infer
-from rounds import MIDDLE, NUMBER, OFFSET
+from rounds import MIDDLE, NUMBER, OFFSET, django
+
+LATEST = django("latest", '{ count = "/count" }')
 
 
 def in_parallel(ground):
@@ -11,6 +13,41 @@ def in_parallel(ground):
         report = ground.roster(server, listing.documented(server, ground.program)).sync()
         assert report["requests"] == PAGES, report
         assert max(int(line[3]) for line in report["log"]) >= PAGES // 2, report["log"]
+
+
+def fresh(ground):
+    """L1.1: --fresh sees a deletion that Django's documented Last-Modified hides"""
+    server, roster = pulled(ground)
+    server.delete(server.keys()[MIDDLE])
+    report = roster.sync()
+    assert set(report["statuses"]) == {"304"}, report
+    assert len(roster.rows()) == RECORDS
+    report = roster.sync("--fresh")
+    assert report["removed"] == 1 and "304" not in report["statuses"], report
+    assert roster.rows() == server.rows()
+
+
+def audited(ground):
+    """P15.4: the audit sees a deletion that Django's documented Last-Modified hides, and trusts it no more"""
+    server, roster = pulled(ground, 'audit_every = "1ms"')
+    server.delete(server.keys()[MIDDLE])
+    # One page of each sync is audited: after so many all are.
+    reports = [roster.sync()]
+    while not reports[-1]["removed"]:
+        assert len(reports) <= PAGES, reports
+        reports.append(roster.sync())
+    assert roster.rows() == server.rows()
+    assert roster.query("SELECT validators FROM resources") == [("distrusted",)]
+    explained = roster.explain()
+    assert explained["state"] == "degraded" and "Last-Modified" in str(explained), explained
+    assert "304" not in roster.sync()["statuses"]
+
+
+def pulled(ground, keys=""):
+    server = ground.server(Django)
+    roster = ground.roster(server, LATEST.documented(server, ground.program).replace("pages =", f"{keys}\npages ="))
+    roster.sync()
+    return server, roster
 
 
 def wrong_by_key(ground):
@@ -36,4 +73,4 @@ def unreadable_list(ground):
 
 
 def tests():
-    return [in_parallel, wrong_by_key, unreadable_list]
+    return [in_parallel, fresh, audited, wrong_by_key, unreadable_list]
