@@ -48,12 +48,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, settings)
         if url.path == "/counts":
             return self.answer(200, counts)
-        if url.path != "/api/character":
+        if not url.path.startswith("/api/character"):
             return self.answer(404, {})
         if settings["protected"] and self.headers["Authorization"] != f"Bearer {access}":
             with lock:
                 counts["refused"] += 1
             return self.answer(401, {})
+        if url.path != "/api/character":
+            return self.answer_by_key(url.path.rpartition("/")[2].split(","))
         page, pages = int(query["page"]), settings["pages"]
         if page > 1:
             # An upstream that takes its time is what is played, as long as it is told to.
@@ -69,6 +71,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(503, {})
         self.answer(200, {"info": {"count": 20 * pages, "pages": pages, "next": None, "prev": None},
                           "results": [character(20 * (page - 1) + place + 1) for place in range(20)]})
+
+    def answer_by_key(self, keys):
+        """One key: the character or 404. Several keys: a list of those that exist."""
+        found = [character(int(key)) for key in keys if 1 <= int(key) <= 20 * settings["pages"]]
+        if len(keys) > 1:
+            return self.answer(200, found)
+        return self.answer(200, found[0]) if found else self.answer(404, {})
 
     def do_POST(self):
         """RFC 6749 section 6, each refresh token good once."""
