@@ -45,7 +45,9 @@ let package = Package(
         "Grant.swift", "GrantOutcome.swift", "Moment.swift", "Secret.swift", "Token.swift", "TokenSettings.swift",
       ]),
     product("RosterFetch", ["RosterModel", "RosterJSON", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
-    product("RosterSync", ["RosterModel", "RosterFetch"], sources: ["PullPlan.swift", "RepeatedPages.swift"]),
+    product(
+      "RosterSync", ["RosterModel", "RosterFetch"],
+      sources: ["PullPlan.swift", "RepeatedPages.swift", "ValidatorLie.swift"]),
     product("RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
     product("RosterExplanation", ["RosterModel"]),
     product("RosterTerminal", ["RosterModel", "RosterExplanation", "RosterJSON"]),
