@@ -135,11 +135,14 @@ let package = Package(
       "RosterBenchmarks",
       [
         "RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterSimulator",
-        "RosterTestSupport", "CSQLite", log,
+        "GrowthKinds", "CSQLite", log,
       ], path: "Benchmarks", exclude: ["base.json"]),
     .target(
       name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
       swiftSettings: settings),
+    // Apart from RosterTestSupport, which needs Testing: benchmarks are built as a release.
+    .target(
+      name: "GrowthKinds", dependencies: ["RosterModel"], path: "Tests/GrowthKinds", swiftSettings: settings),
     // A rosterd whose month takes minutes: no product, tests start it.
     .executableTarget(
       name: "HastyRosterd", dependencies: ["RosterModel", "RosterConfiguration", "RosterDaemon", "RosterSystemd"],
@@ -157,7 +160,7 @@ let package = Package(
     tests(
       of: "RosterFetch",
       ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    tests(of: "RosterCache", ["RosterDecode", "RosterFiles", "RosterJSON"], exclude: ["Fixtures"]),
+    tests(of: "RosterCache", ["GrowthKinds", "RosterDecode", "RosterFiles", "RosterJSON"], exclude: ["Fixtures"]),
     tests(of: "RosterSync", ["RosterAuth", "RosterDecode", "RosterFetch", "RosterCache", log]),
     tests(
       of: "RosterStatus",

@@ -1,9 +1,9 @@
 import ArgumentParser
 import CSQLite
 import FoundationEssentials
+import GrowthKinds
 import RosterCache
 import RosterModel
-import RosterTestSupport
 
 /// Whether the cost of each kind of sync, and of reading a large cache, grows with the records and not with their
 /// square: CPU time at two sizes.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GrowthKinds
 import RosterModel
 import RosterTestSupport
 import Synchronization
