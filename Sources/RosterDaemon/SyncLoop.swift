@@ -85,7 +85,7 @@ actor SyncLoop {
   }
 
   /// Starts a sync, or joins the one that runs; returns when its row is written. Throws a `SyncRequest.Conflict` if a
-  /// fresh one meets a sync that is not fresh (L1.2).
+  /// fresh request arrives during a sync that is not fresh (L1.2).
   func ask(_ asked: SyncRequest) async throws -> (id: Int64, joined: Bool) {
     if asked.retrySession, current != nil { await retrySession() }
     if isStopping { throw stopping }

@@ -48,7 +48,7 @@ package struct PendingResource: Sendable, Equatable {
   package var differences: Int { added + changed + removed }
 }
 
-/// A record that a pull misses for the first time, and that stays (P8).
+/// A record that a pull misses for the first time and does not remove (P8).
 package struct AbsentRecord: Sendable, Equatable {
   /// Its key as JSON: a number, or a text in quotes.
   package var key: String

@@ -33,7 +33,7 @@ package struct SyncRequest: Codable, Sendable, Equatable {
 
   /// A fresh request that met a running sync which is not fresh (L1.2).
   package struct Conflict: Error, Sendable, Equatable {
-    /// Tells no more than that.
+    /// The error has no details.
     package init() {}
   }
 

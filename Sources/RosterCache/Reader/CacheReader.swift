@@ -56,12 +56,12 @@ package struct CacheReader {
     try read { try latest(SyncsRequest(limit: limit)) }.map(settled)
   }
 
-  /// The sync that runs, or that this user cannot tell from one that runs; nil if there is none.
+  /// The running sync; nil if no sync runs. A user who may not open the lock file also gets an interrupted one.
   package func running() throws -> SyncRecord? {
     try read { try unfinished() }.flatMap { $0.outcome == .running ? $0 : nil }
   }
 
-  /// Of the database itself, if the cache's path is a link.
+  /// The path of the database itself, if the cache's path is a link.
   package var resolvedPath: String { (try? CacheFile.resolve(path)) ?? path }
 
   /// Bytes of the file and of its log.
