@@ -84,6 +84,11 @@ final class Statement {
     }
   }
 
+  /// A copy of what the row has in a column.
+  func bind(_ index: Int32, _ row: Row, _ column: Int32) {
+    sqlite3_bind_value(handle, index, sqlite3_column_value(row.handle, column))
+  }
+
   /// A copy.
   func bind(_ index: Int32, blob: [UInt8]) {
     _ = blob.withUnsafeBytes {
@@ -124,7 +129,7 @@ final class Statement {
 
 /// The row a statement stands on; good until it moves on.
 struct Row {
-  private let handle: OpaquePointer
+  fileprivate let handle: OpaquePointer
 
   fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
 

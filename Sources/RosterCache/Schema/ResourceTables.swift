@@ -128,18 +128,19 @@ struct ResourceTables {
 
   var delete: String { "DELETE FROM main.\(table) WHERE \(id) = ?1" }
 
-  /// An external-content index must be told the old values before they go (sqlite.org/fts5.html#the_delete_command).
-  var unindex: String? {
-    index.map {
-      "INSERT INTO main.\($0)(\($0), rowid, \(searched)) SELECT 'delete', \(id), \(searched) FROM main.\(table) WHERE \(id) = ?1"
-    }
-  }
+  /// What the index has of record ?1.
+  var words: String? { index.map { _ in "SELECT \(searched) FROM main.\(table) WHERE \(id) = ?1" } }
 
-  var indexRecord: String? {
-    index.map {
-      "INSERT INTO main.\($0)(rowid, \(searched)) SELECT \(id), \(searched) FROM main.\(table) WHERE \(id) = ?1"
-    }
-  }
+  /// Record ?1 and its words. An external-content index must be told the old values before they go
+  /// (sqlite.org/fts5.html#the_delete_command).
+  ///
+  /// With values, because an INSERT with SELECT has a statement journal, and FTS5 writes all that it has gathered
+  /// whenever one begins: that cost 28 µs for each record.
+  var unindex: String? { index.map { "INSERT INTO main.\($0)(\($0), rowid, \(searched)) VALUES ('delete', \(wordMarks))" } }
+
+  var indexRecord: String? { index.map { "INSERT INTO main.\($0)(rowid, \(searched)) VALUES (\(wordMarks))" } }
+
+  private var wordMarks: String { (1...resource.search.count + 1).map { "?\($0)" }.joined(separator: ", ") }
 
   var rebuildIndex: String? { index.map { "INSERT INTO main.\($0)(\($0)) VALUES ('rebuild')" } }
 
@@ -188,17 +189,16 @@ struct ResourceTables {
 
   // MARK: JSON, as `changes` has it
 
-  /// The JSON of record ?1: its columns, `extra` as an object or null, its lists. By `||`: a function takes 127
-  /// arguments at most.
+  /// The JSON of record ?1: its columns, `extra` as an object or null, its lists.
   var json: String { "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = ?1" }
 
   /// The same of the row `r`.
   /// - Parameter isShown: to people and programs that read the table: with `first_sync` and `changed_sync`.
   func jsonText(isShown: Bool = false) -> String {
-    let columns = resource.columns.map { ($0.name, text(of: "r.\(quoted($0.name))", $0.type)) }
-    let lists = resource.lists.map { (listName($0), "(\(elements($0)))") }
-    let syncs = isShown ? ["first_sync", "changed_sync"].map { ($0, "r.\($0)") } : []
-    return object(columns + [("extra", text(of: "r.extra", .json))] + syncs + lists)
+    let columns = resource.columns.map { ($0.name, JSONValue("r.\(quoted($0.name))", $0.type)) }
+    let lists = resource.lists.map { (listName($0), JSONValue(json: "(\(elements($0)))")) }
+    let syncs = isShown ? ["first_sync", "changed_sync"].map { ($0, JSONValue("r.\($0)", .integer)) } : []
+    return object(columns + [("extra", JSONValue("r.extra", .json))] + syncs + lists)
   }
 
   private func elements(_ list: Resource.List) -> String {
@@ -210,19 +210,24 @@ struct ResourceTables {
 
   /// Bare where the one column is the element itself.
   private func element(_ list: Resource.List) -> String {
-    let columns = list.columns.map { ($0.name, text(of: "e.\(quoted($0.name))", $0.type)) }
-    if list.hasExtra { return "json(\(object(columns + [("extra", text(of: "e.extra", .json))])))" }
-    guard columns.count == 1, let only = list.columns.first else { return "json(\(object(columns)))" }
-    let value = "e.\(quoted(only.name))"
-    return [.text, .integer].contains(only.type) ? value : "json(\(text(of: value, only.type)))"
+    let columns = list.columns.map { ($0.name, JSONValue("e.\(quoted($0.name))", $0.type)) }
+    if list.hasExtra { return "json(\(object(columns + [("extra", JSONValue("e.extra", .json))])))" }
+    guard columns.count == 1, let only = columns.first else { return "json(\(object(columns)))" }
+    return only.1.argument
   }
 
-  private func object(_ members: [(name: String, value: String)]) -> String {
+  private func object(_ members: [(name: String, value: JSONValue)]) -> String {
+    if members.count <= Self.mostMembers {
+      return "json_object(\(members.map { "\(literal($0.name)), \($0.value.argument)" }.joined(separator: ", ")))"
+    }
     let parts = members.enumerated().flatMap { index, member in
-      [literal("\(index == 0 ? "{" : ",")\"\(member.name)\":"), member.value]
+      [literal("\(index == 0 ? "{" : ",")\"\(member.name)\":"), member.value.text]
     }
     return concatenated((parts + ["'}'"])[...])
   }
+
+  /// A function takes 127 arguments at most (sqlite.org/limits.html#max_function_arg).
+  private static let mostMembers = 63
 
   /// In halves: SQLite takes expressions of 1,000 levels (sqlite.org/limits.html#max_expr_depth), and counts those of
   /// a sub-query more than once.
@@ -230,16 +235,6 @@ struct ResourceTables {
     guard parts.count > 1 else { return parts.joined() }
     let half = parts.startIndex + parts.count / 2
     return "(\(concatenated(parts[..<half])) || \(concatenated(parts[half...])))"
-  }
-
-  /// SQLite refuses JSON nested deeper than it likes, which must not stop a sync: such a value is null here.
-  private func text(of value: String, _ type: Resource.ColumnType) -> String {
-    switch type {
-    case .text, .integer: "json_quote(\(value))"
-    case .real: "\(Database.numberText)(\(value))"
-    case .boolean: "CASE \(value) WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END"
-    case .json: "coalesce(CASE WHEN json_valid(\(value)) THEN json(\(value)) END, 'null')"
-    }
   }
 
   func listName(_ list: Resource.List) -> String {
@@ -254,4 +249,31 @@ func quoted(_ identifier: String) -> String {
 
 func literal(_ text: String) -> String {
   "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+}
+
+/// The SQL of one value of a document.
+private struct JSONValue {
+  /// An expression whose value is the JSON text.
+  let text: String
+  /// As an argument of `json_object` and `json_group_array`, which take JSON from JSON functions only.
+  let argument: String
+
+  /// - Parameter column: the column of the row.
+  init(_ column: String, _ type: Resource.ColumnType) {
+    switch type {
+    case .text, .integer: self.init(text: "json_quote(\(column))", argument: column)
+    case .real: self.init(json: "\(Database.numberText)(\(column))")
+    case .boolean: self.init(json: "CASE \(column) WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END")
+    // SQLite refuses JSON nested deeper than it likes, which must not stop a sync: such a value is null here.
+    case .json: self.init(json: "CASE WHEN json_valid(\(column)) THEN \(column) ELSE 'null' END")
+    }
+  }
+
+  /// - Parameter json: an expression whose value is JSON.
+  init(json: String) { self.init(text: "json(\(json))", argument: "json(\(json))") }
+
+  private init(text: String, argument: String) {
+    self.text = text
+    self.argument = argument
+  }
 }

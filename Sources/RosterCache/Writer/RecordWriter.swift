@@ -18,8 +18,7 @@ struct RecordWriter {
   private let insert: Statement
   private let update: Statement
   private let delete: Statement
-  private let unindex: Statement?
-  private let index: Statement?
+  private let words: WordIndex?
   private let change: Statement
   private let removal: Statement
   private let json: Statement
@@ -36,8 +35,7 @@ struct RecordWriter {
     insert = try database.statement(tables.insert)
     update = try database.statement(tables.update)
     delete = try database.statement(tables.delete)
-    unindex = try tables.unindex.map(database.statement)
-    index = try tables.indexRecord.map(database.statement)
+    words = try WordIndex(database, tables)
     json = try database.statement(tables.json)
     let values = "VALUES (\(sync), \(literal(tables.resource.name)), ?1, ?2, \(literal(at)),"
     let into = "INSERT INTO main.changes(sync_id, resource, record_id, kind, at, before, after)"
@@ -59,7 +57,7 @@ struct RecordWriter {
   /// Nobody lists it any more.
   mutating func remove(_ id: Int64) throws {
     try removal.run([.integer(id), "removed"])
-    try unindex?.run([.integer(id)])
+    try words?.remove(id)
     for list in lists { try list.cut(id, from: 0) }
     try delete.run([.integer(id)])
     removed += 1
@@ -94,28 +92,69 @@ struct RecordWriter {
     for list in lists { try list.add(id, &decoder) }
     added += 1
     if isFirst { return }
-    try index?.run([.integer(id)])
+    try words?.add(id)
     try change.run([.integer(id), "added", nil])
   }
 
   private mutating func change(_ difference: RecordDifference, _ decoder: inout RecordDecoder) throws {
     let id = difference.id
     let isIndexed = difference.columns.contains { tables.isSearched[$0] }
-    let before = try json.rows([.integer(id)], limit: 1) { $0.text(0) }.first
-    if isIndexed { try unindex?.run([.integer(id)]) }
+    try tellBefore(id)
+    if isIndexed { try words?.remove(id) }
     bind(update, decoder)
     update.bind(Int32(columns + 2), sync)
     update.bind(Int32(columns + 3), id)
     try update.run()
     for list in difference.lists { try lists[list].replace(id, &decoder) }
-    if isIndexed { try index?.run([.integer(id)]) }
-    try change.run([.integer(id), "changed", Value(before)])
+    if isIndexed { try words?.add(id) }
+    change.bind(1, id)
+    change.bind(2, "changed")
+    try change.run()
     changed += 1
+  }
+
+  /// Gives `change` the record as it was.
+  private func tellBefore(_ id: Int64) throws {
+    json.bind(1, id)
+    defer { json.reset() }
+    if try json.step() { change.bind(3, json.row, 0) }
   }
 
   private func bind(_ statement: Statement, _ decoder: borrowing RecordDecoder) {
     for column in 0..<columns { statement.bind(Int32(column + 1), decoder.column(column)) }
     statement.bind(Int32(columns + 1), decoder.extra)
+  }
+}
+
+/// Tells the index of words about a record whose row comes, goes or changes.
+private struct WordIndex {
+  private let words: Statement
+  private let unindex: Statement
+  private let index: Statement
+  private let columns: Int32
+
+  /// nil: nothing is searched.
+  init?(_ database: Database, _ tables: ResourceTables) throws {
+    guard let words = tables.words, let unindex = tables.unindex, let index = tables.indexRecord else { return nil }
+    self.words = try database.statement(words)
+    self.unindex = try database.statement(unindex)
+    self.index = try database.statement(index)
+    columns = Int32(tables.resource.search.count)
+  }
+
+  /// While its row is there and as it was.
+  func remove(_ id: Int64) throws { try tell(unindex, id) }
+
+  /// Once its row is there, and as it is to be.
+  func add(_ id: Int64) throws { try tell(index, id) }
+
+  private func tell(_ statement: Statement, _ id: Int64) throws {
+    words.bind(1, id)
+    defer { words.reset() }
+    guard try words.step() else { return }
+    statement.bind(1, id)
+    for column in 0..<columns { statement.bind(column + 2, words.row, column) }
+    try statement.run()
   }
 }
 
