@@ -6,7 +6,7 @@ package import RosterModel
 package enum OneRequest {
   /// Redirects within the origin are followed; headers are sent beside User-Agent and Accept, which they may replace.
   /// - Throws: a Failure that does not repeat the query of the address (T9): 77 for 401 and 403, 69 where nothing
-  ///   answers or upstream wants no request now (403 with nothing remaining too), 65 for any other status but 200.
+  ///   answers or upstream wants no request now (403 with nothing remaining too), 65 for any other status but 200, and 206 with a Content-Range.
   package static func answer(
     from url: String, headers: [Request.Header], proxies: ProxyRules, systemRoots: RootPlaces
   ) async throws -> Response {
@@ -30,7 +30,8 @@ package enum OneRequest {
   /// nil: it is the answer.
   private static func refusal(_ response: Response) -> RequestFault? {
     let status = response.status
-    if status == 200 { return nil }
+    // PostgREST answers 206 where a Content-Range has the total (G3.2).
+    if status == 200 || status == 206 && response["Content-Range"] != nil { return nil }
     let kind: Failure.Kind =
       switch status {
       case _ where response.isRateLimit: .unreachable

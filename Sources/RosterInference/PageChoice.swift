@@ -97,26 +97,34 @@ struct PageChoice {
 
   private mutating func nextAddress() -> Bool {
     guard let next = evidence.next else { return false }
-    if byOffsetInParallel(next) { return true }
+    if let style = inParallel {
+      pages = Resource.Pages(style)
+      notes.append(Self.instead(of: next))
+      return true
+    }
     pages = Resource.Pages(.next(at: next.at), more: more())
     if next.text == nil { notes.append(.remark(.at, "null in this answer, which was the last page")) }
     return true
   }
 
-  /// If the next address counts records and the total is known, pages can be pulled in parallel.
-  private mutating func byOffsetInParallel(_ next: PageEvidence.NextAddress) -> Bool {
-    let before = evidence.asked.offset?.value ?? 0
-    guard evidence.count != nil, let offset = PageParameters(evidence.leads).offset,
-      offset.value == before + evidence.records
-    else { return false }
-    pages = Resource.Pages(.offset(param: .query(offset.name)))
-    let lines = ["style = \"next\"", "at = \(next.at.description.tomlString)"]
-    notes.append(
-      Note(
-        place: .style, isUnseen: false, lines: lines,
-        text: "instead of style and param, to follow upstream's own addresses one page after another:")
-    )
-    return true
+  /// The style of pages that can be pulled in parallel: the total is known, and the next address counts pages or
+  /// records.
+  private var inParallel: Resource.Style? {
+    guard evidence.count != nil else { return nil }
+    let next = PageParameters(evidence.leads)
+    if let offset = next.offset, offset.value == (evidence.asked.offset?.value ?? 0) + evidence.records {
+      return .offset(param: .query(offset.name))
+    }
+    if let page = next.page, page.value == (evidence.asked.page?.value ?? firstNumber) + 1 {
+      return .number(param: .query(page.name), first: firstNumber)
+    }
+    return nil
+  }
+
+  private static func instead(of next: PageEvidence.NextAddress) -> Note {
+    Note(
+      place: .style, isUnseen: false, lines: ["style = \"next\"", "at = \(next.at.description.tomlString)"],
+      text: "instead of style and param, to follow upstream's own addresses one page after another:")
   }
 
   private mutating func offset() -> Bool {

@@ -163,7 +163,8 @@ struct PageEvidence {
     _ names: Set<String>, _ headers: [Request.Header]
   ) -> (at: Resource.AnswerPlace, value: Int)? {
     for header in headers where names.contains(header.name.word) {
-      if let value = Int(header.value), value >= 0 { return (.header(header.name), value) }
+      let place = Resource.AnswerPlace.header(header.name)
+      if let value = place.total(in: header.value).flatMap(Int.init), value >= 0 { return (place, value) }
     }
     return nil
   }

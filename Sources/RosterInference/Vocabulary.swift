@@ -110,7 +110,7 @@ enum Vocabulary {
 
   static let totalHeaders: Set<String> = [
     "xtotalcount", "xwptotal", "totalcount", "xpaginationtotalcount", "totalrecords", "totalobjects", "totalitems",
-    "totalresults", "xtotalrecords", "xtotalitems", "xtotalresults",
+    "totalresults", "xtotalrecords", "xtotalitems", "xtotalresults", "contentrange",
   ]
   static let lastHeaders: Set<String> = ["xwptotalpages", "xpaginationpagecount", "xpaginationtotalpages"]
   /// Only of APIs that do not page by Link headers: GitLab, which does, leaves them out above 10,000 records

@@ -145,6 +145,14 @@ extension Resource.AnswerPlace: CustomStringConvertible {
     if case .header(let name) = self { name.lowercased() == "content-range" } else { false }
   }
 
+  /// The part of the header's value that is a total: all of it, but what stands after the slash of a Content-Range.
+  /// nil for `*` there, which means that the total is unknown (RFC 9110 §14.4).
+  package func total(in value: String?) -> String? {
+    guard isContentRange, let value else { return value }
+    let total = value.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? value
+    return total == "*" ? nil : total
+  }
+
   private static let headerMark = "header:"
 
   /// As it is written in the configuration.

@@ -36,7 +36,7 @@ extension Expected {
       unseen: []),
     .init(
       sample: .swapi, base: "https://swapi.dev/api", path: "/people/", name: "person", table: "people",
-      records: "/results", key: "/url", keyType: .text, pages: .init(.next(at: body("/next")), count: body("/count")),
+      records: "/results", key: "/url", keyType: .text, pages: .init(.number(), count: body("/count")),
       unseen: [.size, .columns]),
     .init(
       sample: .gitHub, base: "https://api.github.com", path: "/repos/octocat/hello/issues",

@@ -147,7 +147,22 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     .init(
       name: "Eve, an address without a leading /", facts: #""_links":{"next":{"href":"x?max_results=2&page=2"}}"#,
       headers: [.init("X-Total-Count", "9")],
-      pages: .init(.next(at: body("/_links/next/href")), count: .header("X-Total-Count")), unseen: []),
+      pages: .init(.number(), count: .header("X-Total-Count")), unseen: []),
+    .init(
+      name: "Django REST framework's second page", facts: #""count":9,"next":"https://a.example/x?page=3""#,
+      query: "page=2", pages: .init(.number(), count: body("/count")), unseen: [.size]),
+    .init(
+      name: "an address that leaves out a page", facts: #""count":9,"next":"https://a.example/x?page=4""#,
+      query: "page=2", pages: .init(.next(at: body("/next")), count: body("/count")), unseen: [.size]),
+    .init(
+      name: "PostgREST", facts: #""a":1"#, query: "limit=2", headers: [.init("Content-Range", "0-1/9")],
+      pages: .init(
+        .offset(param: .query("offset")), size: .init(2, param: .query("limit")), count: .header("Content-Range")),
+      unseen: [.style]),
+    .init(
+      name: "PostgREST without a total", facts: #""a":1"#, query: "limit=2&offset=2",
+      headers: [.init("Content-Range", "2-3/*")],
+      pages: .init(.offset(param: .query("offset")), size: .init(2, param: .query("limit"))), unseen: [.count]),
     .init(
       name: "an address that is not relative to its page",
       facts: #""_links":{"next":{"href":"people/1/x?page=2"}},"_meta":{"total":9}"#,
@@ -241,7 +256,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
   @Test(
     "What infer finds leads a pull on from the same answer, as the API's documentation says",
     arguments: [
-      (Sample.rickAndMorty, "42 announced"), (.pokeAPI, "651 announced"), (.swapi, "/people/?page=2"),
+      (Sample.rickAndMorty, "42 announced"), (.pokeAPI, "651 announced"), (.swapi, "41 announced"),
       (.gitHub, "/repositories/1300192/issues?state=all&per_page=2&page=2"),
       (.gitLab, "/projects?id_after=3&order_by=id&pagination=keyset&per_page=2&sort=asc"),
       (.stripe, "/customers?limit=2&starting_after=cus_NffrFeUfNV2Hic"), (.jira, "146 announced"),

@@ -85,7 +85,7 @@ extension Paging {
   func adding(_ response: Response, to scan: PageScan) -> PageScan {
     var scan = scan
     if let place = resource.pages.count, case .header(let name) = place {
-      scan.count = PointedValue(header: place.isContentRange ? response[name]?.rangeTotal : response[name])
+      scan.count = PointedValue(header: place.total(in: response[name]))
     }
     if case .header(let name)? = last { scan.last = PointedValue(header: response[name]) }
     if case .header(let name)? = resource.pages.more { scan.more = PointedValue(header: response[name]) }
@@ -218,14 +218,6 @@ extension PointedValue {
   }
 
   fileprivate var isAbsent: Bool { kind == .absent || kind == .null }
-}
-
-extension String {
-  /// What a Content-Range has after the slash; nil for `*`, which means that the total is unknown (RFC 9110 §14.4).
-  fileprivate var rangeTotal: String? {
-    let total = split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? self
-    return total == "*" ? nil : total
-  }
 }
 
 extension PointedValue.Kind {
