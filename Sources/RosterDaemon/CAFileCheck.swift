@@ -19,10 +19,15 @@ extension Configuration {
     return (configuration, warnings + [configuration.systemRootsProblem].compactMap(\.self))
   }
 
-  /// A sentence; nil if `SSL_CERT_FILE` is not used, or holds certificates.
+  /// A sentence; nil if `SSL_CERT_FILE` is not used, or holds certificates. Reading them takes some milliseconds and
+  /// megabytes, which a program that only asks `http` addresses does not need.
   private var systemRootsProblem: String? {
-    guard upstream.tls.caFile.isEmpty, let path = upstream.tls.systemRoots.file else { return nil }
+    guard asksByTLS, upstream.tls.caFile.isEmpty, let path = upstream.tls.systemRoots.file else { return nil }
     return problem(ofCertificatesAt: path).map { "SSL_CERT_FILE is ignored: \($0)" }
+  }
+
+  private var asksByTLS: Bool {
+    [upstream.baseURL, resolvedTokenURL ?? ""].contains { Origin(url: $0)?.scheme == "https" }
   }
 
   /// A clause; nil: there is none.
