@@ -298,8 +298,9 @@ def events(program, folder, driver):
                 heaps, took = [], 0.0
                 for turn in range(5):
                     nginx.serve("ba"[turn % 2])
-                    last = daemon.sync()["sync"]["last"]
-                    browser.until(f"document.querySelector('#sync-{last['id']}')")
+                    status = daemon.sync()
+                    assert status["state"] == "idle", status["message"]
+                    browser.until(f"document.querySelector('#sync-{status['sync']['last']['id']}')")
                     browser.until("document.body.dataset.state === 'idle'")
                     heaps.append(browser.heap())
                 told, frames, longest = browser.run("return [window.told_, window.frames_, window.longest]")
