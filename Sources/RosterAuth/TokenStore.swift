@@ -121,6 +121,7 @@ struct TokenStore: Sendable {
   private func broken(_ step: String, _ subject: String, _ error: SystemError = .last) -> Failure {
     .store(
       step, subject, cause: error.text,
-      hint: Failure.hint(for: error.code, else: "see that rosterd may write \(folder) and has space"))
+      hint: Failure.hint(
+        for: error.code, writing: path, else: "see that rosterd may write \(folder) and has space"))
   }
 }

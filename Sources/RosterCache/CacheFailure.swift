@@ -16,10 +16,11 @@ extension SQLiteError {
     case .locked:
       cannot(.locked, "another program keeps it locked", "end that program's transaction (fuser names it)")
     case .readOnly:
-      cannot(.unwritable, "it cannot be written (\(message))", "let rosterd's user own the file and its folder")
+      cannot(.unwritable, "it cannot be written (\(message))", Failure.writeHint(path))
     case .cannotOpen:
       cannot(
-        .unwritable, "it cannot be opened (\(message))", "see that the folder exists and rosterd's user may use it")
+        .unwritable, "it cannot be opened (\(message))",
+        Failure.hint(for: system, writing: path, else: "see that the folder exists and rosterd's user may use it"))
     case .disk: cannot(.disk, "\(message) (code \(code))", "look at the disk and the kernel's log")
     case .interrupted, .other:
       Failure(.defect, step: step, subject: path, cause: "\(message) (SQLite code \(code))")

@@ -181,6 +181,7 @@ package enum CacheFile {
     guard file >= 0 else { throw refusal(path, reason()) }
     defer { close(file) }
     guard fchmod(file, mode) == 0 else { throw refusal(path, reason()) }
+    giveToFolderOwner(file, at: path)
   }
 
   /// A name is only as durable as its folder.
@@ -199,7 +200,7 @@ package enum CacheFile {
 
   private static func header(of path: String) throws -> [UInt8] {
     let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw refusal(path, reason(), "let this user read it") }
+    guard file >= 0 else { throw refusal(path, reason()) }
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: headerLength)
     let count = read(file, &bytes, headerLength)
@@ -217,7 +218,8 @@ package enum CacheFile {
 
   private static func refusal(_ path: String, _ cause: String, _ hint: String? = nil) -> Failure {
     let code = errno
-    let usual = Failure.hint(for: code, else: "see that the folder exists and rosterd's user may write to it")
+    let usual = Failure.hint(
+      for: code, writing: path, else: "see that the folder exists and rosterd's user may write to it")
     return Failure(.cannotWrite, step: "open the cache", subject: path, cause: cause, hint: hint ?? usual)
       .with(Trouble.Kind(errno: hint == nil ? code : 0))
   }

@@ -27,6 +27,7 @@ private func make(_ folder: String, _ mode: UInt32) throws(FileError) {
   }
   do throws(FileError) {
     guard chmod(folder, mode) == 0 else { throw .last("make the folder", folder) }
+    giveToFolderOwner(folder)
     try flushFolder(parentFolder(of: folder))
   } catch {
     // The next start would take it for one that survives.

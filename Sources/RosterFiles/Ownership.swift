@@ -53,11 +53,12 @@ package final class Ownership: Sendable {
   private static func lockOnce(_ path: String, _ program: String) throws(Failure) -> CInt {
     let lock = "\(path).lock"
     let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
-    guard descriptor >= 0 else { throw cannotLock(lock, .last) }
+    guard descriptor >= 0 else { throw cannotLock(path, .last) }
     // Whatever the umask took; a lock that another user made may stay as it is.
     _ = fchmod(descriptor, mode)
+    giveToFolderOwner(descriptor, at: lock)
     do throws(Failure) {
-      try fill(descriptor, lock, path, program)
+      try fill(descriptor, path, program)
       return descriptor
     } catch {
       close(descriptor)
@@ -65,7 +66,7 @@ package final class Ownership: Sendable {
     }
   }
 
-  private static func fill(_ descriptor: CInt, _ lock: String, _ path: String, _ program: String) throws(Failure) {
+  private static func fill(_ descriptor: CInt, _ path: String, _ program: String) throws(Failure) {
     var tries = 0
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       if errno == EINTR { continue }
@@ -76,11 +77,11 @@ package final class Ownership: Sendable {
         continue
       }
       if errno == EWOULDBLOCK { throw owned(path, by: holder(descriptor)) }
-      throw cannotLock(lock, .last)
+      throw cannotLock(path, .last)
     }
     let text = Array("\(getpid()) \(program)\n".utf8)
     guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, text, text.count, 0) == text.count else {
-      throw cannotLock(lock, .last)
+      throw cannotLock(path, .last)
     }
   }
 
@@ -119,10 +120,11 @@ package final class Ownership: Sendable {
       hint: "ask the one that runs for a sync with `rosterctl sync`, or stop it")
   }
 
-  private static func cannotLock(_ lock: String, _ error: SystemError) -> Failure {
+  private static func cannotLock(_ path: String, _ error: SystemError) -> Failure {
     Failure(
-      .cannotWrite, step: "lock", subject: lock, cause: error.text,
-      hint: Failure.hint(for: error.code, else: "see whether its folder is there and rosterd may write to it")
+      .cannotWrite, step: "lock", subject: "\(path).lock", cause: error.text,
+      hint: Failure.hint(
+        for: error.code, writing: path, else: "see whether its folder is there and rosterd may write to it")
     ).with(Trouble.Kind(errno: error.code))
   }
 }

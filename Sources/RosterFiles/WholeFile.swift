@@ -52,6 +52,7 @@ package struct WholeFile: Sendable {
     defer { close(file) }
     // The umask may have taken the owner's bits too.
     guard fchmod(file, mode) == 0 else { throw .last("set the mode of", temporaryPath) }
+    giveToFolderOwner(file, at: path)
     do throws(SystemError) { try write(bytes, to: file) } catch {
       throw FileError(step: "write", path: temporaryPath, error: error)
     }

@@ -61,6 +61,7 @@ struct SocketFile {
     unlink(temporary)  // of an earlier process with this id
     if bind(in: folder, as: name) != 0 { throw Self.failure(path, "bind", errno) }
     if chmod(temporary, mode_t(mode)) != 0 { throw Self.failure(path, "chmod", errno) }
+    giveToFolderOwner(temporary)
     if Glibc.listen(descriptor, Self.waiting) != 0 { throw Self.failure(path, "listen", errno) }
   }
 

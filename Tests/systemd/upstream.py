@@ -12,7 +12,8 @@ import threading
 import time
 import urllib.parse
 
-settings = {"pages": 30, "delay": 0.0, "protected": False, "refresh": "first", "broken": 0}
+settings = {"pages": 30, "delay": 0.0, "protected": False, "refresh": "first", "broken": 0,
+            "revoked": False}
 counts = {"pages": 0, "refreshes": 0, "refused": 0}
 lock = threading.Lock()
 access = None
@@ -50,7 +51,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, counts)
         if not url.path.startswith("/api/character"):
             return self.answer(404, {})
-        if settings["protected"] and self.headers["Authorization"] != f"Bearer {access}":
+        known = self.headers["Authorization"] == f"Bearer {access}" and not settings["revoked"]
+        if settings["protected"] and not known:
             with lock:
                 counts["refused"] += 1
             return self.answer(401, {})
@@ -88,6 +90,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return self.answer(400, {"error": "invalid_grant"})
             counts["refreshes"] += 1
             access, settings["refresh"] = f"access-{counts['refreshes']}", f"refresh-{counts['refreshes']}"
+            settings["revoked"] = False
             self.answer(200, {"access_token": access, "refresh_token": settings["refresh"], "expires_in": 3600})
 
 

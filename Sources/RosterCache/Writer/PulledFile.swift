@@ -47,6 +47,7 @@ final class PulledFile {
     guard handle >= 0, fchmod(handle, CacheFile.privateMode) == 0 else {
       throw SystemError.last.failure("open", path)
     }
+    giveToFolderOwner(handle, at: path)
   }
 
   /// Opens it beside its writer, for a reader who changes nothing; nil: there is none.
@@ -315,6 +316,9 @@ private struct Head {
 extension SystemError {
   /// As the user sees it (73).
   fileprivate func failure(_ step: String, _ path: String) -> Failure {
-    SQLiteError.disk("cannot \(step) it: \(text)", errno: code).failure("keep pulled pages", path)
+    let (goal, cause) = ("keep pulled pages", "cannot \(step) it: \(text)")
+    guard [EACCES, EPERM].contains(code) else { return SQLiteError.disk(cause, errno: code).failure(goal, path) }
+    return Failure(.cannotWrite, step: goal, subject: path, cause: cause, hint: Failure.writeHint(path))
+      .with(.unwritable)
   }
 }

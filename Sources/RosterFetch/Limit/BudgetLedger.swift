@@ -146,7 +146,8 @@ extension BudgetLedger {
     } catch {
       throw Failure(
         .cannotWrite, step: "keep limit.budget", subject: path, cause: "cannot \(error.step) it: \(error.error.text)",
-        hint: Failure.hint(for: error.error.code, else: "see whether rosterd may write to its folder")
+        hint: Failure.hint(
+          for: error.error.code, writing: path, else: "see whether rosterd may write to its folder")
       ).with(Trouble.Kind(errno: error.error.code))
     }
   }

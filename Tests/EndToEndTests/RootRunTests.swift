@@ -1,0 +1,73 @@
+import FoundationEssentials
+import Glibc
+import RosterModel
+import RosterSimulator
+import RosterTestSupport
+import Testing
+
+/// A sync by root beside a service of another user (P14.1).
+@Suite(.timeLimit(.minutes(1))) struct RootRunTests {
+  private static let scenario = Scenario.pages(2, tokens: .init(flow: .oauth2Refresh, uses: [1]))
+
+  /// The cache's folder belongs to another user, as an installation has it. Returns what makes a command that user's.
+  private func handOver(_ site: Site) throws -> [String] {
+    let user = try Stranger.prefix(user: Stranger.owner, group: Stranger.group)
+    try FileManager.default.createDirectory(atPath: "\(site.folder)/state", withIntermediateDirectories: true)
+    try Stranger.open(site)
+    try #require(chown("\(site.folder)/state", Stranger.owner, Stranger.group) == 0)
+    return user
+  }
+
+  private func sync(_ site: Site, as user: [String]) async throws -> Program.Outcome {
+    try await Program.run(
+      user[0], user.dropFirst() + [try Program.built("rosterd"), "sync"], environment: site.settings)
+  }
+
+  private func expectHandedOver(_ site: Site, _ names: Set<String>) throws {
+    let found = try site.names()
+    #expect(names.isSubset(of: found), "\(found)")
+    for name in found {
+      var about = stat()
+      try #require(lstat("\(site.folder)/state/\(name)", &about) == 0)
+      #expect([about.st_uid, about.st_gid] == [Stranger.owner, Stranger.group], "\(name)")
+    }
+  }
+
+  @Test("P14.1: what root's sync and daemon make belongs to the owner of the folder, whose syncs go on with it")
+  func handedOver() async throws {
+    try await withSite(Self.scenario, ["ROSTERD_LIMIT_BUDGET": "1000/1h"]) { site in
+      let user = try handOver(site)
+      #expect(try await site.rosterd("sync", "--dry-run").exit == 0)
+      #expect(try await site.rosterd("sync").exit == 0)
+      let unreachable = ["ROSTERD_UPSTREAM_BASE_URL": "http://127.0.0.1:1/api", "ROSTERD_RETRY_MAX_RETRIES": "0"]
+      #expect(try await site.rosterd("sync", with: unreachable).exit == 69)
+      let cache = ["", "-wal", "-shm", ".lock", ".pulled", ".published", ".budget", ".trouble"].map { "roster.db\($0)" }
+      try expectHandedOver(site, Set(cache + ["token.json", "token.json.lock"]))
+      var daemon = site
+      daemon.settings["ROSTERD_STATUS_SOCKET"] = "\(site.folder)/state/status.sock"
+      try await daemon.withDaemon { _, _ in try expectHandedOver(site, ["status.sock"]) }
+      let outcome = try await sync(site, as: user)
+      #expect(outcome.exit == 0, "\(outcome.error)")
+    }
+  }
+
+  @Test(
+    "73: for a file of root's the message says that rosterd's user must be able to write it",
+    arguments: ["roster.db", "roster.db.lock", "roster.db.pulled", "token.json", "token.json.lock"])
+  func refused(name: String) async throws {
+    try await withSite(Self.scenario) { site in
+      let user = try handOver(site)
+      #expect(try await site.rosterd("sync").exit == 0)
+      let path = "\(site.folder)/state/\(name)"
+      try #require(chown(path, 0, 0) == 0)
+      let outcome = try await sync(site, as: user)
+      #expect(outcome.exit == 73, "\(outcome.error)")
+      #expect(outcome.error.contains("must be able to write the file and its folder, not only read them"))
+      let command = try #require(outcome.error.firstMatch(of: /chown --reference=\S+ \S+\*/)).output
+      // The shell expands the asterisk.
+      #expect(try await Program.run("/bin/sh", ["-c", String(command)]).exit == 0)
+      let mended = try await sync(site, as: user)
+      #expect(mended.exit == 0, "\(mended.error)")
+    }
+  }
+}
