@@ -25,8 +25,13 @@ BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR     ?= $(PREFIX)/share/doc/rosterd
-DOCUMENTS  := README.md docs/RECIPES.md config/grafana-dashboard.json config/prometheus-rules.yml
-EXAMPLES   := $(wildcard systemd/examples/*)
+DOCUMENTS  := README.md docs/RECIPES.md docs/page.png docs/page-dark.png config/grafana-dashboard.json \
+              config/prometheus-rules.yml
+EXAMPLES   := config/rosterd.toml $(wildcard systemd/examples/*)
+# Where the installed documents have what the repository has in other folders. What is for developers is left out.
+INSTALLED  := -e 's,](docs/,](,g' -e 's,="docs/page,="page,g' -e 's,](\(\.\./\)\?config/sources),](examples/sources),g' \
+              -e 's,](config/rosterd.toml),](examples/rosterd.toml),g' -e 's,](config/,](,g' \
+              -e 's,](systemd/examples),](examples),g' -e '/^\#\# Developing$$/,$$d'
 SOURCES    := $(wildcard config/sources/*.toml)
 PROGRAMS   := rosterd rosterctl
 
@@ -36,19 +41,24 @@ RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build install uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
+.PHONY: bench demo build compiler install install-documents uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
         test-systemd soak month fuzz fuzz-sample asan tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
         autopkgtest apt-repository test-release packages clean
 
 demo: build
 	.build/release/rosterd demo
 
-build: packages
+build: compiler packages
 	swift build $(RELEASE) $(CHECKS) --product rosterd
 	swift build $(RELEASE) $(CHECKS) --product rosterctl
 
+compiler:
+	@command -v swift >/dev/null || { \
+	  echo "rosterd is built by Swift 6.3, and there is no swift in PATH: install it from https://www.swift.org/install/linux" >&2; \
+	  exit 1; }
+
 # What `make build` has left; builds nothing itself, so that it can run as root and without the compiler.
-install:
+install: install-documents
 	@for p in $(PROGRAMS); do test -x .build/release/$$p || { echo "make build first" >&2; exit 1; }; done
 	install -d $(addprefix $(DESTDIR),$(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR))
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS:%=.build/release/%)
@@ -66,17 +76,20 @@ install:
 	done
 	install -D -m 644 systemd/rosterd.sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/rosterd.conf
 	install -D -m 644 systemd/rosterd.tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/rosterd.conf
+# It may hold a secret header. Where the group is not there yet, it is for root until somebody gives it to the group.
+	file=$(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml; test -e $$file || { \
+	  install -D -m 640 -t $${file%/*} config/rosterd.toml && \
+	  if [ -z "$(DESTDIR)" ] && getent group rosterd >/dev/null; then chgrp rosterd $$file; fi; }
+
+install-documents:
 	install -D -m 644 -t $(DESTDIR)$(DOCDIR) $(DOCUMENTS)
+	sed -i $(INSTALLED) $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(filter %.md,$(DOCUMENTS))))
 	install -d $(DESTDIR)$(DOCDIR)/examples
 	for e in $(EXAMPLES); do \
 	  sed 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $$e > $(DESTDIR)$(DOCDIR)/examples/$${e##*/} && \
 	  chmod 644 $(DESTDIR)$(DOCDIR)/examples/$${e##*/} || exit 1; \
 	done
 	install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples/sources $(SOURCES)
-# It may hold a secret header. Where the group is not there yet, it is for root until somebody gives it to the group.
-	file=$(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml; test -e $$file || { \
-	  install -D -m 640 -t $${file%/*} config/rosterd.toml && \
-	  if [ -z "$(DESTDIR)" ] && getent group rosterd >/dev/null; then chgrp rosterd $$file; fi; }
 
 # What `make install` has put there; the configuration and the cache stay.
 uninstall:
@@ -216,10 +229,13 @@ lint-scripts: $(RUFF)/bin/ruff
 	$(RUFF)/bin/ruff check . $$($(SCRIPTS) '^#!.*python3$$' .ci Fuzz Tests)
 	shellcheck $$($(SCRIPTS) '^#!.*[/ ](ba)?sh$$' .ci Fuzz Tests debian)
 
-# That what is exported has a doc comment, in the targets where all of it has, and that comments fit into 120 columns.
+# That what is exported has a doc comment, in the targets where all of it has, that comments fit into 120 columns, and
+# that no link of the documents is dead, here and where they are installed.
 lint-docs:
 	@.ci/undocumented $(DOCUMENTED)
 	@.ci/long-comments
+	@rm -rf .build/documents && $(MAKE) -s install-documents DESTDIR=.build/documents PREFIX=/usr
+	@.ci/dead-links . .build/documents
 
 # Kept beside the build; another version is another folder.
 $(RUFF)/bin/ruff:

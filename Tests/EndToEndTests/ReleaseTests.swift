@@ -18,6 +18,15 @@ import Testing
     #expect(binary.count < 36_000_000)
   }
 
+  @Test("make without a Swift compiler says which one is needed and where it comes from")
+  func noCompiler() async throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").path
+    let made = try await Program.run(
+      try Program.tool("make"), ["-C", root, "demo"], environment: ["PATH": "/nonexistent"])
+    #expect(made.exit == 2 && made.error.contains("Swift 6.3") && made.error.contains("https://www.swift.org/install"))
+    #expect(made.error.split(separator: "\n").count <= 2, "\(made.error)")
+  }
+
   @Test(
     "rosterctl has neither an HTTP client nor TLS in it, rosterd has both",
     arguments: ["RosterFetch", "NIOSSL", "CNIOBoringSSL"])
