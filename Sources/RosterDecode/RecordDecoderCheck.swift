@@ -33,7 +33,8 @@ extension RecordDecoder {
     case .integer where !plan.hasTextKeys: return JSONNumber.integer(bytes, key.range) ?? 0 > 0 ? nil : .keyInvalid
     case .string where plan.hasTextKeys, .escapedString where plan.hasTextKeys:
       return key.content.isEmpty ? .keyInvalid : nil
-    default: return .keyInvalid
+    case .fraction where !plan.hasTextKeys: return .keyInvalid
+    default: return .keyMistyped(key.kind)
     }
   }
 

@@ -1,3 +1,4 @@
+import RosterJSON
 import RosterModel
 
 /// Why a record cannot be stored (P9): a few bytes, so that a page of nothing else costs no more than others.
@@ -5,6 +6,8 @@ enum RecordFault {
   case notAnObject
   case keyMissing
   case keyInvalid
+  /// The key is a value of another type than its column's.
+  case keyMistyped(JSONKind)
   /// A value of another type than its column's.
   case column(node: Int, Resource.ColumnType)
   /// On the way to a column there is something that holds no fields.
@@ -25,6 +28,8 @@ enum RecordFault {
     case .keyInvalid:
       "\(Self.path(plan.keyNode, plan)) is not "
         + (plan.hasTextKeys ? "a string that is not empty" : "an integer from 1 to \(Int64.max)")
+    case .keyMistyped(let kind):
+      "\(Self.path(plan.keyNode, plan)) is \(kind.phrase), and its column is \(plan.hasTextKeys ? "text" : "integer")"
     case .column(let node, let type): "\(Self.path(node, plan)) is not \(type.phrase)"
     case .way(let node): "\(Self.path(node, plan)) is not an object"
     case .notAList(let node): "\(Self.path(node, plan)) is not a list"
@@ -60,6 +65,20 @@ extension Resource.ColumnType {
     case .real: "a number that a Double holds"
     case .boolean: "true or false"
     case .json: "a value"
+    }
+  }
+}
+
+extension JSONKind {
+  fileprivate var phrase: String {
+    switch self {
+    case .absent: "missing"
+    case .null: "null"
+    case .false, .true: "a boolean"
+    case .integer, .fraction: "a number"
+    case .string, .escapedString: "a string"
+    case .list: "a list"
+    case .object: "an object"
     }
   }
 }

@@ -184,11 +184,10 @@ extension SyncMachine {
     guard found.distinct == 0, found.rejected > 0 else { return nil }
     state = .ended
     unstorable = found.resource
-    let key = resource(found)?.key.description ?? ""
-    let unknown = found.rejectedUnknown > 0 ? ", \(found.rejectedUnknown) for want of a key at \(key)" : ""
+    let unknown = found.rejectedUnknown > 0 ? resource(found).map { ", \(found.rejectedUnknown) \($0.lackOfKey)" } : nil
     return Failure(
       .badAnswer, step: "store what upstream sent", subject: upstream,
-      cause: "none of \(found.rejected.counted(as: "record")) of \(found.resource) can be stored\(unknown)",
+      cause: "none of \(found.rejected.counted(as: "record")) of \(found.resource) can be stored\(unknown ?? "")",
       hint: "see `rosterctl rejects`, and correct the columns of [resource.\(found.resource)]"
     ).with(.unstorable, [.resource(found.resource)])
   }
@@ -300,5 +299,13 @@ private struct Shortcoming: Sendable {
         .wrongByKey, what,
         [.resource(resource), .address(question.address)]
           + question.keys.map { .record($0, of: resource, reason: "by_key does not find it") }))
+  }
+}
+
+extension Resource {
+  /// What records of an unknown key have in common, missing keys and keys of another type alike.
+  fileprivate var lackOfKey: String {
+    let isText = columns.contains { $0.at == key && $0.type == .text }
+    return "have no \(isText ? "string" : "integer from 1 on") as their key at \(key)"
   }
 }
