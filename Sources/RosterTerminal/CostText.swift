@@ -17,7 +17,7 @@ package struct CostText: Sendable {
       return
     }
     let cost =
-      "# \(pages.counted(as: "page")) a sync, as the last one: about \(Words.grouped(interval.perDay(pages))) requests a day with sync.interval = \"\(interval.text)\"\n"
+      "# \(pages.counted(as: "page")) in the last sync: about \(Words.grouped(interval.perDay(pages))) requests a day with sync.interval = \"\(interval.text)\"\n"
     let fit = budget.map { BudgetFit($0, pages: pages) }
     let warning = fit?.warning(interval)
     let verdict = fit.map { fit in warning.map { "# warning: \($0)\n" } ?? "# \(fit.name) holds them\n" }

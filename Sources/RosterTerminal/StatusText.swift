@@ -82,7 +82,7 @@ package struct StatusText: Sendable {
     var facts = [cache.records.counted(as: "record"), cache.pages.counted(as: "page")]
     if cache.resources.count > 1 { facts.insert(cache.resources.count.counted(as: "resource"), at: 0) }
     if let only = cache.resources.first, cache.resources.count == 1 {
-      if let proof = only.proof { facts.append("proof: \(proof)") }
+      if let proof = only.proof { facts.append(Self.completeness(proof)) }
       if only.absent > 0 { facts.append("\(only.absent) absent") }
       if only.validators != DaemonStatus.CachedResource.trusted { facts.append("validators distrusted") }
     }
@@ -93,12 +93,22 @@ package struct StatusText: Sendable {
     return facts
   }
 
+  /// What `resources.proof` says, in words that need no table of proofs.
+  private static func completeness(_ proof: String) -> String {
+    switch proof {
+    case "count": "complete by upstream's count"
+    case "end": "complete to the end of the list"
+    case "weak": "not proved complete"
+    default: "proof: \(proof)"
+    }
+  }
+
   private var progress: String? {
     guard let current = sync.current, current.phase != .discovering else { return nil }
     var bar = ProgressBar(current)
     bar.showsPages = !isTold(pagesTold(current))
     bar.counts.removeAll { rawMessage.contains($0) }
-    return bar.text(width: width - Rows.indent, colour: colour)
+    return bar.text(width: min(width, Self.widestProgress) - Rows.indent, colour: colour)
   }
 
   private func pagesTold(_ current: DaemonStatus.Current) -> String {
@@ -114,8 +124,8 @@ package struct StatusText: Sendable {
       parts.append(
         token.refreshes.counted(as: "refresh") + (ago(token.lastRefreshAt).map { ", the last \($0)" } ?? ""))
     }
-    if token.joined > 0 { parts.append("\(token.joined) joined") }
-    if token.avoided > 0 { parts.append("\(token.avoided) avoided") }
+    if token.joined > 0 { parts.append("\(token.joined.counted(as: "request")) shared a refresh") }
+    if token.avoided > 0 { parts.append("\(token.avoided.counted(as: "late 401")) needed no refresh") }
     if let error = token.lastError, !rawMessage.contains(error) { parts.append("last error: \(error)") }
     return parts.joined(separator: "; ")
   }
@@ -142,7 +152,7 @@ package struct StatusText: Sendable {
 
   private var config: String? {
     guard let config = daemon?.config else { return nil }
-    let file = config.path ?? "no file, the defaults hold"
+    let file = config.path ?? "no file: the environment and the defaults hold"
     return config.lastError.map { "\(file); refused: \($0)" } ?? file
   }
 
@@ -210,6 +220,9 @@ package struct StatusText: Sendable {
     let clock = -seconds < Self.day ? "\(parts[1])" : "\(parts[0]) \(parts[1])"
     return "due since \(clock) UTC (\(Words.span(-seconds)) ago)"
   }
+
+  /// A bar with all its counts needs no more cells, however wide a line may be.
+  private static let widestProgress = 200
 
   /// What a sync may take to begin, in seconds.
   private static let moment = 1.0

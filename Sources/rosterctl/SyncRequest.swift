@@ -3,7 +3,7 @@ import RosterModel
 import RosterStatusClient
 
 extension SyncRequest.Accepted {
-  var text: String { "sync \(sync) " + (joined ? "runs already, joined" : "started") }
+  var text: String { "sync \(sync) " + (joined ? "is already running, and this request shares it" : "started") }
 }
 
 extension SyncRequest {

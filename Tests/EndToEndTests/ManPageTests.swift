@@ -24,6 +24,16 @@ struct ManPageTests {
     return try String(contentsOfFile: root.appending(path: path).path, encoding: .utf8)
   }
 
+  @Test("TERMS of rosterctl(1) explains every state, every outcome of a sync and every proof")
+  func terms() throws {
+    let section = try text("man/rosterctl.1").split(separator: "\n.Sh ").first { $0.hasPrefix("TERMS") }
+    let explained = try #require(section).split(separator: "\n").filter { $0.hasPrefix(".Ql ") }
+    let words = DaemonStatus.State.allCases.map(\.rawValue) + SyncRecord.Outcome.allCases.map(\.rawValue)
+    for word in words + ["count", "end", "weak"] {
+      #expect(explained.contains { $0 == ".Ql \(word) :" }, "\(word) is missing")
+    }
+  }
+
   @Test(
     "The man page has every exit status of the program",
     arguments: [

@@ -10,7 +10,7 @@ import Testing
 
   @Test("Requests a day by the last sync's pages, and whether limit.budget holds them")
   func holds() {
-    let line = "# 42 pages a sync, as the last one: about 4,032 requests a day with sync.interval = \"15m\"\n"
+    let line = "# 42 pages in the last sync: about 4,032 requests a day with sync.interval = \"15m\"\n"
     #expect(cost(42, .seconds(900)).text == line)
     for budget in ["10000/1d", "4032/1d", "168/1h", "42/15m"] {
       let cost = cost(42, .seconds(900), budget)

@@ -56,7 +56,8 @@ import Testing
   @Test("rosterctl status: of a single resource the data's line tells all")
   func single() {
     let text = StatusText(status([three[1]]), width: 80).text
-    #expect(text.contains("       data  51 records, 3 pages, proof: weak, 2 absent\n") && !text.contains("RESOURCE"))
+    #expect(
+      text.contains("       data  51 records, 3 pages, not proved complete, 2 absent\n") && !text.contains("RESOURCE"))
   }
 
   @Test("rosterctl status: while a sync runs, a bar a resource; without a total no bar grows")

@@ -33,7 +33,8 @@ import Testing
         ● idle: 826 records, verified 3.2 s ago; next sync in 14 min 57 s
                data  42 pages, published 1 h ago
               token  valid (oauth2_refresh), expires in 58 min; 1 refresh, the last
-                     2 min ago; 7 joined; 1 avoided
+                     2 min ago; 7 requests shared a refresh; 1 late 401 needed no
+                     refresh
           last sync  sync 17 unchanged in 0.4 s: 42 requests, 42 not modified
              config  /etc/rosterd/rosterd.toml
            upstream  https://rickandmortyapi.com/api

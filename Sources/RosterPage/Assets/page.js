@@ -53,6 +53,7 @@ function bytes(number) {
   return unit === "B" ? `${number} B` : `${tenths(number)} ${unit}`;
 }
 
+const proofs = { count: "complete by count", end: "complete to its end", weak: "not proved complete" };
 const windows = { 60: "a minute", 3600: "an hour", 86400: "a day" };
 const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
@@ -239,15 +240,14 @@ function drawFacts() {
 function tokenFacts(token) {
   const left = token.expires_at && seconds(token.expires_at) - now();
   const expiry = left > 0 ? `expires in ${counting(left)}` : `expired ${counting(-left)} ago`;
-  return [token.flow, ...(left === null ? [] : [expiry]), ...plural(token.refreshes, "refresh", "refreshes"),
-    ...plural(token.joined, "joined"), ...plural(token.avoided, "avoided")];
+  return [token.flow, ...(left === null ? [] : [expiry]), ...plural(token.refreshes, "refresh", "refreshes")];
 }
 
 function drawRequests({ budget, requests_per_day: daily }) {
   const aDay = daily === null ? "–" : `${grouped(daily)} a day`;
   show($("gauge"), budget);
   if (!budget) {
-    return fact("requests", aDay, daily === null ? "no sync has ended yet" : "as the last sync; no budget set");
+    return fact("requests", aDay, daily === null ? "no sync has ended yet" : "by the last sync; no limit.budget");
   }
   const { limit, used, window_seconds: time } = budget;
   fact("requests", grouped(used), `of ${grouped(limit)} ${windows[time] ?? `in ${span(time)}`}; about ${aDay}`);
@@ -350,7 +350,7 @@ function drawLegend() {
     `${number} ${words[kind] ?? kind}`, svg("rect", { class: kind, x: -2.5, y: -.5, width: 5, height: 6 }),
     glyphs[kind] ? glyph(kind, 0, -4.5) : ""));
   $("legend").replaceChildren(...items, item("records changed", diamond(0, 0, 5)),
-    item("records rejected", svg("circle", { class: "reject", r: 4.5 })), el("li", {}, "height: root of the duration"));
+    item("records rejected", svg("circle", { class: "reject", r: 4.5 })), el("li", {}, "a taller bar: a longer sync"));
 }
 
 /** The sentence of the sync that is chosen, else of the latest. */
@@ -428,7 +428,7 @@ function drawResource(parts, name, stored, running) {
   drawBar(parts.bar, total === null ? done : Math.min(done, total), total, done > 0);
   const facts = running
     ? [`${done}${total === null ? "" : ` of ${total}`} pages`, `${many(running.records, "record")} so far`]
-    : stored ? [many(stored.pages, "page"), ...(stored.proof ? [`proof: ${stored.proof}`] : []),
+    : stored ? [many(stored.pages, "page"), ...(stored.proof ? [proofs[stored.proof]] : []),
       ...(stored.absent ? [`${stored.absent} absent`] : []), ...(parts.range ? [parts.range] : [])] : [];
   set(parts.more, facts.join(", "));
 }
