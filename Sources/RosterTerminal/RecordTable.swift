@@ -1,36 +1,55 @@
 package import RosterModel
 
-/// A page of records, for people.
+/// A page of records, for people, or all records for a program.
 package struct RecordTable: Sendable {
+  private let telling: [Resource.Column]
   private let columns: [Resource.Column]
-  private let records: [String]
+  private let values: [[String: String]]
 
   /// - Parameters:
-  ///   - columns: what is shown of a record, the key first.
+  ///   - telling: the columns that a table shows first, the key before all others.
+  ///   - columns: all columns of the resource, as its definition orders them.
   ///   - records: JSON objects, in the order in which they are to stand.
-  package init(_ columns: [Resource.Column], _ records: [String]) {
+  package init(_ telling: [Resource.Column], besides columns: [Resource.Column], _ records: [String]) {
+    self.telling = telling
     self.columns = columns
-    self.records = records
+    values = records.map(JSONMembers.texts)
   }
 
-  /// Lines of at most `width` cells, each with its end; nil: nobody's terminal, so only long texts are cut.
-  package func text(width: Int?, colour: Bool = false) -> String {
-    table.lines(width: width, colour: colour).map { $0 + "\n" }.joined()
+  /// Lines of at most `width` cells, each with its end. Columns besides those that tell records apart are shown as far
+  /// as they fit without cutting anything.
+  package func text(width: Int, colour: Bool = false) -> String {
+    var shown = telling
+    var room = width - table(telling).naturalWidth
+    for column in columns where !telling.contains(column) {
+      let cells = table([column]).naturalWidth + Table.gap.count
+      guard cells <= room else { continue }
+      shown.append(column)
+      room -= cells
+    }
+    return table(shown).lines(width: width, colour: colour).map { $0 + "\n" }.joined()
   }
 
-  /// What is longer is for `show`: whoever reads a list wants a line a record.
+  /// A line with the names of all columns, then a line a record, separated by tabs. No text is cut. A tab or a line end
+  /// in a text is a space.
+  package var tabSeparated: String {
+    let names = columns.map(\.name)
+    let rows = [names] + values.map { values in names.map { (values[$0] ?? "").oneLine } }
+    return rows.map { $0.joined(separator: "\t") + "\n" }.joined()
+  }
+
+  /// `rosterctl show` has longer texts whole: a list has a line a record.
   private static let longest = 80
 
-  private var table: Table {
+  private func table(_ columns: [Resource.Column]) -> Table {
     Table(
       columns: columns.enumerated().map { index, column in
         Table.Column(
           name: column.name.uppercased(), isNumber: [.integer, .real].contains(column.type),
           shrinks: index > 0 && [.text, .json].contains(column.type))
       },
-      rows: records.map { record in
-        let values = JSONMembers.texts(record)
-        return columns.map { Table.Cell(text: (values[$0.name] ?? "").oneLine.cut(to: Self.longest)) }
+      rows: values.map { values in
+        columns.map { Table.Cell(text: (values[$0.name] ?? "").oneLine.cut(to: Self.longest)) }
       })
   }
 }

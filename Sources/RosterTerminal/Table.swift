@@ -26,7 +26,7 @@ struct Table: Sendable {
     }
   }
 
-  private static let gap = "  "
+  static let gap = "  "
   /// Shorter, a name cannot be told from another.
   private static let least = 8
 
@@ -36,10 +36,15 @@ struct Table: Sendable {
     return column.isNumber ? space + text.toned(cell.tone, colour) : text.toned(cell.tone, colour) + space
   }
 
+  /// Number of cells that the longest line takes if nothing is cut.
+  var naturalWidth: Int { fullWidths.reduce((columns.count - 1) * Self.gap.count, +) }
+
+  private var fullWidths: [Int] {
+    columns.indices.map { index in rows.reduce(columns[index].name.cells) { max($0, $1[index].text.cells) } }
+  }
+
   private func widths(within width: Int) -> [Int] {
-    var widths = columns.indices.map { index in
-      rows.reduce(columns[index].name.cells) { max($0, $1[index].text.cells) }
-    }
+    var widths = fullWidths
     func excess() -> Int { widths.reduce((widths.count - 1) * Self.gap.count, +) - width }
     while excess() > 0 {
       let shrinkable = widths.indices.filter { columns[$0].shrinks && widths[$0] > Self.least }

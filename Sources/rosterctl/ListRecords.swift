@@ -13,7 +13,7 @@ struct ListRecords: AsyncParsableCommand {
   var resource: String?
 
   func validate() throws {
-    guard resource == nil, options.search != nil || options.page > 1 || options.absent else { return }
+    guard resource == nil, options.search != nil || (options.page ?? 1) > 1 || options.absent else { return }
     throw ValidationError("--search, --page and --absent need a RESOURCE")
   }
 
@@ -53,26 +53,30 @@ struct ListOptions: ParsableArguments {
     parsing: .unconditional,
     help: ArgumentHelp("Words that must all occur, whole or as a beginning.", valueName: "words"))
   var search: String?
-  @Option(help: ArgumentHelp("Which page, from 1.", valueName: "n")) var page = 1
+  @Option(help: ArgumentHelp("Which page, from 1. By default the first; for a pipe, all records.", valueName: "n"))
+  var page: Int?
   @Flag(help: "Only records that the last whole pull missed.") var absent = false
   @Flag(help: "Print JSON.") var json = false
 
   static let absentAlone = ValidationError("--absent lists all absent records; it cannot be combined with a search")
 
   func validate() throws {
-    guard page >= 1 else { throw ValidationError("--page must be 1 or more") }
+    if let page, page < 1 { throw ValidationError("--page must be 1 or more") }
     if absent, search != nil { throw Self.absentAlone }
   }
 
   func list(_ resource: String, search: String?) throws {
-    let listing = try place.reader().list(resource, search: search, isAbsent: absent, page: page)
+    let terminal = Output.standard.terminal
+    let isTable = json || terminal.limit != nil
+    let listing = try place.reader().list(
+      resource, search: search, isAbsent: absent, page: isTable ? page ?? 1 : page)
     if json { return try Output.standard.write(json: listing.json + "\n") }
     guard !listing.records.isEmpty else {
       return Output.error.say(nothing(listing, isSearch: search?.contains { $0 != " " } == true) + "\n")
     }
-    let terminal = Output.standard.terminal
-    let table = RecordTable(listing.telling, listing.records)
-    try Output.standard.write(table.text(width: terminal.limit, colour: terminal.colour))
+    let table = RecordTable(listing.telling, besides: listing.columns, listing.records)
+    guard let width = terminal.limit else { return try Output.standard.write(table.tabSeparated) }
+    try Output.standard.write(table.text(width: width, colour: terminal.colour))
     if listing.pages > 1 {
       let found = listing.total.counted(as: "record")
       try Output.standard.write("page \(listing.page) of \(listing.pages), \(found)\n")

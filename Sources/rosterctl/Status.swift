@@ -41,8 +41,8 @@ struct Status: AsyncParsableCommand {
 
   private func show(_ make: (_ width: Int, _ colour: Bool, _ mostResources: Int?) -> StatusText) throws {
     let terminal = Output.standard.terminal
-    // In a pipe the headline is one line.
-    let width = check ? terminal.limit ?? .max / 2 : terminal.columns
+    // A pipe gets each fact on one line.
+    let width = terminal.limit ?? .max / 2
     // On a terminal the state and the token are not to be pushed off the screen.
     let most = terminal.isInteractive ? max(1, terminal.rows / 2) : nil
     let text = make(width, terminal.colour, most)

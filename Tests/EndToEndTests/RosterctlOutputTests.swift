@@ -75,6 +75,19 @@ import Testing
     }
   }
 
+  @Test("L4.3: in a pipe each fact of the status is one line; with COLUMNS lines are broken as on a terminal")
+  func unbroken() async throws {
+    try await withSite(.pages(1, rules: [.on(.page(1), .status(403))])) { site in
+      _ = try await site.sync(exit: 65)
+      let status = try await site.rosterctl("status", "--cache", site.cache)
+      let lines = status.output.split(separator: "\n")
+      #expect(lines.allSatisfy { $0.hasPrefix("○ ") || $0.prefix(11).contains { $0 != " " } }, "\(status.output)")
+      #expect(lines.contains { $0.count > 100 && $0.contains("last sync  ") && $0.contains("403") }, "\(status.output)")
+      let narrow = try await bash("COLUMNS=60 \"$0\" status", site)
+      #expect(narrow.output.split(separator: "\n").contains { $0.hasPrefix("             ") }, "\(narrow.output)")
+    }
+  }
+
   @Test("rosterctl watch | head -n 1 ends with head")
   func head() async throws {
     try await withSnapshot { site in

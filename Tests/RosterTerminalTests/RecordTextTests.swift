@@ -164,14 +164,33 @@ import Testing
     }
     let record = #"{"id":1,"name":"Rick\nSanchez","status":null,"location_name":"Citadel of Ricks"}"#
     #expect(
-      RecordTable(columns, [record]).text(width: 60) == """
+      RecordTable(columns, besides: columns, [record]).text(width: 60) == """
         ID  NAME          STATUS  LOCATION_NAME
          1  Rick Sanchez          Citadel of Ricks
 
         """)
-    #expect(RecordTable(columns, [record]).text(width: 30).split(separator: "\n").allSatisfy { $0.count <= 30 })
+    let narrow = RecordTable(columns, besides: columns, [record]).text(width: 30)
+    #expect(narrow.split(separator: "\n").allSatisfy { $0.count <= 30 })
     let long = #"{"id":1,"name":"\#(String(repeating: "x", count: 500))"}"#
-    #expect(RecordTable(columns, [long]).text(width: nil).contains(" 1  \(String(repeating: "x", count: 79))…\n"))
+    let table = RecordTable(columns, besides: columns, [long])
+    #expect(table.text(width: 200).contains(" 1  \(String(repeating: "x", count: 79))…"))
+    #expect(table.tabSeparated == "id\tname\tstatus\tlocation_name\n1\t\(String(repeating: "x", count: 500))\t\t\n")
+  }
+
+  @Test("L3.3: list shows as many columns besides the texts as fit; L3.4: tabs and line ends in a text are spaces")
+  func besides() {
+    let columns = ["id", "title", "votes", "score", "open"].map { name in
+      let type: Resource.ColumnType = ["title": .text, "score": .real, "open": .boolean][name] ?? .integer
+      return Resource.Column(name, at: JSONPointer(segments: [name]), type)
+    }
+    let record = #"{"id":7,"title":"A\tb\nc","votes":123456789012345,"score":1.50,"open":true}"#
+    let table = RecordTable(Array(columns.prefix(2)), besides: columns, [record])
+    #expect(
+      table.text(width: 80) == "ID  TITLE            VOTES  SCORE  OPEN\n 7  A b c  123456789012345   1.50  true\n")
+    // VOTES does not fit, SCORE and OPEN do.
+    #expect(table.text(width: 24) == "ID  TITLE  SCORE  OPEN\n 7  A b c   1.50  true\n")
+    #expect(table.text(width: 12) == "ID  TITLE\n 7  A b c\n")
+    #expect(table.tabSeparated == "id\ttitle\tvotes\tscore\topen\n7\tA b c\t123456789012345\t1.50\ttrue\n")
   }
 
   @Test("rosterctl list: a line a resource")

@@ -45,6 +45,8 @@ extension CacheReader {
     package var resource: String
     /// Those that tell one record from another, the key first.
     package var telling: [Resource.Column]
+    /// All of its columns, as the definition orders them.
+    package var columns: [Resource.Column]
     /// From 1; may be behind the last one, and is empty then.
     package var page: Int
     /// How many pages there are.
@@ -86,22 +88,24 @@ extension CacheReader {
   /// whose definition has no `search`.
   /// - Parameters:
   ///   - isAbsent: chooses those that the last whole pull missed (L3.1); not with `search`.
-  ///   - page: from 1.
+  ///   - page: from 1; nil: the records of all pages.
   package func list(
-    _ resource: String, search: String? = nil, isAbsent: Bool = false, page: Int = 1
+    _ resource: String, search: String? = nil, isAbsent: Bool = false, page: Int? = 1
   ) throws -> Listing {
     try read {
       let tables = try tables(resource)
       let choice = isAbsent ? RecordChoice.absent : try search.flatMap { try tables.choice($0) } ?? .all
       let total = try count(tables, choice)
       let pages = (total + Listing.pageSize - 1) / Listing.pageSize
-      let skipped = (max(1, min(page, pages + 1)) - 1) * Listing.pageSize
+      // SQLite takes a negative limit for none.
+      let limit = page == nil ? -1 : Listing.pageSize
+      let skipped = (max(1, min(page ?? 1, pages + 1)) - 1) * Listing.pageSize
       let records = try database.rows(
-        tables.page(choice), choice.value(of: resource), Value(Listing.pageSize), Value(skipped)
+        tables.page(choice), choice.value(of: resource), Value(limit), Value(skipped)
       ) { $0.text(0) }
       return Listing(
-        resource: resource, telling: tables.telling, page: page, pages: pages, total: total, records: records,
-        hasSnapshot: try snapshot())
+        resource: resource, telling: tables.telling, columns: tables.resource.columns, page: page ?? 1, pages: pages,
+        total: total, records: records, hasSnapshot: try snapshot())
     }
   }
 
