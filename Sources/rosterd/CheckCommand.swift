@@ -7,7 +7,8 @@ import RosterTerminal
 struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Checks the configuration and prints it as it will be used, and what it will cost; touches nothing.")
+    abstract: "Checks the configuration and prints it as it will be used, and what it will cost; touches nothing.",
+    discussion: "A credential that auth.flow needs and that does not exist is a note on stderr.")
 
   @OptionGroup var options: ConfigurationOption
 
@@ -16,6 +17,7 @@ struct CheckCommand: ParsableCommand {
     let cost = cost(of: configuration)
     try answer("\(configuration.rendered())\n\(cost.text)")
     if let warning = cost.warning { complain("warning: \(warning)") }
+    for sentence in configuration.missingCredentials() { complain("note: \(sentence)") }
   }
 
   private func cost(of configuration: Configuration) -> CostText {

@@ -204,6 +204,24 @@ import Testing
     }
   }
 
+  @Test("L5.1: check notes a credential that the flow needs and that does not exist, and exits with 0")
+  func noteOfCredential() async throws {
+    try await withSite(
+      .pages(1), ["ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"]
+    ) { site in
+      let note = "rosterd: note: auth.flow = \"oauth2_refresh\" needs the credential refresh_token, and "
+      let unset = try await site.rosterd("check", with: ["CREDENTIALS_DIRECTORY": ""])
+      #expect(unset.exit == 0 && unset.error == "\(note)auth.credentials_dir is not set\n", "\(unset.error)")
+      let folder = "\(site.folder)/credentials"
+      let lacking = try await site.rosterd("check", with: ["ROSTERD_AUTH_CREDENTIALS_DIR": folder])
+      #expect(lacking.exit == 0 && lacking.error.hasPrefix("\(note)\(folder)/refresh_token does not exist: "))
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try Data("r1\n".utf8).write(to: URL(filePath: "\(folder)/refresh_token"))
+      let there = try await site.rosterd("check", with: ["ROSTERD_AUTH_CREDENTIALS_DIR": folder])
+      #expect(there.exit == 0 && there.error.isEmpty, "\(there.error)")
+    }
+  }
+
   @Test("77: upstream wants credentials and the flow is none")
   func refused() async throws {
     try await withSite(.pages(1, tokens: .init(flow: .static)), ["ROSTERD_AUTH_FLOW": "none"]) { site in

@@ -101,6 +101,8 @@ struct SessionTests {
     }
     #expect(failure?.kind == .configuration)
     #expect(failure?.description.contains("/etc/rosterd/credentials/\(file)") == true)
+    // What check looks for (L5.1).
+    #expect(flow.neededCredentials.first == file)
   }
 
   @Test("A credential that would forge a header is 78")

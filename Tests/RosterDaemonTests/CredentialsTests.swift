@@ -1,5 +1,6 @@
 import FoundationEssentials
 import RosterAuth
+import RosterConfiguration
 import RosterModel
 import RosterTestSupport
 import Testing
@@ -27,6 +28,33 @@ struct CredentialsTests {
     #expect(basic.username == Secret("user") && basic.password == Secret(""))
     #expect(try Credentials(folder: workspace.path("nowhere")) == Credentials())
     #expect(try Credentials(folder: "") == Credentials())
+  }
+
+  @Test("L5.1: a credential of the service or an instance is looked for in systemd's stores, under the unit's name")
+  func missing() throws {
+    var configuration = Configuration()
+    configuration.auth.flow = .oauth2ClientCredentials
+    configuration.path = "/etc/rosterd/stage.toml"
+    let stores = ["\(workspace.folder)/plain", "\(workspace.folder)/encrypted"]
+    func lacking() -> [String] { configuration.missingCredentials(stores: stores) }
+    let head = "auth.flow = \"oauth2_client_credentials\" needs the credential "
+    #expect(lacking().map { $0.hasPrefix(head) } == [true, true])
+    #expect(lacking()[0].hasPrefix("\(head)client_id, and \(stores[0])/rosterd.stage.client_id does not exist: "))
+    for store in stores { try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true) }
+    try workspace.write("x", to: "encrypted/rosterd.stage.client_id")
+    #expect(lacking().map { $0.contains("client_secret, and \(stores[0])/rosterd.stage.client_secret does") } == [true])
+    configuration.path = "/etc/rosterd/rosterd.toml"
+    #expect(lacking()[0].contains("\(stores[0])/rosterd.client_id does not exist"))
+    configuration.path = "/tmp/rosterd.toml"
+    #expect(lacking()[0] == "\(head)client_id, and auth.credentials_dir is not set")
+    configuration.auth.flow = .none
+    #expect(lacking().isEmpty)
+    // The stored session replaces the file that began it.
+    configuration.auth.flow = .bearerRefresh
+    configuration.auth.tokenStore = workspace.path("token.json")
+    #expect(lacking().count == 1)
+    try workspace.write("{}", to: "token.json")
+    #expect(lacking().isEmpty)
   }
 
   @Test("78: a file that is there and cannot be used is named, with its reason and without its text")
