@@ -26,6 +26,19 @@ extension Configuration {
     }
     return (reader.configuration, reader.warnings + [reader.configuration.proxyWarning].compactMap(\.self))
   }
+
+  /// Hundreds of tables of forty columns; a search for lines need not cope with more.
+  package static let maxFileBytes = 256 * 1024
+
+  /// Reads a text as that of the file `path`, without an environment.
+  package static func load(_ text: [UInt8], of path: String) throws(ConfigurationFaults) -> Configuration {
+    var reader = ConfigurationReader()
+    reader.read(text, of: path)
+    reader.fillIn(.system)
+    reader.check { _ in [] }
+    guard reader.isGood else { throw ConfigurationFaults(faults: reader.faults) }
+    return reader.configuration
+  }
 }
 
 /// Gathers what file and environment say, and everything that is wrong with it.
@@ -59,25 +72,25 @@ struct ConfigurationReader {
 
   // MARK: - The file
 
-  /// Hundreds of tables of forty columns; a search for lines need not cope with more.
-  private static let mostBytes = 256 * 1024
-
   /// What tells that there is no such file: a folder on its way may be none, as where HOME is /dev/null.
   static let absences: Set = [ENOENT, ENOTDIR]
 
   mutating func readFile(_ path: String, mustExist: Bool) {
     file = path
-    var bytes: [UInt8]
     do {
-      bytes = try contents(of: path, limit: Self.mostBytes)
+      read(try contents(of: path, limit: Configuration.maxFileBytes), of: path)
     } catch  where Self.absences.contains(error.code) && !mustExist {
       return
     } catch {
-      return refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 256 KiB")
+      refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 256 KiB")
     }
-    configuration.path = path
+  }
+
+  /// - Parameter path: The file that has these bytes.
+  mutating func read(_ bytes: [UInt8], of path: String) {
+    (file, configuration.path) = (path, path)
     // Kept out of the text, where it would stand before the first line's key or table.
-    bytes = bytes.withoutByteOrderMark
+    let bytes = bytes.withoutByteOrderMark
     guard let text = String(validating: bytes, as: UTF8.self) else {
       return refuseFile(Self.lineOfInvalidText(bytes), "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
     }

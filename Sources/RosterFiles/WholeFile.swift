@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// A call on a file that failed.
 package struct FileError: Error, Equatable {
@@ -13,17 +13,34 @@ package struct FileError: Error, Equatable {
   static func last(_ step: String, _ path: String) -> Self { Self(step: step, path: path, error: .last) }
 }
 
+/// The user and the group that a file belongs to.
+package struct FileOwner: Sendable, Equatable {
+  /// Id of the user.
+  package var user: uid_t
+  /// Id of the group.
+  package var group: gid_t
+
+  /// Changes nothing yet.
+  package init(user: uid_t, group: gid_t) {
+    self.user = user
+    self.group = group
+  }
+}
+
 /// A file of one writer that is replaced as a whole: a reader, a crash or a full disk sees the old one or the new one.
 package struct WholeFile: Sendable {
   /// Its folder is there.
   package let path: String
   /// Of the new file, whatever the umask.
   package let mode: UInt32
+  /// Owner of the new file; nil: the process's own user and group.
+  package let owner: FileOwner?
 
   /// Writes nothing yet.
-  package init(_ path: String, mode: UInt32) {
+  package init(_ path: String, mode: UInt32, owner: FileOwner? = nil) {
     self.path = path
     self.mode = mode
+    self.owner = owner
   }
 
   /// In the same folder, since rename(2) is atomic only within a file system.
@@ -50,6 +67,7 @@ package struct WholeFile: Sendable {
     let file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
     guard file >= 0 else { throw .last("create", temporaryPath) }
     defer { close(file) }
+    if let owner, fchown(file, owner.user, owner.group) != 0 { throw .last("set the owner of", temporaryPath) }
     // The umask may have taken the owner's bits too.
     guard fchmod(file, mode) == 0 else { throw .last("set the mode of", temporaryPath) }
     giveToFolderOwner(file, at: path)

@@ -1,22 +1,39 @@
 import RosterModel
 
-extension Finding {
+extension Inference {
   /// TOML for a person to read and correct; what could not be seen is marked so. No secret is in it.
-  package var toml: String {
+  package static func toml(of findings: [Finding]) -> String {
     var text = DefinitionText()
-    let found = "\(records) record\(records == 1 ? "" : "s")"
-    text.comment("Inferred by rosterd from \(found) \(source.map { "of \($0)" } ?? "on standard input").")
-    text.comment(
-      "Read and correct it: \"not seen\" marks what one answer cannot show. Then: rosterd check --config FILE")
-    text.upstream(self)
-    text.resource(self)
-    text.pages(self)
-    text.columns(self)
-    for list in resource.lists { text.list(list, self) }
+    text.origins(findings)
+    text.upstream(findings)
+    for finding in findings { text.definition(finding) }
     return text.lines.joined(separator: "\n") + "\n"
   }
 
+  /// The same for a configuration that has its `[upstream]` already: what these lists ask of that is a comment.
+  package static func addition(of findings: [Finding]) -> String {
+    var text = DefinitionText()
+    text.origins(findings)
+    text.upstreamHints(findings)
+    for finding in findings { text.definition(finding) }
+    return text.lines.joined(separator: "\n") + "\n"
+  }
+}
+
+extension Finding {
+  /// A whole configuration with this definition only.
+  package var toml: String { Inference.toml(of: [self]) }
+
   fileprivate func notes(_ place: Note.Place) -> [Note] { notes.filter { $0.place == place } }
+}
+
+extension [Finding] {
+  /// Notes of all findings. Equal notes occur once.
+  fileprivate func notes(_ place: Note.Place) -> [Note] {
+    flatMap { $0.notes(place) }.reduce(into: []) { notes, note in
+      if !notes.contains(note) { notes.append(note) }
+    }
+  }
 }
 
 /// Lines of TOML with their comments, which stand behind a line where they fit, else above it.
@@ -65,15 +82,42 @@ private struct DefinitionText {
     }
   }
 
-  mutating func upstream(_ finding: Finding) {
+  mutating func origins(_ findings: [Finding]) {
+    for finding in findings {
+      let found = finding.records.counted(as: "record")
+      comment("Inferred by rosterd from \(found) \(finding.source.map { "of \($0)" } ?? "on standard input").")
+    }
+    comment("Read and correct it: \"not seen\" marks what one answer cannot show. Then: rosterd check --config FILE")
+  }
+
+  /// The lists of one API were asked for with the same headers.
+  mutating func upstream(_ findings: [Finding]) {
+    guard let first = findings.first else { return }
     table("upstream")
-    line("base_url = \(finding.baseURL.tomlString)", finding.notes(.baseURL))
-    line(finding.isRebased ? "links = \"rebase\"" : nil, finding.notes(.links))
-    let headers = finding.headers.map { "\($0.name.tomlKey) = \($0.value.tomlString)" }.joined(separator: ", ")
-    line(headers.isEmpty ? nil : "headers = { \(headers) }", finding.notes(.headers))
-    let auth = finding.notes(.auth)
+    line("base_url = \(first.baseURL.tomlString)", findings.notes(.baseURL))
+    line(findings.contains(where: \.isRebased) ? "links = \"rebase\"" : nil, findings.notes(.links))
+    let headers = first.headers.map { "\($0.name.tomlKey) = \($0.value.tomlString)" }.joined(separator: ", ")
+    line(headers.isEmpty ? nil : "headers = { \(headers) }", findings.notes(.headers))
+    let auth = findings.notes(.auth)
     if !auth.isEmpty { lines.append("") }
     line(nil, auth)
+  }
+
+  /// What `upstream` would write besides base_url.
+  mutating func upstreamHints(_ findings: [Finding]) {
+    var upstream = DefinitionText()
+    upstream.upstream(findings)
+    let hints = upstream.lines.filter { !$0.isEmpty && $0 != "[upstream]" && !$0.hasPrefix("base_url = ") }
+    if hints.isEmpty { return }
+    comment("[upstream] of this file may need:")
+    lines += hints.map { $0.hasPrefix("#") ? $0 : "# \($0)" }
+  }
+
+  mutating func definition(_ finding: Finding) {
+    resource(finding)
+    pages(finding)
+    columns(finding)
+    for list in finding.resource.lists { self.list(list, finding) }
   }
 
   mutating func resource(_ finding: Finding) {

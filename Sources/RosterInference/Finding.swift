@@ -17,6 +17,9 @@ package struct Finding: Sendable, Equatable {
   /// In the order in which they were made.
   package var notes: [Note]
 
+  /// Its table, and those of its lists.
+  var tables: [String] { [resource.table] + resource.lists.map(\.table) }
+
   /// What could not be seen, at a place.
   package func unseen(_ place: Note.Place) -> [String] {
     notes.filter { $0.place == place && $0.isUnseen }.map(\.text)

@@ -35,6 +35,28 @@ package enum Inference {
         + paging.notes + fields.notes(besides: columns[keyColumn].at) + (hadNUL ? [.nul] : []))
   }
 
+  /// Several lists of one API, as definitions of one configuration. Throws as `finding`, and `Failure` (64) if two of
+  /// them would have the same name or table.
+  /// - Parameter base: `upstream.base_url`; nil if the only list chooses it.
+  package static func findings(_ answers: [ListAnswer], below base: String?) throws(Failure) -> [Finding] {
+    var findings: [Finding] = []
+    var names: Set<String> = []
+    for var answer in answers {
+      if let base, let address = answer.asked?.address.below(base) { answer.asked?.address = address }
+      let found = try finding(answer)
+      let own = ["[resource.\(found.resource.name)]"] + found.tables.map { "table \($0)" }
+      if let twice = own.first(where: names.contains) {
+        throw Failure(
+          .usage, step: "infer a definition", subject: found.source ?? "the list",
+          cause: "another of the lists has the same \(twice)",
+          hint: "infer them one by one, and rename one of them")
+      }
+      names.formUnion(own)
+      findings.append(found)
+    }
+    return findings
+  }
+
   /// Keys that the definition may have besides.
   private static func suggestions(_ resource: Resource, _ fields: Fields, of records: [JSONValue]) -> [Note] {
     var notes: [Note] = []

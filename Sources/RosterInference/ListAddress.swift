@@ -6,9 +6,9 @@ package struct ListAddress: Sendable, Equatable {
   /// As it is asked for, secrets included.
   package let url: String
   /// What all lists of the API share: origin, and segments such as `api` and `v1`.
-  let baseURL: String
+  private(set) var baseURL: String
   /// Below it, with a leading `/`.
-  let path: String
+  private(set) var path: String
   let parameters: [Request.Parameter]
 
   /// Without the query, which may hold a secret (T9).
@@ -59,6 +59,32 @@ package struct ListAddress: Sendable, Equatable {
   }
 
   // MARK: What lists share
+
+  /// The longest address that all these lists have in common as their `baseURL` begins; nil if their origins differ.
+  package static func commonBase(of addresses: [ListAddress]) -> String? {
+    guard let first = addresses.first, let parts = URLComponents(string: first.baseURL),
+      addresses.allSatisfy({ !first.isElsewhere($0.url) })
+    else { return nil }
+    let paths = addresses.map { URLComponents(string: $0.baseURL)?.percentEncodedPath.split(separator: "/") ?? [] }
+    let common = paths[0].indices.prefix { index in
+      paths.allSatisfy { $0.count > index && $0[index] == paths[0][index] }
+    }
+    let origin = first.baseURL.dropLast(parts.percentEncodedPath.utf8.count)
+    return String(origin) + common.map { "/\(paths[0][$0])" }.joined()
+  }
+
+  /// This list as a definition below another base_url; nil if the list is not below that.
+  package func below(_ base: String) -> ListAddress? {
+    guard !isElsewhere(base), let folder = URLComponents(string: base)?.percentEncodedPath,
+      let whole = URLComponents(string: url)?.percentEncodedPath
+    else { return nil }
+    let prefix = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+    guard whole.hasPrefix("\(prefix)/") else { return nil }
+    var address = self
+    address.baseURL = base
+    address.path = String(whole.dropFirst(prefix.count))
+    return address
+  }
 
   /// One segment at least is the list's own.
   private static func split(_ path: String) -> (common: String, own: String) {

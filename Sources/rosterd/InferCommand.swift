@@ -10,13 +10,13 @@ import RosterModel
 struct InferCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "infer",
-    abstract: "Looks at one answer of an API and prints a definition that fits it; writes nothing.",
-    usage: "rosterd infer URL [--header \"NAME: VALUE\"] …")
+    abstract: "Looks at one answer of each list of an API and prints definitions that fit them.",
+    usage: "rosterd infer URL … [--header \"NAME: VALUE\"] … [--add FILE]")
 
-  // Several, so that the rest of a header whose quotes were forgotten is not repeated in a complaint (T9).
   @Argument(
     help: ArgumentHelp(
-      "The address of a list; or -: an answer on standard input, with its head if curl -i made it.", valueName: "url"))
+      "The address of a list, or of several lists of one origin; or -: an answer on standard input, with its head if curl -i made it.",
+      valueName: "url"))
   var addresses: [String] = []
 
   @Option(
@@ -24,12 +24,18 @@ struct InferCommand: AsyncParsableCommand {
     help: ArgumentHelp("A header to ask with; may be given several times.", valueName: "NAME: VALUE"))
   var headers: [String] = []
 
+  @Option(
+    name: .customLong("add"),
+    help: "The configuration file to add the definitions to, instead of printing them.",
+    completion: .file(extensions: ["toml"]))
+  var file: String?
+
   func validate() throws {
-    guard addresses.count < 2 else {
-      throw ValidationError("There is more than one URL; a header is one argument, in quotes")
+    guard !addresses.isEmpty else { throw ValidationError("There is no URL") }
+    guard !addresses.contains(Self.standardInput) || addresses.count == 1 else {
+      throw ValidationError("\(Self.standardInput) goes with no other address")
     }
-    guard let address = addresses.first else { throw ValidationError("There is no URL") }
-    guard address != Self.standardInput || headers.isEmpty else {
+    guard addresses != [Self.standardInput] || headers.isEmpty else {
       throw ValidationError("A header goes with a URL, not with \(Self.standardInput)")
     }
     for text in headers { _ = try header(text) }
@@ -37,20 +43,61 @@ struct InferCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await exiting {
-      do { try answer(try await definition()) } catch let failure as Failure { throw failure.withoutOutput }
+      do {
+        guard let file else { return try answer(Inference.toml(of: try await findings(below: nil))) }
+        let extended = try ExtendedFile(file)
+        let findings = try await findings(below: extended)
+        try extended.add(findings)
+        let tables = findings.map { "[resource.\($0.resource.name)]" }.joined(separator: ", ")
+        complain("added \(tables) to \(file)")
+      } catch let failure as Failure { throw failure.adding(file) }
     }
   }
 
-  private func definition() async throws -> String {
-    let address = addresses[0]
-    let found = address == Self.standardInput ? try given() : try await asked(address)
-    return try Inference.finding(found).toml
+  private func findings(below file: ExtendedFile?) async throws -> [Finding] {
+    if addresses == [Self.standardInput] { return [try Inference.finding(try given())] }
+    let addresses = try addresses.map(address)
+    // Before anything is sent: a header may be the secret of one origin.
+    _ = try base(of: addresses, below: file)
+    var answers: [ListAnswer] = []
+    for address in addresses { answers.append(try await asked(address)) }
+    let base = try base(of: answers.compactMap(\.asked?.address), below: file)
+    return try Inference.findings(answers, below: base)
+  }
+
+  /// The sentence does not repeat the address: a word of a header whose quotes were forgotten is one, too (T9).
+  private func address(_ text: String) throws -> ListAddress {
+    do { return try ListAddress(text) } catch {
+      guard addresses.count > 1, !headers.isEmpty else { throw error }
+      var error = error
+      error.hint = "give addresses of lists, and each header as one argument, in quotes"
+      throw error
+    }
+  }
+
+  private func base(of addresses: [ListAddress], below file: ExtendedFile?) throws -> String? {
+    if let base = file?.baseURL {
+      guard addresses.allSatisfy({ $0.below(base) != nil }) else {
+        throw Failure(
+          .usage, step: "add the definition", subject: file?.path ?? "",
+          cause: "its upstream.base_url is \(base), and a list is not below that",
+          hint: "use another file for another API: a configuration has one base_url")
+      }
+      return base
+    }
+    if addresses.count < 2 { return nil }
+    guard let base = ListAddress.commonBase(of: addresses) else {
+      throw Failure(
+        .usage, step: "ask", subject: "the addresses",
+        cause: "they have different origins, and a configuration has one base_url",
+        hint: "run infer for the lists of each origin")
+    }
+    return base
   }
 
   private static let standardInput = "-"
 
-  private func asked(_ text: String) async throws -> ListAnswer {
-    let address = try ListAddress(text)
+  private func asked(_ address: ListAddress) async throws -> ListAnswer {
     let headers = try headers.map(header)
     let response = try await OneRequest.answer(
       from: address.url, headers: headers, proxies: try proxies(address.url),
@@ -96,10 +143,12 @@ struct InferCommand: AsyncParsableCommand {
 }
 
 extension Failure {
-  /// The shell creates a file that stdout is redirected to before the command fails.
-  fileprivate var withoutOutput: Failure {
+  /// - Parameter file: of `--add`. Without it the shell may have created a file before the command fails.
+  fileprivate func adding(_ file: String?) -> Failure {
     var failure = self
-    let output = "nothing was written; if stdout was redirected to a file, that file is empty"
+    let output =
+      file.map { "\($0) is unchanged" }
+      ?? "nothing was written; if stdout was redirected to a file, that file is empty"
     failure.hint = hint.map { "\($0); \(output)" } ?? output
     return failure
   }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import RosterModel
 import RosterSimulator
 import RosterTestSupport
@@ -150,7 +151,8 @@ import Testing
   @Test(
     "64: a bad command line, in words that repeat neither header nor address",
     arguments: [
-      [], ["http://127.0.0.1:1/a", "http://127.0.0.1:1/b"], ["127.0.0.1/s3cret-token"], ["ftp://a/s3cret-token"],
+      [], ["http://127.0.0.1:1/a", "http://127.0.0.1:2/b"], ["http://127.0.0.1:1/a", "-"], ["127.0.0.1/s3cret-token"],
+      ["ftp://a/s3cret-token"],
       ["http://user:s3cret-token@127.0.0.1/"], ["http://127.0.0.1:1/", "--header", "s3cret-token"],
       ["http://127.0.0.1:1/", "--header", "X-A: s3cret-token\r\nX-B: 1"],
       ["http://127.0.0.1:1/", "--header", "X-A: s3cret-token\n"],
@@ -166,6 +168,74 @@ import Testing
     let outcome = try await Program.run(try Program.built("rosterd"), ["infer"] + arguments)
     #expect(outcome.exit == 64 && outcome.output.isEmpty && !outcome.error.isEmpty, "\(outcome)")
     #expect(!outcome.error.contains(Self.secret), "\(outcome.error)")
+  }
+
+  @Test("L6.1: infer of several addresses prints one configuration, by which sync mirrors all lists")
+  func several() async throws {
+    try await withThings { site in
+      let base = site.upstream.baseURL
+      let inferred = try await site.rosterd("infer", "\(base)/things?per_page=2", "\(base)/packed")
+      #expect(inferred.exit == 0 && inferred.error.isEmpty, "\(inferred.error)")
+      let lines = inferred.output.split(separator: "\n")
+      #expect(lines.count { $0 == "[upstream]" } == 1 && lines.count { $0.hasPrefix("base_url = ") } == 1)
+      #expect(lines.filter { $0.hasPrefix("[resource.") && !$0.dropFirst(10).contains(".") }.count == 2)
+      let file = "\(site.folder)/inferred.toml"
+      try Data(inferred.output.utf8).write(to: URL(filePath: file))
+      #expect(try await site.rosterd("sync", "--config", file).exit == 0)
+      #expect(try await site.rows("SELECT name, records FROM resources") == [["thing", "5"], ["packed", "1"]])
+    }
+  }
+
+  @Test("L6.2: lists of different origins are refused (64) before any of them is asked")
+  func origins() async throws {
+    try await withThings { site in
+      let list = "\(site.upstream.baseURL)/private"
+      let outcome = try await site.rosterd(
+        "infer", list, "http://127.0.0.1:1/api/things", "--header", "PRIVATE-TOKEN: \(Self.secret)")
+      #expect(outcome.exit == 64 && outcome.output.isEmpty)
+      #expect(outcome.error.contains("they have different origins, and a configuration has one base_url"))
+      let twice = try await site.rosterd("infer", "\(site.upstream.baseURL)/things", "\(site.upstream.baseURL)/things")
+      #expect(twice.exit == 64 && twice.error.contains("another of the lists has the same [resource.thing]"))
+    }
+  }
+
+  @Test("L6.3: infer --add creates a configuration, then adds to it, and keeps its mode, its owner and its text")
+  func add() async throws {
+    try await withThings { site in
+      let (base, file) = (site.upstream.baseURL, "\(site.folder)/added.toml")
+      let first = try await site.rosterd("infer", "\(base)/things", "--add", file)
+      #expect(first.exit == 0 && first.output.isEmpty && first.error == "rosterd: added [resource.thing] to \(file)\n")
+      let before = try String(contentsOfFile: file, encoding: .utf8)
+      // Only root can give a file away.
+      let owner: uid_t = getuid() == 0 ? 65534 : getuid()
+      #expect(chown(file, owner, gid_t.max) == 0 && chmod(file, 0o604) == 0)
+      let link = "\(site.folder)/link.toml"
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+      let second = try await site.rosterd("infer", "\(base)/packed", "--add", link)
+      #expect(second.exit == 0, "\(second.error)")
+      let after = try String(contentsOfFile: file, encoding: .utf8)
+      #expect(after.hasPrefix(before) && after.count { $0 == "[" } > before.count { $0 == "[" })
+      var status = stat()
+      #expect(lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+      #expect(stat(file, &status) == 0 && status.st_mode & 0o7777 == 0o604 && status.st_uid == owner)
+      #expect(try await site.rosterd("sync", "--config", file).exit == 0)
+      #expect(try await site.rows("SELECT name, records FROM resources") == [["thing", "5"], ["packed", "1"]])
+    }
+  }
+
+  @Test("L6.3: infer --add leaves a file unchanged that has the resource already or is of another API")
+  func addRefused() async throws {
+    try await withThings { site in
+      let (base, file) = (site.upstream.baseURL, "\(site.folder)/added.toml")
+      #expect(try await site.rosterd("infer", "\(base)/things", "--add", file).exit == 0)
+      let before = try String(contentsOfFile: file, encoding: .utf8)
+      let again = try await site.rosterd("infer", "\(base)/things", "--add", file)
+      #expect(again.exit == 78 && again.error.contains("it has a [resource.thing] already"), "\(again.error)")
+      #expect(again.error.hasSuffix("\(file) is unchanged\n"))
+      let other = try await site.rosterd("infer", "http://127.0.0.1:1/things", "--add", file)
+      #expect(other.exit == 64 && other.error.contains("upstream.base_url is \(base)"), "\(other.error)")
+      #expect(try String(contentsOfFile: file, encoding: .utf8) == before)
+    }
   }
 
   @Test("T9: a token that asks is not in what is printed, and where it belongs is")
