@@ -39,6 +39,13 @@ package struct Scenario: Sendable {
     scenario.latency = .milliseconds(100)
     return scenario
   }
+
+  /// The same lists without tokens and latency: what `rosterd demo --serve` serves.
+  package static var served: Scenario {
+    var scenario = Scenario()
+    scenario.beside = SideLists(of: scenario.characters).answer
+    return scenario
+  }
 }
 
 extension Scenario {

@@ -13,11 +13,12 @@ package final class Simulator: Sendable {
   }
 
   /// Listens on 127.0.0.1 when it returns. `now` is the upstream's own time: of `Date`, and of the life of tokens.
+  /// - Parameter port: 0 for a free one.
   package static func start(
-    _ scenario: Scenario = Scenario(), now: @escaping @Sendable () -> Date = { Date() }
+    _ scenario: Scenario = Scenario(), port: UInt16 = 0, now: @escaping @Sendable () -> Date = { Date() }
   ) async throws -> Simulator {
     let backend = Backend(scenario, now: now)
-    return Simulator(backend: backend, server: try await SimulatorServer.start(backend))
+    return Simulator(backend: backend, server: try await SimulatorServer.start(backend, port: Int(port)))
   }
 
   /// Closes the socket and every connection.

@@ -10,7 +10,8 @@ struct SimulatorServer: Sendable {
   private let open: OpenChannels
   let port: Int
 
-  static func start(_ backend: Backend) async throws -> SimulatorServer {
+  /// - Parameter port: On 127.0.0.1; 0 for a free one.
+  static func start(_ backend: Backend, port: Int) async throws -> SimulatorServer {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let open = OpenChannels()
     let bootstrap = ServerBootstrap(group: group)
@@ -25,7 +26,7 @@ struct SimulatorServer: Sendable {
         }
       }
     do {
-      let channel = try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
+      let channel = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
       return SimulatorServer(group: group, open: open, port: channel.localAddress?.port ?? 0)
     } catch {
       try? await group.shutdownGracefully()

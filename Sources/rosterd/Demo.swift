@@ -33,6 +33,17 @@ struct Demo: Sendable {
     }
   }
 
+  /// Serves the embedded upstream until the program is killed; prints its base_url.
+  static func serve(port: UInt16) async throws {
+    let upstream: Simulator
+    do { upstream = try await Simulator.start(.served, port: port) } catch {
+      throw Failure(
+        .cannotWrite, step: "serve on port", subject: "\(port)", cause: "\(error)", hint: "name another port")
+    }
+    try answer("\(upstream.baseURL)\n")
+    while true { try await Task.sleep(for: .seconds(3600)) }
+  }
+
   /// Runs the daemon until its first sync has ended, and asks it for its status, as rosterctl would.
   private static func sync(
     _ configuration: Configuration, _ socket: String, _ isShown: Bool
