@@ -170,18 +170,23 @@ extension TokenSettings {
 
   var mayHaveRotated: String { "upstream may have rotated \(renewal) in an attempt whose answer never came" }
 
+  /// The file to correct: for a service the one that systemd loads the credential from.
   func path(_ file: String) -> String {
-    credentialsDirectory.isEmpty ? file : "\(credentialsDirectory)/\(file)"
+    if credentialsDirectory.isEmpty { return file }
+    return ServiceCredentials(directory: credentialsDirectory)?.source(of: file) ?? "\(credentialsDirectory)/\(file)"
   }
 
-  var mendCredential: String { mend(flow == .basic ? "username and password" : credential.rawValue) }
+  var mendCredential: String {
+    flow == .basic ? mend("username", "password") : mend(credential.rawValue)
+  }
 
-  /// An imperative: which file, and how rosterd comes to see it (T6).
-  func mend(_ file: String) -> String {
+  /// An imperative: which files, and the command that makes them count (T6, T11).
+  func mend(_ files: String...) -> String {
+    let names = files.joined(separator: " and ")
     if credentialsDirectory.isEmpty {
-      return "set auth.credentials_dir, put a valid \(file) there, then reload (or start) rosterd"
+      return "set auth.credentials_dir, put a valid \(names) there, then reload (or start) rosterd"
     }
-    let take = credentialsNeedRestart ? "restart rosterd, as systemd loads it only then" : "reload (or start) rosterd"
-    return "put a valid \(path(file)) and \(take)"
+    return ServiceCredentials(directory: credentialsDirectory)?.advice("put a valid \(names)", for: files)
+      ?? "put a valid \(path(names)) and reload (or start) rosterd"
   }
 }

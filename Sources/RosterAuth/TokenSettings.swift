@@ -20,8 +20,6 @@ package struct TokenSettings: Sendable, Equatable {
   package var storePath: String
   /// Where the credential files are; empty: there are none.
   package var credentialsDirectory: String
-  /// systemd fills the folder once, when the service starts: a reload does not see a changed credential.
-  package var credentialsNeedRestart: Bool
   /// For token requests (T5).
   package var retry: RetryDelays
 
@@ -30,7 +28,7 @@ package struct TokenSettings: Sendable, Equatable {
     flow: Flow, send: TokenPlace = .bearer, tokenURL: String = "", scope: String = "",
     earlyRefresh: Duration = .seconds(60),
     baseOrigin: String, tokenOrigin: String = "", storePath: String, credentialsDirectory: String = "",
-    credentialsNeedRestart: Bool = false, retry: RetryDelays = RetryDelays()
+    retry: RetryDelays = RetryDelays()
   ) {
     self.flow = flow
     self.send = send
@@ -41,7 +39,6 @@ package struct TokenSettings: Sendable, Equatable {
     self.tokenOrigin = tokenOrigin
     self.storePath = storePath
     self.credentialsDirectory = credentialsDirectory
-    self.credentialsNeedRestart = credentialsNeedRestart
     self.retry = retry
   }
 

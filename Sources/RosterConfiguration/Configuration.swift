@@ -88,8 +88,6 @@ package struct Configuration: Sendable, Equatable {
     package var credentialsDir = ""
     /// The file of the session.
     package var tokenStore = ""
-    /// systemd fills its folder once, when the service starts: a reload does not see a changed credential.
-    package var credentialsNeedRestart = false
   }
 
   /// `[cache]`

@@ -47,7 +47,6 @@ extension Configuration {
   }
 
   mutating func fillIn(_ defaults: Defaults) {
-    auth.credentialsNeedRestart = auth.credentialsDir.isEmpty && !defaults.credentialsDirectory.isEmpty
     if auth.credentialsDir.isEmpty { auth.credentialsDir = defaults.credentialsDirectory }
     if auth.tokenStore.isEmpty { auth.tokenStore = defaults.tokenStore }
     if cache.path.isEmpty { cache.path = defaults.cachePath }

@@ -9,38 +9,46 @@ extension Credentials {
   package init(folder: String) throws(Failure) {
     self.init()
     guard !folder.isEmpty else { return }
-    refreshToken = try Self.secret("\(folder)/refresh_token")
-    accessToken = try Self.secret("\(folder)/access_token")
-    clientID = try Self.secret("\(folder)/client_id")
-    clientSecret = try Self.secret("\(folder)/client_secret")
-    username = try Self.secret("\(folder)/username")
-    password = try Self.secret("\(folder)/password", mayBeEmpty: true)
+    refreshToken = try Self.secret("refresh_token", folder)
+    accessToken = try Self.secret("access_token", folder)
+    clientID = try Self.secret("client_id", folder)
+    clientSecret = try Self.secret("client_secret", folder)
+    username = try Self.secret("username", folder)
+    password = try Self.secret("password", folder, mayBeEmpty: true)
   }
 
   /// systemd allows a megabyte for all credentials of a unit (systemd.exec(5)); a token is far from it.
   private static let mostBytes = 64 * 1024
 
-  private static func secret(_ path: String, mayBeEmpty: Bool = false) throws(Failure) -> Secret? {
+  private static func secret(
+    _ name: String, _ folder: String, mayBeEmpty: Bool = false
+  ) throws(Failure) -> Secret? {
     let bytes: [UInt8]
+    func unusable(_ cause: String, _ hint: String) -> Failure { self.unusable(name, folder, cause, hint) }
     do {
-      bytes = try contents(of: path, limit: mostBytes)
+      bytes = try contents(of: "\(folder)/\(name)", limit: mostBytes)
     } catch  where error.code == ENOENT {
       return nil
     } catch {
-      throw unusable(path, error.text, "see whether rosterd's user may read it")
+      throw unusable(error.text, "see whether rosterd's user may read it")
     }
     guard var text = String(validating: bytes, as: UTF8.self) else {
-      throw unusable(path, "it is not text", "write the credential into it as it is")
+      throw unusable("it is not text", "write the credential into it as it is")
     }
     // CR LF is one character.
     if text.last?.isNewline == true { text.removeLast() }
     guard mayBeEmpty || !text.isEmpty else {
-      throw unusable(path, "it is empty", "write the credential into it, or remove it")
+      throw unusable("it is empty", "write the credential into it, or remove it")
     }
     return Secret(text)
   }
 
-  private static func unusable(_ path: String, _ cause: String, _ hint: String) -> Failure {
-    Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint).with(.missingCredential)
+  /// Under systemd the file in `folder` is a copy: the message names the one that can be corrected (T11).
+  private static func unusable(_ name: String, _ folder: String, _ cause: String, _ hint: String) -> Failure {
+    let service = ServiceCredentials(directory: folder)
+    return Failure(
+      .configuration, step: "read a credential", subject: service?.source(of: name) ?? "\(folder)/\(name)",
+      cause: cause, hint: service?.advice("put a valid \(name)", for: [name]) ?? hint
+    ).with(.missingCredential)
   }
 }

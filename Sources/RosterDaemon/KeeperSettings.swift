@@ -13,8 +13,7 @@ extension TokenSettings {
       baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
       tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
       storePath: configuration.auth.tokenStore,
-      credentialsDirectory: configuration.auth.credentialsDir,
-      credentialsNeedRestart: configuration.auth.credentialsNeedRestart, retry: RetryDelays(configuration.retry))
+      credentialsDirectory: configuration.auth.credentialsDir, retry: RetryDelays(configuration.retry))
   }
 }
 

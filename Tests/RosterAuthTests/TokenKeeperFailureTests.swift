@@ -159,13 +159,18 @@ struct TokenKeeperFailureTests {
     #expect(bench.status?.lastError == ended.description)
   }
 
-  @Test("T6: where systemd loads the credentials the hint says restart, and a refused client names its secret")
+  @Test("T6, T11.1: the hint names the file that systemd loads and how it counts; a refused client names its secret")
   func hints() async throws {
     let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
-    let bench = try Bench(.oauth2ClientCredentials, files) { $0.credentialsNeedRestart = true }
+    let bench = try Bench(.oauth2ClientCredentials, files) {
+      $0.credentialsDirectory = "/run/credentials/rosterd@stage.service"
+    }
     try await bench.keeper.syncBegins()
     let failure = await refuse(bench, 401, #"{"error":"invalid_client"}"#)
-    #expect(failure?.hint?.contains("client_secret and restart rosterd") == true)
+    let file = "rosterd.stage.client_secret"
+    let advice = "into /etc/credstore/\(file) (encrypted: /etc/credstore.encrypted/\(file))"
+    #expect(failure?.hint?.contains("\(advice), then systemctl reload-or-restart rosterd@stage") == true)
+    #expect(failure?.concerned.contains(.file("/etc/credstore/\(file)")) == true)
   }
 
   @Test("T6: an ended session sends nothing, restarts included, until a credential's bytes change")

@@ -74,6 +74,16 @@ struct CredentialsTests {
     }
   }
 
+  @Test("T11.1: of a service, a message names the file that systemd loads, not the copy in the service's folder")
+  func service() throws {
+    let folder = workspace.path("credentials/rosterd.service")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try workspace.write("\n", to: "credentials/rosterd.service/client_id")
+    let failure = #expect(throws: Failure.self) { try Credentials(folder: folder) }
+    #expect(failure?.subject == "/etc/credstore/rosterd.client_id" && failure?.cause == "it is empty")
+    #expect(failure?.hint?.contains("systemctl reload-or-restart rosterd") == true)
+  }
+
   private func failure(_ path: String, _ cause: String, _ hint: String) -> Failure {
     Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint).with(.missingCredential)
   }
