@@ -189,8 +189,7 @@ extension StatusRoutes {
       return .now(.problem(403, "only root and the daemon's own user may ask for a sync"))
     }
     guard let wanted = SyncRequest(body: request.body) else {
-      let form = #"{"allow_removal": true, "retry_session": true, "fresh": true}"#
-      return .now(.problem(400, "the body must be empty or a JSON object such as \(form)"))
+      return .now(.problem(400, SyncRequest.refusal(of: request.body)))
     }
     return .later {
       do { return .json(202, try await sync(wanted)) } catch is SyncRequest.Conflict {
@@ -239,6 +238,17 @@ struct BadParameter: Error {
 }
 
 extension SyncRequest {
+  private static let keys = ["allow_removal", "retry_session", "fresh"]
+
+  /// Why `init(body:)` refuses a body: an unknown key by its name, as for a query (S12).
+  fileprivate static func refusal(of body: [UInt8]) -> String {
+    if let other = Switches.read(body)?.keys.sorted().first(where: { !keys.contains($0) }) {
+      return "the body has the unknown key \(other); it takes \(keys.joined(separator: ", "))"
+    }
+    let form = #"{"allow_removal": true, "retry_session": true, "fresh": true}"#
+    return "the body must be empty or a JSON object such as \(form)"
+  }
+
   /// nil where the body is not what the contract describes; a key it does not know could be a misspelt permission.
   fileprivate init?(body: [UInt8]) {
     self.init()

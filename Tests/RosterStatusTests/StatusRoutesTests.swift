@@ -135,7 +135,7 @@ import Testing
     #expect(answer.status == (peer == 0 || peer == 1000 ? 202 : 403))
   }
 
-  @Test("Status: POST /v1/sync passes on what its body allows, and refuses what it does not know")
+  @Test("Status, S12.2: POST /v1/sync passes on what its body allows, and refuses what it does not know by its name")
   func syncBodies() async throws {
     let asked = Mutex<[SyncRequest]>([])
     let routes = makeRoutes(sync: { request in
@@ -164,6 +164,8 @@ import Testing
       #expect(try problem(await post(bad)).status == 400, "\(bad)")
     }
     #expect(asked.withLock { $0.count } == 4)
+    let detail = "the body has the unknown key alow_removal; it takes allow_removal, retry_session, fresh"
+    #expect(try problem(await post(#"{"fresh": true, "alow_removal": true}"#)).detail == detail)
   }
 
   @Test("L1.2: a fresh request that meets a sync that is not fresh is answered 409")
