@@ -56,7 +56,7 @@ package struct Daemon: Sendable {
       }
     }
     do { try await lifetime.run(until: [.sigterm, .sigint]) } catch let failure as Failure {
-      notify.failed(exitStatus: failure.kind.exitCode)
+      notify.failed(exitStatus: failure.kind.exitCode, "\(failure)")
       throw failure
     }
   }

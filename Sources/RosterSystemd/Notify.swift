@@ -64,8 +64,11 @@ package final class Notify: Sendable {
     send("EXTEND_TIMEOUT_USEC=\(Int64(duration / .microseconds(1)))")
   }
 
-  /// Why it ends: what it will exit with.
-  package func failed(exitStatus: Int32) { send("EXIT_STATUS=\(exitStatus)") }
+  /// Why it ends: a sentence, which the service manager keeps until the next start, and what it will exit with.
+  package func failed(exitStatus: Int32, _ why: String) {
+    send(assignment(why))
+    send("EXIT_STATUS=\(exitStatus)")
+  }
 
   /// Its failure is nobody's business: the service manager has gone, or never listened.
   private func send(_ state: String) { sd_notify(0, state) }

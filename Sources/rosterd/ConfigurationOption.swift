@@ -3,6 +3,7 @@ import FoundationEssentials
 import RosterConfiguration
 import RosterDaemon
 import RosterModel
+import RosterSystemd
 
 /// What the commands that read the configuration share.
 struct ConfigurationOption: ParsableArguments {
@@ -16,14 +17,18 @@ struct ConfigurationOption: ParsableArguments {
   }
 
   /// Ends the program with 78 where the configuration is bad.
-  /// - Parameter isLogging: what is said belongs to the log.
-  func load(isLogging: Bool = true) throws -> Configuration {
+  /// - Parameters:
+  ///   - isLogging: True if messages belong to the log.
+  ///   - manager: The service manager to report a bad configuration to; nil for commands that are no service.
+  func load(isLogging: Bool = true, telling manager: Notify? = nil) throws -> Configuration {
     do {
       let (configuration, warnings) = try read()
       for warning in warnings { complain("warning: \(warning)", in: isLogging ? configuration.log.format : .text) }
       return configuration
     } catch let faults as ConfigurationFaults {
-      throw refused(faults, in: isLogging ? faults.logFormat : .text)
+      let code = refused(faults, in: isLogging ? faults.logFormat : .text)
+      manager?.failed(exitStatus: code.rawValue, faults.faults.map { "\($0)" }.joined(separator: "; "))
+      throw code
     }
   }
 }

@@ -50,7 +50,7 @@ struct Rosterd: AsyncParsableCommand {
   /// told (S4).
   private static func refuse(_ error: any Error) -> Never {
     let code = exitCode(for: error)
-    if !code.isSuccess { Notify().failed(exitStatus: code.rawValue) }
+    if !code.isSuccess { Notify().failed(exitStatus: code.rawValue, message(for: error)) }
     exit(withError: error)
   }
 }

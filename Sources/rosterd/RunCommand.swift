@@ -10,13 +10,7 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var options: ConfigurationOption
 
   func run() async throws {
-    let configuration: Configuration
-    do {
-      configuration = try options.load()
-    } catch let code as ExitCode {
-      Notify().failed(exitStatus: code.rawValue)
-      throw code
-    }
+    let configuration = try options.load(telling: Notify())
     let log = configuration.logSettings
     try await exiting(log.format) {
       try await Daemon.run(

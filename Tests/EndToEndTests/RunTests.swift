@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(
-    "S4: a start that fails tells the service manager why",
+    "S4, S17.1: a start that fails tells the service manager why",
     arguments: [("ROSTERD_CACHE_PATH", "/dev/null/x.db", 73), ("ROSTERD_SYNC_CONCURRENCY", "0", 78)])
   func failedStart(key: String, value: String, exit: Int32) async throws {
     try await withSite { site in
@@ -41,6 +41,7 @@ import Testing
       let outcome = try await site.rosterd("run", with: ["NOTIFY_SOCKET": path, key: value])
       notify.close()
       #expect(outcome.exit == exit)
+      #expect(await notify.first { $0.contains("STATUS=") && $0.contains(exit == 73 ? "/dev/null" : key) } != nil)
       #expect(await notify.first { $0.contains("EXIT_STATUS=\(exit)") } != nil)
     }
   }

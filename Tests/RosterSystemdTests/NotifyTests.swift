@@ -42,7 +42,8 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
         #expect(manager.receive() == "WATCHDOG=1")
         notify.stopping()
         #expect(manager.receive() == "STOPPING=1")
-        notify.failed(exitStatus: 73)
+        notify.failed(exitStatus: 73, "the disk\nis full")
+        #expect(manager.receive() == "STATUS=the disk is full")
         #expect(manager.receive() == "EXIT_STATUS=73")
       }
     }
