@@ -127,7 +127,7 @@ let package = Package(
       "rosterctl",
       [
         "RosterModel", "RosterExplanation", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient",
-        "RosterCache", "RosterTerminal", "RosterWeb",
+        "RosterCache", "RosterSystemd", "RosterTerminal", "RosterWeb",
       ]),
 
     // No product: `make bench` builds it.

@@ -1,3 +1,5 @@
+import RosterFiles
+
 /// Where things are unless the configuration says otherwise.
 ///
 /// Inside a systemd service its folders hold (systemd.exec(5), STATE_DIRECTORY and its like). Outside, root has the
@@ -20,6 +22,18 @@ package struct Defaults: Sendable, Equatable {
 
   /// Those of the service that the package installs.
   package static let system = Defaults(environment: [:], isRoot: true)
+
+  /// The defaults of `rosterd@NAME.service`. Call it on those of `rosterd.service`.
+  func instance(_ name: String) -> Defaults {
+    var defaults = self
+    defaults.configurationFile = "\(configurationFolder)/\(name).toml"
+    defaults.stateDirectory += "/\(name)"
+    defaults.socket = "\(parentFolder(of: socket))/\(name)/status.sock"
+    return defaults
+  }
+
+  /// Holds rosterd.toml.
+  var configurationFolder: String { parentFolder(of: configurationFile) }
 
   /// - Parameter isRoot: outside a service, root has the system's folders.
   package init(environment: [String: String], isRoot: Bool) {

@@ -57,7 +57,7 @@ package struct Whereabouts: Sendable, Equatable {
   }
 
   /// What the file says of this key alone: it need not be good in all others.
-  private static func place(_ key: String, _ field: KeyPath<Configuration, String>, _ defaults: Defaults) -> Self {
+  static func place(_ key: String, _ field: KeyPath<Configuration, String>, _ defaults: Defaults) -> Self {
     let file = defaults.configurationFile
     var reader = ConfigurationReader()
     reader.readFile(file, mustExist: false)

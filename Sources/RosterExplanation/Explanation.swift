@@ -21,16 +21,17 @@ package struct Explanation: Codable, Sendable, Equatable {
   package init(_ situation: Situation) {
     let troubles = situation.troubles
     state = situation.state
-    let told = troubles.map { $0.told(in: situation) }
-    // Who reads on must know first that it is the cache that tells.
-    let first = situation.alone == nil ? [] : told.suffix(1)
+    // Readers must know first that it is the cache that tells.
+    let head = situation.stopped ?? situation.alone
     let begun = situation.unfinished.map { "Sync \($0.id) began at \($0.startedAt) and has not ended." }
-    what = (first + [begun ?? "", situation.opening] + told.dropLast(first.count)).filter { !$0.isEmpty }.joined(
-      separator: " ")
+    let told =
+      [head].compactMap { $0?.told(in: situation) } + [begun ?? "", situation.opening]
+      + troubles.filter { $0 != head }.map { $0.told(in: situation) }
+    what = told.filter { !$0.isEmpty }.joined(separator: " ")
     readers = situation.readers
     concerned = troubles.flatMap(\.concerned).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    todo = troubles.isEmpty ? situation.nothing : troubles.map(\.todo).joined(separator: " ")
-    _since = OrNull(wrappedValue: situation.main?.since)
+    todo = troubles.isEmpty ? situation.nothing : troubles.map { $0.todo(in: situation) }.joined(separator: " ")
+    _since = OrNull(wrappedValue: situation.failed?.at ?? situation.main?.since)
     _nextAt = OrNull(wrappedValue: situation.nextAt)
   }
 
@@ -49,23 +50,23 @@ extension Trouble {
     if let last = situation.cache.last, self == situation.main, last.isDegraded {
       head = "sync \(last.id) \(last.outcome == .failed ? "failed" : "has gone well, but"): \(what)"
     }
-    return "\(head.asSentence) \(filled(kind.text.meaning))"
+    return "\(head.asSentence) \(filled(kind.text.meaning, situation))"
   }
 
-  fileprivate var todo: String {
+  fileprivate func todo(in situation: Situation) -> String {
     let own = kind.takesHint ? hint.map { $0.asSentence + " " } ?? "" : ""
-    return own + filled(kind.text.todo)
+    return own + filled(kind.text.todo, situation)
   }
 
   /// With what is concerned in the place of the words for it.
-  private func filled(_ text: String) -> String {
+  private func filled(_ text: String, _ situation: Situation) -> String {
     let address = concerned.first { $0.kind == .page || $0.kind == .address }?.name
     let resource = concerned.lazy.compactMap { $0.kind == .resource ? $0.name : $0.resource }.first
     let file = concerned.first { $0.kind == .file }?.name
     let words = [
       "{address}": address.map { "'\($0)'" } ?? "its address", "{server}": address.map(Self.server) ?? "HOST:443",
       "{host}": address.map { String(Self.server($0).prefix { $0 != ":" }) } ?? "HOST",
-      "{resource}": resource ?? "NAME", "{file}": file ?? "the file",
+      "{resource}": resource ?? "NAME", "{file}": file ?? "the file", "{unit}": situation.unit,
     ]
     return words.reduce(text) { $0.replacing($1.key, with: $1.value) }
   }
@@ -82,7 +83,7 @@ extension String {
   fileprivate var asSentence: String {
     let ended = last.map { ".!?".contains($0) } ?? true ? self : self + "."
     // A path and a key of the configuration stay as they are.
-    let isName = prefix { $0 != " " }.contains { "./_".contains($0) } || hasPrefix("rosterd ")
+    let isName = prefix { $0 != " " }.contains { "./_".contains($0) } || hasPrefix("rosterd ") || hasPrefix("rosterd@")
     return isName ? ended : ended.prefix(1).uppercased() + ended.dropFirst()
   }
 }

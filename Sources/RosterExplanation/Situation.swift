@@ -28,6 +28,10 @@ package struct Situation: Sendable {
   package var rejected: [Concern] = []
   /// Why no daemon answers.
   package var silence: Failure?
+  /// Without a daemon: how its service ended, if it has failed.
+  package var failed: ServiceFailure?
+  /// The systemd unit of the daemon, without `.service`.
+  package var unit = "rosterd"
   /// Without a daemon: the sync whose row has no end, if its process may still run.
   package var unfinished: SyncRecord?
 
@@ -38,12 +42,15 @@ package struct Situation: Sendable {
     self.path = path
   }
 
-  /// What is the matter: the reason of the state first, that nobody answers last.
-  var troubles: [Trouble] { [main, refused, silent, pinned, distrusted, absent, alone].compactMap { $0 } }
+  /// What is the matter: a failed service first, then the reason of the state, and last that no daemon answers.
+  var troubles: [Trouble] { [stopped, main, refused, silent, pinned, distrusted, absent, alone].compactMap { $0 } }
 
-  /// No daemon answers.
+  /// The service of the daemon has failed.
+  var stopped: Trouble? { failed.map { Trouble(.failedService, $0.text) } }
+
+  /// No daemon answers, and nothing tells why.
   var alone: Trouble? {
-    silence.map { Trouble(.noDaemon, "\($0.cause) (\($0.subject))", [.file($0.subject)]) }
+    failed != nil ? nil : silence.map { Trouble(.noDaemon, "\($0.cause) (\($0.subject))", [.file($0.subject)]) }
   }
 
   /// What is the matter with syncs, or with the session.

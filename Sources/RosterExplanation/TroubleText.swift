@@ -16,7 +16,8 @@ extension Trouble.Kind {
       .loggedOut, .tokenUnreachable, .missingCredential:
       credentialText
     case .tokenStore, .diskFull, .disk, .unwritable, .locked, .damaged, .foreignFile, .owned, .pinned: fileText
-    case .configuration, .refusedConfiguration, .silent, .defect, .cancelled, .usage, .noDaemon: programText
+    case .configuration, .refusedConfiguration, .silent, .defect, .cancelled, .usage, .noDaemon, .failedService:
+      programText
     }
   }
 
@@ -261,7 +262,7 @@ extension Trouble.Kind {
     case .missingCredential:
       (
         "auth.flow cannot do without it.",
-        "See that rosterd's user may read it: ls -l {file}"
+        "See that it is there and not empty: ls -l {file}. Outside systemd rosterd's user must be able to read it."
       )
     default:
       (
@@ -351,7 +352,12 @@ extension Trouble.Kind {
     case .noDaemon:
       (
         "This is what the cache tells. Where a timer or cron runs rosterd sync, that is as it should be.",
-        "If a daemon should run: systemctl start rosterd. If it does not stay, journalctl -u rosterd says why. If it runs, --socket names another place."
+        "If a daemon should run: systemctl start {unit}. If it does not stay, journalctl -u {unit} says why. If it runs, --socket or --instance names another one."
+      )
+    case .failedService:
+      (
+        "No daemon runs; what follows is what the cache contains.",
+        "Correct that, then systemctl restart {unit}. The log of the start: journalctl -u {unit}. For exit 243 see which credentials the unit loads: systemctl cat {unit}."
       )
     default:
       (

@@ -16,7 +16,7 @@ package struct Trouble: Codable, Sendable, Equatable {
     case tokenUnreachable, missingCredential
     // This machine.
     case tokenStore, diskFull, disk, unwritable, locked, damaged, foreignFile, owned, pinned, configuration
-    case refusedConfiguration, silent, defect, cancelled, usage, noDaemon
+    case refusedConfiguration, silent, defect, cancelled, usage, noDaemon, failedService
   }
 
   /// What sort of trouble it is.

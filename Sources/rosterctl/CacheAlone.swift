@@ -1,18 +1,26 @@
 import FoundationEssentials
 import RosterCache
 import RosterModel
+import RosterStatusClient
 
 /// The cache, where no daemon answers.
 struct CacheAlone {
   /// Why no daemon answers.
   let silence: Failure
+  /// The daemon's socket; the cache if no daemon of it is known.
   let socket: String
   let path: String
 
-  init(_ place: CacheOption, socket: String, after silence: Failure) {
+  /// Throws `silence` if the cache is unknown.
+  init(_ place: Places, after silence: Failure) async throws {
     self.silence = silence
-    self.socket = socket
-    path = place.path()
+    socket = (try? await place.socketPath()) ?? silence.subject
+    do { path = try await place.cachePath() } catch let failure as Failure where failure.kind == .usage {
+      var silence = silence
+      silence.hint = [silence.hint, "to see what its cache contains, add --cache FILE"].compactMap { $0 }
+        .joined(separator: "; ")
+      throw silence
+    }
   }
 
   /// Throws one `Failure` (3) that names both if the cache cannot be read either.
@@ -40,4 +48,16 @@ struct CacheAlone {
 
   /// What the last lines of a command end with.
   var note: String { "note: \(silence.cause) (\(socket)); this is what the cache contains" }
+}
+
+extension Places {
+  /// The client of a command that reads the cache if no daemon answers (3). A cache without a known daemon is one such
+  /// case.
+  func clientOrSilence() async throws -> StatusClient {
+    do { return try await client() } catch let failure as Failure where failure.kind == .usage {
+      throw Failure(
+        .noDaemon, step: "ask the daemon", subject: failure.subject,
+        cause: "no daemon is known to have this cache", hint: failure.hint)
+    }
+  }
 }

@@ -9,11 +9,10 @@ struct Cancel: AsyncParsableCommand {
 
   private struct Cancelled: Decodable { var sync: Int64 }
 
-  @OptionGroup var daemon: SocketOption
-  @OptionGroup(visibility: .hidden) var unused: CacheOption
+  @OptionGroup var place: Places
 
   func run() async throws {
-    let client = daemon.client()
+    let client = try await place.client()
     let answer = try await client.send("POST", "/v1/cancel")
     do {
       let sync = try answer.decoded(Cancelled.self, of: "cancel the sync").sync

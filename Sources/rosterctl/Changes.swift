@@ -9,8 +9,7 @@ struct Changes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "What syncs have changed, a line each.")
 
-  @OptionGroup(visibility: .hidden) var unused: SocketOption
-  @OptionGroup var place: CacheOption
+  @OptionGroup var place: Places
   @Option(help: ArgumentHelp("Those behind that change; without: all that there are.", valueName: "id"))
   var since: Int64?
   @Option(help: ArgumentHelp("The feed that the id is of (cache_info.feed).", valueName: "name")) var feed: String?
@@ -25,7 +24,7 @@ struct Changes: AsyncParsableCommand {
 
   func run() async throws {
     let start = FeedPosition(feed: feed, seen: since)
-    var follower = FeedFollower(path: place.path(), from: start, resource: resource)
+    var follower = FeedFollower(path: try await place.cachePath(), from: start, resource: resource)
     if follow { return try await followOn(&follower) }
     var isEmpty = true
     while case let changes = try follower.next(), !changes.isEmpty {

@@ -13,14 +13,13 @@ struct Events: AsyncParsableCommand {
   /// A start takes seconds, one that waits for a migration longer.
   private static let policy = SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60))
 
-  @OptionGroup var daemon: SocketOption
-  @OptionGroup(visibility: .hidden) var unused: CacheOption
+  @OptionGroup var place: Places
   @Flag(help: "Print JSON, an object a line.") var json = false
 
   func run() async throws {
     signal(SIGINT) { _ in _exit(0) }
     Output.standard.endWhenUnread()
-    try await EventFollower(client: daemon.client(), policy: Self.policy).follow(
+    try await EventFollower(client: try await place.client(), policy: Self.policy).follow(
       silent: { Output.error.tell("note: \($0); waiting for it") },
       each: { [json] event in
         json

@@ -4,6 +4,7 @@ import RosterCache
 import RosterExplanation
 import RosterModel
 import RosterStatusClient
+import RosterSystemd
 import RosterTerminal
 
 struct Explain: AsyncParsableCommand {
@@ -11,8 +12,7 @@ struct Explain: AsyncParsableCommand {
     abstract: "Why the state is what it is, and what to do.",
     discussion: "Where no daemon answers, what the cache tells; then it exits with 3.")
 
-  @OptionGroup var daemon: SocketOption
-  @OptionGroup var place: CacheOption
+  @OptionGroup var place: Places
   @Flag(help: "Print JSON, as of /v1/explain.") var json = false
 
   private static let step = "ask for an explanation"
@@ -20,27 +20,48 @@ struct Explain: AsyncParsableCommand {
 
   func run() async throws {
     do {
-      let answer = try await daemon.client().send("GET", "/v1/explain", within: Self.patience)
+      let answer = try await place.clientOrSilence().send("GET", "/v1/explain", within: Self.patience)
       if json { return try Output.standard.write(json: try answer.json(of: Self.step)) }
       try show(try answer.decoded(Explanation.self, of: Self.step))
     } catch let silence as Failure where silence.kind == .noDaemon {
-      let explanation = try explainAlone(silence)
+      let explanation = try await explainAlone(silence)
       if json { try Output.standard.write(asJSON: explanation) } else { try show(explanation) }
       throw ExitCode(silence.kind.exitCode)
     }
   }
 
-  /// Explains the state that the cache shows.
-  private func explainAlone(_ silence: Failure) throws -> Explanation {
-    let alone = CacheAlone(place, socket: daemon.path(), after: silence)
-    return try alone.read { reader in
-      let facts = try reader.facts()
-      var situation = Situation(.init(after: facts.last), facts, path: alone.path)
-      situation.silence = silence
-      situation.rejected = try reader.rejected()
-      situation.unfinished = try reader.running()
-      return Explanation(situation)
+  /// Explains the state that the cache shows, and first why the service of the daemon does not run, if systemd knows.
+  private func explainAlone(_ silence: Failure) async throws -> Explanation {
+    let unit = place.unit()
+    let failed = unit.flatMap { ServiceState.failure(of: $0) }
+    do {
+      let alone = try await CacheAlone(place, after: silence)
+      return Explanation(try alone.read { try Self.situation($0, alone.path, silence, unit, failed) })
+    } catch let failure as Failure {
+      guard failed != nil else { throw failure }
+      return Explanation(Self.situation(.starting, CacheFacts(), "", silence, unit, failed))
     }
+  }
+
+  private static func situation(
+    _ reader: CacheReader, _ path: String, _ silence: Failure, _ unit: String?, _ failed: ServiceFailure?
+  ) throws -> Situation {
+    let facts = try reader.facts()
+    var situation = situation(.init(after: facts.last), facts, path, silence, unit, failed)
+    situation.rejected = try reader.rejected()
+    situation.unfinished = try reader.running()
+    return situation
+  }
+
+  private static func situation(
+    _ state: DaemonStatus.State, _ facts: CacheFacts, _ path: String, _ silence: Failure, _ unit: String?,
+    _ failed: ServiceFailure?
+  ) -> Situation {
+    var situation = Situation(state, facts, path: path)
+    situation.silence = silence
+    situation.failed = failed
+    situation.unit = unit ?? situation.unit
+    return situation
   }
 
   private func show(_ explanation: Explanation) throws {

@@ -9,8 +9,7 @@ struct History: AsyncParsableCommand {
     abstract: "The latest syncs, the newest first.",
     discussion: "If no daemon answers, the cache's; then it exits with 3.")
 
-  @OptionGroup var daemon: SocketOption
-  @OptionGroup var place: CacheOption
+  @OptionGroup var place: Places
   @Option(help: "How many, 1 to 1000.") var limit = 20
   @Flag(help: "Print /v1/syncs unchanged.") var json = false
 
@@ -20,11 +19,11 @@ struct History: AsyncParsableCommand {
 
   func run() async throws {
     do {
-      let answer = try await daemon.client().send("GET", "/v1/syncs?limit=\(limit)", within: Self.patience)
+      let answer = try await place.clientOrSilence().send("GET", "/v1/syncs?limit=\(limit)", within: Self.patience)
       if json { return try Output.standard.write(json: try answer.json(of: SyncList.step)) }
       try show(try answer.decoded(SyncList.self, of: SyncList.step).syncs)
     } catch let silence as Failure where silence.kind == .noDaemon {
-      let alone = CacheAlone(place, socket: daemon.path(), after: silence)
+      let alone = try await CacheAlone(place, after: silence)
       let syncs = try alone.read { try $0.recent(limit: limit) }
       Output.error.tell(alone.note)
       if json { try Output.standard.write(asJSON: SyncList(syncs: syncs)) } else { try show(syncs) }

@@ -18,8 +18,8 @@ struct ListRecords: AsyncParsableCommand {
   }
 
   func run() async throws {
-    if let resource { return try options.list(resource, search: options.search) }
-    let found = try options.place.reader().resources()
+    if let resource { return try await options.list(resource, search: options.search) }
+    let found = try await options.place.reader().resources()
     if options.json { return try Output.standard.write(json: found.json + "\n") }
     let terminal = Output.standard.terminal
     let table = ResourceTable(found.entries.map { ($0.name, $0.table, $0.records) })
@@ -41,14 +41,13 @@ struct ListCharacters: AsyncParsableCommand {
   func run() async throws {
     let search = options.search.map { [$0] + words } ?? words
     if options.absent, !search.isEmpty { throw ListOptions.absentAlone }
-    try options.list(Resource.character.name, search: search.isEmpty ? nil : search.joined(separator: " "))
+    try await options.list(Resource.character.name, search: search.isEmpty ? nil : search.joined(separator: " "))
   }
 }
 
 /// What one page of a list is asked for with, and how it is told.
 struct ListOptions: ParsableArguments {
-  @OptionGroup(visibility: .hidden) var unused: SocketOption
-  @OptionGroup var place: CacheOption
+  @OptionGroup var place: Places
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Words that must all occur, whole or as a beginning.", valueName: "words"))
@@ -65,10 +64,10 @@ struct ListOptions: ParsableArguments {
     if absent, search != nil { throw Self.absentAlone }
   }
 
-  func list(_ resource: String, search: String?) throws {
+  func list(_ resource: String, search: String?) async throws {
     let terminal = Output.standard.terminal
     let isTable = json || terminal.limit != nil
-    let listing = try place.reader().list(
+    let listing = try await place.reader().list(
       resource, search: search, isAbsent: absent, page: isTable ? page ?? 1 : page)
     if json { return try Output.standard.write(json: listing.json + "\n") }
     guard !listing.records.isEmpty else {

@@ -7,12 +7,11 @@ struct Pending: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "What a sync has pulled and not published.")
 
-  @OptionGroup(visibility: .hidden) var unused: SocketOption
-  @OptionGroup var place: CacheOption
+  @OptionGroup var place: Places
   @Flag(help: "Print JSON.") var json = false
 
   func run() async throws {
-    let pending = try place.reader().pending()
+    let pending = try await place.reader().pending()
     if let left = pending.pull.leftOut { Output.error.tell("note: \(left), and left out") }
     if json { return try pending.writeJSON { try Output.standard.write(json: $0) } }
     let terminal = Output.standard.terminal

@@ -1,44 +1,143 @@
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import RosterCache
 import RosterConfiguration
 import RosterModel
 import RosterStatusClient
 
-/// Where the daemon is. Every command takes it, so that one set of options serves all; help shows it where it means
-/// something.
-struct SocketOption: ParsableArguments {
+/// Which daemon is meant. Every command takes all four options.
+struct Places: ParsableArguments {
   @Option(help: "The daemon's status socket.", completion: .file())
   var socket: String?
-
-  /// Says on stderr where the configuration file could not tell the place.
-  func client() -> StatusClient { StatusClient(socket: path()) }
-
-  /// Likewise.
-  func path() -> String { place(socket) { Whereabouts.socket(environment: environment) } }
-}
-
-/// Where the cache is; likewise.
-struct CacheOption: ParsableArguments {
   @Option(help: "The cache, a file that ends in .db.", completion: .file())
   var cache: String?
+  @Option(help: ArgumentHelp("Which rosterd@NAME.service.", valueName: "name"))
+  var instance: String?
+  @Option(
+    help: ArgumentHelp("The daemon's configuration file.", valueName: "file"), completion: .file(extensions: ["toml"]))
+  var config: String?
 
-  /// Likewise.
-  func path() -> String { place(cache) { Whereabouts.cache(environment: environment) } }
+  func validate() throws {
+    if let instance, instance.isEmpty || instance.contains("/") || instance.hasPrefix(".") {
+      throw ValidationError("--instance is '\(instance)'; it must be the NAME of a rosterd@NAME.service")
+    }
+    let whole = [("--instance", instance), ("--config", config)].filter { $0.1 != nil }.map(\.0)
+    let others = whole.dropFirst() + [("--socket", socket), ("--cache", cache)].filter { $0.1 != nil }.map(\.0)
+    if let first = whole.first, let other = others.first {
+      throw ValidationError("\(first) names both the socket and the cache; it cannot be combined with \(other)")
+    }
+  }
 
-  func reader() throws -> CacheReader { try CacheReader(path: path()) }
+  func client() async throws -> StatusClient { StatusClient(socket: try await socketPath()) }
+
+  func reader() async throws -> CacheReader { try CacheReader(path: try await cachePath()) }
+
+  /// Throws `Failure` (64) if only a cache is named and its daemon is unknown.
+  func socketPath() async throws -> String {
+    if let socket = socket.named { return socket }
+    if let found = try daemon() { return told(found.socket) }
+    if let cache = cache.named { return try await findSocket(of: cache) }
+    return told(usual.socket)
+  }
+
+  /// Throws `Failure` (64) if only a socket is named and the cache of its daemon is unknown.
+  func cachePath() async throws -> String {
+    if let cache = cache.named { return cache }
+    if let found = try daemon() { return told(found.cache) }
+    if let socket = socket.named { return try await findCache(of: socket) }
+    return told(usual.cache)
+  }
+
+  /// The systemd unit of the daemon, without `.service`; nil if it is unknown.
+  func unit() -> String? {
+    if let found = try? daemon() { return found.unit }
+    if let socket = socket.named { return DaemonPlaces.installed(socket: socket)?.unit }
+    if let cache = cache.named { return DaemonPlaces.installed(cache: cache)?.unit }
+    return usual.unit
+  }
+
+  /// The cache for completions, which ask no daemon; nil if it is unknown then.
+  func probableCache() -> String? {
+    if let cache = cache.named { return cache }
+    if instance != nil || config != nil { return try? daemon()?.cache.path }
+    return socket.named.map { DaemonPlaces.installed(socket: $0)?.cache.path } ?? usual.cache.path
+  }
+
+  // MARK: What names both places
+
+  private var usual: DaemonPlaces { .usual(environment: environment) }
+
+  private func daemon() throws(Failure) -> DaemonPlaces? {
+    if let instance { return try .instance(instance) }
+    if let config = config.named { return try .file(config, environment: environment) }
+    return nil
+  }
+
+  /// Says on stderr if the configuration file did not name the place and nothing is there.
+  private func told(_ found: Whereabouts) -> String {
+    let isNamed = instance != nil || config != nil
+    switch found.doubt {
+    case .bad(let text): Output.error.tell("note: \(text)")
+    case .unreadable(let text) where isNamed && access(found.path, F_OK) != 0: Output.error.tell("note: \(text)")
+    case .unreadable, nil: break
+    }
+    return found.path
+  }
+
+  // MARK: One place by the other
+
+  /// Asks the daemon on the socket, else looks at the folders of the package's units.
+  private func findCache(of socket: String) async throws -> String {
+    let silence: Failure
+    do { return try await Self.status(socket).cache.path } catch let failure as Failure { silence = failure }
+    if let known = DaemonPlaces.installed(socket: socket) { return known.cache.path }
+    if usual.socket.path == socket || environment["ROSTERD_CACHE_PATH"] != nil { return usual.cache.path }
+    throw Failure(
+      .usage, step: "find the cache of that daemon", subject: socket, cause: silence.cause, hint: "add --cache FILE")
+  }
+
+  /// Looks in the same order. A daemon that answers and has another cache is not the one.
+  private func findSocket(of cache: String) async throws -> String {
+    let usual = usual
+    if usual.cache.path == cache { return usual.socket.path }
+    let installed = DaemonPlaces.installed(cache: cache)
+    var silent: [String] = []
+    for socket in [installed?.socket.path, usual.socket.path].compactMap(\.self) {
+      guard let status = try? await Self.status(socket) else {
+        silent.append(socket)
+        continue
+      }
+      if isSameFile(status.cache.path, cache) { return socket }
+    }
+    if let socket = installed?.socket.path, silent.contains(socket) { return socket }
+    if environment["ROSTERD_STATUS_SOCKET"] != nil, silent.contains(usual.socket.path) { return usual.socket.path }
+    throw Failure(
+      .usage, step: "find the daemon of that cache", subject: cache, cause: "no daemon is known to have it",
+      hint: "add --socket FILE")
+  }
+
+  private static func status(_ socket: String) async throws -> DaemonStatus {
+    try await StatusClient(socket: socket).status(within: .seconds(2))
+  }
+
+  private func isSameFile(_ one: String, _ other: String) -> Bool {
+    var (first, second) = (stat(), stat())
+    return one == other
+      || stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
+        && first.st_ino == second.st_ino
+  }
 }
 
-private func place(_ option: String?, else find: () -> Whereabouts) -> String {
-  if let option, !option.isEmpty { return option }
-  let found = find()
-  if case .bad(let text) = found.doubt { Output.error.tell("note: \(text)") }
-  return found.path
+extension String? {
+  /// nil also if it is empty, as an unset variable of a script leaves it.
+  fileprivate var named: String? { flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 /// What may be behind a failure: the place was a guess.
 func doubt(about failure: Failure) -> String? {
-  [Whereabouts.socket(environment: environment), Whereabouts.cache(environment: environment)].lazy
+  let usual = DaemonPlaces.usual(environment: environment)
+  return [usual.socket, usual.cache].lazy
     .compactMap { found in
       guard found.path == failure.subject, case .unreadable(let text) = found.doubt else { return nil }
       return text

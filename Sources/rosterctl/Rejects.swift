@@ -6,12 +6,11 @@ import RosterTerminal
 struct Rejects: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "The records that could not be stored, and why.")
 
-  @OptionGroup(visibility: .hidden) var unused: SocketOption
-  @OptionGroup var place: CacheOption
+  @OptionGroup var place: Places
   @Flag(help: "Print JSON.") var json = false
 
   func run() async throws {
-    let found = try place.reader().rejects()
+    let found = try await place.reader().rejects()
     if json { return try Output.standard.write(json: found.json + "\n") }
     if let failed = found.failed { Output.error.tell("note: \(SyncText.line(failed))") }
     if found.records.isEmpty {

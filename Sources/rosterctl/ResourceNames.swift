@@ -1,23 +1,31 @@
 import ArgumentParser
 import RosterCache
-import RosterConfiguration
 
 extension CompletionKind {
   /// The resources of the cache, where it can be read. Who presses Tab wants no message: otherwise there is nothing to
   /// choose from.
   static var resources: CompletionKind {
     .custom { words, _, _ in
-      let path = cache(in: words) ?? Whereabouts.cache(environment: environment).path
+      guard let path = places(in: words).probableCache() else { return [] }
       return (try? CacheReader(path: path).resources().entries.map(\.name)) ?? []
     }
   }
 
-  /// What `--cache` names in a command line that is not finished; bash parts `--cache=PATH` into three words.
-  private static func cache(in words: [String]) -> String? {
-    if let word = words.last(where: { $0.hasPrefix("--cache=") && $0 != "--cache=" }) {
-      return String(word.dropFirst("--cache=".count))
+  private static func places(in words: [String]) -> Places {
+    var places = Places()
+    places.socket = value(of: "--socket", in: words)
+    places.cache = value(of: "--cache", in: words)
+    places.instance = value(of: "--instance", in: words)
+    places.config = value(of: "--config", in: words)
+    return places
+  }
+
+  /// What an option names in a command line that is not finished; bash parts `--cache=PATH` into three words.
+  private static func value(of option: String, in words: [String]) -> String? {
+    if let word = words.last(where: { $0.hasPrefix("\(option)=") && $0 != "\(option)=" }) {
+      return String(word.dropFirst(option.count + 1))
     }
-    guard let option = words.lastIndex(of: "--cache") else { return nil }
-    return words[(option + 1)...].first { $0 != "=" }
+    guard let place = words.lastIndex(of: option) else { return nil }
+    return words[(place + 1)...].first { $0 != "=" }
   }
 }

@@ -68,7 +68,7 @@ struct Rosterctl: AsyncParsableCommand {
   /// `rosterctl --socket PATH status` means `rosterctl status --socket PATH`: the options belong to the commands,
   /// people write them first.
   static func commandFirst(_ arguments: ArraySlice<String>) -> [String] {
-    let shared = ["--socket", "--cache"]
+    let shared = ["--socket", "--cache", "--instance", "--config"]
     var rest = arguments
     var options: [String] = []
     while let first = rest.first, shared.contains(where: { first == $0 || first.hasPrefix("\($0)=") }) {

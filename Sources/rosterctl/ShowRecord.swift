@@ -13,7 +13,7 @@ struct ShowRecord: AsyncParsableCommand {
   @Argument(help: "Which resource it is of.", completion: .resources) var resource: String
   @Argument(help: "Its key.") var key: String
 
-  func run() async throws { try options.tell(try options.find(resource, key), key) }
+  func run() async throws { try options.tell(try await options.find(resource, key), key) }
 }
 
 /// The short form for the resource that rosterd knows without a configuration.
@@ -29,7 +29,7 @@ struct ShowCharacter: AsyncParsableCommand {
 
   func run() async throws {
     let found: CacheReader.RecordHistory
-    do { found = try options.find(Resource.character.name, id) } catch let failure as Failure
+    do { found = try await options.find(Resource.character.name, id) } catch let failure as Failure
       where failure.kind == .cannotWrite && Int64(id) == nil
     {
       // Only a cache can say that its characters have other keys than numbers.
@@ -41,8 +41,7 @@ struct ShowCharacter: AsyncParsableCommand {
 
 /// How one record is asked for and told.
 struct ShowOptions: ParsableArguments {
-  @OptionGroup(visibility: .hidden) var unused: SocketOption
-  @OptionGroup var place: CacheOption
+  @OptionGroup var place: Places
   @Option(
     help: ArgumentHelp(
       "As it was then: 2026-11-21T05:19:03Z, 2026-11-21 (its first moment, UTC), or 2h for so long ago.",
@@ -64,8 +63,8 @@ struct ShowOptions: ParsableArguments {
     return moment
   }
 
-  func find(_ resource: String, _ key: String) throws -> CacheReader.RecordHistory {
-    let (reader, moment) = (try place.reader(), try moment())
+  func find(_ resource: String, _ key: String) async throws -> CacheReader.RecordHistory {
+    let (reader, moment) = (try await place.reader(), try moment())
     return try moment.map { try reader.show(resource, key: key, at: $0) } ?? reader.show(resource, key: key)
   }
 

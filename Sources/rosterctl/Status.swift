@@ -9,15 +9,14 @@ struct Status: AsyncParsableCommand {
     abstract: "What the daemon does and how old its data is.",
     discussion: "If no daemon answers, what the cache contains; then it exits with 3.")
 
-  @OptionGroup var daemon: SocketOption
-  @OptionGroup var place: CacheOption
+  @OptionGroup var place: Places
   @Flag(help: "Print the headline only, and exit by the state: 0, 1, 77.") var check = false
   @Flag(help: "Print /v1/status unchanged.") var json = false
 
   func run() async throws {
     do { try await ask() } catch let silence as Failure where silence.kind == .noDaemon {
       let now = Date()
-      let status = try CacheAlone(place, socket: daemon.path(), after: silence).status(now: now)
+      let status = try await CacheAlone(place, after: silence).status(now: now)
       if json {
         try Output.standard.write(asJSON: status)
       } else {
@@ -28,7 +27,7 @@ struct Status: AsyncParsableCommand {
   }
 
   private func ask() async throws {
-    let answer = try await daemon.client().send("GET", "/v1/status", within: Self.patience)
+    let answer = try await place.clientOrSilence().send("GET", "/v1/status", within: Self.patience)
     if json { try Output.standard.write(json: try answer.json(of: DaemonStatus.step)) }
     if json, !check { return }
     let status = try answer.decoded(DaemonStatus.self, of: DaemonStatus.step)

@@ -22,8 +22,7 @@ struct SyncNow: AsyncParsableCommand {
   /// A shell's exit code for a program that Ctrl-C ended; the sync goes on.
   private static let interrupted: Int32 = 130
 
-  @OptionGroup var daemon: SocketOption
-  @OptionGroup(visibility: .hidden) var unused: CacheOption
+  @OptionGroup var place: Places
   @Flag(help: "Follow the sync and exit as it ends.") var wait = false
   @Flag(help: "Let it remove more than sync.max_removal permits.") var allowRemoval = false
   @Flag(help: "Try the stored token of an ended session once more.") var retrySession = false
@@ -31,7 +30,7 @@ struct SyncNow: AsyncParsableCommand {
   @Flag(help: "Print JSON: what the daemon answers, or with --wait the finished sync.") var json = false
 
   func run() async throws {
-    let client = daemon.client()
+    let client = try await place.client()
     let (answer, accepted) = try await ask(client)
     if !wait {
       return json

@@ -12,8 +12,7 @@ struct Wait: AsyncParsableCommand {
   /// However little time there is, it is asked once, and has this long to answer.
   private static let patience = Duration.seconds(2)
 
-  @OptionGroup var daemon: SocketOption
-  @OptionGroup(visibility: .hidden) var unused: CacheOption
+  @OptionGroup var place: Places
   @Option(help: "The snapshot must not be older: 500ms, 15m, 2h.") var maxAge: String?
   @Option(help: "Give up after that long, with 1.") var timeout: String?
 
@@ -26,7 +25,7 @@ struct Wait: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let path = daemon.path()
+    let path = try await place.socketPath()
     let client = StatusClient(socket: path)
     let target = "/readyz" + (maxAge.map { "?max_age=\($0)" } ?? "")
     let limit = timeout.flatMap { Duration(text: $0) }

@@ -7,12 +7,11 @@ struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "The same, live, with bars and the latest syncs.")
 
-  @OptionGroup var daemon: SocketOption
-  @OptionGroup(visibility: .hidden) var unused: CacheOption
+  @OptionGroup var place: Places
 
   func run() async throws {
     signal(SIGINT) { _ in _exit(0) }
-    let feed = WatchFeed(client: daemon.client())
+    let feed = WatchFeed(client: try await place.client())
     if Output.standard.terminal.isInteractive {
       try await LiveView.run(feed)
     } else {

@@ -4,18 +4,17 @@ import RosterFiles
 import RosterStatusClient
 import RosterWeb
 
-struct Web: ParsableCommand {
+struct Web: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "The daemon's page for a browser, until Ctrl-C.")
 
-  @OptionGroup var daemon: SocketOption
-  @OptionGroup(visibility: .hidden) var unused: CacheOption
+  @OptionGroup var place: Places
   @Option(help: "Where on 127.0.0.1; by default a free port.") var port: UInt16 = 0
   @Flag(help: "Open the page in the browser.") var open = false
 
-  func run() throws {
+  func run() async throws {
     signal(SIGINT) { _ in _exit(0) }
-    var server = try WebServer(port: port, socket: DaemonSocket(daemon.path()))
+    var server = try WebServer(port: port, socket: DaemonSocket(try await place.socketPath()))
     try Output.standard.write(server.address + "\n")
     if open { Self.open(server.ticketAddress()) }
     // The reader of the first line may have gone.

@@ -24,6 +24,9 @@ import Testing
         for option in [["--cache", site.cache], ["--cache=\(site.cache)"], ["--cache", "=", site.cache]] {
           #expect(try await offered(["rosterctl", command] + option + [""]).output == "character\n", "\(option)")
         }
+        let file = site.folder + "/named.toml"
+        try Data("[cache]\npath = \"\(site.cache)\"\n".utf8).write(to: URL(filePath: file))
+        #expect(try await offered(["rosterctl", command, "--config", file, ""]).output == "character\n")
       }
     }
   }

@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test(
-    "--help of every command fits 24 lines of 80, and names an option only where it means something",
+    "--help of every command fits 24 lines of 80; each of rosterctl names the options for a daemon",
     arguments: ["rosterctl", "rosterd"])
   func help(program: String) async throws {
     let commands = try await CommandTree.commands(of: program).map(\.commandName)
@@ -193,15 +193,77 @@ import Testing
       let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false)
       let rows = lines.reduce(0) { $0 + max(1, ($1.count + 79) / 80) }
       #expect(help.exit == 0 && rows <= 24, "\(help.output)")
-      guard program == "rosterctl", let command else { continue }
-      let readsCache = Self.readers.contains(command) || ["explain", "status", "history"].contains(command)
-      #expect(help.output.contains("--cache") == readsCache, "\(help.output)")
-      #expect(help.output.contains("--socket") != Self.readers.contains(command), "\(help.output)")
+      guard program == "rosterctl", command != nil else { continue }
+      for option in ["--socket", "--cache", "--instance", "--config"] {
+        #expect(help.output.contains(option), "\(help.output)")
+      }
     }
   }
 
-  /// Of the cache alone.
-  private static let readers = ["rejects", "list", "show", "changes", "characters", "character", "pending"]
+  @Test("L5.3: a command that needs the cache asks the daemon that --socket names for it")
+  func cacheOfDaemon() async throws {
+    try await withDaemon { _, socket in
+      for command in [["list"], ["rejects"], ["changes"]] {
+        let outcome = try await Program.run(try Program.built("rosterctl"), command + ["--socket", socket])
+        #expect(outcome.exit == 73 && outcome.error.contains("(/nowhere/roster.db)"), "\(outcome.error)")
+      }
+      let cache = ["--cache", "/nowhere/roster.db"]
+      let rosterctl = try Program.built("rosterctl")
+      let found = try await Program.run(rosterctl, ["sync"] + cache, environment: ["ROSTERD_STATUS_SOCKET": socket])
+      #expect(found.exit == 0 && found.output == "sync 18 started\n", "\(found.error)")
+      let other = try await Program.run(
+        rosterctl, ["sync", "--cache", "/nowhere/other.db"], environment: ["ROSTERD_STATUS_SOCKET": socket])
+      #expect(other.exit == 64 && other.error.contains("add --socket FILE"), "\(other.error)")
+    }
+  }
+
+  @Test("L5.3: where one place does not tell the other, rosterctl says which option to add")
+  func unknownPlaces() async throws {
+    try await withFolder { folder in
+      let environment = ["XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder, "HOME": folder]
+      for (words, exit, option) in [
+        (["list", "--socket", folder + "/none.sock"], 64, "add --cache FILE"),
+        (["sync", "--cache", folder + "/none.db"], 64, "add --socket FILE"),
+        (["status", "--socket", folder + "/none.sock"], 3, "add --cache FILE"),
+        (["explain", "--cache", folder + "/none.db"], 3, "add --socket FILE"),
+      ] as [([String], Int32, String)] {
+        let outcome = try await Program.run(try Program.built("rosterctl"), words, environment: environment)
+        #expect(outcome.exit == exit && outcome.error.contains(option), "\(words): \(outcome.error)")
+      }
+    }
+  }
+
+  @Test("L5.2: --config names both places; one that is missing is 78")
+  func configuration() async throws {
+    try await withFolder { folder in
+      let file = folder + "/own.toml"
+      let text = "[status]\nsocket = \"\(folder)/s.sock\"\n[cache]\npath = \"\(folder)/r.db\"\n"
+      try Data(text.utf8).write(to: URL(filePath: file))
+      let rosterctl = try Program.built("rosterctl")
+      let both = ["ROSTERD_STATUS_SOCKET": "/nowhere/s.sock", "ROSTERD_CACHE_PATH": "/nowhere/r.db"]
+      let sync = try await Program.run(rosterctl, ["--config", file, "sync"], environment: both)
+      #expect(sync.exit == 3 && sync.error.contains("(\(folder)/s.sock)"), "\(sync.error)")
+      let list = try await Program.run(rosterctl, ["list", "--config", file], environment: both)
+      #expect(list.exit == 73 && list.error.contains("(\(folder)/r.db)"), "\(list.error)")
+      for place in [["--config", folder + "/none.toml"], ["--instance", "there-is-no-such-instance"]] {
+        let missing = try await Program.run(rosterctl, ["status"] + place)
+        #expect(missing.exit == 78 && missing.error.contains("No such file"), "\(missing.error)")
+      }
+    }
+  }
+
+  @Test(
+    "L5.4: --instance and --config name both places, so another option beside them is 64",
+    arguments: [
+      ["--instance", "stage", "--socket", "/s"], ["--config", "/c", "--cache", "/d"],
+      ["--instance", "stage", "--config", "/c"], ["--instance", "../etc"], ["--instance", ""],
+    ])
+  func contradictions(places: [String]) async throws {
+    for words in [places + ["status"], ["list"] + places] {
+      let outcome = try await Program.run(try Program.built("rosterctl"), words)
+      #expect(outcome.exit == 64 && outcome.output.isEmpty, "\(outcome.error)")
+    }
+  }
 
   @Test("rosterctl: both places may be named for every command, for scripts that always do")
   func bothPlaces() async throws {

@@ -193,4 +193,19 @@ import Testing
     #expect(explanation.todo.contains("systemctl start rosterd") && explanation.todo.contains("curl -i"))
     #expect(explanation.since == "2026-11-21T05:19:04.000Z")
   }
+
+  @Test("L6.1: a failed service comes first, before the older trouble of the cache")
+  func failedService() {
+    var alone = situation(failure(.unreachable, .connection))
+    alone.silence = Failure(.noDaemon, step: "ask the daemon", subject: "/s", cause: "no daemon answers")
+    alone.unit = "rosterd@stage"
+    alone.failed = ServiceFailure(
+      unit: "rosterd@stage", at: "2026-11-22T00:00:00.000Z", result: "exit-code", exitStatus: 78,
+      status: "/etc/rosterd/stage.toml:1: sync is unknown")
+    let explanation = Explanation(alone)
+    let head = "rosterd@stage.service has failed at 2026-11-22T00:00:00.000Z (exit 78): /etc/rosterd/stage.toml:1: sync"
+    #expect(explanation.what.hasPrefix(head) && explanation.what.contains("Sync 18 failed: "))
+    #expect(explanation.todo.hasPrefix("Correct that, then systemctl restart rosterd@stage. "))
+    #expect(explanation.since == "2026-11-22T00:00:00.000Z" && !explanation.what.contains("No daemon answers"))
+  }
 }

@@ -1,0 +1,100 @@
+import Glibc
+import RosterFiles
+package import RosterModel
+
+/// The places of one daemon's socket and cache.
+package struct DaemonPlaces: Sendable, Equatable {
+  /// The status socket.
+  package var socket: Whereabouts
+  /// The database.
+  package var cache: Whereabouts
+  /// The systemd unit that runs this daemon, without `.service`; nil if the package has no such unit.
+  package var unit: String?
+
+  /// The daemon that a user means who names none.
+  /// - Parameter system: The folders of the system's own daemon.
+  package static func usual(
+    environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
+  ) -> Self {
+    let socket = Whereabouts.socket(environment: environment, isRoot: isRoot, system: system)
+    let cache = Whereabouts.cache(environment: environment, isRoot: isRoot, system: system)
+    return Self(socket: socket, cache: cache, unit: installed(socket: socket.path, system: system)?.unit)
+  }
+
+  /// `rosterd@NAME.service`. Its configuration file need not be readable: then the unit's own folders count.
+  /// - Throws: 78 if there is no such file.
+  package static func instance(_ name: String, system: Defaults = .system) throws(Failure) -> Self {
+    let defaults = system.instance(name)
+    try expect(defaults.configurationFile, F_OK)
+    return Self(defaults, unit: "rosterd@\(name)")
+  }
+
+  /// `rosterd run --config FILE`. A file beside the system's own one is an instance's, as the units have it.
+  /// - Throws: 78 if the file is missing, or cannot be read and is not a unit's.
+  package static func file(
+    _ path: String, environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
+  ) throws(Failure) -> Self {
+    let real = resolved(path)
+    if real == system.configurationFile { return Self(system, unit: rosterd) }
+    if let name = between(system.configurationFolder + "/", real, ".toml") { return try instance(name, system: system) }
+    try expect(real, R_OK)
+    var defaults = Defaults(environment: environment, isRoot: isRoot)
+    defaults.configurationFile = real
+    return Self(defaults, unit: nil)
+  }
+
+  /// The daemon whose status socket the package's units put there; nil if none does.
+  package static func installed(socket: String, system: Defaults = .system) -> Self? {
+    let real = resolved(socket)
+    let folder = String(system.socket.dropLast(statusSocket.count))
+    return installed(named: between(folder, real, "/" + statusSocket), system) { $0.socket.path == real }
+  }
+
+  /// The daemon whose cache the package's units put there; nil if none does.
+  package static func installed(cache: String, system: Defaults = .system) -> Self? {
+    let real = resolved(cache)
+    let name = between(system.stateDirectory + "/", real, "/roster.db")
+    return installed(named: name, system) { $0.cache.path == real }
+  }
+
+  private static func installed(named name: String?, _ system: Defaults, _ isThere: (Self) -> Bool) -> Self? {
+    let instance = name.map { Self(system.instance($0), unit: "rosterd@\($0)") }
+    return [Self(system, unit: rosterd), instance].lazy.compactMap(\.self).first(where: isThere)
+  }
+
+  private init(socket: Whereabouts, cache: Whereabouts, unit: String?) {
+    (self.socket, self.cache, self.unit) = (socket, cache, unit)
+  }
+
+  private init(_ defaults: Defaults, unit: String?) {
+    self.init(
+      socket: .place("status.socket", \.status.socket, defaults), cache: .place("cache.path", \.cache.path, defaults),
+      unit: unit)
+  }
+
+  private static let rosterd = "rosterd"
+  private static let statusSocket = "status.sock"
+
+  private static func expect(_ file: String, _ mode: Int32) throws(Failure) {
+    if access(file, mode) == 0 || mode == F_OK && errno == EACCES { return }
+    throw Failure(
+      .configuration, step: "find the daemon", subject: file, cause: SystemError.last.text,
+      hint: "name a configuration file of rosterd that this user may read")
+  }
+
+  /// The text between the two, if it has no slash; nil if the path is another one.
+  private static func between(_ prefix: String, _ path: String, _ suffix: String) -> String? {
+    guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count > prefix.utf8.count + suffix.utf8.count else {
+      return nil
+    }
+    let name = path.dropFirst(prefix.count).dropLast(suffix.count)
+    return name.contains("/") ? nil : String(name)
+  }
+
+  /// Absolute and without links, if it is there.
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+}

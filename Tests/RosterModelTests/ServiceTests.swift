@@ -1,0 +1,39 @@
+import RosterModel
+import Testing
+
+@Suite("What is known of the systemd service around rosterd")
+struct ServiceTests {
+  @Test(
+    "T11.1: a credential of a service is named by the file that its unit loads it from",
+    arguments: [
+      ("/run/credentials/rosterd.service", "/etc/credstore/rosterd.password", "rosterd"),
+      ("/run/credentials/rosterd@stage.service/", "/etc/credstore/rosterd.stage.password", "rosterd@stage"),
+      ("/run/credentials/rosterd-sync.service", "/etc/credstore/rosterd.password", "rosterd-sync"),
+      ("/run/credentials/mine.service", nil, "mine"),
+    ])
+  func sources(directory: String, source: String?, name: String) throws {
+    let service = try #require(ServiceCredentials(directory: directory))
+    #expect(service.source(of: "password") == source && service.name == name)
+    let advice = service.advice("put a valid password", for: ["password"])
+    #expect(advice.hasSuffix(", then systemctl reload-or-restart \(name)"))
+    let place = source.map { "into \($0) (encrypted: /etc/credstore.encrypted/" } ?? "LoadCredential= of mine.service"
+    #expect(advice.contains(place))
+  }
+
+  @Test("T11.1: a folder that systemd did not make is no service's", arguments: ["", "/etc/rosterd", "/srv/x.service"])
+  func folders(directory: String) {
+    #expect(ServiceCredentials(directory: directory) == nil)
+  }
+
+  @Test("L6.1: the text names the end of the service, and has rosterd's message if rosterd ended by itself")
+  func failures() {
+    func text(_ result: String, _ exit: Int32?, _ status: String) -> String {
+      ServiceFailure(unit: "rosterd@stage", at: nil, result: result, exitStatus: exit, status: status).text
+    }
+    #expect(text("exit-code", 78, "x.toml:1: bad") == "rosterd@stage.service has failed (exit 78): x.toml:1: bad")
+    // The last status of a daemon that was well is no reason.
+    #expect(text("watchdog", nil, "idle") == "rosterd@stage.service has failed (watchdog)")
+    #expect(text("exit-code", 203, "idle") == "rosterd@stage.service has failed (exit 203)")
+    #expect(text("exit-code", 243, "").hasSuffix("systemd could not load its credentials (exit 243)"))
+  }
+}
