@@ -204,7 +204,7 @@ import Testing
     }
   }
 
-  @Test("L5.1: check notes a credential that the flow needs and that does not exist, and exits with 0")
+  @Test("L7.1: check notes a credential that the flow needs and that does not exist, and exits with 0")
   func noteOfCredential() async throws {
     try await withSite(
       .pages(1), ["ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"]

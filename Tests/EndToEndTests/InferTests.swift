@@ -170,7 +170,7 @@ import Testing
     #expect(!outcome.error.contains(Self.secret), "\(outcome.error)")
   }
 
-  @Test("L6.1: infer of several addresses prints one configuration, by which sync mirrors all lists")
+  @Test("L8.1: infer of several addresses prints one configuration, by which sync mirrors all lists")
   func several() async throws {
     try await withThings { site in
       let base = site.upstream.baseURL
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  @Test("L6.2: lists of different origins are refused (64) before any of them is asked")
+  @Test("L8.2: lists of different origins are refused (64) before any of them is asked")
   func origins() async throws {
     try await withThings { site in
       let list = "\(site.upstream.baseURL)/private"
@@ -199,7 +199,7 @@ import Testing
     }
   }
 
-  @Test("L6.3: infer --add creates a configuration, then adds to it, and keeps its mode, its owner and its text")
+  @Test("L8.3: infer --add creates a configuration, then adds to it, and keeps its mode, its owner and its text")
   func add() async throws {
     try await withThings { site in
       let (base, file) = (site.upstream.baseURL, "\(site.folder)/added.toml")
@@ -223,7 +223,7 @@ import Testing
     }
   }
 
-  @Test("L6.3: infer --add leaves a file unchanged that has the resource already or is of another API")
+  @Test("L8.3: infer --add leaves a file unchanged that has the resource already or is of another API")
   func addRefused() async throws {
     try await withThings { site in
       let (base, file) = (site.upstream.baseURL, "\(site.folder)/added.toml")

@@ -101,7 +101,7 @@ struct SessionTests {
     }
     #expect(failure?.kind == .configuration)
     #expect(failure?.description.contains("/etc/rosterd/credentials/\(file)") == true)
-    // What check looks for (L5.1).
+    // What check looks for (L7.1).
     #expect(flow.neededCredentials.first == file)
   }
 

@@ -30,7 +30,7 @@ struct CredentialsTests {
     #expect(try Credentials(folder: "") == Credentials())
   }
 
-  @Test("L5.1: a credential of the service or an instance is looked for in systemd's stores, under the unit's name")
+  @Test("L7.1: a credential of the service or an instance is looked for in systemd's stores, under the unit's name")
   func missing() throws {
     var configuration = Configuration()
     configuration.auth.flow = .oauth2ClientCredentials

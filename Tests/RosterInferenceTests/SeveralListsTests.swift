@@ -9,7 +9,7 @@ import Testing
     try ListAnswer(Array(#"[{"id":1,"name":"a"}]"#.utf8), asked: .init(try ListAddress(url)))
   }
 
-  @Test("L6.1: base_url is what the addresses begin with in common, and each path goes on from there")
+  @Test("L8.1: base_url is what the addresses begin with in common, and each path goes on from there")
   func base() throws {
     let urls = ["https://api.example/api/v1/users", "https://API.example:443/api/v2/posts?page=2"]
     let base = ListAddress.commonBase(of: try urls.map { try ListAddress($0) })
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "L6.2: addresses of different origins have no base_url in common",
+    "L8.2: addresses of different origins have no base_url in common",
     arguments: [
       "http://api.example/users", "https://api.example:8443/users", "https://other.example/users",
     ])
@@ -31,7 +31,7 @@ import Testing
     #expect(ListAddress.commonBase(of: [try ListAddress("https://api.example/users"), try ListAddress(other)]) == nil)
   }
 
-  @Test("L6.3: a list that is not below base_url does not belong to that configuration")
+  @Test("L8.3: a list that is not below base_url does not belong to that configuration")
   func below() throws {
     let list = try ListAddress("https://api.example/api/v1/users")
     #expect(list.below("https://api.example/api")?.path == "/v1/users")
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("L6.3: what is added has no [upstream]: what the lists need there is a comment")
+  @Test("L8.3: what is added has no [upstream]: what the lists need there is a comment")
   func addition() throws {
     var answer = try answer("https://api.example/users")
     answer.asked?.headers = [.init("Accept", "application/json")]
