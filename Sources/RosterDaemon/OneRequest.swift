@@ -6,7 +6,8 @@ package import RosterModel
 package enum OneRequest {
   /// Redirects within the origin are followed; headers are sent beside User-Agent and Accept, which they may replace.
   /// - Throws: a Failure that does not repeat the query of the address (T9): 77 for 401 and 403, 69 where nothing
-  ///   answers or upstream wants no request now (403 with nothing remaining too), 65 for any other status but 200, and 206 with a Content-Range.
+  ///   answers or upstream wants no request now (403 with nothing remaining too), 65 for any other status but
+  ///   200, and 206 with a Content-Range.
   package static func answer(
     from url: String, headers: [Request.Header], proxies: ProxyRules, systemRoots: RootPlaces
   ) async throws -> Response {

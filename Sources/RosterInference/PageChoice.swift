@@ -179,6 +179,9 @@ struct PageChoice {
     if let offset = Vocabulary.offsetsBySize[size] {
       pages = Resource.Pages(.offset(param: .query(offset)))
       notes.append(.unseen(.style, "the parameter that leads to the next page; \(offset) is a guess from \(size)"))
+    } else if count.at.isContentRange {
+      pages = Resource.Pages(.offset(param: .query("offset")))
+      notes.append(.unseen(.style, "the parameter that leads to the next page; offset is PostgREST's"))
     } else {
       byNumber()
       notes.append(.unseen(.style, "how the next page is requested; a page number is a guess"))

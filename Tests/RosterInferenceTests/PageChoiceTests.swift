@@ -160,6 +160,9 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
         .offset(param: .query("offset")), size: .init(2, param: .query("limit")), count: .header("Content-Range")),
       unseen: [.style]),
     .init(
+      name: "PostgREST without a limit", facts: #""a":1"#, headers: [.init("Content-Range", "0-1/9")],
+      pages: .init(.offset(param: .query("offset")), count: .header("Content-Range")), unseen: [.style, .size]),
+    .init(
       name: "PostgREST without a total", facts: #""a":1"#, query: "limit=2&offset=2",
       headers: [.init("Content-Range", "2-3/*")],
       pages: .init(.offset(param: .query("offset")), size: .init(2, param: .query("limit"))), unseen: [.count]),
