@@ -26,7 +26,8 @@ struct QueryPlanTests {
     #expect(found.count > 60)
     #expect(found.contains { $0.sql.contains("missing_\(isText ? "text" : "integer") SELECT") })
     // FTS5 writes what it has gathered whenever a statement journal begins, and an INSERT with SELECT begins one.
-    let journalled = found.map(\.sql).filter { $0.hasPrefix("INSERT INTO main.\"things_fts\"") && $0.contains("SELECT") }
+    let journalled = found.map(\.sql)
+      .filter { $0.hasPrefix("INSERT INTO main.\"things_fts\"") && $0.contains("SELECT") }
     #expect(journalled.isEmpty, "\(journalled.joined(separator: "\n\n"))")
     let faults = found.flatMap(\.faults)
     #expect(faults.isEmpty, "\(faults.joined(separator: "\n\n"))")

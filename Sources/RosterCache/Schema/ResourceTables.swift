@@ -136,7 +136,9 @@ struct ResourceTables {
   ///
   /// With values, because an INSERT with SELECT has a statement journal, and FTS5 writes all that it has gathered
   /// whenever one begins: that cost 28 µs for each record.
-  var unindex: String? { index.map { "INSERT INTO main.\($0)(\($0), rowid, \(searched)) VALUES ('delete', \(wordMarks))" } }
+  var unindex: String? {
+    index.map { "INSERT INTO main.\($0)(\($0), rowid, \(searched)) VALUES ('delete', \(wordMarks))" }
+  }
 
   var indexRecord: String? { index.map { "INSERT INTO main.\($0)(rowid, \(searched)) VALUES (\(wordMarks))" } }
 
