@@ -14,7 +14,7 @@ extension Configuration {
     file: String?, again known: String? = nil, environment: [String: String], isRoot: Bool = geteuid() == 0,
     further: (Configuration) -> [Conflict] = { _ in [] }
   ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
-    let defaults = Defaults(environment: environment, isRoot: isRoot)
+    let defaults = Defaults(of: file ?? known, environment: environment, isRoot: isRoot)
     var reader = ConfigurationReader()
     reader.readFile(file ?? known ?? defaults.configurationFile, mustExist: file != nil || known != nil)
     reader.readEnvironment(environment)

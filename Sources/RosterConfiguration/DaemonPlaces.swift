@@ -36,7 +36,7 @@ package struct DaemonPlaces: Sendable, Equatable {
   ) throws(Failure) -> Self {
     let real = resolved(path)
     if real == system.configurationFile { return Self(system, unit: rosterd) }
-    if let name = between(system.configurationFolder + "/", real, ".toml") { return try instance(name, system: system) }
+    if let name = system.instanceName(ofFile: real) { return try instance(name, system: system) }
     try expect(real, R_OK)
     var defaults = Defaults(environment: environment, isRoot: isRoot)
     defaults.configurationFile = real
@@ -83,18 +83,18 @@ package struct DaemonPlaces: Sendable, Equatable {
   }
 
   /// The text between the two, if it has no slash; nil if the path is another one.
-  private static func between(_ prefix: String, _ path: String, _ suffix: String) -> String? {
+  static func between(_ prefix: String, _ path: String, _ suffix: String) -> String? {
     guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count > prefix.utf8.count + suffix.utf8.count else {
       return nil
     }
     let name = path.dropFirst(prefix.count).dropLast(suffix.count)
     return name.contains("/") ? nil : String(name)
   }
+}
 
-  /// Absolute and without links, if it is there.
-  private static func resolved(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
-  }
+/// Absolute and without links, if it is there.
+func resolved(_ path: String) -> String {
+  guard let real = realpath(path, nil) else { return path }
+  defer { free(real) }
+  return String(cString: real)
 }

@@ -23,6 +23,20 @@ package struct Defaults: Sendable, Equatable {
   /// Those of the service that the package installs.
   package static let system = Defaults(environment: [:], isRoot: true)
 
+  /// Those with which rosterd reads a configuration file. For root, who is not in a service, a file beside
+  /// /etc/rosterd/rosterd.toml is an instance's, and so are its folders (P14.2).
+  init(of file: String?, environment: [String: String], isRoot: Bool) {
+    self.init(environment: environment, isRoot: isRoot)
+    if self == .system, let name = file.flatMap(instanceName(ofFile:)) { self = instance(name) }
+  }
+
+  /// The NAME of `rosterd@NAME.service`, whose configuration file it is; nil if it is no instance's. Call it on the
+  /// defaults of `rosterd.service`.
+  func instanceName(ofFile path: String) -> String? {
+    let real = resolved(path)
+    return real == configurationFile ? nil : DaemonPlaces.between(configurationFolder + "/", real, ".toml")
+  }
+
   /// The defaults of `rosterd@NAME.service`. Call it on those of `rosterd.service`.
   func instance(_ name: String) -> Defaults {
     var defaults = self

@@ -31,7 +31,9 @@ extension Daemon {
       for warning in warnings { runtime.logger.warning("\(warning)") }
       let next = try read.replacing(running)
       let settings = try HTTPTransport.Settings(next)
-      let hadEnded = runtime.board.status().token.state == .unauthorized
+      // With a static token it is upstream that refuses, and no token request.
+      let before = runtime.board.status()
+      let hadEnded = before.state == .unauthorized || before.token.state == .unauthorized
       try await runtime.reload(next)
       await apply(next, settings, instead: running)
       // T6: whoever mended the credential is told at once whether that was it.

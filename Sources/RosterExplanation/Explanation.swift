@@ -97,6 +97,7 @@ extension Situation {
     case .syncing: running
     case .stopping: "rosterd stops; what has begun is being finished."
     case .starting: silence == nil ? "No sync has ended yet." : ""
+    case .idle where failed != nil: ""
     case .idle where silence == nil: ending ?? "All is well."
     case .idle: ending ?? ""
     case .degraded, .unauthorized: ""

@@ -33,7 +33,7 @@ package struct WholeFile: Sendable {
   package let path: String
   /// Of the new file, whatever the umask.
   package let mode: UInt32
-  /// Owner of the new file; nil: the process's own user and group.
+  /// Owner of the new file; nil: the process's own user and group, and for root those of the folder (P14.1).
   package let owner: FileOwner?
 
   /// Writes nothing yet.
@@ -67,10 +67,13 @@ package struct WholeFile: Sendable {
     let file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
     guard file >= 0 else { throw .last("create", temporaryPath) }
     defer { close(file) }
-    if let owner, fchown(file, owner.user, owner.group) != 0 { throw .last("set the owner of", temporaryPath) }
+    if let owner {
+      guard fchown(file, owner.user, owner.group) == 0 else { throw .last("set the owner of", temporaryPath) }
+    } else {
+      giveToFolderOwner(file, at: path)
+    }
     // The umask may have taken the owner's bits too.
     guard fchmod(file, mode) == 0 else { throw .last("set the mode of", temporaryPath) }
-    giveToFolderOwner(file, at: path)
     do throws(SystemError) { try write(bytes, to: file) } catch {
       throw FileError(step: "write", path: temporaryPath, error: error)
     }

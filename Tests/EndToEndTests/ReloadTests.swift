@@ -345,4 +345,23 @@ import Testing
       }
     }
   }
+
+  @Test("T6: a static token that upstream has refused is tried at once when a reload brings another one")
+  func newStaticToken() async throws {
+    try await withSite(.pages(3, tokens: .init(flow: .static))) { site in
+      try await site.withFile("[auth]\nflow = \"static\"\n") { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+        site.upstream.endSession()
+        site.upstream.killAccessTokens()
+        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
+        #expect(try await site.status().state == .unauthorized)
+
+        try site.write(site.upstream.newSession().files)
+        daemon.signal(SIGHUP)
+        try await reloaded(notify)
+        _ = await notify.first { $0.contains("STATUS=idle") }
+        #expect(try await site.status().state == .idle)
+      }
+    }
+  }
 }

@@ -54,4 +54,16 @@ struct DefaultsTests {
     ]
     #expect(paths(extra.merging(["HOME": "/home/u"]) { $1 }, isRoot: false) == expected)
   }
+
+  @Test("P14.2: with an instance's file, root has the instance's folders; a service and other users have their own")
+  func instance() {
+    let file = "/etc/rosterd/stage.toml"
+    #expect(Defaults(of: file, environment: [:], isRoot: true) == Defaults.system.instance("stage"))
+    for other in [nil, "/etc/rosterd/rosterd.toml", "/srv/stage.toml", "/etc/rosterd/old/stage.toml"] {
+      #expect(Defaults(of: other, environment: [:], isRoot: true) == .system, "\(other ?? "")")
+    }
+    let service = ["STATE_DIRECTORY": "/var/lib/rosterd/test"]
+    #expect(Defaults(of: file, environment: service, isRoot: true) == Defaults(environment: service, isRoot: true))
+    #expect(Defaults(of: file, environment: [:], isRoot: false) == Defaults(environment: [:], isRoot: false))
+  }
 }

@@ -33,6 +33,13 @@ struct FolderOwnerTests {
     #expect(stat(workspace.path("state/token.json"), &found) == 0 && found.st_mode & 0o7777 == 0o600)
   }
 
+  @Test("P14.1, L8.3: a file that keeps its owner keeps it in a folder of another user, too")
+  func kept() throws {
+    let owner = FileOwner(user: 0, group: 54_321)
+    try WholeFile(workspace.path("state/rosterd.toml"), mode: 0o640, owner: owner).replace(with: [])
+    #expect(self.owner("state/rosterd.toml") == [0, 54_321])
+  }
+
   @Test("P14.1: a file of root's that the folder's owner has linked there stays root's")
   func linked() throws {
     let path = try workspace.write("root's", to: "elsewhere")
