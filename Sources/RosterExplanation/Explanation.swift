@@ -64,12 +64,15 @@ extension Trouble {
     let resource = concerned.lazy.compactMap { $0.kind == .resource ? $0.name : $0.resource }.first
     let file = concerned.first { $0.kind == .file }?.name
     let words = [
-      "{address}": address.map { "'\($0)'" } ?? "its address", "{server}": address.map(Self.server) ?? "HOST:443",
+      "{address}": address.map(Self.quoted) ?? "its address", "{server}": address.map(Self.server) ?? "HOST:443",
       "{host}": address.map { String(Self.server($0).prefix { $0 != ":" }) } ?? "HOST",
       "{resource}": resource ?? "NAME", "{file}": file ?? "the file", "{unit}": situation.unit,
     ]
     return words.reduce(text) { $0.replacing($1.key, with: $1.value) }
   }
+
+  /// For a shell, in which somebody may paste the command: upstream has chosen the address.
+  private static func quoted(_ address: String) -> String { "'\(address.replacing("'", with: "%27"))'" }
 
   /// Of an address: `host:port`.
   private static func server(_ address: String) -> String {

@@ -57,6 +57,9 @@ struct RequestAssembly {
     guard case .head(let count) = state else { return .wait }
     if count > limits.head { return refuse(431, "the head of the request is longer than \(limits.head) bytes") }
     if !named { return refuse(400, "the request has not exactly one Host field (RFC 9112 section 3.2)") }
+    if !request.isFramedWell {
+      return refuse(400, "the end of the body is not clear: only chunked, alone, is taken (RFC 9112 section 6.3)")
+    }
     if let length = request.header("content-length").flatMap({ Int($0) }), length > limits.body { return tooLarge() }
     state = .body(request)
     return request.isHTTP11 && request.header("expect")?.lowercased() == "100-continue" ? .goOn : .wait
@@ -100,6 +103,16 @@ struct RequestAssembly {
     if case .refused = state { return .wait }
     state = .refused
     return .refuse(.problem(status, detail))
+  }
+}
+
+extension StatusRequest {
+  /// One statement says where the body ends. If two disagree, the parser and `PipelineGate` let two requests in at
+  /// once.
+  fileprivate var isFramedWell: Bool {
+    let codings = values(of: "transfer-encoding")
+    if codings.isEmpty { return true }
+    return codings.count == 1 && codings[0].lowercased() == "chunked" && isHTTP11 && header("content-length") == nil
   }
 }
 

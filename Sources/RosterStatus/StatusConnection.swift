@@ -233,8 +233,8 @@ extension StatusConnection {
     if !bodyless {
       context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
       active = .now()
-      unsent = response.body.count
-      connections.sending(unsent, to: self)
+      unsent += response.body.count
+      connections.sending(response.body.count, to: self)
     }
     end(context, keepAlive: keepAlive)
   }

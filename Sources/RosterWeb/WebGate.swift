@@ -52,8 +52,11 @@ struct WebGate {
     guard Self.paths.contains(path) else { return .answer(.init(404, "nothing is at \(path)")) }
     let question = WebQuestion(request, path: path)
     if admission == .cookie { return .forward(question, cookie: nil) }
-    // A browser asks for more than heads.
-    if request.method == "GET" { use(admission) }
+    // A browser asks for more than heads: a HEAD neither uses the token nor gets the cookie.
+    guard request.method == "GET" else {
+      return path == "/" ? .answer(.entrance(to: folder, cookie)) : .forward(question, cookie: nil)
+    }
+    use(admission)
     return path == "/" ? .answer(.entrance(to: folder, cookie)) : .forward(question, cookie: cookie + "\r\n")
   }
 

@@ -7,7 +7,7 @@ package import RosterStatusClient
 /// in poll(2) while nothing happens.
 package struct WebServer {
   /// Connections at once; the longest idle one makes room for another.
-  private static let maxConnections = 128
+  private let maxConnections: Int
   /// Few enough that each new connection is read from before others can put it out.
   private static let acceptsPerTurn = 32
   /// For a head to be complete, as on the status socket (S2).
@@ -25,7 +25,16 @@ package struct WebServer {
     // Now, where somebody reads why not; later the daemon may be restarted.
     close(try socket.connect())
     self.socket = socket
+    maxConnections = Self.maxConnections()
     (listener, gate) = try Self.listen(port)
+  }
+
+  /// Each connection waits for the browser and for the daemon, and poll(2) refuses more than RLIMIT_NOFILE.
+  private static func maxConnections() -> Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 16 }
+    let spare = 16
+    return max(1, min(128, (Int(clamping: limit.rlim_cur) - spare) / 2))
   }
 
   /// Opens the page once; another one then takes its place.
@@ -74,7 +83,7 @@ package struct WebServer {
 
   /// Any local user may connect, and need not send a request.
   private mutating func makeRoom() {
-    guard exchanges.count >= Self.maxConnections,
+    guard exchanges.count >= maxConnections,
       let idle = exchanges.indices.min(by: { exchanges[$0].isIdler(than: exchanges[$1]) })
     else { return }
     exchanges[idle].end()

@@ -182,6 +182,14 @@ import Testing
     #expect(explanation.todo.contains("rosterctl rejects"))
   }
 
+  @Test("An address of upstream's cannot leave its quotes in a command that somebody pastes into a shell")
+  func quoted() {
+    var trouble = failure(.unreachable, .connection)
+    trouble.subject = "http://a.example/x?c=1';touch$IFS/tmp/x;'"
+    let todo = Explanation(situation(trouble)).todo
+    #expect(todo.contains("curl -i 'http://a.example/x?c=1%27;touch$IFS/tmp/x;%27'"), "\(todo)")
+  }
+
   @Test("Without a daemon that is told first, then what the cache tells")
   func silence() {
     var alone = situation(failure(.unreachable, .connection))

@@ -69,6 +69,21 @@ import Testing
     #expect(status(unnamed.head(StatusRequest("GET", "/"), named: false)) == 400)
   }
 
+  @Test("S2: a head that says in two ways where its body ends, or in a way of its own, is 400")
+  func framing() {
+    let length = Request.Header("Content-Length", "5")
+    func answered(_ headers: [Request.Header]) -> Int? {
+      var assembly = RequestAssembly()
+      return status(assembly.head(StatusRequest("POST", "/v1/sync", headers: headers), named: true))
+    }
+    for codings in [[""], ["gzip"], ["gzip, chunked"], ["chunked", "chunked"]] {
+      let headers = codings.map { Request.Header("Transfer-Encoding", $0) }
+      #expect(answered(headers) == 400 && answered(headers + [length]) == 400, "\(codings)")
+    }
+    #expect(answered([.init("Transfer-Encoding", "chunked"), length]) == 400)
+    #expect(answered([.init("Transfer-Encoding", "Chunked")]) == nil && answered([length]) == nil)
+  }
+
   @Test("A client that waits for 100 Continue is told to go on, unless it is refused")
   func expectation() {
     let expect = Request.Header("Expect", "100-continue")

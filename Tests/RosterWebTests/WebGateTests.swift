@@ -75,6 +75,12 @@ import Testing
       return
     }
     #expect(!String(decoding: entrance.bytes(for: "HEAD"), as: UTF8.self).contains("Set-Cookie"))
+    let token = gate.token
+    guard case .forward(_, nil) = gate.decide(try Self.request("/v1/status?token=\(token)", "HEAD")) else {
+      Issue.record("a HEAD gets the cookie")
+      return
+    }
+    #expect(gate.token == token)
     guard case .forward(let question, let cookie) = gate.decide(try Self.request("/v1/status?token=\(gate.token)"))
     else {
       Issue.record("the token is refused")

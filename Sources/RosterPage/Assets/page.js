@@ -485,7 +485,7 @@ async function open(path, signal, headers) {
   if (answer.ok) return answer;
   const text = await answer.text();
   const isProblem = answer.headers.get("content-type") === "application/problem+json";
-  throw Object.assign(new Error(isProblem ? parse(text).detail : plain(text)), { status: answer.status });
+  throw Object.assign(new Error(isProblem ? parse(text).detail : plain(text.trim())), { status: answer.status });
 }
 const ask = async (path, limit = patience) => parse(await (await open(path, AbortSignal.timeout(limit))).text());
 
