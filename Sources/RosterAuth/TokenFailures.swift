@@ -180,7 +180,7 @@ extension TokenSettings {
     flow == .basic ? mend("username", "password") : mend(credential.rawValue)
   }
 
-  /// An imperative: which files, and the command that makes them count (T6, T11).
+  /// An imperative: which files, and the command that makes them count (T6, T16).
   func mend(_ files: String...) -> String {
     let names = files.joined(separator: " and ")
     if credentialsDirectory.isEmpty {

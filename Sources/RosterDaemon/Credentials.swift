@@ -43,7 +43,7 @@ extension Credentials {
     return Secret(text)
   }
 
-  /// Under systemd the file in `folder` is a copy: the message names the one that can be corrected (T11).
+  /// Under systemd the file in `folder` is a copy: the message names the one that can be corrected (T16).
   private static func unusable(_ name: String, _ folder: String, _ cause: String, _ hint: String) -> Failure {
     let service = ServiceCredentials(directory: folder)
     return Failure(

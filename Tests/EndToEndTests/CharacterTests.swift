@@ -168,7 +168,7 @@ import Testing
         #expect(lines.dropLast().allSatisfy { $0.count <= columns })
         #expect(lines.last == "page 1 of 2, 40 records")
       }
-      // L3.4: a pipe gets all records, and no line about pages.
+      // L9.2: a pipe gets all records, and no line about pages.
       let lines = try await rosterctl(site, "characters").output.split(separator: "\n")
       #expect(lines.count == 41 && lines[0].hasPrefix("id\tname\t") && lines[40].hasPrefix("40\t"))
       #expect(try await rosterctl(site, "characters", "--page", "2").output.split(separator: "\n").count == 21)

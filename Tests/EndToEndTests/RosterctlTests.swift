@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test("L5.3: a command that needs the cache asks the daemon that --socket names for it")
+  @Test("L10.3: a command that needs the cache asks the daemon that --socket names for it")
   func cacheOfDaemon() async throws {
     try await withDaemon { _, socket in
       for command in [["list"], ["rejects"], ["changes"]] {
@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  @Test("L5.3: where one place does not tell the other, rosterctl says which option to add")
+  @Test("L10.3: where one place does not tell the other, rosterctl says which option to add")
   func unknownPlaces() async throws {
     try await withFolder { folder in
       let environment = ["XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder, "HOME": folder]
@@ -233,7 +233,7 @@ import Testing
     }
   }
 
-  @Test("L5.2: --config names both places; one that is missing is 78")
+  @Test("L10.2: --config names both places; one that is missing is 78")
   func configuration() async throws {
     try await withFolder { folder in
       let file = folder + "/own.toml"
@@ -253,7 +253,7 @@ import Testing
   }
 
   @Test(
-    "L5.4: --instance and --config name both places, so another option beside them is 64",
+    "L10.4: --instance and --config name both places, so another option beside them is 64",
     arguments: [
       ["--instance", "stage", "--socket", "/s"], ["--config", "/c", "--cache", "/d"],
       ["--instance", "stage", "--config", "/c"], ["--instance", "../etc"], ["--instance", ""],

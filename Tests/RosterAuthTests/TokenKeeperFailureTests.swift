@@ -159,7 +159,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.status?.lastError == ended.description)
   }
 
-  @Test("T6, T11.1: the hint names the file that systemd loads and how it counts; a refused client names its secret")
+  @Test("T6, T16.1: the hint names the file that systemd loads and how it counts; a refused client names its secret")
   func hints() async throws {
     let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
     let bench = try Bench(.oauth2ClientCredentials, files) {

@@ -74,7 +74,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("T11.1: of a service, a message names the file that systemd loads, not the copy in the service's folder")
+  @Test("T16.1: of a service, a message names the file that systemd loads, not the copy in the service's folder")
   func service() throws {
     let folder = workspace.path("credentials/rosterd.service")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

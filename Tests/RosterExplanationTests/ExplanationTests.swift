@@ -202,7 +202,7 @@ import Testing
     #expect(explanation.since == "2026-11-21T05:19:04.000Z")
   }
 
-  @Test("L6.1: a failed service comes first, before the older trouble of the cache")
+  @Test("L11.1: a failed service comes first, before the older trouble of the cache")
   func failedService() {
     var alone = situation(failure(.unreachable, .connection))
     alone.silence = Failure(.noDaemon, step: "ask the daemon", subject: "/s", cause: "no daemon answers")

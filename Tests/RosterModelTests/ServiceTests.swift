@@ -4,7 +4,7 @@ import Testing
 @Suite("What is known of the systemd service around rosterd")
 struct ServiceTests {
   @Test(
-    "T11.1: a credential of a service is named by the file that its unit loads it from",
+    "T16.1: a credential of a service is named by the file that its unit loads it from",
     arguments: [
       ("/run/credentials/rosterd.service", "/etc/credstore/rosterd.password", "rosterd"),
       ("/run/credentials/rosterd@stage.service/", "/etc/credstore/rosterd.stage.password", "rosterd@stage"),
@@ -20,12 +20,12 @@ struct ServiceTests {
     #expect(advice.contains(place))
   }
 
-  @Test("T11.1: a folder that systemd did not make is no service's", arguments: ["", "/etc/rosterd", "/srv/x.service"])
+  @Test("T16.1: a folder that systemd did not make is no service's", arguments: ["", "/etc/rosterd", "/srv/x.service"])
   func folders(directory: String) {
     #expect(ServiceCredentials(directory: directory) == nil)
   }
 
-  @Test("L6.1: the text names the end of the service, and has rosterd's message if rosterd ended by itself")
+  @Test("L11.1: the text names the end of the service, and has rosterd's message if rosterd ended by itself")
   func failures() {
     func text(_ result: String, _ exit: Int32?, _ status: String) -> String {
       ServiceFailure(unit: "rosterd@stage", at: nil, result: result, exitStatus: exit, status: status).text
