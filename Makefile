@@ -25,13 +25,16 @@ BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR     ?= $(PREFIX)/share/doc/rosterd
-DOCUMENTS  := README.md docs/RECIPES.md docs/page.png docs/page-dark.png config/grafana-dashboard.json \
+# The pages of docs/ for users; the other pages are for developers and are not installed.
+PAGES      := $(filter-out %/ARCHITECTURE.md %/CONTRACT.md %/RELEASING.md %/TESTING.md,$(sort $(wildcard docs/*.md)))
+DOCUMENTS  := README.md $(PAGES) docs/page.png docs/page-dark.png config/grafana-dashboard.json \
               config/prometheus-rules.yml
 EXAMPLES   := config/rosterd.toml $(wildcard systemd/examples/*)
-# Where the installed documents have what the repository has in other folders. What is for developers is left out.
-INSTALLED  := -e 's,](docs/,](,g' -e 's,="docs/page,="page,g' -e 's,](\(\.\./\)\?config/sources),](examples/sources),g' \
-              -e 's,](config/rosterd.toml),](examples/rosterd.toml),g' -e 's,](config/,](,g' \
-              -e 's,](systemd/examples),](examples),g' -e '/^\#\# Developing$$/,$$d'
+# Adapts links to the installed folder, which has all pages in one place, and drops README's section for developers.
+INSTALLED  := -e 's,](\(\.\./\)\?\(docs\|config\|systemd\)/,](\2/,g' -e 's,](docs/,](,g' \
+              -e 's,](config/sources),](examples/sources),g' -e 's,](config/rosterd.toml),](examples/rosterd.toml),g' \
+              -e 's,](config/,](,g' -e 's,](systemd/examples),](examples),g' -e 's,](\.\./README.md,](README.md,g' \
+              -e '/^\#\# Developing$$/,$$d'
 SOURCES    := $(wildcard config/sources/*.toml)
 PROGRAMS   := rosterd rosterctl
 
@@ -118,8 +121,8 @@ test: packages
 test-oauth:
 	Tests/oauth/run .build/debug/rosterd
 
-# What README.md says about reading, and Datasette, Litestream and DuckDB beside a rosterd that publishes; needs
-# python3-venv and sqlite3.
+# The examples of README.md and docs/CACHE.md, and Datasette, Litestream and DuckDB beside a rosterd that publishes.
+# Needs python3-venv and sqlite3.
 test-readers:
 	Tests/readers/run .build/debug/rosterd
 
@@ -157,7 +160,7 @@ test-status:
 test-page:
 	Tests/page/run .build/release/rosterd
 
-# README.md's picture of it.
+# The pictures of the page in docs/STATUS.md.
 page-picture:
 	Tests/page/run --only=looks --picture .build/release/rosterd
 
