@@ -232,11 +232,12 @@ lint-scripts: $(RUFF)/bin/ruff
 	$(RUFF)/bin/ruff check . $$($(SCRIPTS) '^#!.*python3$$' .ci Fuzz Tests)
 	shellcheck $$($(SCRIPTS) '^#!.*[/ ](ba)?sh$$' .ci Fuzz Tests debian)
 
-# That what is exported has a doc comment, in the targets where all of it has, that comments fit into 120 columns, and
-# that no link of the documents is dead, here and where they are installed.
+# Checks that exported declarations have doc comments, that comments fit into 120 columns, that ARCHITECTURE.md names
+# existing files, and that no link of the documents is dead, in the repository and in the installed folder.
 lint-docs:
 	@.ci/undocumented $(DOCUMENTED)
 	@.ci/long-comments
+	@.ci/architecture
 	@rm -rf .build/documents && $(MAKE) -s install-documents DESTDIR=.build/documents PREFIX=/usr
 	@.ci/dead-links . .build/documents
 
