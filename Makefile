@@ -1,15 +1,15 @@
-# make demo and make test are all that a newcomer needs; both install what is missing.
+# A newcomer needs only `make demo` and `make test`. Both install missing packages.
 
 PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev
-# Changing a -Xswiftc flag rebuilds everything, so each kind of build has one set.
+# A changed -Xswiftc flag rebuilds everything, so each kind of build has one set of flags.
 CHECKS   := --explicit-target-dependency-import-check error
-# So many tests at a time, not all of a thousand: each then has the machine that its time limit is made for.
+# The time limits of the tests assume that only this many run at the same time.
 AT_ONCE  := --experimental-maximum-parallelization-width 8
 ASAN     := --sanitize=address --scratch-path .build-asan
 TSAN     := --sanitize=thread --scratch-path .build-tsan -Xlinker $(CURDIR)/.build-tsan/mutex.o
-# C is compiled for size: BoringSSL's arithmetic is assembler, and no page waits for the rest. Its messages name source
-# files, which are not to tell where they were built. Nor are the digests that the compiler leaves in the programs, to
-# know next time whether a file is to be compiled anew: they would differ from folder to folder.
+# C is compiled for size, because BoringSSL's arithmetic is assembler and the rest is not critical. Two builds in
+# different folders must be identical. Therefore messages contain no build path, and the compiler stores no digests of
+# its options, which it would use to decide whether to compile a file again.
 RELEASE  := -c release --static-swift-stdlib -debug-info-format none \
             -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
             -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
@@ -19,7 +19,7 @@ SHELL       := /bin/bash
 
 PREFIX     ?= /usr/local
 SYSCONFDIR ?= /etc
-# systemd looks in /usr/local/lib too.
+# systemd also reads units from /usr/local/lib.
 UNITDIR    ?= $(PREFIX)/lib/systemd/system
 BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
@@ -60,7 +60,7 @@ compiler:
 	  echo "rosterd is built by Swift 6.3, and there is no swift in PATH: install it from https://www.swift.org/install/linux" >&2; \
 	  exit 1; }
 
-# What `make build` has left; builds nothing itself, so that it can run as root and without the compiler.
+# Installs the programs of `make build`. It builds nothing, so it can run as root and without the compiler.
 install: install-documents
 	@for p in $(PROGRAMS); do test -x .build/release/$$p || { echo "make build first" >&2; exit 1; }; done
 	install -d $(addprefix $(DESTDIR),$(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR))
@@ -79,7 +79,7 @@ install: install-documents
 	done
 	install -D -m 644 systemd/rosterd.sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/rosterd.conf
 	install -D -m 644 systemd/rosterd.tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/rosterd.conf
-# It may hold a secret header. Where the group is not there yet, it is for root until somebody gives it to the group.
+# The configuration may contain a secret header. Without the group rosterd, only root can read it.
 	file=$(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml; test -e $$file || { \
 	  install -D -m 640 -t $${file%/*} config/rosterd.toml && \
 	  if [ -z "$(DESTDIR)" ] && getent group rosterd >/dev/null; then chgrp rosterd $$file; fi; }
@@ -94,7 +94,7 @@ install-documents:
 	done
 	install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples/sources $(SOURCES)
 
-# What `make install` has put there; the configuration and the cache stay.
+# Removes the files of `make install`. The configuration and the cache remain.
 uninstall:
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/share/man/man1/rosterctl.1 \
 	  $(DESTDIR)$(PREFIX)/share/man/man5/rosterd.toml.5 $(DESTDIR)$(PREFIX)/share/man/man8/rosterd.8 \
@@ -104,19 +104,19 @@ uninstall:
 	  $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(addprefix examples/,$(notdir $(EXAMPLES))) \
 	  $(addprefix examples/sources/,$(notdir $(SOURCES))))
 
-# A Debian package of what `make build` has left, in .build. Needs debhelper; asks nobody on the network.
+# Makes a Debian package of the programs of `make build`, in .build. Needs debhelper, but no network.
 deb:
 	@for p in debhelper dpkg-dev; do dpkg -s $$p >/dev/null 2>&1 || { echo "apt-get install $$p" >&2; exit 1; }; done
 	DEB_RULES_REQUIRES_ROOT=no PACKAGE_FOLDER=.build debian/rules binary
 	dh_clean
 	@ls .build/*.deb
 
-# What failed is said once more at the end.
+# Repeats the failed tests at the end of the output.
 test: packages
 	swift build --build-tests $(CHECKS)
 	swift test --skip-build $(CHECKS) $(AT_ONCE) 2>&1 | tee .build/test.log || { grep -A 1 ✘ .build/test.log; exit 1; }
 
-# Against django-oauth-toolkit, Authlib and nginx, which need python3-venv and nginx. Takes the programs that
+# Tests against django-oauth-toolkit, Authlib and nginx. Needs python3-venv and nginx. Uses the programs that
 # `make test` has built.
 test-oauth:
 	Tests/oauth/run .build/debug/rosterd
@@ -126,59 +126,60 @@ test-oauth:
 test-readers:
 	Tests/readers/run .build/debug/rosterd
 
-# Against nginx, HAProxy, Caddy, squid, tinyproxy, which it needs, and Python's http.server. Needs openssl too.
+# Tests against nginx, HAProxy, Caddy, squid, tinyproxy and Python's http.server. Needs the first five, and openssl.
 test-upstreams:
 	Tests/upstreams/run .build/debug/rosterd
 
-# Django REST framework, Kinto, Datasette and Eve, as Tests/servers/requirements.txt pins them. Needs python3-venv.
+# Tests against Django REST framework, Kinto, Datasette and Eve, as Tests/servers/requirements.txt pins them. Needs
+# python3-venv.
 test-servers:
 	Tests/servers/run .build/debug/rosterd
 
-# Power cuts, kills and faults, a sample of each. Needs cc.
+# Tests a sample of power cuts, kills and faults. Needs cc.
 test-crash:
 	python3 -B Tests/crash/power --states 200 .build/debug/rosterd
 	python3 -B Tests/crash/kills --kills 100 .build/debug/rosterd
 	python3 -B Tests/crash/faults --faults 60 .build/debug/rosterd
 	python3 -B Tests/crash/surroundings .build/debug/rosterd
 
-# Every state that a power cut may leave the disk in, at any call of a sync on its files; minutes.
+# Tests every disk state that a power cut at any file call of a sync may leave. Takes minutes.
 power:
 	python3 -B Tests/crash/power .build/release/rosterd
 
-# Each call on a file or a socket fails once, in turn; and a machine that is not as it should be. Minutes; as root all
-# of it.
+# Lets each call on a file or a socket fail once, and tries unusual machines. Takes minutes. Without root some parts
+# are left out.
 faults:
 	python3 -B Tests/crash/faults .build/release/rosterd
 	python3 -B Tests/crash/surroundings .build/release/rosterd
 
-# The status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
+# Tests the status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
 test-status:
 	Tests/status/run .build/release/rosterd
 
-# The page in a real browser. Takes the release; needs chromium, chromium-driver and nginx. What was drawn is in
+# Tests the page of the release in a real browser. Needs chromium, chromium-driver and nginx. The pictures are in
 # .build/page.
 test-page:
 	Tests/page/run .build/release/rosterd
 
-# The pictures of the page in docs/STATUS.md.
+# Draws the pictures of the page in docs/STATUS.md.
 page-picture:
 	Tests/page/run --only=looks --picture .build/release/rosterd
 
-# The attacks in full, and how fast it answers meanwhile; minutes.
+# Runs all attacks, and measures the answer times meanwhile. Takes minutes.
 test-attack:
 	Tests/status/run --long --only=latency --only=attack .build/release/rosterd
 
-# What the release costs while it is idle, and how soon it is there; two minutes on a machine with nothing else to do.
+# Measures the cost of the idle release and its start time. Takes two minutes and needs an otherwise idle machine.
 footprint:
 	Tests/status/run --long --only=footprint .build/release/rosterd
 
-# The package under a real systemd, in a throw-away Debian; needs root.
+# Tests the package under a real systemd, in a temporary Debian. Needs root.
 test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 
-# What takes minutes: all token walks, a thousand syncs that end badly, readers over two hundred snapshots and the kills
-# between, three hundred histories with tools that follow them, ten thousand syncs of one cache, two thousand random
-# APIs with random definitions, followers that are killed over 500 publishes, ten thousand kills at any moment.
+# Runs the long tests: all token walks, a thousand failing syncs, readers of two hundred snapshots with kills between
+# them, three hundred histories with followers, ten thousand syncs of one cache, two thousand random APIs with random
+# definitions, followers that are killed during 500 publishes, ten thousand kills at any moment. Takes minutes.
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \
@@ -188,24 +189,24 @@ soak: packages
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 	python3 -B Tests/crash/kills --kills 10000 .build/debug/rosterd
 
-# A month of rosterd beside an upstream as it is in life, in minutes: 2,880 syncs by a clock that hurries. Its figures
-# are in .build/month.txt.
+# Simulates a month of rosterd with a realistic upstream in a few minutes: 2,880 syncs with an accelerated clock.
+# The figures are in .build/month.txt.
 month: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_MONTH=2880 ROSTER_MONTH_REPORT=.build/month.txt swift test --skip-build $(CHECKS) --filter MonthTests
 	@cat .build/month.txt
 
-# What reads what others send, each reader for T seconds, under libFuzzer and the address sanitizer; Fuzz/run says the
-# rest. The first build takes minutes.
+# Fuzzes each reader of foreign input for T seconds, with libFuzzer and the address sanitizer. Fuzz/run has more
+# options. The first build takes minutes.
 fuzz: packages
 	Fuzz/run $(or $(T),60)
 
-# The same inputs each time: it is to fail by a change, not by luck.
+# Uses the same inputs each time, so that only a change can make it fail.
 fuzz-sample: packages
 	Fuzz/run --seed 1 20
 
-# All Swift tests, and the programs that they start, under a sanitizer; a report of any process is a failure. A build of
-# its own each, because the flag changes every file.
+# Runs all Swift tests and their programs under a sanitizer. A report of any process is a failure. Each sanitizer has a
+# separate build, because the flag changes every file.
 asan: packages
 	swift build --build-tests $(ASAN) $(CHECKS)
 	Tests/sanitizers/run address swift test --skip-build $(ASAN) $(CHECKS) $(AT_ONCE)
@@ -216,8 +217,8 @@ tsan: packages
 	swift build --build-tests $(TSAN) $(CHECKS)
 	Tests/sanitizers/run thread swift test --skip-build $(TSAN) $(CHECKS) $(AT_ONCE)
 
-# CPU time of a page in each part of a sync, beside Benchmarks/base.json, and of each kind of sync at two sizes; three
-# minutes. A change that makes a part cheaper writes a new base:
+# Compares the CPU time of a page in each part of a sync with Benchmarks/base.json, and measures each kind of sync at
+# two sizes. Takes three minutes. A change that makes a part cheaper writes a new base:
 # .build/release/RosterBenchmarks Benchmarks/base.json --write
 bench: packages
 	swift build $(RELEASE) $(CHECKS) --product RosterBenchmarks
@@ -227,7 +228,7 @@ bench: packages
 lint: lint-scripts lint-docs
 	swift format lint --strict -r Sources Tests Benchmarks Fuzz Package.swift
 
-# Programs are known by their first line, so that a new one is not overlooked. Needs python3-venv and shellcheck.
+# Finds scripts by their first line, so that new ones are included. Needs python3-venv and shellcheck.
 lint-scripts: $(RUFF)/bin/ruff
 	$(RUFF)/bin/ruff check . $$($(SCRIPTS) '^#!.*python3$$' .ci Fuzz Tests)
 	shellcheck $$($(SCRIPTS) '^#!.*[/ ](ba)?sh$$' .ci Fuzz Tests debian)
@@ -241,36 +242,36 @@ lint-docs:
 	@rm -rf .build/documents && $(MAKE) -s install-documents DESTDIR=.build/documents PREFIX=/usr
 	@.ci/dead-links . .build/documents
 
-# Kept beside the build; another version is another folder.
+# Lives beside the build. Each version has its own folder.
 $(RUFF)/bin/ruff:
 	python3 -m venv --clear $(RUFF)
 	$(RUFF)/bin/pip install -q ruff==$(RUFF_VERSION)
 
-# The bill of materials, as CycloneDX. Needs what `make build` has resolved.
+# Writes the bill of materials as CycloneDX, for the packages that `make build` has resolved.
 sbom:
 	.ci/sbom > .build/rosterd.cdx.json
 	@ls .build/rosterd.cdx.json
 
-# That two builds of a commit are the same bytes; two whole builds.
+# Checks that two builds of a commit are identical. Takes two full builds.
 reproduce:
 	.ci/reproduce
 
-# The package of the last commit, built as Debian's builders do: from its files and vendored packages alone, without a
-# network. Leaves it in .build/offline.
+# Builds the package of the last commit like Debian's builders: from its files and vendored packages alone, without a
+# network. The package is in .build/offline.
 offline-deb:
 	.ci/offline-deb
 
-# debian/tests against it, on this machine, which gets it installed; needs autopkgtest and root.
+# Installs that package on this machine and runs debian/tests. Needs autopkgtest and root.
 autopkgtest:
 	rm -rf .build/autopkgtest && mkdir .build/autopkgtest && git archive HEAD debian | tar -x -C .build/autopkgtest
 	autopkgtest --no-built-binaries .build/offline/rosterd_*.deb .build/autopkgtest/ -- null
 
-# What users download, signed by the gpg key KEY: an apt repository with the package of `make offline-deb`, the SBOM and
-# checksums, in .build/apt; needs apt-utils. docs/RELEASING.md has the steps around it.
+# Makes the download for users in .build/apt, signed by the gpg key KEY: an apt repository with the package of
+# `make offline-deb`, the SBOM and checksums. Needs apt-utils. docs/RELEASING.md has all steps of a release.
 apt-repository: sbom
 	.ci/apt-repository '$(KEY)' .build/apt .build/offline/*.{deb,buildinfo} .build/rosterd.cdx.json
 
-# The same with a key that is thrown away; apt then refuses what was changed. Needs apt-utils.
+# Does the same with a temporary key. apt must then refuse manipulated files. Needs apt-utils.
 test-release: deb sbom
 	Tests/release/run .build/rosterd_*.deb .build/rosterd.cdx.json
 
