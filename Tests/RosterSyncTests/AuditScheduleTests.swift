@@ -126,7 +126,7 @@ struct AuditScheduleTests {
     #expect(run.audits.allSatisfy { $0.isEmpty })
   }
 
-  @Test("P15: audit_every = \"never\" audits nothing, and so does a resource without pages")
+  @Test("P15.1: audit_every = \"never\" audits nothing, and so does a resource without pages")
   func never() {
     var never = Run(period: nil, pages: 10)
     var empty = Run(period: .milliseconds(1), pages: 0)
@@ -137,7 +137,7 @@ struct AuditScheduleTests {
     #expect(never.audits.allSatisfy { $0.isEmpty } && empty.audits.allSatisfy { $0.isEmpty })
   }
 
-  @Test("P15.2: a clock that is set back audits nothing twice, and goes on later")
+  @Test("P15.2: a clock that is set back audits no page twice, and audits go on later")
   func setBack() {
     var run = Run(period: .seconds(10), pages: 10)
     for sync in 0..<20 { run.sync(at: Double(sync)) }

@@ -21,7 +21,7 @@ struct ControlQuestionTests {
     bench.shelf.asked().map(\.target).filter { !$0.contains("?") }
   }
 
-  @Test("P16: a by_key that answers 404 for every key removes nothing and degrades the state", arguments: [1, 2])
+  @Test("P16.2, P16.4: a by_key that answers 404 for every key removes nothing and degrades the state", arguments: [1, 2])
   func wrongByKey(lost: Int) async throws {
     let bench = try await bench(lost: lost)
     bench.shelf.update { $0.failing = ["/ask/": 404] }
@@ -43,7 +43,7 @@ struct ControlQuestionTests {
     #expect(askedByKey(bench).count == 2)
   }
 
-  @Test("P16: no control question is asked if by_key has found a key in this sync")
+  @Test("P16.3: no control question is asked if by_key has found a key in this sync")
   func found() async throws {
     let bench = try await bench()
     bench.shelf.update { $0.lists["hidden /ask"] = records([9]) }
@@ -51,7 +51,7 @@ struct ControlQuestionTests {
     #expect(askedByKey(bench) == ["/ask/9,10"])
   }
 
-  @Test("P16: no control question is asked if the pull saw no key")
+  @Test("P16.3: no control question is asked if the pull saw no key")
   func empty() async throws {
     let bench = try await bench()
     bench.shelf.update { $0.lists["/ask"] = [] }
@@ -59,7 +59,7 @@ struct ControlQuestionTests {
     #expect(askedByKey(bench) == ["/ask/1,2,3,4,5,6,7,8,9,10"])
   }
 
-  @Test("P16: a by_key whose records where skips removes nothing")
+  @Test("P16.1, P16.4: a by_key whose records are skipped by where removes nothing")
   func skipped() async throws {
     let isListed = Resource.Condition(JSONPointer(segments: ["listed"]), .present)
     var resource = Self.asking
@@ -76,7 +76,7 @@ struct ControlQuestionTests {
     #expect(askedByKey(bench) == ["/ask/9,10", "/ask/7,8"])
   }
 
-  @Test("P16: a control question without an answer removes nothing, as any question without an answer (P8)")
+  @Test("P16.4, P8.8: a control question without an answer removes nothing, like any question without an answer")
   func noAnswer() async throws {
     let bench = try await bench()
     bench.shelf.update { $0.failing = ["/ask/7,8": 400] }
@@ -85,7 +85,7 @@ struct ControlQuestionTests {
     #expect(record.error?.contains("not all missing ones could be asked for") == true)
   }
 
-  @Test("P16: keys with a comma or of dots are not chosen for a question for two keys")
+  @Test("P16.2: keys with a comma or of dots are not chosen for a question for two keys")
   func chosenKeys() throws {
     var resource = Self.asking
     let several = try #require(KeyRequests(resource, baseURL: "http://up"))

@@ -36,7 +36,7 @@ struct KeptChainTests {
   }
 
   @Test(
-    "P4: a kept page of a chain without validators is not requested, page 1 included; the last one's link is followed",
+    "P4.4, P1.6: a chain without validators goes on at the last kept page's link; no kept page is requested",
     arguments: chains, [false, true])
   func resumed(style: Resource.Style, isCounted: Bool) async throws {
     let thing = Self.thing(style, isCounted: isCounted)
@@ -48,7 +48,7 @@ struct KeptChainTests {
     #expect(try await bench.facts([thing]).resources[0].proof == (isCounted ? "count" : "end"))
   }
 
-  @Test("P4: a chain that an interrupted sync pulled to its end is published without a request")
+  @Test("P4.4, P1.7: a chain that an interrupted sync pulled to its end is published without a request")
   func whole() async throws {
     let (thing, other) = (Self.thing(Self.cursor), listed("other"))
     let bench = try SyncBench(["/thing": records(1...4), "/other": records(1...4)])
@@ -64,7 +64,7 @@ struct KeptChainTests {
   }
 
   @Test(
-    "P4: if the address that the last kept page led to is forgotten, the list begins again; page 1 is requested once",
+    "P4.5: if the address of the last kept page's link is forgotten, the list begins again and requests page 1 once",
     arguments: [400, 404, 410])
   func forgotten(status: Int) async throws {
     let thing = Self.thing(Self.cursor)
@@ -77,7 +77,7 @@ struct KeptChainTests {
     #expect(bench.shelf.asked().map(\.target) == pages(4...4) + pages(1...5))
   }
 
-  @Test("P4: pages of a chain that are older than 15 min are requested again, page 1 first")
+  @Test("P4.3: pages of a chain that are older than 15 min are requested again, page 1 first")
   func old() async throws {
     let thing = Self.thing(Self.cursor)
     let bench = try await interrupted(thing)
@@ -86,7 +86,7 @@ struct KeptChainTests {
     #expect(bench.shelf.asked().map(\.target) == pages(1...5))
   }
 
-  @Test("P4: a kept page of a chain with a validator is requested conditionally")
+  @Test("P1.7, P4.2: a kept page of a chain with a validator is requested conditionally")
   func conditional() async throws {
     let thing = Self.thing(Self.cursor)
     let bench = try await interrupted(thing, hasValidators: true)
@@ -95,7 +95,7 @@ struct KeptChainTests {
     #expect(asked.map(\.target) == pages(1...5) && asked.map(\.status) == [304, 304, 304, 200, 200])
   }
 
-  @Test("P4: a guarded page of a chain without a validator is requested again")
+  @Test("P4.8: a guarded page of a chain without a validator is requested again")
   func guarded() async throws {
     let thing = Self.thing(Self.cursor)
     var bench = try SyncBench(["/thing": records(1...10)])

@@ -48,7 +48,7 @@ private final class Planned {
 }
 
 @Suite struct PullPlanTests {
-  @Test("P1: behind the first page every announced one may be asked for, never more at a time than `concurrency`")
+  @Test("P1.2, P1.4: after the first page all announced pages are requested, at most `concurrency` at a time")
   func parallelPages() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
@@ -64,7 +64,7 @@ private final class Planned {
     #expect(plan.ask(8) == nil)
   }
 
-  @Test("P1: a list that follows its answers goes beside the others, and first")
+  @Test("P1.5: a list whose pages follow each other is pulled beside the others, and first")
   func sideBySide() throws {
     let plan = Planned([parallel, cursor])
     let one = try plan.asked()
@@ -77,7 +77,7 @@ private final class Planned {
     #expect(plan.pages(in: 1) == nil)
   }
 
-  @Test("P7: a page that tells of another count or number of pages is drift, and its list is over")
+  @Test("P7.7: a page that reports another count or number of pages is drift and ends its list")
   func drift() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
@@ -89,7 +89,7 @@ private final class Planned {
     #expect(plan.isIdle)
   }
 
-  @Test("P7: a page that was announced and is not there is drift")
+  @Test("P7.8: an announced page that is missing is drift")
   func vanished() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
@@ -98,7 +98,7 @@ private final class Planned {
     #expect(plan.outcome(of: 0).drift == "page 2, which was announced, is not there")
   }
 
-  @Test("P6: a page that is as it was need not tell what the first one tells now")
+  @Test("P7.7, P6.1: an unchanged page may differ from the count and number of pages that the first page reports now")
   func unchanged() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
@@ -107,7 +107,7 @@ private final class Planned {
     #expect(plan.outcome(of: 0) == PullOutcome(drift: nil, count: 9))
   }
 
-  @Test("A cursor that was met before fails the sync with 65, also where it leads back to the first page")
+  @Test("G5.4: a cursor that occurred before fails the sync with 65, also if it leads back to the first page")
   func circle() throws {
     let plan = Planned([cursor])
     #expect(try plan.answer(ListFacts(records: 2, next: .text("a"))))
@@ -161,7 +161,7 @@ private final class Planned {
     }
   }
 
-  @Test("P7: an announced page with the records of page 1 is drift: upstream ignores the parameter")
+  @Test("P7.8: an announced page with the records of page 1 is drift: upstream ignores the parameter")
   func ignored() throws {
     for style in [paging(.number(), count: place), parallel, paging(.offset(param: .query("o")), count: place)] {
       let plan = Planned([style])
@@ -178,7 +178,7 @@ private final class Planned {
     }
   }
 
-  @Test("P7: a cursor or `after` that upstream ignores fails the sync with 65 and names the parameter")
+  @Test("G5.4: a cursor or `after` value that upstream ignores fails the sync with 65 and names the parameter")
   func ignoredCursor() throws {
     let object = paging(.cursor(param: .everyMember, at: place))
     let after = paging(.after(param: .query("c"), at: JSONPointer(segments: ["id"])))
@@ -195,7 +195,7 @@ private final class Planned {
     }
   }
 
-  @Test("P7: a list whose pages come again and again has no end, be its cursors as fresh as they may")
+  @Test("G5.5, P7.8: pages that repeat without end fail the sync even if each cursor is new")
   func endless() throws {
     let circle = Planned([cursor])
     for page in 1...2 {
@@ -214,7 +214,7 @@ private final class Planned {
   }
 
   @Test(
-    "A list that goes on behind sync.max_pages, or announces more, fails with 65 and names it; one as long does not")
+    "A list longer than sync.max_pages fails with 65 and names the key; a list of exactly that length is pulled")
   func tooLong() throws {
     for (style, most) in [(cursor, 3), (paging(.number()), 3), (parallel, 5)] {
       for isTooLong in [false, true] {
@@ -237,7 +237,7 @@ private final class Planned {
     }
   }
 
-  @Test("P7: a page that is there twice because records moved ends nothing")
+  @Test("G5.5: a few pages that repeat because records moved do not end the pull")
   func repeated() throws {
     let plan = Planned([cursor])
     for (page, likeness) in [1, 1, 2, 3, 3].enumerated() {
@@ -247,7 +247,7 @@ private final class Planned {
     #expect(plan.ask() == nil && plan.outcome(of: 0).drift == nil)
   }
 
-  @Test("T8: a next page elsewhere fails the sync with 65 and says what to do; with links = rebase the list goes on")
+  @Test("T8.2: a next page on another origin fails the sync with 65 and says what to do; links = rebase follows it")
   func elsewhere() throws {
     let facts = ListFacts(records: 2, next: .text("https://public.example/character?c=a"))
     let plan = Planned([paging(.link)])
@@ -265,7 +265,7 @@ private final class Planned {
     }
   }
 
-  @Test("P4: an address that a kept page led to and upstream does not know any more lets the list begin anew")
+  @Test("P4.5: if upstream no longer knows the address after a kept page, the list begins again")
   func forgotten() throws {
     let plan = Planned([cursor])
     #expect(try plan.answer(ListFacts(records: 2, next: .text("a")), isTransferred: false))
@@ -275,7 +275,7 @@ private final class Planned {
     #expect(plan.outcome(of: 0).drift == "upstream does not know the address any more that page 1 led to")
   }
 
-  @Test("P1: pages that wait for the stage hold back further ones by their bytes")
+  @Test("P1.8: pages that wait to be stored delay further requests by their size in bytes")
   func backlog() throws {
     let plan = Planned([parallel])
     let large = 5 << 20
@@ -286,7 +286,7 @@ private final class Planned {
     #expect(plan.ask() != nil)
   }
 
-  @Test("after a failure nothing more is asked for")
+  @Test("No request follows a failure")
   func failure() throws {
     let plan = Planned([parallel, cursor])
     _ = plan.ask()

@@ -18,7 +18,7 @@ import Testing
     return PulledList.lists(of: plans, baseURL: "http://up").map(\.resources)
   }
 
-  @Test("P12: an address is asked for once for all resources that list it; of several pages only for the same list")
+  @Test("P12.3: resources with the same address share its requests; with several pages only if the list is the same")
   func shared() throws {
     let number = Resource.Style.number(param: .query("page"), first: 1, last: nil)
     #expect(try lists(["/a", "/a"], number) == [["r0", "r1"]])

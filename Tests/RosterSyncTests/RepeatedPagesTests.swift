@@ -12,14 +12,14 @@ private final class Came {
 }
 
 @Suite struct RepeatedPagesTests {
-  @Test("P7: more pages that came again than others are a list without end")
+  @Test("G5.5: a list with more repeated pages than others has no end")
   func again() {
     let came = Came()
     #expect([1, 2, 1, 2].allSatisfy { !came($0, $0..<$0 + 1) })
     #expect(came(1, 1..<2))
   }
 
-  @Test("P7: over a hundred in a row that bring nothing new, and most of all, are one too")
+  @Test("G5.5: a list has no end if over a hundred pages in a row, and most of all, have no new record")
   func stale() {
     let came = Came()
     for page in 0..<50 { #expect(!came(page, page * 20..<page * 20 + 20)) }
@@ -27,7 +27,7 @@ private final class Came {
     #expect(came(500, 0..<1))
   }
 
-  @Test("P7: what brings a new record now and then, or passes over some by `where`, goes on")
+  @Test("G5.5: a list goes on if a page has a new record now and then, or if `where` skips records")
   func new() {
     let came = Came()
     for page in 0..<400 { #expect(!came(page, page % 99 == 0 ? page..<page + 1 : 0..<1)) }
@@ -35,7 +35,7 @@ private final class Came {
     for page in 0..<400 { #expect(!passing(page, 0..<0, isSkipping: true)) }
   }
 
-  @Test("P7: a list of a million records is none, whatever of it is remembered")
+  @Test("G5.5: a list of a million new records is not reported as endless")
   func many() {
     let came = Came()
     #expect((0..<10_000).allSatisfy { !came($0, $0 * 100..<$0 * 100 + 100) })

@@ -11,13 +11,13 @@ import Testing
     schedule.next(after: outcome, at: end, hold: hold, random: random).timeIntervalSince(end)
   }
 
-  @Test("the next sync starts an interval and up to the jitter after the end of the last")
+  @Test("The next sync starts an interval and up to the jitter after the end of the last")
   mutating func interval() {
     #expect(delay(.published) == 900)
     #expect(delay(.unchanged, random: 0.5) == 915)
   }
 
-  @Test("after failed syncs the retry interval doubles up to the interval, and starts over after a good one")
+  @Test("After failed syncs the retry interval doubles up to the interval, and starts over after a good one")
   mutating func backoff() {
     var delays: [Double] = []
     for _ in 1...6 { delays.append(delay(.failed, random: 0.9)) }
@@ -26,20 +26,20 @@ import Testing
     #expect(delay(.failed) == 60)
   }
 
-  @Test("a retry interval above the interval is kept as it is")
+  @Test("A retry interval above the interval is used unchanged")
   mutating func longRetry() {
     schedule.settings.interval = .seconds(10)
     #expect(delay(.failed) == 60)
     #expect(delay(.failed) == 60)
   }
 
-  @Test("P11: a time before which upstream wants no request is waited for")
+  @Test("P11.11: the next sync waits for the time before which upstream wants no request")
   mutating func hold() {
     #expect(delay(.failed, hold: end + 3600) == 3600)
     #expect(delay(.failed, hold: end + 1) == 120)
   }
 
-  @Test("thousands of failures do not overflow")
+  @Test("Thousands of failures do not overflow the delay")
   mutating func manyFailures() {
     for _ in 1...5000 { _ = delay(.failed) }
     #expect(delay(.failed) == 900)

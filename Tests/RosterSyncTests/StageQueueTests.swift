@@ -13,7 +13,7 @@ private func page(_ number: Int) -> ReceivedPage {
 }
 
 @Suite struct StageQueueTests {
-  @Test("P4: a batch is due at sixteen pages, or when its first page has waited 10 ms, or when no page is to come")
+  @Test("P4.1: pages are stored at sixteen pages, after the first one has waited 10 ms, or if no page is to follow")
   func due() {
     var queue = StageQueue()
     #expect(queue.next(at: .zero, isLast: true) == nil)
@@ -29,7 +29,7 @@ private func page(_ number: Int) -> ReceivedPage {
     #expect(queue.next(at: .zero, isLast: true)?.received.count == 1)
   }
 
-  @Test("One batch at a time is written, and what comes meanwhile is the next")
+  @Test("One batch at a time is written, and pages that arrive meanwhile form the next one")
   func one() {
     var queue = StageQueue()
     queue.add([page(1)], at: .zero)
@@ -42,7 +42,7 @@ private func page(_ number: Int) -> ReceivedPage {
     #expect(queue.next(at: .zero, isLast: true)?.received.map(\.number) == [2])
   }
 
-  @Test("P6: confirmed pages wait for received ones, or for 512 of their like, and for no time")
+  @Test("P6.1: confirmed pages are stored together with received ones, or 512 at a time, whatever the time")
   func confirmed() {
     let page = KnownPage(
       state: .published, address: "/1", validator: Validator(), digest: 0, records: 20, storable: 20, place: 1)

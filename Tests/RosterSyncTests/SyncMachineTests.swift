@@ -59,7 +59,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
 }
 
 @Suite struct SyncMachineTests {
-  @Test("P7: what adds up to `count` is published, with `count` as its proof")
+  @Test("P7.3: a pull that adds up to `count` is published with the proof `count`")
   func publishes() {
     var machine = machine(.comparing)
     #expect(machine.compared(found(distinct: 6, rejected: 1, skipped: 2), count: 9) == .publish)
@@ -67,7 +67,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.ends["character"] == ResourceEnd(.missing, proof: .count))
   }
 
-  @Test("P7: if every page has the same records, the sync fails after two repeats and names the parameter")
+  @Test("P7.8, P7.9: if every page has the same records, the sync fails after two repeats and names the parameter")
   func ignoredParameter() throws {
     var machine = machine(.pulling)
     var after = SyncMachine.AfterComparison.publish
@@ -88,7 +88,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.drifted == ["character"])
   }
 
-  @Test("P7: a list that follows its answers is proven by its end, one by number without `count` by nothing")
+  @Test("P7.4, P7.5: a list that follows its answers is proven by its end; a list by number without `count` is weak")
   func proofs() {
     let link = resource("link") { $0.pages = .init(.link) }
     let number = resource("number") { $0.pages = .init(.number()) }
@@ -98,7 +98,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.ends["number"]?.proof == .weak)
   }
 
-  @Test("P7: pages that differ are pulled again twice, then the sync fails with 65, and only they are dropped")
+  @Test("P7.9, P4.6: drifted pages are pulled again twice, then the sync fails with 65 and drops only them")
   func driftWhilePulling() {
     var machine = machine(.pulling, [asking, twice])
     #expect(machine.drifted(["character": "x"]) == .again(["character": "x"]))
@@ -108,7 +108,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.state == .ended)
   }
 
-  @Test("P7: a count that does not add up is drift; each resource has its own two repeats")
+  @Test("P7.7, P7.9: a count that does not add up is drift; each resource has its own two repeats")
   func driftWhileComparing() {
     var machine = machine(.comparing, [asking, twice])
     #expect(machine.compared(found(), found(twice), count: 9) == .publish)
@@ -121,7 +121,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(exit(machine.drifted(["b": "x"])) == .badAnswer)
   }
 
-  @Test("P7: a key met twice is drift in a list by number or offset; elsewhere the later one counts")
+  @Test("P7.6, P7.11: a duplicate key is drift by number or offset; in other styles the last occurrence wins")
   func repeats() {
     let cursor = resource("list") { $0.pages = .init(.link) }
     let offset = resource("list") { $0.pages = .init(.offset(param: .query("skip"))) }
@@ -142,7 +142,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
       machine.compared(moved, count: 9) == .again(["list": "the pages hold 8 records of list, upstream tells of 9"]))
   }
 
-  @Test("P8: more than max_removal percent missing publishes nothing; exactly as many are asked for")
+  @Test("P8.2: more than max_removal percent missing publishes nothing; exactly max_removal percent are asked for")
   func guarded() {
     var machine = machine(.comparing)
     #expect(exit(machine.compared(found(missing: 21, snapshot: 100))) == .badAnswer)
@@ -153,7 +153,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(!exact.isGuarded)
   }
 
-  @Test("P8: a definition's own max_removal wins; `twice` counts who would go now, `never` has no guard")
+  @Test("P8.3, P8.2: a definition's own max_removal wins; `twice` counts removals of now, `never` has no guard")
   func guards() {
     let strict = resource("strict") { $0.maxRemoval = 0 }
     var machine = Self.comparing([strict])
@@ -170,13 +170,13 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(found(never, missing: 100, snapshot: 100)) == .publish)
   }
 
-  @Test("P8: --allow-removal lets the sync ask for all")
+  @Test("P8.4: --allow-removal lets the sync ask for all missing keys")
   func allowed() {
     var machine = Self.comparing()
     #expect(machine.compared(found(distinct: 0, missing: 100, snapshot: 100), count: 0, allow: true) == .ask)
   }
 
-  @Test("P8: missing records are removed only when each could be asked for")
+  @Test("P8.7, P8.8: missing records are removed only if each of them could be asked for")
   func asked() throws {
     var asked = machine(.asking)
     try asked.asked("character", .success(KeyAnswers()))
@@ -189,7 +189,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     try unanswered.publishes()
   }
 
-  @Test("P9: a reject of unknown key removes nobody, one of known key may")
+  @Test("P9.10: a reject of unknown key prevents all removals of the resource; a reject of known key does not")
   func rejects() {
     var unknown = Self.comparing()
     #expect(unknown.compared(found(distinct: 8, rejected: 1, unknown: 1, missing: 1, snapshot: 10)) == .publish)
@@ -199,7 +199,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(known.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
   }
 
-  @Test("P8, P9: a record that could not be stored when its key was asked for is told with the others")
+  @Test("P9.3: a record that is rejected in the answer of by_key is reported with the other rejects")
   func rejectsByKey() throws {
     var machine = Self.comparing()
     #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
@@ -210,21 +210,21 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.shortcoming == "2 records could not be stored; see the table rejects")
   }
 
-  @Test("P9: a sync fails with 65 where all records of a resource are rejected, P2: and publishes none of the others")
+  @Test("P9.11, P2.3: if all records of a resource are rejected, the sync fails with 65 and publishes no resource")
   func allRejected() {
     var machine = Self.comparing([asking, never])
     #expect(exit(machine.compared(found(), found(never, distinct: 0, rejected: 9))) == .badAnswer)
     #expect(!machine.isGuarded)
   }
 
-  @Test("an upstream without records is drift or a removal, never a silent publish over a snapshot")
+  @Test("An upstream without records is drift or a removal, and never replaces a snapshot silently")
   func empty() {
     var machine = Self.comparing()
     #expect(exit(machine.compared(found(distinct: 0, missing: 9), count: 0)) == .badAnswer)
   }
 
   @Test(
-    "an event that does not belong to the state publishes and removes nothing",
+    "An event that does not belong to the state publishes and removes nothing",
     arguments: [SyncMachine.State.pulling, .comparing, .asking, .publishing, .ended])
   func outOfOrder(state: SyncMachine.State) {
     var machine = machine(state)

@@ -17,7 +17,7 @@ struct SyncTests {
   private func counts(_ record: SyncRecord) -> [Int] { [record.added, record.changed, record.removed, record.records] }
 
   @Test(
-    "P2: three resources are one snapshot; where one of them fails, none is published, and nothing of the others is lost"
+    "P2.1, P2.3: three resources are one snapshot; if one fails, none is published and pulled pages are kept"
   )
   func allOrNone() async throws {
     let bench = try bench()
@@ -54,7 +54,7 @@ struct SyncTests {
     #expect(counts(third) == [0, 1, 0, 30] && third.notModified == 14)
   }
 
-  @Test("P13: a stop interrupts the comparison, and the next sync transfers nothing again")
+  @Test("P13.5: a stop interrupts the comparison, and the next sync transfers nothing again")
   func stopWhileComparing() async throws {
     var bench = try SyncBench(["/twice": records(1...200)])
     #expect(try await bench.sync([Self.twice]).outcome == .published)
@@ -82,7 +82,7 @@ struct SyncTests {
     #expect(next.outcome == .published && next.changed == 200 && next.resumed == 100)
   }
 
-  @Test("P2: characters, locations and episodes are one snapshot, with their lists, and each change of each is told")
+  @Test("P2.1: characters, locations and episodes with their lists are one snapshot, and each change is in the feed")
   func rickAndMorty() async throws {
     func lists(_ mark: String) -> [String: [(key: Int, record: String)]] {
       func all(_ count: Int, _ rest: String) -> [(key: Int, record: String)] {
@@ -108,7 +108,7 @@ struct SyncTests {
     #expect(facts.snapshot == 2 && facts.records == 10 && facts.pages == 6)
   }
 
-  @Test("P8: each resource by its own rule: who is missing is asked for, waited for, or stays")
+  @Test("P8.6, P8.10, P8.12: each resource has its own rule: a missing record is asked for, waited for, or stays")
   func removal() async throws {
     let bench = try bench()
     _ = try await bench.sync(Self.three)
@@ -133,7 +133,7 @@ struct SyncTests {
     #expect(try await bench.sync(Self.three).outcome == .unchanged)
   }
 
-  @Test("P8: a record that is seen again before it has been absent twice begins anew")
+  @Test("P8.10: a record that is seen again before it was absent twice starts over")
   func seenAgain() async throws {
     let bench = try bench()
     let resources = [Self.twice]
@@ -146,7 +146,7 @@ struct SyncTests {
   }
 
   @Test(
-    "P8: the guard counts, with `twice`, those that it would remove now; one resource that it holds back holds back all"
+    "P8.3, P2.3: with `twice` the guard counts the removals of this sync; one guarded resource holds back all"
   )
   func guarded() async throws {
     let bench = try bench()
@@ -169,7 +169,7 @@ struct SyncTests {
   }
 
   @Test(
-    "P8: the first sync by another path, key, records or where has no guard and asks for nobody; the next one has both",
+    "P8.9: the first sync by another path, key, records or where has no guard and asks for no key; the next has both",
     arguments: [Resource.Removal.ask, .twice])
   func anotherList(removal: Resource.Removal) async throws {
     let bench = try SyncBench(["/ask": records(1...10), "/other": records(9...14), "/ask/other": records(9...14)])
@@ -190,7 +190,7 @@ struct SyncTests {
   }
 
   @Test(
-    "P12, P6: two resources of one list ask for each page once, also when nothing is new, with validators and without",
+    "P12.3, P6.1: two resources of one list request each page once, also without news, with and without validators",
     arguments: [true, false])
   func shared(hasValidators: Bool) async throws {
     let odd = JSONPointer(segments: ["odd"])

@@ -111,7 +111,7 @@ struct ValidatorLieTests {
     #expect(try await bench.facts(resources).resources[0].validators == "trusted")
   }
 
-  @Test("P15: audit_every = \"never\" finds no lie, and a deletion that the validator hides is found if it is audited")
+  @Test("P15.1: audit_every = \"never\" finds no lie; with an audit a deletion that the validator hides is found")
   func deletion() async throws {
     let never = [Self.audited("a", nil)]
     let bench = try bench()
@@ -131,7 +131,7 @@ struct ValidatorLieTests {
     #expect(try bench.list("a").count == 7)
   }
 
-  @Test("P15.4: a lie that a failed sync found is remembered, and P3: the failed sync changes nothing")
+  @Test("P15.4, P3.1: a lie that a failed sync found is remembered, and that sync changes nothing for readers")
   func remembered() async throws {
     let bench = try bench()
     let resources = [Self.audited("a")]
@@ -155,7 +155,7 @@ struct ValidatorLieTests {
     #expect(try await bench.facts(resources).resources[0].validators == "distrusted")
   }
 
-  @Test("L1.1: a fresh sync sends no validator and uses no kept page; P4: the next ordinary one resumes it")
+  @Test("L1.1, L1.3: a fresh sync sends no validator and uses no kept page, and the next ordinary sync resumes it")
   func fresh() async throws {
     let bench = try SyncBench(["/a": records(1...8)])
     let resources = [Self.audited("a", nil)]
