@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("T4: the file's token is sent first, to be replaced by its successor, which is stored before it is used")
+  @Test("T4.1: bearer_renew sends the file's token first, and stores its successor before the successor is used")
   func renewals() async throws {
     let bench = try await bench()
     let first = try await bench.keeper.current()
@@ -41,7 +41,7 @@ import Testing
     #expect(bench.endpoint.requests.all.allSatisfy { $0.body.isEmpty && $0.method == .post })
   }
 
-  @Test("T1: eight requests that meet the dead token cause one request for another")
+  @Test("T1.1: eight requests with the dead token of bearer_renew cause one token request")
   func once() async throws {
     let bench = try await bench()
     let first = try #require(try await bench.keeper.current())
@@ -52,7 +52,7 @@ import Testing
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T10: after a restart the stored token is used, and the file may be gone; new bytes in it win")
+  @Test("T10.1, T10.2: bearer_renew uses the stored token after a restart without the file; new bytes in the file win")
   func restart() async throws {
     let before = try await bench()
     _ = try await renew(before, to: "a1")
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(
-    "T6: refused or incomplete ends the session, restarts included, and names access_token",
+    "T6.1, T6.3: a refused or incomplete answer ends the session across restarts and names access_token",
     arguments: [(401, ""), (200, #"{"token":"a1"}"#)])
   func ends(status: Int, body: String) async throws {
     let bench = try await bench()
@@ -84,7 +84,7 @@ import Testing
     #expect(authorizations(next) == ["Bearer a0"])
   }
 
-  @Test("T2: the exp of a JWT is met ahead of time; the request for another carries the token that still holds")
+  @Test("T2.1, T2.5: bearer_renew renews before the exp of a JWT, with the token that is still valid")
   func early() async throws {
     let bench = try Bench(.bearerRenew, Self.files)
     try await bench.keeper.syncBegins()
@@ -100,7 +100,7 @@ import Testing
     #expect(authorizations(bench).last == "Bearer \(long)")
   }
 
-  @Test("T5: an attempt without an answer may have replaced the access token, and the message says so")
+  @Test("T5.3: the message says that an attempt without an answer may have replaced the access token")
   func unanswered() async throws {
     let bench = try await bench()
     let token = try #require(try await bench.keeper.current())

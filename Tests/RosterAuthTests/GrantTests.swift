@@ -21,7 +21,7 @@ struct GrantTests {
 
   private func body(_ request: Request) -> String { String(decoding: request.body, as: UTF8.self) }
 
-  @Test("oauth2_refresh sends the form of RFC 6749 §6, the client by Basic where there is one")
+  @Test("oauth2_refresh sends the form of RFC 6749 §6, and the client by HTTP Basic if there is one")
   func oauth2Refresh() throws {
     let plain = try request(.oauth2Refresh, refresh: "a+b/c d")
     #expect(plain.method == .post && plain.url == "https://auth.test/token")
@@ -33,7 +33,7 @@ struct GrantTests {
     #expect(header("Authorization", full) == "Basic " + Data("my%3Aid:s%20ecret%25".utf8).base64EncodedString())
   }
 
-  @Test("oauth2_client_credentials sends RFC 6749 §4.4, and a refresh token first where upstream sent one")
+  @Test("oauth2_client_credentials sends RFC 6749 §4.4, or a refresh token first if upstream sent one")
   func clientCredentials() throws {
     let granted = try request(.oauth2ClientCredentials, Self.client, scope: "x")
     #expect(body(granted) == "grant_type=client_credentials&scope=x")
@@ -55,7 +55,7 @@ struct GrantTests {
     #expect(bearer.body.isEmpty && header("Authorization", bearer) == "Bearer r")
   }
 
-  @Test("bearer_renew sends the access token that is to be replaced, with an empty body")
+  @Test("bearer_renew sends the access token to be replaced, with an empty body")
   func bearerRenew() throws {
     let bearer = try request(.bearerRenew, refresh: "a0")
     #expect(bearer.method == .post && bearer.body.isEmpty && header("Authorization", bearer) == "Bearer a0")
@@ -93,14 +93,14 @@ struct GrantAnswerTests {
     #expect(try read(.oauth2Refresh, #"{"access_token":"a"}"#).refreshToken == nil)
   }
 
-  @Test("bearer_renew: the token that came is the one that is sent to be replaced the next time")
+  @Test("bearer_renew sends the token that arrived last when it asks for the next one")
   func renewed() throws {
     let answer = try read(.bearerRenew, #"{"accessToken":"a1","refreshToken":"r"}"#)
     #expect(answer.issued.access == Secret("a1") && answer.refreshToken == Secret("a1"))
   }
 
   @Test(
-    "T6: a 2xx without a required field is incomplete",
+    "T6.1: a 2xx answer without a required field is incomplete",
     arguments: [
       (Flow.oauth2Refresh, "{}", "access_token"), (.oauth2Refresh, "[]", "access_token"),
       (.oauth2Refresh, #"{"access_token":""}"#, "access_token"),
@@ -114,12 +114,12 @@ struct GrantAnswerTests {
     #expect(try refusal(flow, body) == .incomplete(field: field))
   }
 
-  @Test("T6: a 2xx that is no JSON is malformed", arguments: ["", "<html>", #"{"access_token":"a""#])
+  @Test("T6.8, T6.11: a 2xx answer that is not JSON is malformed", arguments: ["", "<html>", #"{"access_token":"a""#])
   func malformed(body: String) throws {
     #expect(try refusal(.oauth2Refresh, body) == .malformed)
   }
 
-  @Test("T5, T6: every status is one of refused, passing or other")
+  @Test("T5.1, T6.1, T6.8: every status of a token answer is refused, passing or other")
   func statuses() throws {
     for status in [400, 401, 403] {
       #expect(try refusal(.oauth2Refresh, status: status, "") == .refused(status: status, error: nil))
@@ -132,7 +132,7 @@ struct GrantAnswerTests {
     }
   }
 
-  @Test("T9: of a refusal only the error codes of the RFC are repeated")
+  @Test("T9.1: the error repeats only the RFC's error codes of a refusal")
   func errorCodes() throws {
     #expect(
       try refusal(.oauth2Refresh, status: 400, #"{"error":"invalid_grant"}"#)
@@ -141,7 +141,7 @@ struct GrantAnswerTests {
       try refusal(.oauth2Refresh, status: 400, #"{"error":"token hunter2"}"#) == .refused(status: 400, error: nil))
   }
 
-  @Test("P11: Retry-After is seconds, or a date that counts from the answer's own")
+  @Test("P11.7, T5.1: Retry-After of a token answer is seconds, or a date relative to the answer's own Date")
   func retryAfter() throws {
     let seconds = try refusal(.oauth2Refresh, status: 429, "", headers: [.init("retry-after", "7")])
     #expect(seconds == .passing(.status(429), retryAfter: .seconds(7)))
@@ -153,7 +153,7 @@ struct GrantAnswerTests {
     #expect(date == .passing(.status(503), retryAfter: .seconds(10)))
   }
 
-  @Test("Expiry: expires_in from the answer on, else the JWT's exp corrected by Date, else unknown")
+  @Test("T2.5: expiry is expires_in from the answer on, else the JWT's exp corrected by Date, else unknown")
   func expiry() throws {
     func expiry(_ body: String, date: String? = nil) throws -> Double? {
       let headers = date.map { [Request.Header("Date", $0)] } ?? []
@@ -174,7 +174,7 @@ struct GrantAnswerTests {
     #expect(try expiry(#"{"access_token":"a.b.c"}"#) == nil)
   }
 
-  @Test("T2: a JWT that is past its exp when it comes is known to be expired, whatever expires_in of 0 or less says")
+  @Test("T2.5: a JWT whose exp has passed on arrival is known to be expired, also with expires_in of 0 or less")
   func bornExpired() throws {
     let old = jwt(#"{"exp":1600000000}"#)
     for more in ["", #","expires_in":0"#, #","expires_in":-5"#] {

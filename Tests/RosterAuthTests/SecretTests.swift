@@ -3,7 +3,7 @@ import Testing
 @testable import RosterAuth
 
 struct SecretTests {
-  @Test("T9: no way of printing shows a secret, not even from inside other values")
+  @Test("T9.1: no way of printing shows a secret, also inside other values")
   func redacted() {
     let secret = Secret("hunter2")
     let credentials = Credentials(refreshToken: secret, clientSecret: secret)
@@ -22,7 +22,7 @@ struct SecretTests {
   }
 
   @Test(
-    "Only what cannot forge a header fits into one",
+    "A secret that could forge a header is not sent in one",
     arguments: [("abc-._~+/=", true), ("", false), ("a\r\nX: y", false), ("é", false)])
   func fitsHeader(text: String, fits: Bool) {
     #expect(Secret(text).fitsHeader == fits)

@@ -32,20 +32,20 @@ struct SessionTests {
     }
   }
 
-  @Test("T10: the same bytes keep the session, and so does a new client_secret or a file that went away")
+  @Test("T10.2, T10.4: equal bytes, a new client_secret or a removed file keep the session")
   func kept() throws {
     #expect(try change() == .none)
     #expect(try change { $0.clientSecret = Secret("other") } == .none)
     #expect(try change { $0.refreshToken = nil } == .none)
   }
 
-  @Test("T6: a file that went away does not lift an ended session")
+  @Test("T6.5: a removed credential file does not reopen an ended session")
   func goneIsNoChange() throws {
     #expect(try change(ended: true) { $0.refreshToken = nil } == .none)
     #expect(try change(ended: true) { $0.clientSecret = nil } == .lift)
   }
 
-  @Test("T10: a credential whose bytes changed begins a new session and wins over the store")
+  @Test("T10.2: a credential whose bytes changed starts a new session and wins over the store")
   func changed() throws {
     #expect(begins(try change { $0.refreshToken = Secret("r9") }, with: "r9"))
     guard case .begin(let session) = try change({ $0.accessToken = Secret("a9") }) else {
@@ -55,7 +55,7 @@ struct SessionTests {
     #expect(session.access?.access == Secret("a9"))
   }
 
-  @Test("T8: a stored token belongs to the origins, the flow and the client it was got for")
+  @Test("T8.5: a stored token belongs to the origins, the flow and the client for which it was obtained")
   func bound() throws {
     for edit: (inout TokenSettings) -> Void in [
       { $0.baseOrigin = "https://other:443" }, { $0.tokenOrigin = "https://other:443" }, { $0.flow = .bearerRefresh },
@@ -71,7 +71,7 @@ struct SessionTests {
   }
 
   @Test(
-    "T6: an ended session is lifted by new bytes of any credential file, by token_url and by scope, and by nothing else"
+    "T6.5: only new bytes of a credential file, token_url and scope reopen an ended session"
   )
   func lifted() throws {
     #expect(try change(ended: true) == .none)
@@ -113,7 +113,7 @@ struct SessionTests {
     #expect(failure?.kind == .configuration)
   }
 
-  @Test("basic: user and password are RFC 7617's; without a password it is empty")
+  @Test("basic encodes user and password as in RFC 7617; without a password it is empty")
   func basic() {
     let settings = TokenSettings.sample(.basic)
     func token(_ user: String, _ password: String?) -> String? {
@@ -128,7 +128,7 @@ struct SessionTests {
   }
 
   @Test(
-    "basic: what HTTP Basic cannot carry is 78",
+    "A user or password that HTTP Basic cannot carry is 78",
     arguments: [
       ("a:b", "p", "username"), ("a\nb", "p", "username"), ("a", "p\u{7F}", "password"), ("a", "p\tq", "password"),
     ])
@@ -140,7 +140,7 @@ struct SessionTests {
     #expect(failure?.kind == .configuration && failure?.subject == "/etc/rosterd/credentials/\(file)")
   }
 
-  @Test("basic: any change of its files is another session, and of no others; a password that went away too")
+  @Test("basic starts another session if its files change or its password disappears, and for no other file")
   func changedBasic() throws {
     let settings = TokenSettings.sample(.basic)
     let files = Credentials(username: Secret("u"), password: Secret("p"))
@@ -157,7 +157,7 @@ struct SessionTests {
     #expect(try !begins { _ in })
   }
 
-  @Test("T10: bearer_renew begins with the file access_token, and lives on without it")
+  @Test("T10.1, T10.2: bearer_renew starts with the file access_token and goes on without the file")
   func renew() throws {
     let settings = TokenSettings.sample(.bearerRenew)
     let files = Credentials(refreshToken: Secret("r"), accessToken: Secret("a0"))
@@ -174,7 +174,7 @@ struct SessionTests {
     #expect(next.access?.access == Secret("b0") && next.refreshToken == Secret("b0"))
   }
 
-  @Test("T9: the digests do not hold the credentials")
+  @Test("T9.2, T10.3: the stored digests do not contain the credentials")
   func digests() {
     let session = Session(settings, Credentials(refreshToken: Secret("hunter2")))
     #expect(session.began == ["refresh_token": "f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7"])

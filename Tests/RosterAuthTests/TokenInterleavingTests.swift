@@ -191,7 +191,7 @@ struct TokenInterleavingTests {
     return "\(sequel.hasNote) \(sequel.isSuperseded) \(sequel.waiters.count)"
   }
 
-  @Test("T1: however four requests meet one dead token, one refresh is sent and all of them succeed")
+  @Test("T1.1: in every order four requests with one dead token cause one refresh, and all of them succeed")
   func oneRefresh() {
     let ends = ends(kills: 0)
     #expect(!ends.isEmpty)
@@ -201,7 +201,7 @@ struct TokenInterleavingTests {
     }
   }
 
-  @Test("T1: the same without any token at first")
+  @Test("T1.1: in every order four requests without a first token cause one refresh, and all of them succeed")
   func noToken() {
     for end in ends(kills: 0, access: nil) {
       #expect(end.processes.allSatisfy { $0.stage == .done })
@@ -209,7 +209,7 @@ struct TokenInterleavingTests {
     }
   }
 
-  @Test("T1, T3: when the fresh token is killed too, a second refresh or the one failure, and never a third")
+  @Test("T1.1, T3.3: if the fresh token dies too, there is a second refresh or one failure, and never a third refresh")
   func twoRefreshes() {
     let ends = ends(kills: 1)
     var refreshes: Set<Int> = []
@@ -245,12 +245,12 @@ struct TokenInterleavingTests {
     }
   }
 
-  @Test("T4, T7: a reload that takes the flow away, at whatever moment, loses no refresh token", arguments: [0, 1])
+  @Test("T4.1, T7.1: a reload that removes the flow at any moment loses no refresh token", arguments: [0, 1])
   func flowOff(kills: Int) {
     expectSound(ends(kills: kills, requests: 2, [.off]))
   }
 
-  @Test("T4, T7: nor does one that brings it back, before or after the answer", arguments: ["a0", nil])
+  @Test("T4.1, T7.1: a reload that restores the flow, before or after the answer, loses no refresh token", arguments: ["a0", nil])
   func flowOffAndOn(access: String?) {
     let ends = ends(kills: 0, access: access, requests: 2, [.off, .on])
     expectSound(ends)
@@ -259,14 +259,14 @@ struct TokenInterleavingTests {
   }
 
   @Test(
-    "T10: other credentials, at whatever moment, get one token request of their own at most", arguments: ["a0", nil])
+    "T10.2, T1.2: other credentials at any moment cause at most one token request of their own", arguments: ["a0", nil])
   func otherCredentials(access: String?) {
     let ends = ends(kills: 0, access: access, requests: 2, [.credentials])
     expectSound(ends)
     for end in ends { #expect(end.world.sent <= 2) }
   }
 
-  @Test("T1, T4, T7, T10: a token that is replaced by itself is sent once, and none is lost, whatever falls between")
+  @Test("T1.1, T4.1, T7.1: bearer_renew sends each token once and loses none, also with reloads and stops in between")
   func renewed() {
     for end in ends(.bearerRenew, kills: 0) {
       #expect(end.processes.allSatisfy { $0.stage == .done } && end.world.sent == 1)
@@ -277,7 +277,7 @@ struct TokenInterleavingTests {
     expectSound(ends(.bearerRenew, kills: 1, requests: 2, [.off, .on]))
   }
 
-  @Test("P13: no token request begins after a stop, whatever it meets")
+  @Test("P13.4: no token request begins after a stop, in any order of events")
   func stop() {
     expectSound(ends(kills: 1, requests: 3, [.stop]))
     expectSound(ends(kills: 0, requests: 2, [.off, .on, .stop]))

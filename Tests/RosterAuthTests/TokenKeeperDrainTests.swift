@@ -9,7 +9,7 @@ import Testing
 /// T4, T7: what a shutdown waits for, and what it stores.
 @Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperDrainTests {
-  @Test("T4: a shutdown tries once more to store what could not be stored")
+  @Test("T4.4: a shutdown tries once more to store an answer that could not be stored")
   func unstoredAtShutdown() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -21,7 +21,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.stored?.refreshToken == "r1")
   }
 
-  @Test("T4: a shutdown that cannot store it either says that the token is lost")
+  @Test("T4.4: if a shutdown cannot store the answer either, the log says that the token is lost")
   func lostAtShutdown() async throws {
     let lines = Recorder<String>()
     let bench = try Bench(lines: lines)
@@ -33,7 +33,7 @@ struct TokenKeeperDrainTests {
     #expect(lines.all.contains { $0.contains("it is lost") && $0.contains("refresh_token") })
   }
 
-  @Test("T7: a shutdown waits for the refresh under way and its storing")
+  @Test("T7.2: a shutdown waits for the refresh in flight and stores its answer")
   func drain() async throws {
     let (bench, request) = try await Bench.refreshing()
     request.cancel()
@@ -44,7 +44,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.stored?.refreshToken == "r1")
   }
 
-  @Test("T7: a shutdown that cannot wait longer says so, and starts no further attempt")
+  @Test("T7.3: a shutdown that cannot wait longer says so, and starts no further attempt")
   func drainTimesOut() async throws {
     let lines = Recorder<String>()
     let (bench, request) = try await Bench.refreshing(lines: lines)
@@ -61,7 +61,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.clock.pending.isEmpty)
   }
 
-  @Test("T7: a shutdown between two attempts waits for nothing")
+  @Test("T7.2: a shutdown between two attempts waits for nothing")
   func drainCoolingDown() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -74,7 +74,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T7: an answer that comes as a drain gives up is not overwritten by the note that it did not")
+  @Test("T7.4: an answer at the end of a shutdown is not overwritten by the note that it is missing")
   func answerAtTheEndOfADrain() async throws {
     for _ in 0..<100 {
       let (bench, request) = try await Bench.refreshing()

@@ -15,7 +15,7 @@ struct TokenKeeperFailureTests {
     return await failure { try await bench.keeper.current() }
   }
 
-  @Test("T5: passing failures are tried again, one at a time, while the requests wait; the sync survives")
+  @Test("T5.1, T5.2: passing failures are tried again one at a time while the requests wait, and the sync survives")
   func passing() async throws {
     let bench = try Bench { $0.retry.maxRetries = 6 }
     try await bench.keeper.syncBegins()
@@ -45,7 +45,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.events.count(.tokenRefreshing) == 1)
   }
 
-  @Test("T5: when the retries are used up, every waiting request fails with the one 69, and the session stays")
+  @Test("T5.1, T5.2: after the last retry every waiting request fails with the same 69, and the session stays")
   func exhausted() async throws {
     let bench = try Bench { $0.retry.maxRetries = 0 }
     try await bench.keeper.syncBegins()
@@ -65,7 +65,7 @@ struct TokenKeeperFailureTests {
     #expect(token?.access == Secret("a1"))
   }
 
-  @Test("P11: a Retry-After beyond max_retry_after ends the sync, and is told")
+  @Test("P11.10, T5.1: a Retry-After beyond max_retry_after ends the sync and is reported")
   func longRetryAfter() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -74,7 +74,7 @@ struct TokenKeeperFailureTests {
     #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(600))
   }
 
-  @Test("T5: a refusal after an attempt without an answer says that upstream may have rotated the token")
+  @Test("T5.3: a refusal after an attempt without an answer says that upstream may have rotated the token")
   func rotatedUnseen() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -91,7 +91,7 @@ struct TokenKeeperFailureTests {
     #expect(plain != nil && plain?.cause.contains(bench.settings.mayHaveRotated) == false)
   }
 
-  @Test("T5: an attempt that had no connection cannot have rotated anything", arguments: [false, true])
+  @Test("T5.3: an attempt without a connection cannot have rotated the token", arguments: [false, true])
   func neverSent(unsent: Bool) async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -106,7 +106,7 @@ struct TokenKeeperFailureTests {
     #expect(after?.cause.contains(bench.settings.mayHaveRotated) == !unsent)
   }
 
-  @Test("T5: a refusal says so too where it was an earlier process whose attempt brought no answer")
+  @Test("T5.3: a refusal says so too if an earlier process had the attempt without an answer")
   func rotatedUnseenBefore() async throws {
     let bench = try Bench { $0.retry.maxRetries = 0 }
     try await bench.keeper.syncBegins()
@@ -118,7 +118,7 @@ struct TokenKeeperFailureTests {
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
   }
 
-  @Test("T5: a refusal says so too where a process was killed while its request was out; not where it had an answer")
+  @Test("T5.3: a refusal says so too if a process was killed during its request, but not if that had an answer")
   func killed() async throws {
     let (bench, request) = try await Bench.refreshing()
     #expect(bench.stored?.unanswered == true)
@@ -140,7 +140,7 @@ struct TokenKeeperFailureTests {
   }
 
   @Test(
-    "T6: refused or incomplete ends the session: every waiting request fails with the one 77, which names the file",
+    "T6.1, T6.2, T6.3: a refused or incomplete answer fails all waiting requests with one 77 that names the file",
     arguments: [(400, "", "refused"), (401, "", "refused"), (403, "", "refused"), (200, "{}", "incomplete")])
   func ends(status: Int, body: String, reason: String) async throws {
     let bench = try Bench()
@@ -159,7 +159,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.status?.lastError == ended.description)
   }
 
-  @Test("T6, T16.1: the hint names the file that systemd loads and how it counts; a refused client names its secret")
+  @Test("T6.3, T16.1: the hint names the file that systemd loads and the command; a refused client names its secret")
   func hints() async throws {
     let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
     let bench = try Bench(.oauth2ClientCredentials, files) {
@@ -173,7 +173,7 @@ struct TokenKeeperFailureTests {
     #expect(failure?.concerned.contains(.file("/etc/credstore/\(file)")) == true)
   }
 
-  @Test("T6: an ended session sends nothing, restarts included, until a credential's bytes change")
+  @Test("T6.4, T6.5: an ended session sends nothing, restarts included, until a credential's bytes change")
   func staysEnded() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -196,7 +196,7 @@ struct TokenKeeperFailureTests {
     #expect(restarted.stored?.ended == nil && restarted.stored?.accessToken == "a9")
   }
 
-  @Test("T6: --retry-session tries the stored token once more, and once only")
+  @Test("T6.6: --retry-session tries the stored token once more, and once only")
   func retrySession() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -213,7 +213,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.status?.state == .valid && bench.status?.lastError == nil)
   }
 
-  @Test("T6: a try that upstream does not answer with a token was that one: the session has ended as before")
+  @Test("T6.6: after a trial without a token from upstream the session is ended as before")
   func retryUnanswered() async throws {
     let bench = try Bench { $0.retry.maxRetries = 0 }
     try await bench.keeper.syncBegins()
@@ -228,7 +228,7 @@ struct TokenKeeperFailureTests {
     #expect(still == ended && next.endpoint.requests.all.isEmpty)
   }
 
-  @Test("T6: a request to retry that joins a sync gives an ended session one more try in it")
+  @Test("T6.6: a retry request that joins a sync gives an ended session one more trial in it")
   func joinedRetry() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -241,7 +241,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T6: and one that is about to end, while its requests wait")
+  @Test("T6.6: a retry request that joins a sync holds for a session that is about to end")
   func joinedRetryWhileRefreshing() async throws {
     let (bench, request) = try await Bench.refreshing()
     await bench.keeper.retrySession()
@@ -252,7 +252,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T6: scope and token_url lift an ended session at SIGHUP, early_refresh does not")
+  @Test("T6.5: scope and token_url reopen an ended session at SIGHUP, early_refresh does not")
   func liftedByReload() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -271,7 +271,7 @@ struct TokenKeeperFailureTests {
   }
 
   @Test(
-    "T6: any other answer fails the sync with 77, and the session stays",
+    "T6.8, T6.9, T6.11: any other answer fails the sync with 77, and the session stays",
     arguments: [(302, "", "other"), (404, "", "other"), (200, "<html>", "malformed"), (200, "{", "malformed")])
   func other(status: Int, body: String, reason: String) async throws {
     let bench = try Bench()
@@ -289,7 +289,7 @@ struct TokenKeeperFailureTests {
     #expect(token?.access == Secret("a1"))
   }
 
-  @Test("P11, T9: no network at all fails the sync by the transport's cause, without a retry and the URL's query")
+  @Test("P11.4, T9.1: no network at all fails the sync without a retry, and the message has no query of the URL")
   func noNetwork() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -300,7 +300,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.status?.state != .unauthorized)
   }
 
-  @Test("T6: with client credentials a refused refresh token is followed by one new grant")
+  @Test("T6.7: with client credentials a refused refresh token is followed by one new grant")
   func newGrant() async throws {
     let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
     let bench = try Bench(.oauth2ClientCredentials, files)
@@ -320,7 +320,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.stored?.refreshToken == nil)
   }
 
-  @Test("P13: once it is stopped a refused refresh token is followed by no new grant")
+  @Test("P13.4: after a stop no new grant follows a refused refresh token")
   func noGrantAfterStop() async throws {
     let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
     let bench = try Bench(.oauth2ClientCredentials, client)
@@ -339,7 +339,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.endpoint.requests.all.count == 2 && bench.stored?.refreshToken == nil)
   }
 
-  @Test("T5: where no refresh token was sent, none can have been rotated")
+  @Test("T5.3: if no refresh token was sent, the message does not say that one may have been rotated")
   func nothingRotated() async throws {
     let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
     let bench = try Bench(.oauth2ClientCredentials, client) { $0.retry.maxRetries = 0 }
@@ -352,7 +352,7 @@ struct TokenKeeperFailureTests {
   }
 
   @Test(
-    "T6: auth.logout_status names what the flow is mended with",
+    "T6.3: the error by auth.logout_status names what repairs the flow",
     arguments: [
       (Flow.none, "set auth.flow"), (.static, "access_token"), (.oauth2ClientCredentials, "client_secret"),
       (.bearerRefresh, "refresh_token"), (.bearerRenew, "access_token"), (.basic, "username and password"),
@@ -363,7 +363,7 @@ struct TokenKeeperFailureTests {
     #expect(hint?.contains("--retry-session") == flow.refreshes)
   }
 
-  @Test("auth.logout_status ends the session at once, but not for a token from before it")
+  @Test("auth.logout_status ends the session at once, but not for a token of an earlier session")
   func logout() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()

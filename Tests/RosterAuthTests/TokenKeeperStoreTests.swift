@@ -13,7 +13,7 @@ struct TokenKeeperStoreTests {
     String(decoding: bench.endpoint.requests.all[index].body, as: UTF8.self)
   }
 
-  @Test("T4: a rotated refresh token is on disk before any request has the access token that came with it")
+  @Test("T4.1: a rotated refresh token is on disk before any request has the access token that arrived with it")
   func storedFirst() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -28,7 +28,7 @@ struct TokenKeeperStoreTests {
   }
 
   @Test(
-    "T4: an answer that cannot be stored is used by nobody; the next sync stores it first, without a second refresh")
+    "T4.4, T4.5: no request uses an answer that cannot be stored; the next sync stores it first, without a refresh")
   func unstored() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -48,7 +48,7 @@ struct TokenKeeperStoreTests {
     #expect(bench.events.count(.tokenRefreshed) == 1)
   }
 
-  @Test("T7: a cancelled request does not cancel the refresh; its answer is stored and used")
+  @Test("T7.1: a cancelled request does not cancel the refresh; its answer is stored and used")
   func notCancelled() async throws {
     let (bench, request) = try await Bench.refreshing()
     request.cancel()
@@ -63,7 +63,7 @@ struct TokenKeeperStoreTests {
     #expect(token?.access == Secret("a1"))
   }
 
-  @Test("T10: after a restart a stored token that is still valid is used without a refresh")
+  @Test("T10.1: after a restart a stored token that is still valid is used without a refresh")
   func restart() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -79,7 +79,7 @@ struct TokenKeeperStoreTests {
   }
 
   @Test(
-    "T10: a credential whose bytes changed wins over the store, before a sync and across a restart",
+    "T10.2: a credential whose bytes changed wins over the store, before a sync and across a restart",
     arguments: [false, true])
   func changed(restarts: Bool) async throws {
     let bench = try Bench()
@@ -95,7 +95,7 @@ struct TokenKeeperStoreTests {
     #expect(body(next, restarts ? 0 : 1).hasSuffix("refresh_token=r9"))
   }
 
-  @Test("T8, T10: a store that was got for another place is not used, and none at all is 78")
+  @Test("T8.5: a store of another origin is not used, and no credential at all is 78")
   func otherPlace() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -111,7 +111,7 @@ struct TokenKeeperStoreTests {
     #expect(failure?.kind == .configuration)
   }
 
-  @Test("The store alone will do: a credential file that went away starts nothing anew")
+  @Test("With a store, a removed credential file does not start a new session")
   func fileGone() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -123,7 +123,7 @@ struct TokenKeeperStoreTests {
     #expect(token?.access == Secret("a1"))
   }
 
-  @Test("T10: a damaged store is 73 at start and before a sync, without a request; none and static open none")
+  @Test("T10.5, T10.6: a damaged store is 73 at start and before a sync; none and static open no store")
   func damaged() async throws {
     let workspace = try Workspace()
     mkdir(workspace.path("state"), 0o700)
@@ -140,7 +140,7 @@ struct TokenKeeperStoreTests {
     try await none.keeper.open()
   }
 
-  @Test("A reload whose new flow lacks its credential is 78 and changes nothing")
+  @Test("F9.2: a reload whose new flow lacks its credential is 78 and changes nothing")
   func refusedReload() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -154,7 +154,7 @@ struct TokenKeeperStoreTests {
     #expect(bench.status?.flow == "oauth2_refresh")
   }
 
-  @Test("A reload with new credentials serves those who wait between two attempts, one request at a time")
+  @Test("A reload with new credentials serves requests that wait between two attempts, one token request at a time")
   func reloadWhileCoolingDown() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -172,7 +172,7 @@ struct TokenKeeperStoreTests {
     #expect(body(bench, 1).hasSuffix("refresh_token=r9"))
   }
 
-  @Test("A reload with new credentials lets a request that is under way end, then asks with the new one")
+  @Test("A reload with new credentials lets a token request in flight end, then sends the new credential")
   func reloadWhileRefreshing() async throws {
     let (bench, request) = try await Bench.refreshing()
     bench.setCredentials(Credentials(refreshToken: Secret("r9")))
@@ -185,7 +185,7 @@ struct TokenKeeperStoreTests {
     #expect(body(bench, 1).hasSuffix("refresh_token=r9"))
   }
 
-  @Test("T9: no event, status, error or log line holds a secret, whatever upstream answers")
+  @Test("T9.1: no event, status, error or log line has a secret, whatever upstream answers")
   func nothingShown() async throws {
     let secrets = ["s3cret-refresh", "s3cret-access", "s3cret-client", "s3cret-new"]
     let files = Credentials(
@@ -220,7 +220,7 @@ struct TokenKeeperStoreTests {
   }
 
   @Test(
-    "T4, T7: a reload to the flow none while a token request is out loses no refresh token", arguments: [false, true])
+    "T4.1, T7.1: a reload to the flow none during a token request loses no refresh token", arguments: [false, true])
   func flowOff(restarts: Bool) async throws {
     let (bench, request) = try await switchedOff()
     let none = try await request.value
@@ -235,7 +235,7 @@ struct TokenKeeperStoreTests {
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T4, T7: off and on again before the answer: it is the one that serves")
+  @Test("T7.1: if a reload removes and restores the flow before the answer, that answer serves the requests")
   func flowOffAndOn() async throws {
     let (bench, _) = try await switchedOff()
     try await bench.keeper.reload(bench.settings)
@@ -247,7 +247,7 @@ struct TokenKeeperStoreTests {
     #expect(bench.stored?.refreshToken == "r1" && bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T6: a token too large for the store is incomplete, and the store can be read back", arguments: [false, true])
+  @Test("T6.10: a token too large for the store is incomplete, and the store remains readable", arguments: [false, true])
   func tooLarge(isRefreshToken: Bool) async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()

@@ -19,7 +19,7 @@ struct TokenKeeperTests {
     return bench
   }
 
-  @Test("T1: eight requests that meet the dead token cause one refresh")
+  @Test("T1.1: eight requests with the dead token cause one refresh")
   func oneRefresh() async throws {
     let bench = try Bench(.oauth2Refresh, Self.withFirst)
     try await bench.keeper.syncBegins()
@@ -40,7 +40,7 @@ struct TokenKeeperTests {
     #expect(Set(bench.events.all.filter { $0.name == .tokenRefused }.compactMap(\.page)) == Set(0..<8))
   }
 
-  @Test("T1: requests without any token share one refresh too")
+  @Test("T1.1: requests without any token share one refresh too")
   func absent() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -55,7 +55,7 @@ struct TokenKeeperTests {
     #expect(bench.events.all.first { $0.name == .tokenRefreshing }?.reason == "absent")
   }
 
-  @Test("T1: a late 401 is sent again with the current token, without a refresh")
+  @Test("T1.3: a late 401 is sent again with the current token, without a refresh")
   func late() async throws {
     let bench = try await settled()
     let current = try #require(try await bench.keeper.current())
@@ -66,7 +66,7 @@ struct TokenKeeperTests {
     #expect(bench.events.all.last { $0.name == .tokenRefused }?.reason == "late")
   }
 
-  @Test("T2: a token near its end is refreshed beside the requests that still use it")
+  @Test("T2.1: a token near its end is refreshed while requests still use it")
   func early() async throws {
     let bench = try await settled(life: 3600)
     bench.clock.advance(by: .seconds(3541))
@@ -82,7 +82,7 @@ struct TokenKeeperTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T2: a token known to be expired is sent by nobody")
+  @Test("T2.2: no request is sent with a token that is known to be expired")
   func expired() async throws {
     let bench = try await settled(life: 10)
     bench.clock.advance(by: .seconds(10))
@@ -95,7 +95,7 @@ struct TokenKeeperTests {
     #expect(bench.events.all.last { $0.name == .tokenRefreshing }?.reason == "expired")
   }
 
-  @Test("T2, T5: an early refresh that fails for a passing reason costs no request its token, until that expires")
+  @Test("T2.1, T5.2: after an early refresh that failed, requests use the old token until it expires")
   func earlyFails() async throws {
     let bench = try await settled(life: 3600)
     bench.clock.advance(by: .seconds(3550))
@@ -115,7 +115,7 @@ struct TokenKeeperTests {
     #expect(new?.access == Secret("a2"))
   }
 
-  @Test("T2: a clock that is set back keeps no expired token in use")
+  @Test("T2.2: a clock that is set back keeps no expired token in use")
   func setBack() async throws {
     let bench = try await settled(life: 100)
     bench.clock.set(by: -3600)
@@ -125,7 +125,7 @@ struct TokenKeeperTests {
     #expect(token?.access == Secret("a2"))
   }
 
-  @Test("T3: a fresh token that is refused fails the sync with 77, and no refresh follows from it")
+  @Test("T3.2, T3.3: a fresh token that is refused fails the sync with 77, and no refresh follows from it")
   func refusedFresh() async throws {
     let bench = try await settled()
     let token = try #require(try await bench.keeper.current())
@@ -136,7 +136,7 @@ struct TokenKeeperTests {
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T3: a fresh token that worked in this sync may be refreshed in it when it dies")
+  @Test("T3.3: a fresh token that worked in this sync may be refreshed in it when it dies")
   func refusedProven() async throws {
     let bench = try await settled()
     let token = try #require(try await bench.keeper.current())
@@ -146,7 +146,7 @@ struct TokenKeeperTests {
     #expect(fresh.token?.access == Secret("a2"))
   }
 
-  @Test("T3: after a second refusal the next sync starts with one refresh", arguments: [false, true])
+  @Test("T3.4: after a second refusal the next sync starts with one refresh", arguments: [false, true])
   func refusedAgain(restarts: Bool) async throws {
     let bench = try await settled()
     let token = try #require(try await bench.keeper.current())
@@ -163,7 +163,7 @@ struct TokenKeeperTests {
   }
 
   @Test(
-    "T3, T10: with none, static and basic a 401 is 77 at once, no session ends, and no store is opened",
+    "T3.5, T10.6: with none, static and basic a 401 is 77 at once, no session ends, and no store is opened",
     arguments: [(Flow.none, nil), (.static, "a0"), (.basic, "dTpw")] as [(Flow, String?)])
   func notRenewable(flow: Flow, sent: String?) async throws {
     let files = Credentials(accessToken: Secret("a0"), username: Secret("u"), password: Secret("p"))
@@ -179,7 +179,7 @@ struct TokenKeeperTests {
     #expect(try await bench.keeper.current() == token)
   }
 
-  @Test("A reload that changes auth.send: a 401 to the token in its old place is sent again in the new one")
+  @Test("After a reload that changes auth.send, a 401 to the token in its old place is sent again with the new one")
   func moved() async throws {
     let bench = try Bench(.static, Credentials(accessToken: Secret("a0")))
     try await bench.keeper.syncBegins()
@@ -193,7 +193,7 @@ struct TokenKeeperTests {
     #expect(refused?.kind == .refused)
   }
 
-  @Test("T2: a static token whose own exp has passed is not sent")
+  @Test("T2.2: a static token whose own exp has passed is not sent")
   func staticExpired() async throws {
     let old = Secret(jwt(#"{"exp":1600000000}"#))
     let bench = try Bench(.static, Credentials(accessToken: old))
@@ -203,7 +203,7 @@ struct TokenKeeperTests {
     #expect(bench.status?.state == .expired)
   }
 
-  @Test("A cancelled request leaves at once")
+  @Test("A cancelled request ends at once")
   func cancelledWaiter() async throws {
     let (bench, request) = try await Bench.refreshing()
     request.cancel()

@@ -206,7 +206,7 @@ struct TokenMachineTests {
   ]
 
   @Test(
-    "Every event in every state does what the table says, and nothing where it says nothing", arguments: State.allCases)
+    "Every event in every state causes the action of the table, and none if the table has none", arguments: State.allCases)
   func row(state: State) throws {
     let row = try #require(Self.table[state])
     let unmoved = "ignore/\(Self.name(Self.machine(state).phase))"
@@ -216,7 +216,7 @@ struct TokenMachineTests {
     }
   }
 
-  @Test("T5: without an answer the refresh token may have been rotated; a granted one ends the doubt")
+  @Test("T5.3: after an attempt without an answer the token may have been rotated; a granted token ends the doubt")
   func unanswered() {
     var machine = Self.machine(.refreshing)
     _ = machine.refreshFailed(.passing(again: true, answered: false), now: Self.now)
@@ -230,7 +230,7 @@ struct TokenMachineTests {
     #expect(!machine.session.isUnanswered)
   }
 
-  @Test("T2: a token is settled exactly if a request gets it without another action", arguments: State.allCases)
+  @Test("T2.2: a token is settled exactly if a request gets it without another action", arguments: State.allCases)
   func settled(state: State) {
     var machine = Self.machine(state)
     let before = machine

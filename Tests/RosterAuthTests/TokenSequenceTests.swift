@@ -19,7 +19,7 @@ struct TokenSequenceTests {
     return world
   }
 
-  @Test("T6: with client credentials a refused refresh token is followed by one grant without it")
+  @Test("T6.7: with client credentials a refused refresh token is followed by one grant without it")
   func newGrant() {
     var world = Self.clientWorld()
     #expect(world.sending?.session.refreshToken != nil)
@@ -30,7 +30,7 @@ struct TokenSequenceTests {
     #expect(world.sent == 3)
   }
 
-  @Test("P13: after a stop no new grant follows a refused refresh token; the next process begins with the grant")
+  @Test("P13.4: after a stop no new grant follows a refused refresh token; the next process begins with the grant")
   func noGrantAfterStop() {
     var world = Self.clientWorld()
     world.stop()
@@ -40,7 +40,7 @@ struct TokenSequenceTests {
     #expect(world.disk?.refreshToken == nil && world.disk?.ending == nil && world.machine.phase == .idle)
   }
 
-  @Test("P13: a token request that was decided on, and not begun, does not begin after a stop")
+  @Test("P13.4: a token request that was planned but not sent does not begin after a stop")
   func notBegun() {
     var world = TokenWorld()
     let (waiter, _) = world.wanted()
@@ -50,7 +50,7 @@ struct TokenSequenceTests {
   }
 
   @Test(
-    "T2: a token that is born expired serves the sync that got it, without a loop; the next one begins with a refresh"
+    "T2.4, T3.4: a token that arrives expired serves its sync without a loop; the next sync begins with a refresh"
   )
   func bornExpired() {
     var world = TokenWorld()
@@ -76,7 +76,7 @@ struct TokenSequenceTests {
     #expect(world.sent == 3, "T3: once it has worked, a 401 is met by another")
   }
 
-  @Test("T2: a token that expired after it came is refreshed in the sync that got it")
+  @Test("T2.2: a token that expires after its arrival is refreshed in the same sync")
   func outlived() {
     var world = TokenWorld()
     _ = world.wanted()
@@ -87,7 +87,7 @@ struct TokenSequenceTests {
     #expect(world.wanted().1 == .waits)
   }
 
-  @Test("T2: after an early refresh that failed the next one is tried when the longest pause is over, in the same sync")
+  @Test("T2.1: after an early refresh that failed, the next one is tried after the longest pause, in the same sync")
   func earlyAgain() {
     var world = TokenWorld(access: "a0", life: 50)
     _ = world.wanted()
@@ -104,7 +104,7 @@ struct TokenSequenceTests {
     #expect(world.isWaiting)
   }
 
-  @Test("T6: a session that ends while another request is out has ended for the next process too")
+  @Test("T6.4: a session that ends during another token request has ended for the next process too")
   func endedWhileSending() {
     var world = TokenWorld(access: "a0")
     _ = world.rejected(1)
@@ -116,7 +116,7 @@ struct TokenSequenceTests {
     #expect(world.disk?.ending != nil && world.disk?.refreshToken == Secret("r1"))
   }
 
-  @Test("T6: a retry that is asked for while a sync runs holds in it, once", arguments: [false, true])
+  @Test("T6.6: a retry that is requested during a sync holds in that sync, once", arguments: [false, true])
   func retryAsked(ended: Bool) {
     var world = TokenWorld()
     _ = world.wanted()
@@ -137,7 +137,7 @@ struct TokenSequenceTests {
     #expect(!world.isSending && world.machine.session.ending != nil)
   }
 
-  @Test("T3: a 401 to a fresh token that has not worked yet bars the sync; once it worked, it is refreshed")
+  @Test("T3.3: a 401 to a fresh token that has not worked yet fails the sync; one that worked is refreshed")
   func unproven() {
     var world = TokenWorld()
     _ = world.wanted()
@@ -153,7 +153,7 @@ struct TokenSequenceTests {
     #expect(proven.sent == 2)
   }
 
-  @Test("T4, T10: a credential that changes during a refresh wins at once; the answer is stored all the same")
+  @Test("T4.1, T10.2: a credential that changes during a refresh wins at once, and the answer is still stored")
   func changedMeanwhile() {
     var world = TokenWorld()
     let (waiter, _) = world.wanted()
@@ -169,7 +169,7 @@ struct TokenSequenceTests {
     #expect(world.disk?.refreshToken == Secret("r1") && world.machine.session.refreshToken == Secret("r9"))
   }
 
-  @Test("T4: what could not be stored is kept through a reload without the flow, and is nobody's until it is stored")
+  @Test("T4.4: an answer that could not be stored survives a reload, and no request uses it until it is stored")
   func unstoredThroughReload() {
     var world = TokenWorld()
     _ = world.wanted()

@@ -37,7 +37,7 @@ struct TokenStoreTests {
     try Data(text.utf8).write(to: URL(filePath: path))
   }
 
-  @Test("T10: what was saved is loaded, whole")
+  @Test("T10.1: a saved session is loaded completely")
   func roundTrip() async throws {
     #expect(try store.load() == nil)
     try await store.save(Self.session)
@@ -69,7 +69,7 @@ struct TokenStoreTests {
     private func save(_ session: Session, to store: TokenStore) async throws { try await store.save(session) }
   }
 
-  @Test("T7: what is saved last is what is left, however close together the saves are")
+  @Test("T7.4: the last save remains, however close together the saves are")
   func order() async throws {
     for _ in 0..<50 {
       try await Asker().save(8, to: store)
@@ -78,7 +78,7 @@ struct TokenStoreTests {
     }
   }
 
-  @Test("T6: what the store could not give back fits it not, and is not written")
+  @Test("T6.10: a session that the store could not read back is not written")
   func tooLarge() async throws {
     try await store.save(Self.session)
     var large = Self.session
@@ -90,7 +90,7 @@ struct TokenStoreTests {
   }
 
   // In a process of its own: the umask is all threads'.
-  @Test("T4: the file is 0600 and its folders 0700 whatever the umask")
+  @Test("T4.2: the file is 0600 and its folders are 0700 whatever the umask")
   func modes() async {
     await #expect(processExitsWith: .success) {
       for mask: mode_t in [0, 0o077] {
@@ -103,7 +103,7 @@ struct TokenStoreTests {
     }
   }
 
-  @Test("T4: a left-over of a crash is replaced, never read, and nothing is left behind")
+  @Test("T4.3: a temporary file of a crash is replaced, never read, and none remains")
   func leftover() async throws {
     try await store.save(Self.session)
     try write("half a docu", to: store.temporaryPath)
@@ -115,7 +115,7 @@ struct TokenStoreTests {
     #expect(text(store.temporaryPath) == nil)
   }
 
-  @Test("T4: the old file is replaced, not written over: who has it open still reads it whole")
+  @Test("T4.3: the old file is replaced, not overwritten: a process that has it open reads it whole")
   func atomic() async throws {
     try await store.save(Self.session)
     let old = open(store.path, O_RDONLY)
@@ -128,7 +128,7 @@ struct TokenStoreTests {
     #expect(try store.load() == next)
   }
 
-  @Test("T4: a save that fails leaves the old file, and no part of the new one")
+  @Test("T4.3: a save that fails leaves the old file, and no part of the new one")
   func failedSave() async throws {
     try await store.save(Self.session)
     // Nothing can be made in the place of the temporary file.
@@ -142,7 +142,7 @@ struct TokenStoreTests {
   }
 
   @Test(
-    "T10: a store that is damaged or of a newer version is 73, and is not touched",
+    "T10.5: a store that is damaged or of a newer version is 73, and is not touched",
     arguments: [
       ("", "damaged"), ("{", "damaged"), (#"{"version":2,"tokens":[]}"#, "version 2"), (#"{"version":1}"#, "damaged"),
     ])
@@ -155,7 +155,7 @@ struct TokenStoreTests {
     #expect(text(store.path) == content)
   }
 
-  @Test("T10: a time that rosterd would not write is damage, not an unknown expiry")
+  @Test("T10.5: a time in another format than rosterd's is damage, not an unknown expiry")
   func badTime() async throws {
     try await store.save(Self.session)
     let content = try #require(text(store.path))

@@ -20,7 +20,7 @@ struct TokenTests {
   }
 
   @Test(
-    "T2: early_refresh before the end, or half of a life no longer than twice that",
+    "T2.1, T2.3: a refresh is due early_refresh before the end, or at half of a life no longer than twice that",
     arguments: [(3600.0, 3540.0), (121, 61), (120, 60), (100, 50), (2, 1)])
   func due(life: Double, due: Double) {
     let token = token(life: life)
@@ -30,21 +30,21 @@ struct TokenTests {
     #expect(token.isExpired(at(life)))
   }
 
-  @Test("Without a known expiry it is never due, without a known start early_refresh alone counts")
+  @Test("A token without a known expiry is never due; without a known start early_refresh alone counts")
   func unknown() {
     #expect(!token(life: nil).isDue(at(1e9), early: .seconds(60)))
     #expect(!token(life: nil).isExpired(at(1e9)))
     #expect(token(life: 50, knownStart: false).isDue(at(0), early: .seconds(60)))
   }
 
-  @Test("T2: a clock that is set back makes no token live longer")
+  @Test("T2.2: a clock that is set back does not prolong the life of a token")
   func setBack() {
     #expect(!token(life: 100).isExpired(at(99.9, set: -3600)))
     #expect(token(life: 100).isExpired(at(100, set: -3600)))
     #expect(token(life: 100).isDue(at(50, set: -3600), early: .seconds(60)))
   }
 
-  @Test("T2: nor does one that was ahead when the token was obtained, by an earlier process")
+  @Test("T2.2: a clock that was ahead when an earlier process got the token does not prolong its life")
   func obtainedInTheFuture() {
     var issued = IssuedToken(access: Secret("a"), obtainedAt: start + 86400, expiresAt: start + 86500)
     issued.start(at(0))

@@ -7,7 +7,7 @@ import Testing
 
 struct TokenWalkTests {
   /// TokenWorld asserts the invariants after each step.
-  @Test("T1, T4, T6, T7, P13: whatever happens in whatever order, the invariants hold")
+  @Test("T1.2, T4.1, T7.1: the invariants hold for random events in random order")
   func walks() {
     let walks = ProcessInfo.processInfo.environment["ROSTER_WALKS"].flatMap { UInt64($0) } ?? 2000
     for seed in 0..<walks {

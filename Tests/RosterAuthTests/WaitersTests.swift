@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct WaitersTests {
-  @Test("A value that comes before the wait begins is not lost, and is given once")
+  @Test("A value that arrives before the wait begins is not lost, and is delivered once")
   func early() async throws {
     let waiters = Waiters<Int>()
     let id = waiters.open()
@@ -14,7 +14,7 @@ struct WaitersTests {
     #expect(try await waiters.value(id) == 1)
   }
 
-  @Test("A cancelled waiter leaves at once; what comes for it later is dropped")
+  @Test("A cancelled waiter ends at once, and a value that arrives later is dropped")
   func cancelled() async {
     let waiters = Waiters<Int>()
     let id = waiters.open()
