@@ -31,7 +31,7 @@ struct AbsentRecordsTests {
     return listing.records.map { $0.split(separator: ",").first.map(String.init) }
   }
 
-  @Test("L3.2: pending tells a record that the pull misses for the first time as absent; missed again, it is removed")
+  @Test("L3.2: pending reports a record that the pull misses for the first time as absent; missed again, it is removed")
   func twice() async throws {
     let twice = resource(.twice)
     let cache = try await folder.define([twice])
@@ -66,7 +66,7 @@ struct AbsentRecordsTests {
     }
   }
 
-  @Test("L3.1: the absent records of one resource are no other's, and come 20 a page")
+  @Test("L3.1: the absent records are those of one resource, 20 a page")
   func pages() async throws {
     let twice = resource(.twice)
     let cache = try await folder.define([twice])

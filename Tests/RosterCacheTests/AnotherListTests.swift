@@ -10,7 +10,7 @@ struct AnotherListTests {
 
   private let people = someRanked
 
-  @Test("P8: how often a record was absent is known by another definition of the same list, and by one of another not")
+  @Test("P8.10, P8.9: another definition of the same list keeps the count of absences, one of another list does not")
   func absent() async throws {
     let first = changed { $0.removal = .twice }
     let cache = try await folder.define([first])
@@ -30,7 +30,7 @@ struct AnotherListTests {
   }
 
   @Test(
-    "P8: who is missing in the first pull by another path, key, records or where goes at once; never, where that is the rule",
+    "P8.9, P8.12: the first pull by another path, key, records or where removes missing records, except with never",
     arguments: [Resource.Removal.ask, .twice, .never])
   func anotherList(removal: Resource.Removal) async throws {
     let first = changed { $0.removal = removal }
@@ -60,7 +60,7 @@ struct AnotherListTests {
     try folder.expectSound([second])
   }
 
-  @Test("P8: a definition that was changed and put back before a sync is of the same list")
+  @Test("P8.9: a definition that was changed and restored before a sync has the same list")
   func putBack() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people))

@@ -35,7 +35,7 @@ struct CacheFileTests {
     try folder.expectSound()
   }
 
-  @Test("5: a file of another program is left alone, down to its mode")
+  @Test("C7.1: a file of another program is left alone, mode included")
   func foreign() async throws {
     try CacheFile.touch(folder.cache, 0o644)
     let database = try Database(path: folder.cache, access: .writer)
@@ -46,20 +46,20 @@ struct CacheFileTests {
     try await expectUntouched(mentioning: "another program")
   }
 
-  @Test("5: a file that is no SQLite file is left alone where rosterd never was")
+  @Test("C7.5: a file that is no SQLite file is left alone if rosterd has never run there")
   func garbage() async throws {
     try folder.write(Array("my holiday diary".utf8))
     try await expectUntouched(mentioning: "did not make")
   }
 
-  @Test("5: a folder in the cache's place is refused")
+  @Test("C7.5: a folder in the cache's place is refused")
   func notAFile() async throws {
     try #require(mkdir(folder.cache, 0o755) == 0)
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
     #expect(failure?.kind == .cannotWrite)
   }
 
-  @Test("73: a cache that went away and cannot be opened again is no defect to whoever asks it next")
+  @Test("A cache that disappeared and cannot be opened again is 73 for the next request, not a defect")
   func notReopened() async throws {
     let cache = try await folder.define()
     for part in CacheFile.parts { unlink(folder.cache + part) }
@@ -72,7 +72,7 @@ struct CacheFileTests {
     await cache.close()
   }
 
-  @Test("5: a cache of a newer version is left alone")
+  @Test("C7.1: a cache of a newer version is left alone")
   func newer() async throws {
     await (try folder.define()).close()
     let database = try Database(path: folder.cache, access: .writer)
@@ -81,7 +81,7 @@ struct CacheFileTests {
     try await expectUntouched(mentioning: "newer")
   }
 
-  @Test("5: a newer version that only the log knows of is found too")
+  @Test("C7.1: a newer version that only the WAL contains is found too")
   func newerInLog() async throws {
     let cache = try await folder.define()
     let database = try Database(path: folder.cache, access: .writer)
@@ -92,7 +92,7 @@ struct CacheFileTests {
     await cache.close()
   }
 
-  @Test("P14: a cache that another rosterd made between the look at its place and the lock is used, not replaced")
+  @Test("P14.3: a cache that another rosterd made between the check of its place and the lock is used, not replaced")
   func madeMeanwhile() async throws {
     let hadLock = CacheFile.hasLock(folder.cache)
     #expect(try CacheFile.inspect(folder.cache, hadLock: hadLock) == .absent)
@@ -105,7 +105,7 @@ struct CacheFileTests {
     await second.close()
   }
 
-  @Test("5: while a damaged cache is replaced, there is a file of its name at every moment")
+  @Test("C7.4: while a damaged cache is replaced, a file of its name exists at every moment")
   func replacedInOneStep() async throws {
     await (try folder.define()).close()
     try folder.write([UInt8](repeating: 0xA5, count: 100_000))
@@ -118,7 +118,7 @@ struct CacheFileTests {
     await cache.close()
   }
 
-  @Test("5: an empty file becomes the cache")
+  @Test("An empty file becomes the cache")
   func empty() async throws {
     try folder.write([])
     let cache = try await folder.define()
@@ -127,14 +127,14 @@ struct CacheFileTests {
     await cache.close()
   }
 
-  @Test("5: garbage beside rosterd's lock is a damaged cache")
+  @Test("C7.4: an unreadable file beside rosterd's lock is a damaged cache")
   func garbageBesideLock() async throws {
     try folder.write(Array("my holiday diary".utf8))
     try folder.write([], to: "roster.db.lock")
     try await expectMovedAside()
   }
 
-  @Test("5: a cache whose start was overwritten is known by the rest of its header")
+  @Test("C7.4: a cache whose start was overwritten is recognised by the rest of its header")
   func brokenMagic() async throws {
     await (try folder.define()).close()
     var bytes = try folder.bytes()
@@ -143,7 +143,7 @@ struct CacheFileTests {
     try await expectMovedAside()
   }
 
-  @Test("5: a cache whose tables are gone or garbled is moved aside", arguments: [0, 1])
+  @Test("C7.4: a cache whose tables are missing or unreadable is moved aside", arguments: [0, 1])
   func brokenSchema(kind: Int) async throws {
     await (try folder.define()).close()
     if kind == 0 {
@@ -158,7 +158,7 @@ struct CacheFileTests {
     try await expectMovedAside()
   }
 
-  @Test("5: a log that a lost cache left behind is not played into the new one")
+  @Test("The WAL of a lost cache is not applied to the new one")
   func orphanedLog() async throws {
     let cache = try await folder.define()
     _ = try await cache.begin(at: noon)
@@ -174,7 +174,7 @@ struct CacheFileTests {
   }
 
   // In a process of its own: the umask is all threads'.
-  @Test("5: the cache's files are for the group to read, the pulled pages' for nobody else, whatever the umask")
+  @Test("C4.2, C4.3: the group may read the cache's files, and only the owner the pulled pages, whatever the umask")
   func modes() async {
     await #expect(processExitsWith: .success) {
       for mask: mode_t in [0o077, 0o000] {
@@ -189,7 +189,7 @@ struct CacheFileTests {
     }
   }
 
-  @Test("5: modes are put right at each start, and the log's files stay after a stop")
+  @Test("C4.2, C4.4: each start restores the modes, and -wal and -shm stay after a stop")
   func modesAgain() async throws {
     await (try folder.define()).close()
     for part in CacheFile.parts { try #require(chmod(folder.cache + part, 0o666) == 0) }
@@ -201,7 +201,7 @@ struct CacheFileTests {
 }
 
 extension CacheFileTests {
-  @Test("5: a foreign file with the name that a new cache is made under is left as it is; what a kill left there goes")
+  @Test("C7.5: a foreign file with the temporary name of a new cache stays; a file that a kill left there is removed")
   func unfinished() async throws {
     try folder.write(Array("somebody's".utf8), to: "roster.db.new")
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
@@ -222,7 +222,7 @@ extension CacheFileTests {
     #expect(try !folder.names().contains("roster.db.new"))
   }
 
-  @Test("5: a first page that a power cut left blank in the name of a new cache holds up no start")
+  @Test("A first page of a new cache that a power failure left blank does not prevent a start")
   func blank() async throws {
     try folder.write(Array(repeating: 0, count: Schema.pageBytes), to: "roster.db.new")
     await (try folder.define()).close()
@@ -234,7 +234,7 @@ extension CacheFileTests {
     #expect(try other.bytes("roster.db.new").count == Schema.pageBytes + 1)
   }
 
-  @Test("5: of damaged caches that were moved aside three are kept, the latest")
+  @Test("C7.4: the latest three damaged caches that were moved aside are kept")
   func damagedCopies() async throws {
     await (try folder.define()).close()
     try CacheFile.touch(folder.cache + ".lock", 0o600)

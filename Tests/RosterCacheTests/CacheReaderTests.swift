@@ -54,7 +54,7 @@ struct CacheReaderTests {
     await cache.close()
   }
 
-  @Test("A search finds words and their beginnings, case, diacritics and punctuation aside, in every searched column")
+  @Test("A search finds words and their beginnings in every searched column, regardless of case, diacritics, punctuation")
   func search() async throws {
     let cache = try await folder.define()
     func record(_ id: Int64, _ name: String, type: String = "", origin: String = "Earth (C-137)", _ place: String)
@@ -79,7 +79,7 @@ struct CacheReaderTests {
     await cache.close()
   }
 
-  @Test("Words are parted as the index parts them")
+  @Test("Words are split as the index splits them")
   func words() {
     #expect(SearchWords.query("C-137, Ra\u{301}z") == "\"137\"* \"C\"* \"Ra\u{301}z\"*")
     #expect(SearchWords.query("a A a") == "\"A\"* \"a\"*")
@@ -105,7 +105,7 @@ struct CacheReaderTests {
     #expect(try reader.recent(limit: 1).map(\.id) == [2])
   }
 
-  @Test("What is gone is told apart from what never was, an empty cache from a snapshot")
+  @Test("A removed record differs from an unknown one, and an empty cache from a snapshot")
   func absences() async throws {
     let cache = try await folder.define()
     let reader = try CacheReader(path: folder.cache)
@@ -145,7 +145,7 @@ struct CacheReaderTests {
     await cache.close()
   }
 
-  @Test("A text key that went and came back has all of its history, though its record id is another")
+  @Test("A text key that was removed and returned has its whole history, though its record id is another")
   func comesBack() async throws {
     let cache = try await folder.define([issue])
     let (one, two) = (ticket("1", "One"), ticket("2", "Two"))
@@ -162,7 +162,7 @@ struct CacheReaderTests {
     await cache.close()
   }
 
-  @Test("An unknown resource is 1, a search without `search` 64, a key that is no number where keys are numbers 64")
+  @Test("An unknown resource is 1; a search without `search`, or a text where keys are numbers, is 64")
   func refusals() async throws {
     var mute = Resource.location
     mute.search = []
@@ -188,7 +188,7 @@ struct CacheReaderTests {
     await cache.close()
   }
 
-  @Test("What could not be stored is told with its resource, as a value where it is JSON")
+  @Test("A reject has its resource, and its document as a value if that is JSON")
   func rejects() async throws {
     let cache = try await folder.define()
     #expect(try CacheReader(path: folder.cache).rejects().json == #"{"rejects":[]}"#)
@@ -202,7 +202,7 @@ struct CacheReaderTests {
     await cache.close()
   }
 
-  @Test("5: 400 columns and lists are told in `changes`, and reals with all the digits that they need")
+  @Test("400 columns and lists are recorded in `changes`, and reals with all the digits that they need")
   func wide() async throws {
     let columns = (1...195).map { Resource.Column("c\($0)", at: JSONPointer(segments: ["c\($0)"]), .real) }
     let wide = Resource(
@@ -227,7 +227,7 @@ struct CacheReaderTests {
     await cache.close()
   }
 
-  @Test("What could not be stored is named by its key, also in a list or under a name with a quote")
+  @Test("A reject is named by its key, also in a list or under a name with a quote")
   func rejectsByKey() async throws {
     var resource = issue
     resource.key = JSONPointer(segments: ["ids\"", "0"])
@@ -276,7 +276,7 @@ struct CacheReaderTests {
     #expect(failure?.step == "read the cache" && failure?.hint != nil)
   }
 
-  @Test("A cache that is not there is told with a hint")
+  @Test("The error for a missing cache has a hint")
   func absent() {
     let failure = #expect(throws: Failure.self) { _ = try CacheReader(path: folder.cache) }
     #expect(failure?.kind == .cannotWrite && failure?.hint != nil)

@@ -10,7 +10,7 @@ struct CacheTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  @Test("5: a new cache has the contract's marks, a feed and no snapshot")
+  @Test("C5.1: a new cache has application_id, user_version and a feed, and no snapshot")
   func new() async throws {
     let cache = try await folder.define()
     let facts = try await cache.facts()
@@ -23,7 +23,7 @@ struct CacheTests {
     await cache.close()
   }
 
-  @Test("P3: a sync that was running when its process died is interrupted at the next start")
+  @Test("P3.1: a sync that was running when its process died is interrupted at the next start")
   func interrupted() async throws {
     let cache = try await folder.define()
     let report = try await cache.begin(at: noon)
@@ -35,7 +35,7 @@ struct CacheTests {
     await next.close()
   }
 
-  @Test("5: damage that a running daemon meets is moved aside, and the sync goes on in a new cache")
+  @Test("C7.3, C7.4: damage in a running daemon is moved aside, and the sync goes on in a new cache")
   func damageWhileRunning() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...2_000)))
@@ -61,7 +61,7 @@ struct CacheTests {
     try folder.expectSound()
   }
 
-  @Test("5: pulled pages that cannot be read are dropped, the cache stays")
+  @Test("C5.7: pulled pages that cannot be read are dropped, and the cache stays")
   func damagedPulledPages() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1)]])
@@ -74,7 +74,7 @@ struct CacheTests {
     await again.close()
   }
 
-  @Test("5: an unclean stop is told from a clean one")
+  @Test("C7.3: an unclean stop is distinguished from a clean one")
   func unclean() async throws {
     let first = try await folder.define()
     _ = try await first.mirror([[person(1)]])
@@ -88,7 +88,7 @@ struct CacheTests {
     await third.close()
   }
 
-  @Test("A cache that cannot be made or is locked says so with 73 and a hint")
+  @Test("A cache that cannot be made or is locked is 73, with a hint")
   func cannotOpen() async throws {
     let failure = await #expect(throws: Failure.self) {
       _ = try await Cache.open(

@@ -38,7 +38,7 @@ import Testing
 
   private func isAnew(_ answer: FeedAnswer) -> Bool { if case .readAnew = answer { true } else { false } }
 
-  @Test("5: the feed's rule: another feed, a smallest id above the seen one + 1, a largest one below it")
+  @Test("C5.4: another feed, a smallest id above the seen one + 1, or a largest one below it means to read again")
   func rule() {
     func refuses(_ feed: String?, _ seen: Int64?, _ first: Int64?, _ last: Int64) -> Bool {
       FeedPosition(feed: feed, seen: seen).refusal(feed: "a", first: first, last: last) != nil
@@ -50,7 +50,7 @@ import Testing
     #expect(refuses("a", 10, 1, 9) && refuses("a", 1, nil, 0) && refuses("a", .max, 1, 9))
   }
 
-  @Test("Changes: rows come in their order with documents as JSON; last is the id to go on with, filtered ones too")
+  @Test("Changes are in order, with documents as JSON; `last` is the id to go on with, also with a filter")
   func pages() async throws {
     let cache = try await folder.define([.character, issue])
     let reader = SideReader(beside: cache)
@@ -88,7 +88,7 @@ import Testing
     await cache.close()
   }
 
-  @Test("5: who followed a resource that went reads anew; only one who begins with it is told that there is none")
+  @Test("C5.4, C6.6: a follower of a removed resource reads everything again; a new follower gets an error")
   func gone() async throws {
     let first = try await folder.define([issue])
     _ = try await first.mirror(issue, [[#"{"node":"x","title":""}"#]])
@@ -109,7 +109,7 @@ import Testing
     await second.close()
   }
 
-  @Test("Changes: long ones come in parts, one at least, and none is missed")
+  @Test("Long changes arrive in parts of at least one change, and none is missed")
   func parts() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...3)])
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test("Changes: a file that is put in the cache's place under the daemon is read, the one that went no more")
+  @Test("If the cache is replaced under the daemon, changes are read from the new file only")
   func replaced() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...3)])
@@ -158,7 +158,7 @@ import Testing
     await cache.close()
   }
 
-  @Test("S1: who reads beside the writer leaves its locks alone, and an empty log at the end")
+  @Test("S1.3: a reader beside the writer leaves the writer's locks alone, and an empty WAL at the end")
   func locks() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...3)])
@@ -176,7 +176,7 @@ import Testing
     await #expect(throws: Failure.self) { try await reader.recent(SyncsRequest(limit: 1)) }
   }
 
-  @Test("Damage that a reader beside the writer meets is mended by the next sync")
+  @Test("C7.3: damage that a reader beside the writer finds is repaired by the next sync")
   func damage() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...200)])
@@ -195,7 +195,7 @@ import Testing
     await cache.close()
   }
 
-  @Test("changes --follow: nothing is missed or told twice over publishes, also by another connection's numbers")
+  @Test("changes --follow misses and repeats nothing over publishes, also with another connection's numbers")
   func follows() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...5)])

@@ -26,7 +26,7 @@ struct FirstVersionTests {
     return try #require(try folder.ask("SELECT upstream FROM cache_identity").first)
   }
 
-  @Test("7: a cache of 0.1 keeps its feed, rows, history and rejects; its staging file goes")
+  @Test("C3.3: a cache of 0.1 keeps its feed, rows, history and rejects; its staging file is removed")
   func later() async throws {
     let upstream = try take("later")
     let feed = try folder.ask("SELECT feed FROM cache_info")
@@ -69,7 +69,7 @@ struct FirstVersionTests {
     try folder.expectSound()
   }
 
-  @Test("7: a pull that 0.1 had broken off is dropped, and the feed is kept")
+  @Test("C3.3: an interrupted pull of 0.1 is dropped, and the feed is kept")
   func broken() async throws {
     let upstream = try take("broken")
     let feed = try folder.ask("SELECT feed FROM cache_info")
@@ -81,7 +81,7 @@ struct FirstVersionTests {
     try folder.expectSound()
   }
 
-  @Test("7: a copied cache of 0.1 gets another feed, as one that was put back does", arguments: ["first", "later"])
+  @Test("C3.3: a copied cache of 0.1 gets another feed, as a restored one does", arguments: ["first", "later"])
   func copied(fixture: String) async throws {
     let upstream = try take(fixture, ownStaging: false)
     let feed = try folder.ask("SELECT feed FROM cache_info")
@@ -91,7 +91,7 @@ struct FirstVersionTests {
     await cache.close()
   }
 
-  @Test("5: a file of another program with the name of 0.1's staging is left as it is, down to its mode")
+  @Test("C7.1: a file of another program with the name of 0.1's staging is left unchanged, mode included")
   func foreignStaging() async throws {
     let upstream = try take("first")
     try folder.write(Array("somebody's".utf8), to: "roster.staging.db")
@@ -101,7 +101,7 @@ struct FirstVersionTests {
     #expect(try folder.mode("roster.staging.db") == 0o604)
   }
 
-  @Test("7: a migration that is broken off has changed nothing")
+  @Test("C7.2: an interrupted migration has changed nothing")
   func rolledBack() async throws {
     let upstream = try take("later")
     let database = try Database(path: folder.cache, access: .writer)

@@ -9,13 +9,13 @@ import Testing
 
 /// Counts steps of SQLite's virtual machine, which do not depend on the load of the machine. A cost that grows with the
 /// square of the records would be 16 times as high for 4 times the records.
-@Suite("S4: cost grows with the records, not with their square")
+@Suite("Cost grows with the records, not with their square")
 struct GrowthTests {
   private static let count = 250
   private static let limit = 6.0
 
   @Test(
-    "S4: 4 times the records cost about 4 times the steps, from the pull to the end of the publication",
+    "4 times the records cost about 4 times the steps, from the pull to the end of the publication",
     arguments: GrowthKind.allCases, [false, true])
   func sync(kind: GrowthKind, isText: Bool) async throws {
     let few = try await Self.steps(kind, isText, Self.count)

@@ -8,7 +8,7 @@ struct HeldUntilTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  @Test("P11: the time that upstream asked for is there after a restart, and belongs to that upstream")
+  @Test("P11.9: the time that upstream asked for is known after a restart, and belongs to that upstream")
   func survives() async throws {
     let cache = try await folder.define()
     #expect(try await cache.retryAfterHold() == nil)

@@ -11,7 +11,7 @@ struct MissingRecordsTests {
   init() throws { folder = try Folder() }
 
   @Test(
-    "P8: with `ask`, who is given by key stays and is updated, who cannot be stored stays as he was, and the others go")
+    "P8.6, P8.7, P9.2: with `ask` found records are updated, rejected ones keep their version, others are removed")
   func asked() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
@@ -34,7 +34,7 @@ struct MissingRecordsTests {
     try folder.expectSound()
   }
 
-  @Test("P8: with `twice` a record goes when two whole pulls in a row have missed it; with `never` none does")
+  @Test("P8.10, P8.12: with `twice` a record that two whole pulls in a row missed is removed, with `never` none is")
   func removalRules() async throws {
     for rule in [Resource.Removal.twice, .never] {
       let folder = try Folder()
@@ -62,7 +62,7 @@ struct MissingRecordsTests {
     }
   }
 
-  @Test("P7: a key that is met twice: the comparison says so, and in the order of the pages the later one counts")
+  @Test("P7.6, P7.11: the comparison reports a duplicate key, and the last occurrence in page order wins")
   func repeats() async throws {
     let cache = try await folder.define()
     let first = try await cache.mirror([[person(1), person(2)], [person(2, "!"), person(3)]])
@@ -82,7 +82,7 @@ struct MissingRecordsTests {
   }
 
   @Test(
-    "P7, P8: whatever moves, comparison and publication are what a look at all records would give", arguments: 0..<24)
+    "P7.1, P8.1: comparison and publication equal a full comparison of all records, for random movements", arguments: 0..<24)
   func walk(seed: Int) async throws {
     var dice = SeededDice(seed: UInt64(seed))
     var resource = Resource.character

@@ -12,7 +12,7 @@ struct PendingChangesTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  @Test("Who comes, who changes and in which fields, and who goes: as the sync that follows writes it in changes")
+  @Test("pending shows additions, changed fields and removals exactly as the next sync writes them in changes")
   func fields() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
@@ -35,7 +35,7 @@ struct PendingChangesTests {
     #expect(try folder.pending().json() == #"{"sync":null,"resources":[]}"# + "\n")
   }
 
-  @Test("Its JSON has the key, the record, and of a changed one both records and the names of what differs")
+  @Test("The JSON of pending has key and record, and for a change both records and the names of the changed fields")
   func json() async throws {
     let cache = try await folder.define([issue])
     let first = #"{"node":"a\"b","title":"T","labels":[{"name":"n","color":"c"}],"flags":[true]}"#
@@ -63,7 +63,7 @@ struct PendingChangesTests {
     await cache.close()
   }
 
-  @Test("A list that is called key is told as itself, and nothing else is")
+  @Test("A list with the name key is reported by its own name")
   func listNamedKey() async throws {
     let item = Resource(
       name: "item", path: "/items", records: JSONPointer(segments: ["results"]),
@@ -77,7 +77,7 @@ struct PendingChangesTests {
     await cache.close()
   }
 
-  @Test("P8: what the removal guard held back shows who would go; an answer by key keeps who is still there")
+  @Test("P8.2, P4.7: pending shows the removals that the guard held back, except records found by key")
   func guarded() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
@@ -112,7 +112,7 @@ struct PendingChangesTests {
     await next.close()
   }
 
-  @Test("A pull that is not whole shows nothing as removed, also where it goes on behind one that was")
+  @Test("A pull that is not whole shows nothing as removed, also if it continues one that was whole")
   func broken() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
@@ -132,7 +132,7 @@ struct PendingChangesTests {
     await next.close()
   }
 
-  @Test("A page that is not whole is left out, with all that follows it, and that is said")
+  @Test("A page that is not whole is left out with all later ones, and the answer says so")
   func torn() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -149,7 +149,7 @@ struct PendingChangesTests {
     #expect(try folder.pending().pull == PendingPull())
   }
 
-  @Test("Bad input: no cache, a foreign file, one that may not be read: a sentence, and 73")
+  @Test("Without a cache, with a foreign or an unreadable file, pending is one sentence and 73")
   func bad() async throws {
     #expect(throws: Failure.self) { try folder.pending() }
     await (try folder.define()).close()
@@ -163,7 +163,7 @@ struct PendingChangesTests {
     #expect(file?.kind == .cannotWrite && file?.subject == folder.pulled)
   }
 
-  @Test("What was pulled for another snapshot or by another definition is not pending any more")
+  @Test("Pages that were pulled for another snapshot or by another definition are no longer pending")
   func stale() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -184,7 +184,7 @@ struct PendingChangesTests {
     #expect(try folder.pending().pull == PendingPull())
   }
 
-  @Test("A resource that comes is all new, one that is not named any more goes with all its records")
+  @Test("A new resource is all added, a removed one is all removed")
   func resources() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...2)))
@@ -199,7 +199,7 @@ struct PendingChangesTests {
     await next.close()
   }
 
-  @Test("P4, P7: what drifted is dropped for good, though pages of another resource stay")
+  @Test("P4.6: pages that drifted are dropped for good, though pages of another resource stay")
   func drifted() async throws {
     let cache = try await folder.define([.character, issue])
     _ = try await cache.begin(at: noon)
@@ -216,7 +216,7 @@ struct PendingChangesTests {
     await next.close()
   }
 
-  @Test("P4: a page that came again as it was is not transferred again, guarded or published before")
+  @Test("P4.3, P4.7: a kept page that is transferred again unchanged is not transferred a third time")
   func cameAgain() async throws {
     let cache = try await folder.define()
     _ = try await cache.begin(at: noon)
@@ -249,7 +249,7 @@ struct PendingChangesTests {
     await next.close()
   }
 
-  @Test("A look beside a writer that publishes and pulls all the time shows one pull or none, never a mixture")
+  @Test("A reader beside a writer that publishes and pulls all the time sees one pull or none, never a mixture")
   func beside() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...40)))

@@ -11,7 +11,7 @@ struct PublishSnapshotTests {
   init() throws { folder = try Folder() }
 
   @Test(
-    "P2: another process that reads while 50 snapshots are published sees each whole or not at all",
+    "P2.1: another process that reads while 50 snapshots are published sees each whole or not at all",
     .enabled(if: Reader.isThere))
   func readersSeeWholeSnapshots() async throws {
     let cache = try await folder.define()
@@ -35,7 +35,7 @@ struct PublishSnapshotTests {
     try folder.expectSound()
   }
 
-  @Test("P2: on a machine that must prove it, the reader's tool is there")
+  @Test("P2.1: on a machine that must prove it, the reader's tool exists")
   func toolIsThere() {
     if ProcessInfo.processInfo.environment["CI"] == "true" { #expect(Reader.isThere) }
   }
@@ -49,7 +49,7 @@ struct PublishSnapshotTests {
   }
 
   @Test(
-    "5: a sync ends when its publish does: its row, published_at and verified_at are of then, changes of its begin",
+    "P2.2: a sync ends when its publish does: its row, published_at and verified_at; changes have its start",
     arguments: [true, false])
   func endOfPublish(isNew: Bool) async throws {
     let cache = try await folder.define()
@@ -76,7 +76,7 @@ struct PublishSnapshotTests {
   enum Moment: CaseIterable { case before, inside }
 
   @Test(
-    "P2, 73: a cache that is removed or replaced during a sync fails it; the next one publishes all",
+    "P2.1: a cache that is removed or replaced during a sync fails it (73); the next one publishes all",
     arguments: Moment.allCases, [false, true])
   func goneDuringSync(moment: Moment, isReplaced: Bool) async throws {
     let cache = try await folder.define()
@@ -107,7 +107,7 @@ struct PublishSnapshotTests {
   }
 
   @Test(
-    "73: a -wal or -shm that is removed during a sync fails it; the next one publishes all", arguments: ["wal", "shm"])
+    "P2.1: a -wal or -shm that is removed during a sync fails it (73); the next one publishes all", arguments: ["wal", "shm"])
   func logGoneDuringSync(part: String) async throws {
     let cache = try await folder.define()
     let record = try await pulled(cache, [[person(1)]])
@@ -123,7 +123,7 @@ struct PublishSnapshotTests {
   }
 
   @Test(
-    "P3, P13: a publish that is broken off right before COMMIT has changed nothing; what it pulled is published next")
+    "P3.1, P13.5: a publish that is interrupted right before COMMIT changes nothing; the next one has its pages")
   func brokenOff() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -151,7 +151,7 @@ struct PublishSnapshotTests {
     try folder.expectSound()
   }
 
-  @Test("P13: once COMMIT has begun, nothing breaks it off")
+  @Test("P13.6: nothing interrupts a COMMIT that has begun")
   func commitIsFinished() throws {
     let interruption = Interruption()
     interruption.arm(0)
@@ -163,7 +163,7 @@ struct PublishSnapshotTests {
     #expect(throws: CancellationError.self) { try interruption.disarm() }
   }
 
-  @Test("P3, 73: a publish that the disk has no room for has changed nothing; it succeeds once there is room")
+  @Test("P3.1: a publish without disk space changes nothing (73); it succeeds once there is space")
   func full() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -183,7 +183,7 @@ struct PublishSnapshotTests {
     try folder.expectSound()
   }
 
-  @Test("5: a reader that keeps a transaction open keeps its snapshot and fails no sync")
+  @Test("C4.5, C4.7: a reader that keeps a transaction open keeps its snapshot and fails no sync")
   func pinned() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1)]])

@@ -14,7 +14,7 @@ struct PublishedFileTests {
 
   private func text() throws -> String { String(decoding: try folder.bytes("roster.db.published"), as: UTF8.self) }
 
-  @Test("5: after each COMMIT that publishes the file tells snapshot and largest change; after any other sync it stays")
+  @Test("C8.1: after each COMMIT that publishes, the file has snapshot and largest change; other syncs leave it")
   func tells() async throws {
     let cache = try await folder.define()
     #expect(fileStatus(path) == nil)
@@ -31,7 +31,7 @@ struct PublishedFileTests {
     #expect(try folder.names().filter { $0.contains("published") } == ["roster.db.published"])
   }
 
-  @Test("5: its mode is 0640 whatever the umask")
+  @Test("C8.1: roster.db.published has mode 0640 whatever the umask")
   func umask() async {
     // In a process of its own: the umask is all threads'.
     await #expect(processExitsWith: .success) {
@@ -45,7 +45,7 @@ struct PublishedFileTests {
     }
   }
 
-  @Test("5: a start writes it where it is missing or older than the cache, and leaves it where it is not")
+  @Test("C8.1: a start writes the file if it is missing or older than the cache, and only then")
   func start() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1)]])
@@ -59,7 +59,7 @@ struct PublishedFileTests {
     }
   }
 
-  @Test("5: what cannot be written costs no sync; what somebody else has there is left as it is")
+  @Test("C8.1: a failed write of the file costs no sync, and another program's file there is left unchanged")
   func foreign() async throws {
     let cache = try await folder.define()
     try folder.write(Array("somebody's\n".utf8), to: "roster.db.published")

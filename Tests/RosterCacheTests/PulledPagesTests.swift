@@ -21,7 +21,7 @@ struct PulledPagesTests {
   }
 
   @Test(
-    "P4: what a killed sync had received is known after it, with validator, count, time, and where the list goes on")
+    "P4.1: pages of a killed sync are known with validator, count, time, and the next page's address")
   func survives() async throws {
     let cache = try await folder.define()
     try await broken(cache)
@@ -49,7 +49,7 @@ struct PulledPagesTests {
     try folder.expectSound()
   }
 
-  @Test("P4: a page that a power failure tore is dropped with what follows it", arguments: [1, 40, 200, 700])
+  @Test("P4.1: a page that a power failure tore is dropped with all later ones", arguments: [1, 40, 200, 700])
   func torn(bytes: Int) async throws {
     let cache = try await folder.define()
     try await broken(cache)
@@ -65,7 +65,7 @@ struct PulledPagesTests {
     await next.close()
   }
 
-  @Test("P4: any byte of a pulled page that changed is noticed")
+  @Test("P4.1: any changed byte of a pulled page is noticed")
   func flipped() async throws {
     let cache = try await folder.define()
     try await broken(cache)
@@ -84,7 +84,7 @@ struct PulledPagesTests {
   }
 
   @Test(
-    "P4: pulled pages of another upstream, definition, feed or snapshot are dropped",
+    "P4.1, P6.5: pulled pages of another upstream, definition, feed or snapshot are dropped",
     arguments: ["upstream", "definition", "feed", "snapshot"])
   func ofAnother(what: String) async throws {
     let cache = try await folder.define()
@@ -103,7 +103,7 @@ struct PulledPagesTests {
     await next.close()
   }
 
-  @Test("P4: a crash between the COMMIT of a publish and its end loses nothing and publishes nothing twice")
+  @Test("P4.1: a crash between the COMMIT of a publish and its end loses nothing and publishes nothing twice")
   func crashAfterCommit() async throws {
     let cache = try await folder.define()
     let record = try await cache.begin(at: noon)
@@ -127,7 +127,7 @@ struct PulledPagesTests {
   }
 
   // In a process of its own: the limit is all threads'.
-  @Test("73: pages that the disk does not take are not kept, none of those before is lost, and the next ones are")
+  @Test("P4.1: pages that the disk does not take (73) are not kept, but earlier and later ones are")
   func full() async {
     await #expect(processExitsWith: .success) {
       signal(SIGXFSZ, SIG_IGN)
@@ -156,7 +156,7 @@ struct PulledPagesTests {
     }
   }
 
-  @Test("P4: a guarded pull is kept, and told from one that was broken off")
+  @Test("P4.7: a guarded pull is kept, and distinguished from an interrupted one")
   func guarded() async throws {
     let cache = try await folder.define()
     try await broken(cache)
@@ -170,7 +170,7 @@ struct PulledPagesTests {
     await next.close()
   }
 
-  @Test("P7: after drift nothing of the pull is left, and no published page is asked for conditionally in this sync")
+  @Test("P4.6, P7.9: after drift nothing of the pull is left, and no published page is requested conditionally")
   func discarded() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -189,7 +189,7 @@ struct PulledPagesTests {
   }
 
   @Test(
-    "5: a foreign file of the pulled pages' name is left as it is, down to its mode, and no cache is made",
+    "C7.1: a foreign file of the pulled pages' name is left unchanged, mode included, and no cache is made",
     arguments: [true, false])
   func foreign(isCacheThere: Bool) async throws {
     if isCacheThere { await (try folder.define()).close() }
@@ -203,7 +203,7 @@ struct PulledPagesTests {
     #expect(try folder.names().contains("roster.db") == isCacheThere)
   }
 
-  @Test("5: pulled pages that are damaged, header and all, cost a pull and no more")
+  @Test("C5.7: damaged pulled pages, header included, cost one pull and no more")
   func damagedHeader() async throws {
     let cache = try await folder.define()
     try await broken(cache)
@@ -217,7 +217,7 @@ struct PulledPagesTests {
     await next.close()
   }
 
-  @Test("5: `roster` and `roster.db` have pulled pages of their own")
+  @Test("C5.7: `roster` and `roster.db` have separate pulled pages")
   func names() async throws {
     let one = try await folder.define()
     let two = try await Cache.open(
@@ -227,7 +227,7 @@ struct PulledPagesTests {
     await two.close()
   }
 
-  @Test("5: a cache that was made anew since the sync began is neither compared nor published")
+  @Test("P2.1: a cache that was made again since the sync began is neither compared nor published")
   func madeAnew() async throws {
     let cache = try await folder.define()
     let record = try await cache.begin(at: noon)
@@ -251,7 +251,7 @@ struct PulledPagesTests {
     await cache.close()
   }
 
-  @Test("5: a removed file of pulled pages is made anew by the next sync")
+  @Test("C5.7: the next sync makes a removed file of pulled pages again")
   func removed() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -265,7 +265,7 @@ struct PulledPagesTests {
   enum Restore: CaseIterable { case beside, alone, together, overBeside, overAlone }
 
   @Test(
-    "5: a cache that was put back has another feed: ids of changes that were followed are not given out again",
+    "C5.1, C5.4: a restored cache has another feed, and ids of followed changes are not used again",
     arguments: Restore.allCases)
   func putBack(how: Restore) async throws {
     let cache = try await folder.define()
@@ -297,7 +297,7 @@ struct PulledPagesTests {
     await fourth.close()
   }
 
-  @Test("5: the feed outlives stops, kills and another upstream; who read before the first snapshot finds another one")
+  @Test("C5.1, C5.4: the feed survives stops, kills and another upstream, and is another one from the first snapshot on")
   func feed() async throws {
     let cache = try await folder.define()
     let empty = try folder.ask("SELECT feed FROM cache_info")

@@ -7,9 +7,9 @@ import Testing
 @testable import RosterCache
 
 /// Every statement that real syncs and readers run, whatever it is: a new one is covered without a change here.
-@Suite("S4: every statement uses its indexes")
+@Suite("Every statement uses its indexes")
 struct QueryPlanTests {
-  @Test("S4: no statement of a sync or a reader scans a table or uses a part of an index", arguments: [false, true])
+  @Test("No statement of a sync or a reader scans a table or uses a part of an index", arguments: [false, true])
   func all(isText: Bool) async throws {
     let plans = QueryPlans()
     try await plans.inspect {
@@ -33,7 +33,7 @@ struct QueryPlanTests {
     #expect(faults.isEmpty, "\(faults.joined(separator: "\n\n"))")
   }
 
-  @Test("S4: a look-up by a part of an index, a scan and an automatic index are found")
+  @Test("A look-up by a part of an index, a scan and an automatic index are found")
   func faults() throws {
     let database = try Database(path: ":memory:", access: .writer)
     try database.execute(

@@ -7,7 +7,7 @@ import Testing
 @testable import RosterCache
 
 /// As `GrowthTests`, for what reads or prunes a large cache.
-@Suite("S4: cost of reading and pruning a large cache")
+@Suite("Cost of reading and pruning a large cache")
 struct ReaderGrowthTests {
   private static let day = 86_400.0
 
@@ -51,7 +51,7 @@ struct ReaderGrowthTests {
     return (steps.count, folder)
   }
 
-  @Test("S4: pruning costs as much as there is to prune")
+  @Test("P5.3: pruning costs as much as there is to prune")
   func pruning() async throws {
     try await expectGrowth(6) { count in
       let (steps, folder) = try await pruningSteps(count, history: .seconds(Self.day))
@@ -62,7 +62,7 @@ struct ReaderGrowthTests {
     }
   }
 
-  @Test("S4, P5: a sync that prunes nothing does not read the syncs and changes of cache.history")
+  @Test("P5.3: a sync that prunes nothing does not read the syncs and changes of cache.history")
   func nothingToPrune() async throws {
     try await expectGrowth(1.5) { count in
       let (steps, folder) = try await pruningSteps(count, history: ninetyDays)
@@ -82,7 +82,7 @@ struct ReaderGrowthTests {
     return steps.count
   }
 
-  @Test("`rosterctl list`: the first page of a resource costs the same for any number of records")
+  @Test("The first page of `rosterctl list` costs the same for any number of records")
   func firstPage() async throws {
     try await expectGrowth(1.5) { count in
       try await readingSteps(count) { reader in
@@ -92,7 +92,7 @@ struct ReaderGrowthTests {
     }
   }
 
-  @Test("S4: a search costs as much as it finds")
+  @Test("A search costs as much as it finds")
   func search() async throws {
     try await expectGrowth(6) { count in
       try await readingSteps(count) { reader in
@@ -102,7 +102,7 @@ struct ReaderGrowthTests {
     }
   }
 
-  @Test("S4: following all changes costs as much as there are, for one resource too", arguments: [nil, "other"])
+  @Test("Following all changes costs as much as there are, for one resource too", arguments: [nil, "other"])
   func feed(resource: String?) async throws {
     try await expectGrowth(6) { count in
       try await readingSteps(count) { reader in
@@ -118,7 +118,7 @@ struct ReaderGrowthTests {
     }
   }
 
-  @Test("S4: `rosterctl pending` costs as much as was pulled", arguments: GrowthKind.allCases, [false, true])
+  @Test("`rosterctl pending` costs as much as was pulled", arguments: GrowthKind.allCases, [false, true])
   func pending(kind: GrowthKind, isText: Bool) async throws {
     func steps(_ count: Int) async throws -> Int {
       let folder = try Folder()

@@ -30,7 +30,7 @@ struct RecordIDsTests {
     return try folder.ask("SELECT \(tables.id) || \(tables.keyColumn) FROM \(tables.table) ORDER BY \(tables.id)")
   }
 
-  @Test("5: a text key keeps its id in a table of another name; the highest one is not given again")
+  @Test("C5.5: a text key keeps its id in a table of another name, and the highest id is not given again")
   func renamed() async throws {
     _ = try await mirror(thing("node", .text), [record(1, "a"), record(2, "b"), record(3, "c")])
     #expect(try await mirror(thing("node", .text), [record(1, "a"), record(2, "b")]) == ["1a", "2b"])
@@ -38,7 +38,7 @@ struct RecordIDsTests {
     #expect(try await mirror(other, [record(1, "a"), record(2, "b"), record(4, "d")]) == ["1a", "2b", "4d"])
   }
 
-  @Test("5: another text as key gets ids of its own, and so does a text after an integer")
+  @Test("C5.5: another text as key gets ids of its own, and so does a text after an integer")
   func otherKey() async throws {
     _ = try await mirror(thing("id", .integer), [record(7, "a"), record(9, "b")])
     await (try folder.define([thing("node", .text)])).close()
@@ -50,7 +50,7 @@ struct RecordIDsTests {
     #expect(try await mirror(slug, records) == ["14x", "15y"])
   }
 
-  @Test("5: a key that is of no use by another definition goes; one that two records have stays whose it was first")
+  @Test("C6.2, C6.4: a record whose key the new definition cannot use is removed, and the next sync adds it again")
   func lost() async throws {
     var named = thing("node", .text)
     named.columns.append(.init("name", at: JSONPointer(segments: ["name"])))
@@ -68,7 +68,7 @@ struct RecordIDsTests {
     await next.close()
   }
 
-  @Test("5: of two records that have one key by another definition, the first stays")
+  @Test("C6.2: of two records that have one key by another definition, the first stays")
   func shared() async throws {
     var named = thing("node", .text)
     named.columns.append(.init("name", at: JSONPointer(segments: ["name"])))
@@ -83,7 +83,7 @@ struct RecordIDsTests {
     try folder.expectSound([named])
   }
 
-  @Test("5: a resource that went and comes again goes on behind the ids that it had, also when history has ended them")
+  @Test("C5.5: a resource that is removed and added again continues after its ids, also if history has expired them")
   func again() async throws {
     let other = Resource(
       name: "other", path: "/o", records: JSONPointer(segments: ["results"]),
@@ -94,14 +94,14 @@ struct RecordIDsTests {
     #expect(try await mirror(thing("node", .text), [record(1, "a")]) == ["3a"])
   }
 
-  @Test("5: keys at the end of all integers leave ids for texts")
+  @Test("C5.5: keys at the end of all integers leave ids for texts")
   func highest() async throws {
     _ = try await mirror(thing("id", .integer), [record(.max, "a")])
     let found = try await mirror(thing("node", .text), [record(.max, "a"), record(1, "b")])
     #expect(found == ["4611686018427387904a", "4611686018427387905b"])
   }
 
-  @Test("5: a text key that was removed and comes back is another record, and its history is found by its key")
+  @Test("C5.5: a text key that was removed and returns is another record, and its history is found by its key")
   func comesBack() async throws {
     let text = thing("node", .text)
     _ = try await mirror(text, [record(1, "a"), record(2, "b")])

@@ -28,7 +28,7 @@ import Testing
 
   private func day(_ number: Double) -> Date { noon.addingTimeInterval(number * 86_400) }
 
-  @Test("show --at: added, changed, removed and come back: the record is as it was at each time")
+  @Test("show --at shows the record at each time after it was added, changed, removed and added again")
   func walk() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...9)], at: day(0))
@@ -53,7 +53,7 @@ import Testing
     #expect(try !CacheReader(path: folder.cache).show("character", key: "1", at: day(-1)).hasSnapshot)
   }
 
-  @Test("show --at: a resource that was not named for a while is 65 before that, and was not there meanwhile")
+  @Test("show --at is 65 before a time in which the resource was not configured, and 1 within that time")
   func away() async throws {
     func mirror(_ resources: [Resource], _ mark: String, _ number: Double) async throws {
       let cache = try await folder.define(resources)
@@ -78,7 +78,7 @@ import Testing
     #expect(try !CacheReader(path: folder.cache).show("character", key: "1", at: day(1)).hasSnapshot)
   }
 
-  @Test("show --at: of a text key too, whose record has another id when it comes back")
+  @Test("show --at finds a text key whose record has another id when it returns")
   func textKey() async throws {
     let cache = try await folder.define([issue])
     func mirror(_ nodes: [String], _ title: String, _ date: Date) async throws {
@@ -94,7 +94,7 @@ import Testing
     #expect(titles == ["one", "one", nil, "three"])
   }
 
-  @Test("show --at: where history has ended what would tell it is 65, else it is told however old")
+  @Test("show --at is 65 if the needed history has expired; otherwise it answers at any age")
   func ended() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...9)], at: day(0))
@@ -109,7 +109,7 @@ import Testing
     #expect(try name("1", at: day(131)) == "Name 1130")
   }
 
-  @Test("show --at: a quiet time within history is known by its syncs, and one of years by the snapshot's own")
+  @Test("show --at knows a quiet time within history by its syncs, and one of years by the snapshot's own sync")
   func quiet() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...9)], at: day(0))
@@ -123,7 +123,7 @@ import Testing
     #expect(try isUnknown("1", at: day(31)))
   }
 
-  @Test("show --at: a sync that is kept as the last that verified tells nothing of changes that were ended behind it")
+  @Test("show --at takes no information from a last verified sync about expired changes")
   func kept() async throws {
     let cache = try await folder.define()
     for (number, mark) in [(0, ""), (5, ""), (30, "a"), (100, "b"), (120, "c"), (130, "d")] {

@@ -10,7 +10,7 @@ struct RedefinitionCutShortTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  @Test("5: killed at any moment of it, the cache is as it was or as it is to be; readers see nothing between")
+  @Test("C6.2: killed at any moment, the cache has the old or the new definition, and readers see nothing between")
   func killed() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })
@@ -33,7 +33,7 @@ struct RedefinitionCutShortTests {
     }
   }
 
-  @Test("5: SIGKILL in the midst of it: the next start begins it again")
+  @Test("C6.2: after SIGKILL during a redefinition the next start begins it again")
   func sigkill() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })
@@ -48,7 +48,7 @@ struct RedefinitionCutShortTests {
     #expect(try folder.ask("SELECT count(*) FROM characters WHERE extra ->> '$.gender' = 'unknown'") == ["2000"])
   }
 
-  @Test("S4: a large cache tells that it gets on: a start may take longer than TimeoutStartSec=")
+  @Test("S4.9: a large cache reports progress: a start may take longer than TimeoutStartSec=")
   func large() async throws {
     let thousands = Int(ProcessInfo.processInfo.environment["ROSTER_REDEFINED"] ?? "") ?? 3
     let cache = try await folder.define()

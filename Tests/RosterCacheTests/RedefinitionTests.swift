@@ -12,7 +12,7 @@ struct RedefinitionTests {
   private let people = someRanked
 
   @Test(
-    "5: another definition: columns are filled from `extra`, and what a column had goes back to it; another feed; the next sync tells what it changes"
+    "C6.2, C6.3, C6.5: columns are filled from `extra` and go back to it; the next sync records its changes"
   )
   func columns() async throws {
     let cache = try await folder.define()
@@ -51,7 +51,7 @@ struct RedefinitionTests {
   }
 
   @Test(
-    "5: a sync of the same records by another definition finds nothing new, whatever became columns, lists or `extra`",
+    "C6.2, C6.5: a sync of the same records by another definition finds nothing new",
     arguments: [
       changed {
         $0.columns.removeAll { $0.name != "id" }
@@ -101,7 +101,7 @@ struct RedefinitionTests {
     try folder.expectSound()
   }
 
-  @Test("5: what a new type does not take is '' or NULL until the next sync; a whole number stays one")
+  @Test("C6.3: a value that a new type does not take is '' or NULL until the next sync; a whole number stays one")
   func types() async throws {
     func retyped(_ types: [(String, Resource.ColumnType)], key: Bool = true) -> Resource {
       Resource(
@@ -131,7 +131,7 @@ struct RedefinitionTests {
       ])
   }
 
-  @Test("5: a record that has no key by the new definition keeps the one that it had until the next sync")
+  @Test("C6.2: a record without a key by the new definition keeps its old key until the next sync")
   func keyless() async throws {
     func thing(_ key: String, _ type: Resource.ColumnType) -> Resource {
       Resource(
@@ -160,7 +160,7 @@ struct RedefinitionTests {
     try folder.expectSound([text])
   }
 
-  @Test("5: somebody's views outlive another definition, also one of a table that is gone")
+  @Test("C6.2: another program's views survive another definition, also a view of a removed table")
   func views() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([someRanked])
@@ -175,7 +175,7 @@ struct RedefinitionTests {
     #expect(try folder.ask("SELECT id || name FROM mine ORDER BY 1") == ["1Name 1", "2Name 2", "3Name 3"])
   }
 
-  @Test("5: what is in the way of a new place is left out, so that no record is lost over it")
+  @Test("C6.2, C6.3: a value that blocks a new place is left out, so that no record is lost")
   func ways() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1, more: #","rank":7,"list":["x"],"mixed":[{"as":"x"},7,{"as":8}]"#)]])
@@ -200,7 +200,7 @@ struct RedefinitionTests {
     #expect(try folder.ask("SELECT extra ->> '$.species' FROM characters") == ["Human"])
   }
 
-  @Test("5: two resources take each other's tables, and one the table of a resource that is not named any more")
+  @Test("C6.2, C6.6: two resources exchange their tables, and one takes the table of a removed resource")
   func swapped() async throws {
     func named(_ name: String, _ table: String) -> Resource {
       Resource(
@@ -233,7 +233,7 @@ struct RedefinitionTests {
   }
 
   @Test(
-    "5: a resource that comes, one that goes: both stay as they were until a sync publishes, also beside a changed one")
+    "C6.6: an added and a removed resource stay unchanged until a sync publishes, also beside a changed one")
   func comesAndGoes() async throws {
     let cache = try await folder.define([.character, issue])
     let record = try await cache.begin(at: noon)
@@ -258,7 +258,7 @@ struct RedefinitionTests {
     try folder.expectSound([ranked, .location])
   }
 
-  @Test("5: two other definitions in a row, without a sync between, and back: everything is where it was")
+  @Test("C6.2, C6.3: after two other definitions without a sync, and back, everything is in its old place")
   func twice() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people))

@@ -61,7 +61,7 @@ struct RedefinitionWalkTests {
     }
   }
 
-  @Test("5: from any definition to any other, what is stored is what a sync by that one stores", arguments: 0..<20)
+  @Test("C6.2, C6.3: a random redefinition stores the same as a sync by the new definition", arguments: 0..<20)
   func walk(seed: Int) async throws {
     var dice = SeededDice(seed: UInt64(seed))
     let records = (1...3).map { id in

@@ -14,7 +14,7 @@ struct ResourceComparisonTests {
     return try #require(try await cache.compare().first)
   }
 
-  @Test("S4: each page that is compared is a sign of life, in a first sync too")
+  @Test("S4.4: each page that is compared is a sign of life, in a first sync too")
   func signsOfLife() async throws {
     let signs = Mutex(0)
     let cache = try await folder.define { signs.withLock { $0 += 1 } }
@@ -29,7 +29,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P13: a comparison that is interrupted changes nothing, and can be made again", arguments: 1...6)
+  @Test("P13.5: a comparison that is interrupted changes nothing, and can be repeated", arguments: 1...6)
   func interrupted(at sign: Int) async throws {
     let running = Mutex<(cache: Cache, sign: Int)?>(nil)
     let cache = try await folder.define {
@@ -51,7 +51,7 @@ struct ResourceComparisonTests {
     try folder.expectSound()
   }
 
-  @Test("P13: a task that is cancelled compares nothing")
+  @Test("P13.5: a cancelled task compares nothing")
   func cancelled() async throws {
     let cache = try await folder.define()
     _ = try await cache.begin(at: noon)
@@ -64,7 +64,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P7: a key that moved from a page that changed to one that was kept is counted once")
+  @Test("P7.1, P7.3: a key that moved from a changed page to a kept one is counted once")
   func movedToKept() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -78,7 +78,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P7: a record that was passed over, or moved to where it is, is counted once, also on a page that was kept")
+  @Test("P7.1, P7.3: a record that was skipped, or that moved, is counted once, also on a kept page")
   func passedTwice() async throws {
     var alive = Resource.character
     alive.conditions = [.init(JSONPointer(segments: ["gone"]), .absent)]
@@ -106,7 +106,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P7: pages that an earlier sync left and this one did not reach are not part of the pull")
+  @Test("P7.3: pages that an earlier sync left and this one did not reach are not part of the pull")
   func beyond() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
@@ -125,7 +125,7 @@ struct ResourceComparisonTests {
     try folder.expectSound()
   }
 
-  @Test("P9: a rejected record is not missing where its key is known, and counted where it is not")
+  @Test("P9.2, P9.10: a rejected record is not missing if its key is known, and counted if its key is unknown")
   func rejects() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -137,7 +137,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P9: rejects of a page that came again are those of the page as it is now")
+  @Test("P9.1: rejects of a page that is transferred again are those of its new body")
   func rejectsAgain() async throws {
     let cache = try await folder.define()
     let record = try await cache.begin(at: noon)
@@ -149,7 +149,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P8: an answer that a broken-off sync got does not count in the next one", arguments: [false, true])
+  @Test("P8.5: an answer that an interrupted sync got does not count in the next one", arguments: [false, true])
   func staleAnswer(isRestarted: Bool) async throws {
     var cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))

@@ -8,7 +8,7 @@ struct ResourcePublicationTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  @Test("P5: first_sync and changed_sync tell who is new and who changed; all others stay as they were")
+  @Test("P5.1: first_sync and changed_sync are those of added and changed records; all other rows stay unchanged")
   func syncsOfRecords() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
@@ -23,7 +23,7 @@ struct ResourcePublicationTests {
     try folder.expectSound()
   }
 
-  @Test("P8: where nobody may be removed, who is on no page stays, and nothing is published for that")
+  @Test("P8.8: if no record may be removed, missing records stay, and nothing is published for that")
   func nobodyRemoved() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -51,7 +51,7 @@ struct ResourcePublicationTests {
     try folder.ask("SELECT sync_id || ' ' || page || ' ' || position || ' ' || document FROM rejects ORDER BY page")
   }
 
-  @Test("P9: rejects of a page that is as it was go along where its place in the list has changed")
+  @Test("P9.1: rejects of an unchanged page follow it to its new place in the list")
   func movedRejects() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1), "{}"], [person(2), "7"]])
@@ -62,7 +62,7 @@ struct ResourcePublicationTests {
     try folder.expectSound()
   }
 
-  @Test("P9: rejects of a page that is gone go with it, also where another page takes its place in the list")
+  @Test("P9.1: rejects of a removed page are removed, also if another page takes its place in the list")
   func replacedRejects() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1), "{}"], [person(2), person(3), "7"]])
@@ -72,7 +72,7 @@ struct ResourcePublicationTests {
     try folder.expectSound()
   }
 
-  @Test("P5: where nothing but the place of rejects in the list is new, readers are told of a new snapshot")
+  @Test("P5.2, P9.1: if only the place of rejects in the list changed, a new snapshot is published")
   func onlyRejectsMove() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([["7"], [person(1), "{}"]], removal: .nobody)

@@ -100,7 +100,7 @@ struct SecondVersionTests {
     try folder.expectSound(Self.resources)
   }
 
-  @Test("C3.1, P4: pages of a sync that 0.2 did not finish are known after the migration")
+  @Test("C3.1, P4.1: pages of a sync that 0.2 did not finish are known after the migration")
   func interrupted() async throws {
     try take("second-broken")
     let cache = try await folder.define(Self.resources, upstream: Self.upstream)

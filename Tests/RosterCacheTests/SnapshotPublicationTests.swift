@@ -11,7 +11,7 @@ struct SnapshotPublicationTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  @Test("5: the built-in definition makes the contract's tables")
+  @Test("The built-in definition makes the tables of the contract's section 5")
   func tables() async throws {
     let cache = try await folder.define()
     func columns(_ table: String) throws -> String {
@@ -48,7 +48,7 @@ struct SnapshotPublicationTests {
     await cache.close()
   }
 
-  @Test("P5: of kept and transferred pages together only what changed is written, and changes tell before and after")
+  @Test("P5.1: only changed rows of kept and transferred pages are written, and changes have before and after")
   func changes() async throws {
     let cache = try await folder.define()
     var first = people(1...3)
@@ -117,7 +117,7 @@ struct SnapshotPublicationTests {
   }
 
   @Test(
-    "P5: a sync that finds nothing new writes its rows and nothing else, whether pages were confirmed or came again",
+    "P5.2: a sync that finds nothing new writes only its rows, with confirmed pages and with transferred ones",
     arguments: [true, false])
   func unchanged(confirmed: Bool) async throws {
     let cache = try await folder.define()
@@ -148,7 +148,7 @@ struct SnapshotPublicationTests {
     try folder.expectSound()
   }
 
-  @Test("P9: equal rejects keep their row, others come and go, and the last good version stays")
+  @Test("P9.1, P9.2: equal rejects keep their row, others are replaced, and the last good version stays")
   func rejects() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...2)])
@@ -172,7 +172,7 @@ struct SnapshotPublicationTests {
   }
 
   @Test(
-    "P2: several resources are one snapshot, in one transaction; one that comes or goes is published with another feed")
+    "P2.1, P2.2, C6.6: several resources are one snapshot in one transaction; another set has another feed")
   func several() async throws {
     let places = [
       #"{"id":1,"name":"Earth","type":"Planet","dimension":"C-137","residents":["c/1"],"url":"l/1","created":"x"}"#
@@ -221,7 +221,7 @@ struct SnapshotPublicationTests {
     try folder.expectSound(fewer)
   }
 
-  @Test("5: text keys have record ids that no other key is ever given; every type of column is told in changes as JSON")
+  @Test("C5.5: text keys have record ids that no other key gets; every type of column is in changes as JSON")
   func textKeys() async throws {
     let cache = try await folder.define([issue])
     func record(_ node: String, _ rest: String = "") -> String { #"{"node":"\#(node)","title":"T \#(node)"\#(rest)}"# }
@@ -246,7 +246,7 @@ struct SnapshotPublicationTests {
     try folder.expectSound([issue])
   }
 
-  @Test("P13: a publish that is broken off has changed nothing, and what was pulled is there for the next")
+  @Test("P13.5: a publish that is interrupted changes nothing, and the next one has its pages")
   func interrupted() async throws {
     let running = Mutex<Cache?>(nil)
     let cache = try await folder.define { running.withLock { $0 }?.interruptPublish() }
@@ -265,7 +265,7 @@ struct SnapshotPublicationTests {
   }
 
   @Test(
-    "5: the snapshot of another upstream is a new one, even where the rows are the same; its pages are asked for whole")
+    "C5.4, P6.5: the snapshot of another upstream is a new one, even with equal rows; its pages are requested whole")
   func otherUpstream() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...2)])
@@ -280,7 +280,7 @@ struct SnapshotPublicationTests {
     try folder.expectSound()
   }
 
-  @Test("P10: whatever text upstream sends is stored as it is, and no change is seen in it")
+  @Test("P10.1: any text that upstream sends is stored unchanged, and is no change in the next sync")
   func texts() async throws {
     let cache = try await folder.define()
     let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
@@ -294,7 +294,7 @@ struct SnapshotPublicationTests {
     try folder.expectSound()
   }
 
-  @Test("P5: what history has ended is not left in the file; temporary files lie beside the cache")
+  @Test("P5.3: rows that expired are not left in the file, and temporary files lie beside the cache")
   func settings() async throws {
     let cache = try await folder.define()
     #expect(try await cache.perform("ask") { try $0.first("PRAGMA secure_delete") { $0.int(0) } } == 2)

@@ -8,7 +8,7 @@ struct SyncsTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  @Test("P3: a sync that failed leaves its row, every column as told")
+  @Test("P3.1: a sync that failed leaves its row with every column")
   func failed() async throws {
     let cache = try await folder.define()
     var report = try await cache.begin(at: noon)
@@ -38,7 +38,7 @@ struct SyncsTests {
     await cache.close()
   }
 
-  @Test("5: history ends what is older, but never the snapshot's sync nor the newest change")
+  @Test("C5.3: history ends older rows, but never the snapshot's sync nor the newest change")
   func prune() async throws {
     let cache = try await folder.define()
     func at(_ days: Double) -> Date { noon.addingTimeInterval(days * 86_400) }
@@ -69,22 +69,22 @@ struct SyncsTests {
     return try folder.ask("SELECT id FROM syncs ORDER BY id")
   }
 
-  @Test("5: a time stamp from the future does not keep what came after it, and goes with it")
+  @Test("P5.3: a time stamp from the future does not keep later rows, and expires with its time")
   func future() async throws {
     #expect(try await syncs(on: [0, 9_999, 1, 2], ending: 100) == ["5"])
   }
 
-  @Test("5: a clock that is years behind for a moment ends nothing of the history")
+  @Test("P5.3: a clock that is years behind for a moment expires nothing")
   func past() async throws {
     #expect(try await syncs(on: [0, 1], ending: -9_999) == ["1", "2", "3"])
   }
 
-  @Test("5: a clock that was years behind for a moment ends nothing either")
+  @Test("P5.3: a clock that was years behind for a moment expires nothing afterwards")
   func wasPast() async throws {
     #expect(try await syncs(on: [0, -9_999], ending: 1) == ["1", "2", "3"])
   }
 
-  @Test("73: a sync that could not begin has a number, and its row is written with the next one's")
+  @Test("A sync that could not begin (73) has a number, and its row is written with the next one's")
   func notBegun() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1)]])
@@ -105,7 +105,7 @@ struct SyncsTests {
     await cache.close()
   }
 
-  @Test("P3: a row of the same id that another file has is another sync's, and stays as it is")
+  @Test("P3.1: a row with the same id in another file belongs to another sync and stays unchanged")
   func sameID() async throws {
     let cache = try await folder.define()
     var report = try await cache.begin(at: noon)
