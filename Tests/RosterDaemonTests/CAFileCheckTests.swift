@@ -6,7 +6,7 @@ import Testing
 @Suite("Section 2: ca_file")
 struct CAFileCheckTests {
   @Test(
-    "78: a ca_file that cannot be used is told with its line, beside whatever else is wrong",
+    "F7.12: a ca_file that cannot be used is reported with its line, beside all other faults",
     arguments: [
       ("/nonexistent.pem", "cannot be read: No such file or directory"),
       ("/dev/null", "cannot be used: it holds no certificate that can be read"),
@@ -24,7 +24,7 @@ struct CAFileCheckTests {
       ])
   }
 
-  @Test("an SSL_CERT_FILE without certificates is a warning where an https address is asked")
+  @Test("An SSL_CERT_FILE without certificates is a warning if an https address is configured")
   func systemRoots() throws {
     let workspace = try Workspace()
     func warnings(_ scheme: String, _ path: String) throws -> [String] {

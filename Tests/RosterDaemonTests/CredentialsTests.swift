@@ -13,7 +13,7 @@ struct CredentialsTests {
 
   init() throws { workspace = try Workspace() }
 
-  @Test("Each file is read, one trailing newline dropped; one that is not there is nil")
+  @Test("Each file is read without one trailing newline; a missing file is nil")
   func read() throws {
     try workspace.write("rt\n", to: "refresh_token")
     try workspace.write("at\n\n", to: "access_token")
@@ -30,7 +30,7 @@ struct CredentialsTests {
     #expect(try Credentials(folder: "") == Credentials())
   }
 
-  @Test("L7.1: a credential of the service or an instance is looked for in systemd's stores, under the unit's name")
+  @Test("L7.1: a credential of the service or an instance is searched in systemd's stores under the unit's name")
   func missing() throws {
     var configuration = Configuration()
     configuration.auth.flow = .oauth2ClientCredentials
@@ -57,7 +57,7 @@ struct CredentialsTests {
     #expect(lacking().isEmpty)
   }
 
-  @Test("78: a file that is there and cannot be used is named, with its reason and without its text")
+  @Test("A file that exists and cannot be used is named (78), with its reason and without its text")
   func unusable() throws {
     let path = try workspace.write("\n", to: "client_id")
     #expect(throws: failure(path, "it is empty", "write the credential into it, or remove it")) {
@@ -74,7 +74,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("T16.1: of a service, a message names the file that systemd loads, not the copy in the service's folder")
+  @Test("T16.1: a message names the file that systemd loads, not the copy in the service's folder")
   func service() throws {
     let folder = workspace.path("credentials/rosterd.service")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -25,7 +25,7 @@ import Testing
     await cache.close()
   }
 
-  @Test("78: no table of a definition has a name of the cache's own")
+  @Test("F7.5: no table of a definition has a name of the cache's own")
   func ownTables() async throws {
     try await open([.character], "own")
     let database = try Database(path: workspace.path("own.db"), access: .readOnly)
@@ -33,7 +33,7 @@ import Testing
     #expect(ReservedNames.tables == Set(all).subtracting(try ResourceTables(.character).names))
   }
 
-  @Test("400 columns, and places 100 deep, are stored and shown as JSON; one more is 78")
+  @Test("400 columns, and places 100 levels deep, are stored and shown as JSON; one more is 78")
   func most() async throws {
     func definition(_ columns: Int, depth: Int = 1) -> String {
       let place = String(repeating: "/a", count: depth)
@@ -54,7 +54,7 @@ import Testing
   private static let mutants = ProcessInfo.processInfo.environment["ROSTER_MUTANTS"].flatMap(Int.init) ?? 400
 
   @Test(
-    "78: a good file that was changed at random is good, or has faults; what is good prints itself and makes a cache")
+    "F7.1: a configuration with random changes is valid or has faults; a valid one prints itself and makes a cache")
   func mutants() async throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../config/sources").path
     let good = try FileManager.default.contentsOfDirectory(atPath: sources).sorted()

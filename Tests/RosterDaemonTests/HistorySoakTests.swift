@@ -20,7 +20,7 @@ import Testing
   /// In bytes: a log of 4,000 pages before it is written back, and what sixty characters need.
   private static let staging: Int64 = 17 << 20
 
-  @Test("5: history ends syncs and changes, and the cache and what lies beside it do not grow with the number of syncs")
+  @Test("P5.3: history expires syncs and changes, and no file grows with the number of syncs")
   func bounded() async throws {
     let environment = ["ROSTERD_CACHE_HISTORY": "\(Self.history)d", "ROSTERD_SYNC_MAX_REMOVAL": "100"]
     let scenario = Scenario(characters: Array(sevenPages.prefix(60)))

@@ -13,7 +13,7 @@ import Testing
     34 22 0:48 / /tmp rw - tmpfs tmpfs rw
     """
 
-  @Test("The file system of a device is told by its type, where it is one of the network")
+  @Test("A network file system of a device is recognised by its type")
   func types() {
     func type(_ device: String) -> String? { NetworkFileSystem.type(ofDevice: device, in: Self.mounts) }
     #expect(type("8:1") == nil)
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(
-    "File systems on which SQLite's log cannot be shared",
+    "File systems on which SQLite's WAL cannot be shared",
     arguments: ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "fuse.s3fs", "ceph", "virtiofs", "glusterfs", "afs"])
   func network(type: String) {
     #expect(NetworkFileSystem.isNetwork(type))
@@ -37,7 +37,7 @@ import Testing
     #expect(!NetworkFileSystem.isNetwork(type))
   }
 
-  @Test("This machine's own table can be read")
+  @Test("This machine's own mount table can be read")
   func own() throws {
     let workspace = try Workspace()
     #expect(NetworkFileSystem.type(of: workspace.path("roster.db")) == nil)

@@ -15,7 +15,7 @@ import Testing
   /// Of one history alone.
   private static let seed = ProcessInfo.processInfo.environment["ROSTER_SEED"].flatMap(UInt64.init)
 
-  @Test("What is pending after a dry run or the removal guard is, to the byte, what the next sync writes in changes")
+  @Test("P4.7: pending after a dry run or the removal guard equals what the next sync writes in changes")
   func histories() async throws {
     var told = [ChangeKind: Int]()
     for seed in Self.seed.map({ [$0] }) ?? Array(0..<UInt64(Self.histories)) {

@@ -15,7 +15,7 @@ import Testing
   /// Of one history alone.
   private static let seed = ProcessInfo.processInfo.environment["ROSTER_SEED"].flatMap(UInt64.init)
 
-  @Test("P7: whatever lists and definitions, what is published is a state that upstream had, or its proof is weak")
+  @Test("P7.1, P7.5: for random lists and definitions the published state existed upstream, or its proof is weak")
   func histories() async throws {
     let seeds = Self.seed.map { [$0] } ?? Array(0..<UInt64(Self.histories))
     for seed in seeds {

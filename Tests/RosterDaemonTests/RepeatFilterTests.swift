@@ -9,7 +9,7 @@ import Testing
 
   private func failed(_ error: String) -> Event { Event(.syncFailed, error: error) }
 
-  @Test("A quiet log: an upstream that is down for ten days is told of fifteen times, not at each of a thousand syncs")
+  @Test("A quiet log reports an upstream that is down for ten days fifteen times, not at each of a thousand syncs")
   func downForDays() {
     var recurrences = RepeatFilters()
     var told: [Int] = []
@@ -27,7 +27,7 @@ import Testing
     #expect(recurrences.telling(of: good, at: start) == nil)
   }
 
-  @Test("A quiet log: another sentence is told at once, though not more than eight of them")
+  @Test("A quiet log reports another message at once, but at most eight of them")
   func otherSentences() {
     var recurrences = RepeatFilters()
     #expect(recurrences.telling(of: failed("refused"), at: start) == .first)
@@ -38,7 +38,7 @@ import Testing
     #expect(recurrences.telling(of: failed("g"), at: start + 3600) == .again(times: 11, since: start))
   }
 
-  @Test("A quiet log: a clock that was years ahead for a moment puts no reminder off")
+  @Test("A quiet log does not delay its reminder if a clock was years ahead for a moment")
   func clockSetBack() {
     var recurrences = RepeatFilters()
     #expect(recurrences.telling(of: failed("refused"), at: start + 86_400 * 999) == .first)
@@ -47,7 +47,7 @@ import Testing
     #expect(recurrences.telling(of: failed("refused"), at: start + 7200) != .known)
   }
 
-  @Test("A quiet log: records that are rejected each time are told of once; a cancelled sync tells nothing of it")
+  @Test("A quiet log reports records that are rejected in each sync once; a cancelled sync does not repeat them")
   func shortcomings() {
     var recurrences = RepeatFilters()
     var report = SyncRecord(id: 1, startedAt: "", outcome: .unchanged)
@@ -58,7 +58,7 @@ import Testing
     #expect(recurrences.telling(of: event, at: start) == .known)
   }
 
-  @Test("A quiet log: a token request that is tried again is no trouble yet")
+  @Test("A quiet log does not report a token request that is tried again")
   func tokens() {
     var recurrences = RepeatFilters()
     #expect(recurrences.telling(of: Event(.tokenFailed, delaySeconds: 1, error: "x"), at: start) == nil)

@@ -26,7 +26,7 @@ import Testing
     #expect(try bench.cached() == bench.expected, sentence)
   }
 
-  @Test("P6: no validator outlives the cache that was removed")
+  @Test("P6.5: no validator outlives the cache that was removed")
   func removed() async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("P6: no validator outlives the cache that was damaged: it is moved aside, and everything is pulled anew")
+  @Test("P6.5, C7.4: no validator outlives a damaged cache: it is moved aside, and everything is pulled again")
   func damaged() async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("P6: a cache restored from an old copy gets what it lacks", arguments: [true, false])
+  @Test("P6.5: a cache restored from an old copy receives the missing records", arguments: [true, false])
   func restored(brokenOffAfter: Bool) async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(
-    "P4, P6: pulled pages that were lost or damaged cost a pull, and nothing that was published",
+    "P6.4, C5.7: pulled pages that were lost or damaged cost a pull, and no published page",
     arguments: [true, false])
   func pulledPagesLost(isDamaged: Bool) async throws {
     try await withBench { bench in
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test("damage that a statement of a running rosterd meets: the sync fails with 73, the next one pulls anew")
+  @Test("C7.3: after damage in a running rosterd the sync fails with 73, and the next one pulls everything again")
   func damagedWhileRunning() async throws {
     try await withBench { bench in
       try await bench.sync()

@@ -32,7 +32,7 @@ import Testing
   ]
 
   @Test(
-    "P7: whatever moves while it is pulled, none is lost or counted twice", arguments: changes,
+    "P7.1: no record is lost or counted twice, whatever moves while it is pulled", arguments: changes,
     RuntimeResumeTests.validators)
   func once(change: Change, validators: Scenario.Validators) async throws {
     var scenario = Scenario(characters: sevenPages, rules: [.on(.page(4), times: 1, .drift(change.edit))])
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("P7: the same with a snapshot and living validators: nobody who is upstream is removed", arguments: changes)
+  @Test("P7.1, P8.1: with a snapshot and validators no record that upstream has is removed by movements", arguments: changes)
   func withSnapshot(change: Change) async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("P7, P8: one goes and one comes while it is pulled, and the count stays: nobody who is upstream is lost")
+  @Test("P7.1, P8.6: a removal and an addition during the pull with equal count lose no record")
   func balanced() async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test("P7: pages that never fit together are pulled three times, then the sync fails with 65, and none is kept")
+  @Test("P7.9, P4.6: pages that never fit together are pulled three times, then the sync fails with 65 and keeps none")
   func forever() async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -129,7 +129,7 @@ import Testing
   ]
 
   @Test(
-    "P7: counts that disagree and pages that vanish: once is pulled again, for ever fails with 65",
+    "P7.7, P7.8, P7.9: pages with other counts or missing pages are pulled again; if they persist, it is 65",
     arguments: disagreements)
   func disagree(_ what: Disagreement) async throws {
     try await withBench(

@@ -12,7 +12,7 @@ import Testing
 
 /// How a sync is told, from its number to its end.
 @Suite struct RuntimeSyncsTests {
-  @Test("P12: a sync that can still be joined is in the list as it runs, though its row has its end already")
+  @Test("P12.2: a sync that can still be joined is listed as running, though its row has its end already")
   func stillJoined() async throws {
     try await withBench { bench in
       try await bench.with { runtime in
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("73: a sync that meets an unusable folder of the token store has a row and an id")
+  @Test("A sync that finds an unusable folder of the token store (73) has a row and an id")
   func tokenFolder() async throws {
     let scenario = Scenario(characters: sevenPages, tokens: .init(flow: .oauth2Refresh))
     let workspace = try Workspace()

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "P5, P6: a sync that finds nothing new changes no page of the file but those of syncs",
+    "P5.1, P5.2: a sync that finds nothing new changes no page of the file except those of syncs",
     arguments: RuntimeResumeTests.validators)
   func nothingNew(validators: Scenario.Validators) async throws {
     try await withOldCache(validators) { bench in
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test("P3, P5: nor does a sync that fails")
+  @Test("P3.1, P5.1: a failed sync changes no page of the file except those of syncs")
   func failed() async throws {
     try await withOldCache(.etag) { bench in
       bench.upstream.update { $0[3] = $0[3].marked(2) }
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(
-    "P5: one character of one text changed: one row is written, and one change recorded with before and after",
+    "P5.1: one changed character of one text writes one row, and one change with before and after",
     arguments: RuntimeResumeTests.validators)
   func oneCharacter(validators: Scenario.Validators) async throws {
     try await withOldCache(validators) { bench in
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test("P5: a name that changed is written once more in the index of words, and nowhere else")
+  @Test("P5.1: a changed name is written once more in the index of words, and nowhere else")
   func oneName() async throws {
     try await withOldCache(.etag) { bench in
       let before = try FileContent(of: bench.cachePath)
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test("P5: one episode more is one row more in character_episodes")
+  @Test("P5.1: one more episode is one more row in character_episodes")
   func oneEpisode() async throws {
     try await withOldCache(.etag) { bench in
       let before = try FileContent(of: bench.cachePath)

@@ -13,7 +13,7 @@ import Testing
 /// In a process of its own, whose descriptors nobody else uses, but for those that it was started with.
 @Suite struct SoakTests {
   // Its memory is looked at from outside (EndToEndTests): here upstream, which remembers every token, is part of it.
-  @Test("broken, cancelled and timed-out syncs in one rosterd leave no descriptor, connection or task behind")
+  @Test("Failed, cancelled and timed-out syncs leave no descriptor, connection or task in rosterd")
   func nothingIsLeft() async {
     await #expect(processExitsWith: .success) {
       try await Soak.run()

@@ -32,7 +32,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     func joined(by request: SyncRequest) {}
   }
 
-  @Test("A clock that is set back as a sync ends does not put off the next one")
+  @Test("A clock that is set back as a sync ends does not delay the next one")
   func setBackAtTheEnd() async {
     let world = Mutex(World())
     let (naps, napped) = AsyncStream<Duration>.makeStream()
@@ -56,7 +56,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     }
   }
 
-  @Test("A clock that is set back does not put off the next sync")
+  @Test("A clock that is set back does not delay the next sync")
   func setBack() async {
     let world = Mutex(World())
     let (naps, napped) = AsyncStream<Int>.makeStream()
@@ -138,7 +138,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     }
   }
 
-  @Test("cancel ends the sync that runs and tells its id, also of one whose row is not written yet; the loop goes on")
+  @Test("cancel ends the running sync and returns its id, also before its row is written; the loop goes on")
   func cancel() async throws {
     let (begins, began) = AsyncStream<Void>.makeStream()
     let (ends, ended) = AsyncStream<Void>.makeStream()

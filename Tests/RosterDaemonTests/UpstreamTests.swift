@@ -56,7 +56,7 @@ private final class Naps: Sendable {
     await upstream.stop()
   }
 
-  @Test("P11: seconds since 1970 in Retry-After are a day at most, restarts included; the error tells the end of it")
+  @Test("P11.12: a Retry-After in seconds since 1970 is a day at most, restarts included; the error has its end")
   func longestHold() async throws {
     try await withSyncs(retryAfter: "1763769600") { _, naps, sync in
       _ = try await sync()
@@ -69,7 +69,7 @@ private final class Naps: Sendable {
     }
   }
 
-  @Test("P11: a Retry-After that a wrong clock stored, of a time to come, is dropped")
+  @Test("P11.9: a Retry-After from the future, stored by a wrong clock, is dropped")
   func wrongClock() async throws {
     try await withSyncs(retryAfter: "3600") { _, naps, sync in
       let refused = try await sync()
@@ -80,7 +80,7 @@ private final class Naps: Sendable {
   }
 
   @Test(
-    "P11: a Retry-After beyond max_retry_after fails the next sync too, without a request; near its end a sync waits for it"
+    "P11.10, P11.11: a long Retry-After fails the next sync without a request; near its end a sync waits for it"
   )
   func holdOutlivesTheProcess() async throws {
     try await withSyncs(retryAfter: "3600") { upstream, naps, sync in
