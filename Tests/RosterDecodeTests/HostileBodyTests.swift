@@ -38,7 +38,7 @@ private func read(_ body: [UInt8]) throws -> (PageScan, Decoded) {
     #expect(throws: Malformed.self) { try read([UInt8(ascii: "[")] + repeated("0", size / 2) + [UInt8(ascii: "]")]) }
   }
 
-  @Test("one name repeated over megabytes is one field, be it a column's or not")
+  @Test("One name repeated over megabytes is one field, with and without a column")
   func oneName() throws {
     for (name, extra) in [("x", #"{"x":1}"#), (#"\u0078"#, #"{"\u0078":1}"#), ("id", nil)] {
       let member = "\"\(name)\":1"
@@ -64,7 +64,7 @@ private func read(_ body: [UInt8]) throws -> (PageScan, Decoded) {
     #expect(decoded.records.first?.extra?.hasPrefix(#"{"f0":0,"f1":0,"f10":0,"f100":0,"f1000":0,"f10000":0,"#) == true)
   }
 
-  @Test("what a decoder had to hold of a large body is not in the next one")
+  @Test("The memory for a large body does not affect the next body")
   func nextBody() throws {
     var decoder = RecordDecoder(try RecordPlan(simple))
     let large = Array(#"[{"id":1,"#.utf8) + repeated(#""x": 1"#, 200_000) + Array("}]".utf8)
@@ -77,7 +77,7 @@ private func read(_ body: [UInt8]) throws -> (PageScan, Decoded) {
     #expect(try Decoded.read(last, scan, &decoder).records == [.init(position: 0, key: "3", columns: ["3", ""])])
   }
 
-  @Test("bytes that changed after the scan are malformed or read, never read beyond")
+  @Test("Bytes that changed after the scan are malformed or read, never read beyond")
   func changed() throws {
     var decoder = RecordDecoder(try RecordPlan(simple))
     let body = Array(#"[{"id":1,"x":{"y":[1,"\u0041"]},"o":{"a":"b"}}]"#.utf8)

@@ -2,7 +2,7 @@ import RosterDecode
 import Testing
 
 @Suite struct KeyListTests {
-  @Test("keys are walked as they were put in, whatever their order and size")
+  @Test("Keys are read in their order, whatever their order and size")
   func integers() {
     let numbers: [Int64] = [1, 2, 3, 1_000_000, 999_999, .max, 1, 5, 5]
     var list = KeyList()
@@ -11,14 +11,14 @@ import Testing
     #expect(Decoded.keys(list) == numbers.map(String.init))
   }
 
-  @Test("keys that follow one another take a byte each")
+  @Test("Consecutive keys take a byte each")
   func small() {
     var list = KeyList()
     for number in 1...1000 { list.append(Int64(number)) }
     #expect(list.bytes.count == 1000)
   }
 
-  @Test("text keys are walked as they were put in, U+0000 included")
+  @Test("Text keys are read in their order, U+0000 included")
   func texts() {
     let texts = ["a", "", "a\0b", String(repeating: "x", count: 300), "é"]
     var list = KeyList()
@@ -26,7 +26,7 @@ import Testing
     #expect(Decoded.keys(list, isText: true) == texts)
   }
 
-  @Test("bytes that are no key list end the walk, and nothing beyond them is read")
+  @Test("Bytes that are no key list end the reading, and nothing after them is read")
   func damaged() {
     for bytes in [[0x80], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01], [0x05, 0x61]] as [[UInt8]]
     {

@@ -13,7 +13,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
 }
 
 @Suite struct PageScanTests {
-  @Test("one pass tells how many records there are, which are skipped, and the keys of the others")
+  @Test("One pass finds the number of records, the skipped ones, and the keys of the others")
   func counts() throws {
     let open = resource(
       [idColumn, Resource.Column("t", at: at("/t"))], where: [Resource.Condition(at("/state"), .equal(.text("open")))])
@@ -29,7 +29,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
   }
 
   @Test(
-    "where: absent, present and equal; null is absent, numbers are equal by value",
+    "where compares with absent, present and a value; null is absent, and numbers are equal by value",
     arguments: [
       (.absent, ["null"], ["0", "{}", "false"]), (.present, ["0", #""""#, "[]"], ["null"]),
       (.equal(.text("a")), [#""a""#, #""\u0061""#], [#""A""#, "null", #"["a"]"#, "1"]),
@@ -52,7 +52,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     }
   }
 
-  @Test("a record that where passes over is no reject, whatever is wrong with it")
+  @Test("A record that where skips is no reject, whatever is wrong with it")
   func skippedNotRejected() throws {
     let open = resource([idColumn], where: [Resource.Condition(at("/pr"), .absent)])
     let (found, decoded) = try Decoded.page(#"[{"pr":1},{"id":1}]"#, open)
@@ -60,7 +60,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     #expect(decoded.records.map(\.position) == [1])
   }
 
-  @Test("count, last, more and at are found before, behind and beside the records; absent and null are told apart")
+  @Test("count, last, more and at are found before, after and beside the records; absent and null are distinguished")
   func places() throws {
     let pages = Resource.Pages(
       .cursor(param: .query("c"), at: .body(at("/meta/next"))), more: .body(at("/more")),
@@ -98,7 +98,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     #expect(try scan(#"{"next":{"a":[]},"list":[]}"#, cursor).at.kind == .compound)
   }
 
-  @Test("places inside the list of records are found too, and after is the last record's")
+  @Test("Places inside the list of records are found, and after is the last record's")
   func placesInside() throws {
     let after = things(
       "/list", Resource.Pages(.after(param: .query("since"), at: at("/at/1")), count: .body(at("/list/0/n"))))
@@ -111,7 +111,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     #expect((list.at.kind, list.more.kind) == (.integer(7), .boolean(true)))
   }
 
-  @Test("of a list of records that comes twice the last one counts; without one the body is malformed")
+  @Test("If the list of records occurs twice, the last one counts; without a list the body is malformed")
   func repeatedRecords() throws {
     let one = things("/data/items", Resource.Pages(.one))
     let twice = #"{"data":{"items":[{"id":1},{"id":2}]},"data":{"items":[{"id":3}]}}"#
@@ -125,7 +125,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     }
   }
 
-  @Test("a body cut off anywhere is malformed, and so is one that is not UTF-8; a byte order mark is passed over")
+  @Test("A body that is truncated anywhere or is not UTF-8 is malformed; a byte order mark is skipped")
   func strict() throws {
     let one = things("/list", Resource.Pages(.one))
     let whole = Array(#"{"a":"ü\n","list":[{"id":1,"x":-1.5e+3,"y":[true,{"z":null}]}],"b":[{}]}"#.utf8)
@@ -139,7 +139,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     #expect(try Decoded.read(marked, found, &decoder).records.map(\.key) == ["1"])
   }
 
-  @Test("P8: the answer for a key is the record or a list; what where passes over is gone")
+  @Test("P8.6, P8.7: the answer for a key is the record or a list; a record that where skips is not found")
   func answers() throws {
     let open = resource([idColumn], where: [Resource.Condition(at("/pr"), .absent)], records: "/results")
     var decoder = RecordDecoder(try RecordPlan(open))

@@ -78,7 +78,7 @@ private struct Generator {
 
 @Suite struct RandomRecordsTests {
   @Test(
-    "P9, P10: random records under random definitions are what a slow and plain reading of the rules says",
+    "P9.4, P10.1: random records under random definitions equal a slow, plain reading of the rules",
     arguments: 1...8)
   func random(seed: Int) throws {
     var generator = Generator(dice: SeededDice(seed: UInt64(seed)))

@@ -4,14 +4,14 @@ import Testing
 
 @Suite struct RecordPlanTests {
   @Test(
-    "the three resources of the Rick and Morty API are compiled", arguments: [Resource.character, .location, .episode])
+    "The three resources of the Rick and Morty API are compiled", arguments: [Resource.character, .location, .episode])
   func builtIn(resource: Resource) throws {
     let plan = try RecordPlan(resource)
     #expect(plan.keyColumn == 0)
     #expect(!plan.hasTextKeys)
   }
 
-  @Test("a location and an episode fill their tables")
+  @Test("A location and an episode fill their tables")
   func others() throws {
     let location =
       #"{"id":20,"name":"Earth","type":"Planet","dimension":"D","residents":["a","b"],"url":"u","created":"c"}"#
@@ -27,7 +27,7 @@ import Testing
     #expect(second.extra == nil)
   }
 
-  @Test("a definition that cannot be compiled is a defect")
+  @Test("A definition that cannot be compiled is a defect")
   func defects() {
     let deep = JSONPointer(segments: Array(repeating: "a", count: 128))
     let text = Resource.Column("t", at: at("/t"))
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("a place as deep as a record may nest is compiled and found")
+  @Test("A place at the maximum depth of a record is compiled and found")
   func deepest() throws {
     let deep = resource([idColumn, Resource.Column("d", at: JSONPointer(segments: Array(repeating: "a", count: 127)))])
     let record =

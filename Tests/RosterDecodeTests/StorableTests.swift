@@ -25,7 +25,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
 
 @Suite struct StorableTests {
   @Test(
-    "P9: each type of column takes what it says, null and absent too",
+    "P9.5, P9.6, P9.7: each type of column takes its values, null and absent",
     arguments: [
       (.text, #""a\u00fc\"b""#, "aü\"b"), (.text, #""""#, ""), (.text, "null", ""),
       (.integer, "0", "0"), (.integer, "-9223372036854775808", "-9223372036854775808"),
@@ -40,7 +40,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     #expect(try stored(#"{"id":1,"v":\#(json)}"#, column(type)) == ["1", value])
   }
 
-  @Test("P9: a column that is absent is '' where it is text, NULL otherwise; a nullable text is NULL")
+  @Test("P9.5, P9.6, P9.7: an absent column is '' if it is text, otherwise NULL; a nullable text is NULL")
   func absent() throws {
     for type in [Resource.ColumnType.text, .integer, .real, .boolean, .json] {
       #expect(try stored(#"{"id":1}"#, column(type)) == ["1", type == .text ? "" : nil])
@@ -51,7 +51,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
   }
 
   @Test(
-    "P9: a value of another type is a reject with its key and its reason",
+    "P9.1, P9.6: a value of another type is a reject with its key and its reason",
     arguments: [
       (.text, ["1", "true", "[]", "{}"], "v is not a string"),
       (
@@ -67,7 +67,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     }
   }
 
-  @Test("P9: an integer key is 1…2^63-1, a text key a string that is not empty")
+  @Test("P9.4: an integer key is 1…2^63-1, a text key a string that is not empty")
   func keys() throws {
     let integers = resource([idColumn])
     for key in ["0", "-1", "1.0", "9223372036854775808"] {
@@ -84,7 +84,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     #expect(decoded.records.map(\.key) == ["a\0b", "é", "é"])
   }
 
-  @Test("P9: the reason names the type of a key that its column does not take")
+  @Test("P9.4: the reason names the type of a key that its column does not take")
   func mistypedKeys() throws {
     let integers = resource([idColumn])
     for (key, kind) in [(#""7""#, "a string"), ("null", "null"), ("[]", "a list"), ("true", "a boolean")] {
@@ -96,7 +96,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     }
   }
 
-  @Test("P9: a reject whose text key has escapes tells the key")
+  @Test("P9.1: a reject whose text key has escapes has the decoded key")
   func escapedRejectKey() throws {
     let texts = resource(key: "/slug", [Resource.Column("slug", at: at("/slug")), Resource.Column("n", at: at("/n"))])
     let (scan, decoded) = try Decoded.page(#"[{"slug":"\u0061","n":1}]"#, texts)
@@ -104,7 +104,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     #expect(decoded.rejects.map(\.key) == ["a"])
   }
 
-  @Test("P9: an object on the way to a column is an object, null or absent; a list where an element is addressed")
+  @Test("P9.8: an object on the way to a column is an object, null or absent; a list if an element is addressed")
   func ways() throws {
     let nested = resource([
       idColumn, Resource.Column("u", at: at("/user/login")), Resource.Column("l", at: at("/labels/1/name")),
@@ -120,7 +120,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     #expect(try reason(#"{"id":1,"labels":7}"#, nested) == "labels is not an object")
   }
 
-  @Test("P9: a list is a list, null or absent, its elements as its columns say")
+  @Test("P9.9: a list is a list, null or absent, and its elements fit its columns")
   func lists() throws {
     let list = { (columns: [Resource.Column]) in
       resource([idColumn], lists: [Resource.List(table: "thing_l", at: at("/l"), columns: columns)])
@@ -151,7 +151,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
       ])
   }
 
-  @Test("P9: bare elements of every type; null is '' or NULL")
+  @Test("P9.9: bare elements may have every type; null is '' or NULL")
   func bareElements() throws {
     let types: [(Resource.ColumnType, String, [String?])] = [
       (.text, #"["a", "\u0062", null]"#, ["a", "b", ""]), (.integer, "[1,-2,null]", ["1", "-2", nil]),
@@ -166,7 +166,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     }
   }
 
-  @Test("P9: a record deeper than 128 levels is one reject; 128 are kept")
+  @Test("P9.4: a record deeper than 128 levels is one reject; 128 levels are kept")
   func depth() throws {
     let nested = { (levels: Int) in String(repeating: "[", count: levels) + String(repeating: "]", count: levels) }
     #expect(try stored(#"{"id":1,"x":\#(nested(127))}"#, resource([idColumn])) == ["1"])
@@ -180,7 +180,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     #expect(try reason(deepList, resource([idColumn], lists: [list])) == "it nests deeper than 128 levels")
   }
 
-  @Test("of members of one name the last one counts, with all that is in it, in whatever spelling")
+  @Test("The last of members with one name counts, with its whole content, in any spelling")
   func repeated() throws {
     let nested = resource([idColumn, Resource.Column("a", at: at("/o/a")), Resource.Column("b", at: at("/o/b"))])
     #expect(try stored(#"{"id":1,"id":2,"o":{"a":"x","b":"y"},"o":{"b":"z"}}"#, nested) == ["2", "", "z"])
@@ -191,7 +191,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     #expect(decoded.records.first?.lists == [[.init(columns: ["b"], extra: nil)]])
   }
 
-  @Test("names are compared byte by byte: \\u0000id is not id, and what normalization makes equal is two")
+  @Test("Names are compared byte by byte: \\u0000id is not id, and names equal after normalization differ")
   func names() throws {
     #expect(try reason(#"{"\u0000id":1}"#, resource([idColumn])) == "id is missing")
     #expect(try stored(#"{"\u0069d":1}"#, resource([idColumn])) == ["1"])
