@@ -95,7 +95,7 @@ private enum Unreadable: CaseIterable {
 @Suite struct AnswerTests {
   // MARK: The status
 
-  @Test("P11, T3: a body that cannot be read takes no status away", arguments: Unreadable.allCases)
+  @Test("P11.15, T3.1: an unreadable body does not hide the status", arguments: Unreadable.allCases)
   fileprivate func status(_ body: Unreadable) async throws {
     let transport = HTTPTransport(.init())
     for status in [302, 401, 403, 404, 429, 503] {
@@ -107,14 +107,14 @@ private enum Unreadable: CaseIterable {
     await transport.shutdown()
   }
 
-  @Test("P11: what is not to be retried is not, whatever its body is", arguments: Unreadable.allCases)
+  @Test("P11.15: a status that is not retried stays so, whatever its body is", arguments: Unreadable.allCases)
   fileprivate func final(_ body: Unreadable) async throws {
     let asked = try await Asked(try await body.answer("403 Forbidden"))
     #expect(asked.failure?.reason == .status(403) && asked.failure?.kind == .badAnswer)
     #expect(asked.requests == 1)
   }
 
-  @Test("P11: Retry-After holds, whatever the body is", arguments: Unreadable.allCases)
+  @Test("P11.10: Retry-After counts, whatever the body is", arguments: Unreadable.allCases)
   fileprivate func hold(_ body: Unreadable) async throws {
     let asked = try await Asked(try await body.answer("503 Later\r\nRetry-After: 5000"))
     #expect(asked.failure?.kind == .unreachable)
@@ -122,7 +122,7 @@ private enum Unreadable: CaseIterable {
     #expect(asked.holdsFor == 5000)
   }
 
-  @Test("T6: a refused token request is refused, whatever its body is", arguments: Unreadable.allCases)
+  @Test("T6.1: a refused token request is refused, whatever its body is", arguments: Unreadable.allCases)
   fileprivate func refusal(_ body: Unreadable) async throws {
     let transport = HTTPTransport(.init())
     try await RawServer.run(try await body.answer("400 Bad Request")) { server in
@@ -132,7 +132,7 @@ private enum Unreadable: CaseIterable {
     await transport.shutdown()
   }
 
-  @Test("T6: a token request that is granted with a body that cannot be read is not", arguments: [200, 201])
+  @Test("T6.8: a token answer with status 2xx and an unreadable body grants nothing", arguments: [200, 201])
   func granted(status: Int) async throws {
     let transport = HTTPTransport(.init())
     try await RawServer.run(try await Unreadable.plainBehindGzip.answer("\(status) Yes")) { server in
@@ -144,7 +144,7 @@ private enum Unreadable: CaseIterable {
     await transport.shutdown()
   }
 
-  @Test("T3, T6: a 401 without a body behind gzip is met by a refresh, and a 400 with a broken one ends the session")
+  @Test("T3.1, T6.1: a 401 with a broken gzip body causes a refresh, and a 400 with one ends the session")
   func refresh() async throws {
     let broken = Fault.answer(status: 400, headers: [.init("Content-Encoding", "gzip")], body: "no gzip")
     let rules = [
@@ -187,7 +187,7 @@ private enum Unreadable: CaseIterable {
 
   // MARK: Compression
 
-  @Test("RFC 1952 §2.2: a body of several gzip members is their contents, one after the other")
+  @Test("A body of several gzip members is their contents, one after the other (RFC 1952 §2.2)")
   func members() async throws {
     let half = json.index(json.startIndex, offsetBy: 20)
     let body = try await packed(String(json[..<half])) + packed("") + packed(String(json[half...]))
@@ -197,7 +197,7 @@ private enum Unreadable: CaseIterable {
     }
   }
 
-  @Test("P11: broken compression, or none at all behind its header, is no page: asked for once more, and told so")
+  @Test("P11.16: a body that is not the gzip of its header is retried once, and the message says so")
   func brokenCompression() async throws {
     let whole = try await packed()
     let bodies = [[], whole.dropLast(12), Array(whole.prefix(5)), whole + Array("tail".utf8), Array(json.utf8)]
@@ -214,7 +214,7 @@ private enum Unreadable: CaseIterable {
     }
   }
 
-  @Test("P11: a gzip body whose connection is cut is truncated")
+  @Test("P11.2: a gzip body whose connection is cut is truncated")
   func cutCompression() async throws {
     let half = Array(try await packed().dropLast(12))
     for answer in [
@@ -230,7 +230,7 @@ private enum Unreadable: CaseIterable {
   // MARK: The head
 
   @Test(
-    "P11: an answer that is cut off in its head is truncated, as one in its body",
+    "P11.2: an answer that is cut off in its head is truncated, like one cut off in its body",
     arguments: ["H", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n"])
   func cutHead(head: String) async throws {
     let asked = try await Asked(.init(head))
@@ -238,7 +238,7 @@ private enum Unreadable: CaseIterable {
     #expect(asked.requests == 4)
   }
 
-  @Test("P11: what is no HTTP is malformed, and nothing at all a connection that ended")
+  @Test("P11.2, P11.16: an answer that is not HTTP is malformed, and no answer at all is a connection failure")
   func noHead() async throws {
     let asked = try await Asked(.init("SSH-2.0-x\r\n"))
     #expect(asked.failure?.reason == .malformed && asked.requests == 2)
@@ -246,7 +246,7 @@ private enum Unreadable: CaseIterable {
     #expect(silent.failure?.reason == .connection && silent.requests == 4)
   }
 
-  @Test("T5: a token request whose answer is cut off in its head is tried again, as one without an answer")
+  @Test("T5.1: a token request whose answer is cut off in its head is tried again, as one without an answer")
   func cutGrant() async throws {
     let transport = HTTPTransport(.init())
     try await RawServer.run(.init("HTTP/1.1 200 OK\r\nContent-Type: appl")) { server in
@@ -260,7 +260,7 @@ private enum Unreadable: CaseIterable {
 
   // MARK: What is counted
 
-  @Test("syncs.bytes: a body counts as it came, with and without Content-Length")
+  @Test("syncs.bytes counts a body as received, with and without Content-Length")
   func receivedWhole() async throws {
     let text = String(json.dropLast(2)) + "]," + #""note":"\#(String(repeating: "long ", count: 800))"}"#
     let body = try await packed(text)
@@ -276,7 +276,7 @@ private enum Unreadable: CaseIterable {
     #expect(try await Asked(sized("404 Not Found", "", Array("none".utf8))).bytes == 4)
   }
 
-  @Test("syncs.bytes: what came of an answer that failed counts too, each time")
+  @Test("syncs.bytes counts what was received of a failed answer too, each time")
   func receivedInPart() async throws {
     #expect(try await Asked(answer("200 OK", "Content-Length: 99\r\n", Array("half".utf8))).bytes == 4 * 4)
     #expect(try await Asked(sized("200 OK", gzip, Array("plain".utf8))).bytes == 2 * 5)
@@ -292,7 +292,7 @@ private enum Unreadable: CaseIterable {
   // MARK: Headers
 
   @Test(
-    "P6, P11: white space around a header's value is no part of it (RFC 9110 §5.5)", arguments: [" ", "\t", " \t "])
+    "P6.1, P11.16: white space around a header's value is not part of it (RFC 9110 §5.5)", arguments: [" ", "\t", " \t "])
   func space(space: String) async throws {
     let body = try await packed()
     let page = try await Asked(
@@ -307,7 +307,7 @@ private enum Unreadable: CaseIterable {
     await transport.shutdown()
   }
 
-  @Test("P11: a Retry-After of any number of digits is a time, beyond max_retry_after, and a day at most")
+  @Test("P11.10, P11.12: a Retry-After of any number of digits counts, and is a day at most")
   func endless() async throws {
     let asked = try await Asked(sized("503 Later\r\nRetry-After: 99999999999999999999"))
     #expect(asked.requests == 1)
@@ -315,7 +315,7 @@ private enum Unreadable: CaseIterable {
   }
 
   @Test(
-    "P6: what is no entity tag, or cannot be sent back as it came, is no validator (RFC 9110 §8.8.3)",
+    "P6.1: a value that is no entity tag, or cannot be sent back unchanged, is no validator (RFC 9110 §8.8.3)",
     arguments: [
       "*", "", "abc", "W/", "W/*", "w/\"a\"", "\"a", "a\"", "\"", "\"a\"b\"", "\"a b\"", "\"a\", \"b\"",
     ])
@@ -323,12 +323,12 @@ private enum Unreadable: CaseIterable {
     try await expectTag(nil, of: Array(text.utf8))
   }
 
-  @Test("P6: a tag whose bytes are no UTF-8 is no validator")
+  @Test("P6.1: a tag whose bytes are not UTF-8 is no validator")
   func noText() async throws {
     try await expectTag(nil, of: [0x22, 0xE9, 0x22])
   }
 
-  @Test("P6: an entity tag is a validator", arguments: ["\"a\"", "W/\"a\"", "\"\"", "W/\"!#[]~\"", "\"é\""])
+  @Test("P6.1: an entity tag is a validator", arguments: ["\"a\"", "W/\"a\"", "\"\"", "W/\"!#[]~\"", "\"é\""])
   func tag(text: String) async throws {
     try await expectTag(text, of: Array(text.utf8))
     try await withTransport { upstream, transport in

@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("T3: a request whose every 401 comes late is sent again once with the current and once with a fresh token")
+  @Test("T3.1: a request whose 401s all arrive late is sent once with the current and once with a fresh token")
   func alwaysLate() async throws {
     try await withKeeper { keeper, _ in
       let sent = Mutex(0)
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "T3: only an answer below 400, or 404, shows that a fresh token works; without one it is refreshed once a sync",
+    "T3.3: only an answer below 400, or 404, shows that a fresh token works; until then there is one refresh a sync",
     arguments: [200, 304, 404, 400, 403, 429, 500, 503])
   func provesToken(status: Int) async throws {
     try await withKeeper(accessToken: "a0") { keeper, grants in
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test("T2, P1: a second sending waits for its own turn, and has the token of that moment (P11)")
+  @Test("T2.2, P1.9: a request that is sent again waits for its own turn, and has the token of that moment")
   func sentAgain() async throws {
     let clock = ManualClock()
     let pacer = RequestPacer(rate: 0.1, clock: clock.wallClock)
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test("T2: a token that expired while its request waited for limit.rate is not sent")
+  @Test("T2.2: a token that expired while its request waited for limit.rate is not sent")
   func outlived() async throws {
     let clock = ManualClock()
     let start = clock.now
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test("P11: a 403 because no request remains ends no session, though logout_status names 403")
+  @Test("P11.6: a 403 with no remaining requests ends no session, even if logout_status names 403")
   func spent() async throws {
     try await withKeeper(accessToken: "a0") { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test("T3, P11: a 401 that ends the sync tells the Retry-After that came with it")
+  @Test("T3.2, P11.10: a 401 that ends the sync reports its Retry-After")
   func refusedForLonger() async throws {
     try await withKeeper(accessToken: "a0") { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test(
-    "T3: a 401 without a flow proposes flow = \"basic\" if upstream asks for it, by itself or beside other schemes",
+    "T3.5: after a 401 without a flow the hint proposes flow = \"basic\" if one of the challenges is Basic",
     arguments: [
       (#"Basic realm="x""#, true), (#"basic realm="x", charset="UTF-8""#, true),
       (#"Bearer realm="a, b", BASIC realm="c""#, true), (#"Bearer realm="a, Basic b""#, false), ("Basically", false),
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  @Test("auth.send: a header takes the place of one of its name")
+  @Test("auth.send replaces a configured header of the same name")
   func header() async throws {
     let place = TokenPlace(.header, "accept", before: "t=", after: ";")
     try await withKeeper(accessToken: "a0", send: place) { keeper, _ in
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test("auth.send, T8: a token in the query goes to base_url's origin only, and is in no address that others see")
+  @Test("T8.1, T8.4: a token in the query goes only to base_url's origin, and no shown address has it")
   func parameter() async throws {
     try await withKeeper(accessToken: "a0", send: TokenPlace(.parameter, "api_key")) { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost/api", logout: [])]) { request in

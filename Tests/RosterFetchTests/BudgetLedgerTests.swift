@@ -6,7 +6,7 @@ import Testing
 
 @testable import RosterFetch
 
-@Suite("P1: limit.budget, over restarts", .timeLimit(.minutes(1))) struct BudgetLedgerTests {
+@Suite("P1.10: limit.budget over restarts", .timeLimit(.minutes(1))) struct BudgetLedgerTests {
   private let workspace: Workspace
   private let clock = ManualClock()
   private let rule = RequestBudget(limit: 10, window: .seconds(60))
@@ -29,7 +29,7 @@ import Testing
     for _ in 0..<count { ledger.ended(try await ledger.spend(), isSent: true) }
   }
 
-  @Test("P1: what was sent counts in the next process, to the last request, however the one before ended")
+  @Test("P1.10: every sent request counts in the next process, however the previous one ended")
   func restart() async throws {
     try await send(7, by: try ledger(rule))
     clock.advance(by: .seconds(30))
@@ -42,7 +42,7 @@ import Testing
     #expect(try ledger(rule).usage?.used == 3)
   }
 
-  @Test("P1: a process that is killed has counted what it had under way, which may have reached upstream until then")
+  @Test("P1.10: a killed process has counted its requests in flight, as they may have reached upstream")
   func killed() async throws {
     _ = try await ledger(rule).spend()
     clock.advance(by: .seconds(59))
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(
-    "A clock that was set neither frees the budget nor locks it for longer than a window",
+    "A clock that is set neither frees the budget nor locks it for longer than a window",
     arguments: [-31_536_000.0, 31_536_000])
   func clockSet(step: Double) async throws {
     let first = try ledger(rule)
@@ -76,7 +76,7 @@ import Testing
     #expect(try ledger(rule).usage?.used == 0)
   }
 
-  @Test("P1: a sync that was broken off for want of requests starts when the window is empty, restarts included")
+  @Test("P1.12, P1.13: a sync that the budget interrupted starts when the window is empty, restarts included")
   func short() async throws {
     let first = try ledger(rule)
     try await send(2, by: first)
@@ -97,7 +97,7 @@ import Testing
     #expect(second.wait(for: 6) == nil, "another budget is another matter")
   }
 
-  @Test("What was sent to another upstream does not count, and a file of somebody else's holds nothing")
+  @Test("Requests to another upstream do not count, and another program's file is ignored")
   func foreign() async throws {
     try await send(7, by: try ledger(rule))
     #expect(try ledger(rule, of: "http://b/api").usage?.used == 0)
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test("A damaged slot is none, and costs no other its count")
+  @Test("A damaged slot counts nothing and does not change the others")
   func damaged() async throws {
     let first = try ledger(rule)
     try await send(2, by: first)
@@ -121,7 +121,7 @@ import Testing
     #expect(try ledger(rule).usage?.used == 3)
   }
 
-  @Test("P4: a request without room is refused once those under way have ended, and nothing else has room meanwhile")
+  @Test("P1.12: a request without room is refused after the ones in flight have ended, and no other gets in meanwhile")
   func drained() async throws {
     let ledger = try ledger(RequestBudget(limit: 2, window: .milliseconds(100)))
     let first = try await ledger.spend()
@@ -138,7 +138,7 @@ import Testing
     #expect(try await ledger.spend() != nil)
   }
 
-  @Test("Without a budget there is no file, and one that cannot be made is 73")
+  @Test("Without a budget there is no file; a file that cannot be made is 73")
   func files() async throws {
     let none = try ledger(nil)
     let number = try await none.spend()
@@ -149,7 +149,7 @@ import Testing
     #expect(failure?.kind == .cannotWrite && failure?.subject == path)
   }
 
-  @Test("P1: what one budget counted holds for another window, and a budget that went and came back knows what it knew")
+  @Test("P1.10: counted requests hold for another window, and for a budget that was removed and added again")
   func changed() async throws {
     let ledger = try ledger(rule)
     try await send(7, by: ledger)

@@ -25,8 +25,8 @@ private final class Counted {
   }
 }
 
-@Suite("P1: limit.budget") struct BudgetTests {
-  @Test("P1: as many as the limit fit in a window; the next one when the first of them has left it")
+@Suite("P1.10: limit.budget") struct BudgetTests {
+  @Test("P1.10: a window has room for `limit` requests, and for the next one when its first has left it")
   func window() {
     let budget = Counted(tenInAMinute)
     for second in 0..<10 { #expect(budget.send(at: .seconds(second))) }
@@ -36,7 +36,7 @@ private final class Counted {
     #expect(budget.used(at: .seconds(3600)) == 0)
   }
 
-  @Test("P1: a request counts until it has been over for a window, since it may have reached upstream at its end")
+  @Test("P1.10: a request counts until a window after its end, as it may have reached upstream then")
   func latency() throws {
     let budget = Counted(RequestBudget(limit: 1, window: .seconds(60)))
     let id = try #require(budget.spend(at: .zero))
@@ -45,7 +45,7 @@ private final class Counted {
     #expect(budget.used(at: .seconds(159)) == 1 && budget.used(at: .seconds(160)) == 0)
   }
 
-  @Test("P1: a request that cannot have reached upstream does not count")
+  @Test("P1.10: a request that cannot have reached upstream does not count")
   func unsent() {
     let budget = Counted(tenInAMinute)
     for _ in 0..<100 { #expect(budget.send(at: .zero, isSent: false)) }
@@ -53,7 +53,7 @@ private final class Counted {
   }
 
   @Test(
-    "P1: how long until a sync fits: nothing where it does; one that is larger than the budget waits for an empty window"
+    "P1.11, P1.13: a sync waits until it fits; one that is larger than the budget waits for an empty window"
   )
   func wait() throws {
     let budget = Counted(tenInAMinute)
@@ -70,7 +70,7 @@ private final class Counted {
     #expect(budget.wait(for: 10, at: .seconds(56)) == .seconds(59))
   }
 
-  @Test("P1: another budget counts what the window still knows")
+  @Test("P1.10: another budget counts the requests that the window still knows")
   func changed() {
     let budget = Counted(tenInAMinute)
     for _ in 0..<10 { #expect(budget.send(at: .zero)) }
@@ -113,7 +113,7 @@ private final class Counted {
     return walk
   }
 
-  @Test("P1: upstream never sees more than the limit in any window, however requests come and how long they take")
+  @Test("P1.10: upstream never sees more than the limit in any window, for random requests of random duration")
   func anyWindow() {
     var refused = 0
     for seed in UInt64(1)...60 {
@@ -132,7 +132,7 @@ private final class Counted {
     #expect(refused > 1000)
   }
 
-  @Test("What is used is given back within a 240th of the window, and not later")
+  @Test("Room in the budget returns within a 240th of the window")
   func generous() {
     let budget = Counted(RequestBudget(limit: 1000, window: .seconds(240)))
     for millisecond in 0..<1000 { #expect(budget.send(at: .milliseconds(millisecond))) }

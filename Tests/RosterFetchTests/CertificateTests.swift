@@ -42,7 +42,7 @@ private struct Refusal: CustomTestStringConvertible {
     Refusal(certificate: "unnamed", words: "names no host: it has no subjectAltName"),
   ]
 
-  @Test("P11: each reason to refuse a certificate has a message of its own, and nothing is retried")
+  @Test("P11.17: each reason to refuse a certificate has its own message, and nothing is retried")
   func refused() async throws {
     try await Authority.with(Self.make) { authority in
       for refusal in Self.refusals {
@@ -60,7 +60,7 @@ private struct Refusal: CustomTestStringConvertible {
     }
   }
 
-  @Test("a root that has signed itself with SHA-1 is trusted, and so is a chain with an intermediate certificate")
+  @Test("A root that signed itself with SHA-1 is trusted, and so is a chain with an intermediate certificate")
   func trusted() async throws {
     try await Authority.with(Self.make) { authority in
       for (certificate, sent, trusted) in [

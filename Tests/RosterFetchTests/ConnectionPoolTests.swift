@@ -6,7 +6,7 @@ import Testing
 @testable import RosterFetch
 
 @Suite struct ConnectionPoolTests {
-  @Test("P1: requests beyond the limit of connections wait for one, and none is lost")
+  @Test("P1.3: requests beyond the limit of connections wait for one, and none is lost")
   func limit() async throws {
     try await withTransport(Scenario(), .init(connections: 1)) { upstream, transport in
       upstream.hold(.anyPage)
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("A request that is given up while it waits for a connection leaves its place to the next")
+  @Test("A request that is cancelled while it waits for a connection leaves its place to the next")
   func givenUpWhileWaiting() async throws {
     try await withTransport(Scenario(), .init(timeout: .seconds(2), connections: 1)) { upstream, transport in
       upstream.hold(.anyPage)
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("A connection that nobody needs any more is closed")
+  @Test("A connection that is no longer needed is closed")
   func idle() async throws {
     let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", .keep)
     try await RawServer.run(page) { server in

@@ -4,7 +4,7 @@ import Testing
 @testable import RosterFetch
 
 @Suite struct ConnectionTests {
-  @Test("An answer that nobody asked for is not taken for the next one's: the connection is given up")
+  @Test("An unrequested answer is not used for the next request: the connection is closed")
   func unasked() async throws {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
     try await RawServer.run(.init("\(answer)[]\(answer){}", .keep), order: .ofConnection(crowd: 1)) { server in
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(
-    "A connection on which a server goes no further is not used again",
+    "A connection that a server does not continue is not used again",
     arguments: ["HTTP/1.0 200 OK\r\nContent-Length: 2", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2"])
   func last(head: String) async throws {
     try await RawServer.run(.init("\(head)\r\n\r\n{}", .keep), order: .ofConnection(crowd: 1)) { server in
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("HTTP/1.0 with keep-alive is kept, and 1xx before an answer is passed over (RFC 9110 §15.2)")
+  @Test("HTTP/1.0 with keep-alive is kept, and 1xx before an answer is skipped (RFC 9110 §15.2)")
   func kept() async throws {
     let answer = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}"
     try await RawServer.run(
@@ -62,7 +62,7 @@ import Testing
     """#
 
   @Test(
-    "RFC 8446 §6.1: without TLS's goodbye a body that lasts until then is cut off, one whose length is known is whole",
+    "Without a TLS close a body of unknown length is truncated, one of known length is whole (RFC 8446 §6.1)",
     arguments: [
       ("none 'Content-Length: 2'", nil), ("goodbye", nil), ("none", .truncated),
       ("goodbye 'Content-Length: 9'", .truncated),

@@ -67,7 +67,7 @@ import Testing
     #expect(next.request.body == Array(#"{"q":"x"}"#.utf8))
   }
 
-  @Test("G2.1, T8: a member named like auth.send's parameter is not sent; one that repeats the token is refused")
+  @Test("G2.1, T8.2: a member named like auth.send's parameter is not sent; one that repeats the token is refused")
   func token() throws {
     let token = Response.SentToken("s3cret-t0ken", parameter: "api_key")
     let start = "/api.php?action=query&continue=&format=json"
@@ -94,7 +94,7 @@ import Testing
     #expect(try second(#"{"a":"1","b":"2"}"#) == second(#"{"b":"2","a":"1"}"#))
   }
 
-  @Test("P4: a kept page leads to the same object, whatever its members hold")
+  @Test("P4.4: a kept page leads to the same object, whatever its members contain")
   func kept() throws {
     let told = try facts(#"{"a":"x\"\u0301:","b":12,"c":1.50,"d":true,"e":""}"#)
     let kept = ListFacts(records: 1, count: nil, last: nil, continuation: told.continuation)

@@ -32,7 +32,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
 }
 
 @Suite struct HTTPTransportTests {
-  @Test("P1: connections are kept and used again")
+  @Test("P1.3: connections are kept and used again")
   func keptConnections() async throws {
     try await withTransport { upstream, transport in
       for _ in 1...5 { _ = try await transport.send(page(1, of: upstream)) }
@@ -41,7 +41,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   }
 
   @Test(
-    "P11: what breaks an exchange is told apart",
+    "P11.2: the kinds of interruption are distinguished",
     arguments: [
       (.drop, .connection), (.cut(after: .nothing, .close), .connection), (.cut(after: .half, .close), .truncated),
       (.cut(after: .half, .reset), .truncated), (.cut(after: .head, .close), .truncated),
@@ -52,7 +52,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11, T5: a connection refused, which no request was sent on")
+  @Test("P11.2, T5.3: a refused connection has sent no request")
   func refused() async throws {
     let transport = HTTPTransport(.init())
     // tcpmux (RFC 1078): nothing listens there, and no test that runs beside this one can.
@@ -64,7 +64,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   }
 
   @Test(
-    "P11: an answer that does not come, or stops in the middle, is a timeout",
+    "P11.2: an answer that does not arrive, or stops in the middle, is a timeout",
     arguments: [Fault.Cut.nothing, .head, .half])
   func timeout(cut: Fault.Cut) async throws {
     let scenario = Scenario(rules: [.on(.page(1), .cut(after: cut, .stall))])
@@ -73,7 +73,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11: the end of a kept connection before the first byte is told from that of a new one; nothing is sent twice")
+  @Test("P11.3: the end of a kept connection before the first byte is recognised; no request is sent twice")
   func keptConnectionEnds() async throws {
     try await withTransport(Scenario(rules: [.on(.page(2), .cut(after: .nothing, .close))])) { upstream, transport in
       _ = try await transport.send(page(1, of: upstream))
@@ -85,7 +85,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11: where all kept connections are dead, a request that met one of them goes to a new one, not to the next")
+  @Test("P11.3: if all kept connections are dead, a request goes to a new connection, not to the next kept one")
   func allKeptConnectionsEnd() async throws {
     let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", .keep)
     let count = 8
@@ -104,7 +104,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11: a new connection that ends without an answer is a failure like any other")
+  @Test("P11.3: a new connection that ends without an answer is an ordinary failure")
   func newConnectionEnds() async throws {
     let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", .keep)
     try await RawServer.run(page, .init([], .close)) { server in
@@ -119,7 +119,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   }
 
   @Test(
-    "P13: a connection that is still being made holds up neither a cancelled request nor the shutdown",
+    "P13.1: a connection in progress delays neither a cancelled request nor the shutdown",
     .timeLimit(.minutes(1)))
   func connecting() async throws {
     let full = try FullBacklog()
@@ -132,7 +132,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     await transport.shutdown()
   }
 
-  @Test("P11: a token request on a kept connection is never sent twice")
+  @Test("P11.3: a token request on a kept connection is never sent twice")
   func tokenRequest() async throws {
     let rules = [Rule.on(.anyToken, .cut(after: .nothing, .close))]
     try await withTransport(Scenario(tokens: .init(flow: .authenticateForm), rules: rules)) { upstream, transport in
@@ -143,7 +143,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("a cancelled request ends at once, as cancelled")
+  @Test("A cancelled request ends at once, as cancelled")
   func cancelled() async throws {
     try await withTransport { upstream, transport in
       upstream.hold(.anyPage)
@@ -158,7 +158,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("A transport that was shut down sends nothing, and nobody waits for it", .timeLimit(.minutes(1)))
+  @Test("A transport that was shut down sends nothing, and no request waits for it", .timeLimit(.minutes(1)))
   func afterShutdown() async throws {
     try await withTransport { upstream, transport in
       await transport.shutdown()
@@ -167,7 +167,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11: a body over 8 MiB is too large")
+  @Test("P11.16: a body over 8 MiB is too large")
   func tooLarge() async throws {
     let body = String(repeating: " ", count: HTTPTransport.mostBytes + 1)
     try await withTransport(Scenario(rules: [.on(.page(1), .answer(status: 200, body: body))])) { upstream, transport in

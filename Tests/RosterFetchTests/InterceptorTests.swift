@@ -29,7 +29,7 @@ private struct KeptLog: LogHandler {
 private let request = Request(.get, "http://upstream/api/character?page=1")
 
 @Suite struct InterceptorTests {
-  @Test("the first of a chain sees the request first and the answer last")
+  @Test("The first interceptor of a chain sees the request first and the answer last")
   func order() async throws {
     let seen = Kept<String>()
     func link(_ name: String) -> Interceptor {
@@ -47,7 +47,7 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(seen.all == ["outer asks", "inner asks", "sent", "inner has it", "outer has it"])
   }
 
-  @Test("a page request says who asks and for what; configured headers are added, and replace both in any case")
+  @Test("A page request has User-Agent and Accept; configured headers are added, and replace both in any case")
   func headers() async throws {
     let sent = Kept<Request>()
     func headers(_ configured: [Request.Header], own: [Request.Header] = []) async throws -> [Request.Header] {
@@ -70,7 +70,7 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(try await headers([.init("if-none-match", "\"b\"")], own: [conditional]) == [conditional, agent, accept])
   }
 
-  @Test("how long an exchange took is not negative, whoever sets the clock meanwhile")
+  @Test("The duration of an exchange is not negative if the clock is set meanwhile")
   func measuredTime() async throws {
     let took = Kept<Double>()
     let clock = ManualClock()
@@ -84,7 +84,7 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(took.all == [2])
   }
 
-  @Test("what was called off is an exchange without an answer")
+  @Test("A cancelled exchange is one without an answer")
   func measuredEnd() async throws {
     let codes = Kept<Int?>()
     let measure = Interceptor.measure(Tally(), clock: ManualClock().wallClock) { code, _, _ in codes.add(code) }
@@ -94,7 +94,7 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(codes.all == [nil])
   }
 
-  @Test("S5: an exchange's line names the sync and the page")
+  @Test("S5.1: the log line of an exchange has the sync and the page")
   func sync() async throws {
     let lines = Kept<String>()
     let logger = Logger(label: "test") { _ in KeptLog(lines: lines) }
@@ -105,7 +105,7 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(lines.all.first?.contains("17") == true && lines.all.first?.contains("gadget") == true)
   }
 
-  @Test("T9: the log has method, URL and status, and neither headers nor bodies")
+  @Test("T9.1: the log has method, URL and status, and neither headers nor bodies")
   func redaction() async throws {
     let lines = Kept<String>()
     let logger = Logger(label: "test") { _ in KeptLog(lines: lines) }

@@ -9,7 +9,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
 }
 
 @Suite struct KeyRequestsTests {
-  @Test("P8: fifty keys at most go into one request, a single one is asked for alone")
+  @Test("P8.5: a request has at most fifty keys, and a single key is asked for alone")
   func many() throws {
     let made = try #require(requests("/character/{keys}")).requests(for: (1...101).map(String.init))
     #expect(made.map(\.keys.count) == [50, 50, 1])
@@ -18,7 +18,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     #expect(made.first?.request.url.hasPrefix("http://up/api/character/1,2,3") == true)
   }
 
-  @Test("P8: with {key} each is asked for alone; keys are encoded as one segment, one with a comma goes alone")
+  @Test("P8.5: with {key} each key is asked for alone; keys are one encoded segment, one with a comma goes alone")
   func encoded() throws {
     let one = try #require(requests("/c/{key}/x")).requests(for: ["a/b", "é?"])
     #expect(one.map(\.request.url) == ["http://up/api/c/a%2Fb/x", "http://up/api/c/%C3%A9%3F/x"])
@@ -28,7 +28,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
   }
 
   @Test(
-    "P8: a key of dots that is a whole segment of a path cannot be asked for; beside others, or in a query, it can"
+    "P8.5, P8.8: a key of dots that is a whole path segment cannot be asked for; beside others or in a query it can"
   )
   func dots() throws {
     func asked(_ path: String, _ keys: [String]) throws -> [Bool] {
@@ -43,7 +43,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     #expect(try asked("/one/{keys}", [".", "..", "a,b"]) == [true, true])
   }
 
-  @Test("P8: what cannot be asked for fails without a request, and so removes nothing")
+  @Test("P8.8: a key that cannot be asked for fails without a request, and so removes nothing")
   func unaskable() async throws {
     var resource = Resource.character
     resource.byKey = "/character/{key}"
@@ -56,6 +56,6 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     }
   }
 
-  @Test("P8: a definition without by_key cannot ask")
+  @Test("P8.5: a definition without by_key asks for no key")
   func none() { #expect(requests(nil) == nil) }
 }

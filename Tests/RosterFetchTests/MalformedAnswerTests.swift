@@ -5,7 +5,7 @@ import Testing
 /// What the message says about an answer that breaks a rule of HTTP.
 @Suite struct MalformedAnswerTests {
   @Test(
-    "P11: the message about an answer that is not HTTP names the rule that the answer breaks",
+    "P11.16: the message about an answer that is not HTTP names the rule that the answer breaks",
     arguments: [
       ("SSH-2.0-OpenSSH_9.2\r\n", "its first line does not begin with HTTP/"),
       ("HTTP/2 200 OK\r\n\r\n", "its first line names no version of HTTP/1"),
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(
-    "P11: the message about a body in an unexpected coding names the coding", arguments: ["br", "zstd", "gzip, gzip"])
+    "P11.16: the message about a body in an unexpected coding names the coding", arguments: ["br", "zstd", "gzip, gzip"])
   func coding(name: String) async throws {
     // The first bytes of zstd.
     let answer = RawServer.Answer(
@@ -42,7 +42,7 @@ import Testing
     #expect(fault?.reason == .malformed && fault?.hint?.contains("Accept-Encoding: gzip") == true)
   }
 
-  @Test("a body of plain text is read, whatever Content-Encoding says", arguments: ["UTF-8", "identity", "br"])
+  @Test("A body of plain text is read, whatever Content-Encoding says", arguments: ["UTF-8", "identity", "br"])
   func text(coding: String) async throws {
     #expect(try await fault(.init(head("Content-Encoding: \(coding)\r\nContent-Length: 2\r\n") + "{}")) == nil)
   }

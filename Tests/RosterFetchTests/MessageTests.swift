@@ -14,7 +14,7 @@ private func message(
 
 @Suite struct MessageTests {
   @Test(
-    "A request asks for path and query as they are written; only what no URL may have is percent-encoded",
+    "A request keeps path and query unchanged and encodes only what no URL may contain",
     arguments: [
       ("http://h", "/"), ("http://h/", "/"), ("http://h?a=1", "/?a=1"), ("http://h#p", "/"),
       ("http://u:p@h:1/a/../b?c=d%2F&e[]=1#f", "/a/../b?c=d%2F&e[]=1"), ("http://h/a b", "/a%20b"),
@@ -24,7 +24,7 @@ private func message(
     #expect(try message(url).head.uri == path)
   }
 
-  @Test("What is no address is none", arguments: ["", "h/a", "/a", "http:/a"])
+  @Test("A text that is not an address is refused", arguments: ["", "h/a", "/a", "http:/a"])
   func none(url: String) {
     #expect(RequestTarget(url) == nil)
   }
@@ -39,7 +39,7 @@ private func message(
     #expect(try message(url).head.headers["Host"] == [host])
   }
 
-  @Test("A proxy is asked for the whole address of a plain server, and for a tunnel to an https one")
+  @Test("A proxy gets the whole address for a plain server, and a CONNECT for an https server")
   func proxy() throws {
     let proxy = ProxyServer(
       host: "proxy", port: 3128, authorization: ProxyAuthorization(user: "u", password: "p"), setting: "upstream.proxy")
@@ -50,13 +50,13 @@ private func message(
     #expect(tunnelled.head.uri == "/a?b" && tunnelled.head.headers["Proxy-Authorization"].isEmpty)
   }
 
-  @Test("A body's length is told of each POST, also of one without a body (RFC 9110 §8.6), and of no GET")
+  @Test("Each POST has Content-Length, also without a body (RFC 9110 §8.6), and no GET has one")
   func length() throws {
     #expect(try message("http://h/", method: .post).head.headers["Content-Length"] == ["0"])
     #expect(try message("http://h/").head.headers["Content-Length"].isEmpty)
   }
 
-  @Test("A header that would begin another one is not sent", arguments: ["a\r\nX: y", "a\nb", "\u{0}"])
+  @Test("A header that would start another header is not sent", arguments: ["a\r\nX: y", "a\nb", "\u{0}"])
   func injection(value: String) {
     #expect(throws: UnusableRequest.self) { try message("http://h/", [.init("Authorization", value)]) }
     #expect(throws: UnusableRequest.self) { try message("http://h/", [.init("X\(value)", "a")]) }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PageAnswerTests {
   // MARK: What is known
 
-  @Test("P6: a validator is sent, and 304 is unchanged with what upstream gave this time")
+  @Test("P6.1: a validator is sent, and a 304 is unchanged with the validator of that answer")
   func notModified() async throws {
     try await withBench { upstream, bench in
       let known = try await bench.page().validator
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("P6: If-None-Match wins over If-Modified-Since; a Last-Modified of the same second is no validator")
+  @Test("P6.1, P6.2: If-None-Match wins over If-Modified-Since; a Last-Modified of the same second is no validator")
   func validators() async throws {
     let dates = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nLast-Modified: Sun, 06 Nov 1994 08:49:3"
     let same = headed("200 OK", dates + "7 GMT\r\n", body: emptyPage)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("P11: a declared total that is absent is named, with how to remove it", arguments: ["count", "last"])
+  @Test("G5.3, P11.16: a declared total that is absent is named, and the hint says how to remove the declaration", arguments: ["count", "last"])
   func absentTotal(key: String) async throws {
     var resource = Resource.character
     let place = Resource.AnswerPlace.body(JSONPointer(segments: ["info", "none"]))
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("P11: a 304 that nobody asked for is no answer")
+  @Test("P11.15: a 304 to an unconditional request fails")
   func unaskedNotModified() async throws {
     try await withBench([.on(.page(1), .answer(status: 304))]) { upstream, bench in
       #expect(await bench.failure()?.reason == .status(304))
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test("P6: a body that is byte for byte the known one is unchanged, although it was transferred")
+  @Test("P6.3: a body that is byte for byte the known one is unchanged, although it was transferred")
   func sameBody() async throws {
     let other = Array(#"{"info":{"count":0,"pages":1},"results":[] }"#.utf8)
     let etag = "ETag: \"b\"\r\n"
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test(
-    "P1: the same body is read again where a header leads elsewhere than before",
+    "P6.3, P1.5: an equal body is read again if a header has another next address",
     arguments: [
       Resource.Style.link, .next(at: .header("Next")), .cursor(param: .query("c"), at: .header("Next")),
     ])
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("P7: the same body is read again where a header tells of another count, and so is what a 304 says it of")
+  @Test("P7.7, P6.3: an equal body is read again if a header has another count, and so is the one of a 304")
   func sameBodyOfAnotherList() async throws {
     var resource = Resource.character
     resource.pages = Resource.Pages(.number(last: .header("X-Pages")), count: .header("X-Total"))
@@ -145,7 +145,7 @@ import Testing
 
   // MARK: What is not there
 
-  @Test("P7: an announced page that is 404 has vanished; the first one is a failure")
+  @Test("P7.8: an announced page that is 404 has vanished; a first page that is 404 is a failure")
   func vanished() async throws {
     try await withBench([.on(.anyPage, .vanished)]) { upstream, bench in
       guard case .vanished = try await bench.fetch(2) else { throw NoPage() }
@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test(
-    "P11: a Retry-After beyond max_retry_after holds what follows a page that is not there, too, and is no hour's wait")
+    "P11.10: a long Retry-After of a missing page delays the next requests, without waiting for it at once")
   func absentAndLater() async throws {
     var resource = Resource.character
     resource.pages = Resource.Pages(.number(), beyond: [404])
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test("P8, P11: so does one by key that upstream has not; a page that came, and a short wait, hold nothing")
+  @Test("P11.10, P8.7: a long Retry-After of a missing record delays too; an answered page or a short time does not")
   func heeded() async throws {
     try await withBench([.on(.byID, .status(410, retryAfter: "600"))]) { _, bench in
       _ = try await bench.fetch(keys: ["1"])
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test("P1: a status of `beyond` behind the first page is past the end, but not of an announced page")
+  @Test("G5.2: a status of `beyond` after the first page ends the list, but not for an announced page")
   func beyond() async throws {
     var resource = Resource.character
     resource.pages = Resource.Pages(.number(), beyond: [404, 422])
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test(
-    "P4: 400, 404 and 410 to an address that a kept page led to are forgotten, others are not",
+    "P4.5: 400, 404 and 410 to an address after a kept page mean a forgotten address, others do not",
     arguments: [400, 404, 410, 403])
   func forgotten(status: Int) async throws {
     try await withBench([.on(.page(2), .status(status))]) { upstream, bench in
@@ -234,7 +234,7 @@ import Testing
 
   // MARK: By key
 
-  @Test("P8: asked by key upstream answers with a record or a list; 404 and 410 are none of them")
+  @Test("P8.6, P8.7: by_key answers with a record or a list; 404 and 410 mean that there is none")
   func byKey() async throws {
     try await withBench { _, bench in
       let one = try await bench.fetch(keys: ["1"])
@@ -251,7 +251,7 @@ import Testing
   }
 
   @Test(
-    "P8, P11: an answer by key that is not about the keys is malformed",
+    "P8.6, P11.16: a by_key answer that is not about the keys is malformed",
     arguments: [
       (["1"], #"{"id":2,"name":"x"}"#), (["1"], #"{"error":"none"}"#), (["1"], "[]"), (["1", "2"], #"{"id":1}"#),
       (["1"], #"{"id":"1"}"#),
@@ -263,7 +263,7 @@ import Testing
     }
   }
 
-  @Test("P8: a record that cannot be stored, or that `where` passes over, is an answer about its key")
+  @Test("P8.6, P9.2: a record that cannot be stored, or that `where` skips, is an answer about its key")
   func rejected() async throws {
     try await withBench([.on(.byID, .answer(status: 200, body: #"{"id":1,"name":7}"#))]) { _, bench in
       let answer = try await bench.fetch(keys: ["1"])

@@ -9,7 +9,7 @@ import Testing
 
 /// What is made of a page's body, and of one that is none.
 @Suite struct PageBodyTests {
-  @Test("P7: more announced pages than characters are malformed, not millions of requests")
+  @Test("P7.10: more announced pages than characters are malformed, not millions of requests")
   func pagesBeyondCount() async throws {
     let most = 1_000_000_000_000
     for (pages, cause) in [
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("a byte order mark before a page or a list of characters is skipped (RFC 8259 §8.1)")
+  @Test("A byte order mark before a page or a list of characters is skipped (RFC 8259 §8.1)")
   func byteOrderMark() async throws {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let page = mark + Array(#"{"info":{"count":0,"pages":1},"results":[]}"#.utf8)
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("P11: a body that is not a page is asked for once more")
+  @Test("P11.16: a body that is not a page is retried once")
   func malformed() async throws {
     try await withBench([.on(.page(1), .html())]) { upstream, bench in
       let failure = await bench.failure()
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test("P11: more than 8 MiB, announced, chunked or behind gzip, is asked for once more")
+  @Test("P11.16: more than 8 MiB, announced, chunked or in gzip, is retried once")
   func tooLarge() async throws {
     let size = HTTPTransport.mostBytes + 1
     let bomb = try await Command.finish("head -c \(size) /dev/zero | gzip -c")
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("P6: a page behind gzip is read, its bytes counted as received; 304 with Content-Encoding is a 304")
+  @Test("P6.1: a page in gzip is read and its bytes count as received; a 304 with Content-Encoding is a 304")
   func gzip() async throws {
     let json = #"{"info":{"count":0,"pages":1,"next":null,"prev":null},"results":[]}"#
     let packed = try await Command.finish("printf '%s' '\(json)' | gzip -c")
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("P1: a page tells how the list goes on, with its body, its keys and its digest")
+  @Test("P1.4: a page has its totals, its body, its keys and its digest")
   func page() async throws {
     try await withBench { _, bench in
       let page = try await bench.page()
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(
-    "P11: what is there but not as the definition says is malformed, told, and asked for once more",
+    "G5.3, P11.16: a place whose value is not as the definition says is malformed, reported and retried once",
     arguments: [
       #"{"info":{"pages":1},"results":[]}"#, #"{"info":{"count":"0","pages":1},"results":[]}"#,
       #"{"info":{"count":0,"pages":-1},"results":[]}"#, #"{"info":{"count":0,"pages":1}}"#,

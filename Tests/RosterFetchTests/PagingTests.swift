@@ -44,7 +44,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
 }
 
 @Suite struct PagingTests {
-  @Test("P1: pages by number are announced by `last`, and each is known at once")
+  @Test("P1.4: `last` announces the pages by number, and the address of each is known at once")
   func announcedNumbers() throws {
     let style = Resource.Style.number(last: at)
     #expect(
@@ -54,7 +54,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(try walk(paging(zeroBased), [.init(records: 20, last: 2)]) == ["/things?p=0", "/things?p=1"])
   }
 
-  @Test("P1: offset pages are announced by `count`; a page size that upstream has lowered counts")
+  @Test("P1.4: `count` announces offset pages, with the page size that upstream lowered")
   func announcedOffsets() throws {
     let style = paging(.offset(param: .query("offset")), size: .init(100, param: .query("limit")), count: at)
     #expect(
@@ -64,7 +64,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(try walk(style, [.init(records: 0, count: 0)]) == ["/things?limit=100&offset=0"])
   }
 
-  @Test("P1: a style that follows its answers asks for one page after the other, until each of its ends")
+  @Test("P1.5, G5.2: a style that follows its answers requests one page after the other, until each of its ends")
   func ends() throws {
     let full = ListFacts(records: 2)
     #expect(
@@ -93,12 +93,12 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(try walk(paging(.one), [full]) == ["/things", "end"])
   }
 
-  @Test("An empty page ends a list whatever it leads to")
+  @Test("G5.2: an empty page ends a list whatever its next value is")
   func empty() throws {
     #expect(try walk(paging(cursor), [.init(records: 0, next: .text("a"))]) == ["/things", "end"])
   }
 
-  @Test("An address is resolved against its page, and asked for as it is")
+  @Test("G5.1: an address is resolved against its page and requested unchanged")
   func addresses() throws {
     let style = paging(.link, query: [.init("state", .text("all"))])
     #expect(
@@ -108,7 +108,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
-    "T8: an address at another origin is none", arguments: ["https://evil.example/v1/things", "http://api.example/v1"])
+    "T8.2: an address at another origin is refused", arguments: ["https://evil.example/v1/things", "http://api.example/v1"])
   func elsewhere(address: String) throws {
     let style = paging(.next(at: at))
     #expect(throws: PagingFault.elsewhere) {
@@ -117,7 +117,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
-    "upstream.links = rebase: path and query of an address elsewhere are asked of base_url's origin, without a path of base_url's own",
+    "upstream.links = rebase requests path and query of a foreign address from base_url's origin, without its path",
     arguments: [
       ("https://public.example/v1/things?page=2", "https://api.example/v1/things?page=2"),
       ("http://api.example/v1/things?a=b%20c&d=%2F#part", "https://api.example/v1/things?a=b%20c&d=%2F"),
@@ -135,7 +135,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(next.request.url == asked)
   }
 
-  @Test("upstream.links = rebase makes no address of what is none", arguments: ["ftp://x/y", "mailto:a@b", "http://"])
+  @Test("upstream.links = rebase does not accept a text that is no address", arguments: ["ftp://x/y", "mailto:a@b", "http://"])
   func notRebased(address: String) throws {
     let style = paging(.next(at: at))
     let facts = ListFacts(records: 1, next: .text(address))
@@ -143,7 +143,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
-    "T8: the token that upstream repeats in an address is left out of it, in headers and in the body",
+    "T8.4: a token that upstream repeats in an address is removed from it, in headers and in the body",
     arguments: [
       ("/v1/things?page=2&api_key=geheim", "/v1/things?page=2"), ("?api_key=geheim", ""),
       ("?api%5Fkey=geheim&page=2&api_key=geheim", "?page=2"),
@@ -167,7 +167,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
-    "T9: nor is it left in a parameter of another name, or a fragment; where the list's way holds it, that is malformed",
+    "T9.1, T8.4: a token in another parameter or a fragment is removed; in the next page's path it is malformed",
     arguments: [
       ("/v1/things?page=2&k=s3cret%2Dt0ken", "/v1/things?page=2"), ("?k=Bearer+s3cret-t0ken&page=2", "?page=2"),
       ("?page=2#s3cret-t0ken", "?page=2"), ("/v1/s3cret-t0ken/things?page=2", nil),
@@ -188,7 +188,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(try paging(.next(at: at)).facts(in: scan, of: response, isFirst: true).next == .text("?page=2"))
   }
 
-  @Test("A POST has its place in the body, and objects on the way are made")
+  @Test("A POST has the page's value in its body, and missing objects on the way are made")
   func bodies() throws {
     let style = Resource.Style.cursor(param: .body(JSONPointer(segments: ["page", "cursor"])), at: at)
     let post = paging(
@@ -205,7 +205,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(next.address != post.first().address)
   }
 
-  @Test("P11: an answer without what its definition names is malformed")
+  @Test("G5.3, P11.16: an answer without what its definition names is malformed")
   func declared() {
     let counted = paging(.number(last: at), more: at, count: at)
     var scan = PageScan()
@@ -223,7 +223,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(throws: UndefinedAnswer.self) { try counted.facts(in: scan, of: Response(status: 200), isFirst: true) }
   }
 
-  @Test("P11: more records or pages than a cache could hold are none: what is computed of them is no number any more")
+  @Test("P11.16: a count of more records or pages than a cache could hold is malformed")
   func tooMany() throws {
     var scan = PageScan()
     scan.records = 2
@@ -239,14 +239,14 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
-    "P4: a kept page leads where it led, whatever its cursor begins with", arguments: ["\u{301}a", ":", "a:b", "\r"])
+    "P4.4: a kept page leads to the same next page, whatever its cursor begins with", arguments: ["\u{301}a", ":", "a:b", "\r"])
   func keptCursor(cursor: String) {
     let kept = ListFacts(
       records: 1, count: nil, last: nil, continuation: ListFacts(records: 1, next: .text(cursor)).continuation)
     #expect(kept.next == .text(cursor))
   }
 
-  @Test("P6: a page that `more` ends is as it was, although a header of it leads on")
+  @Test("P6.1: a page that `more` ends is unchanged, although one of its headers has a next address")
   func endsAndLeadsOn() throws {
     let headers = [Request.Header("Link", "<?page=9>; rel=next"), Request.Header("Next", "?page=9")]
     for style in [Resource.Style.link, .next(at: .header("Next")), .cursor(param: .query("c"), at: .header("Next"))] {
@@ -259,7 +259,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     }
   }
 
-  @Test("P7: last, count and more may stand in headers, where an answer without them is malformed all the same")
+  @Test("G5.3, P7.7: last, count and more may be headers, and an answer without them is malformed")
   func headers() throws {
     let style = Resource.Style.number(last: .header("X-WP-TotalPages"))
     let told = paging(style, more: .header("X-More"), count: .header("X-WP-Total"))

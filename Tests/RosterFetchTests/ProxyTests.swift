@@ -24,7 +24,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
 }
 
 @Suite(.timeLimit(.minutes(1))) struct ProxyTests {
-  @Test("upstream.proxy: plain HTTP is asked by its whole address, of a host that only the proxy knows; P1 holds")
+  @Test("P1.3: plain HTTP through upstream.proxy sends the whole address, and connections are kept")
   func relayed() async throws {
     try await ForwardProxy.run { proxy in
       try await withTransport(Scenario(), .init(proxies: rules(server(proxy)))) { upstream, transport in
@@ -46,7 +46,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     }
   }
 
-  @Test("auth.send: a token in the query goes by way of the proxy too, and stands in no failure's address")
+  @Test("A token in the query (auth.send) goes through the proxy too, and no failure's address has it")
   func secret() async throws {
     try await ForwardProxy.run { proxy in
       try await withTransport(Scenario(), .init(proxies: rules(server(proxy)))) { upstream, transport in
@@ -64,7 +64,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     }
   }
 
-  @Test("A kept connection to the proxy that ends is replaced at once, as one to upstream is (P11)")
+  @Test("P11.3: a kept connection to the proxy that ends is replaced at once, as one to upstream is")
   func keptConnection() async throws {
     try await ForwardProxy.run { proxy in
       let scenario = Scenario(rules: [.on(.request(2), .cut(after: .nothing, .close))])
@@ -77,7 +77,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     }
   }
 
-  @Test("NO_PROXY: what it names is asked directly, the rest by way of the proxy")
+  @Test("Hosts of NO_PROXY are asked directly, all others through the proxy")
   func exceptions() async throws {
     try await ForwardProxy.run { proxy in
       var rules = rules(server(proxy))
@@ -92,7 +92,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     }
   }
 
-  @Test("user:password of the proxy are sent to it, with each request and each CONNECT, and to nobody else")
+  @Test("user:password of the proxy are sent only to it, with each request and each CONNECT")
   func authorized() async throws {
     try await ForwardProxy.run { proxy in
       let settings = HTTPTransport.Settings(proxies: rules(server(proxy, user: "roster")))
@@ -113,7 +113,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   }
 
   @Test(
-    "P11: a proxy that refuses is told as what it is, with what to do, and retried as a connection",
+    "P11.2: a proxy that refuses is named with its setting, and retried like a connection",
     arguments: ["http", "https"],
     [
       (407, nil, "wants a user and a password (407)"), (407, "roster", "refuses the user and the password (407)"),
@@ -133,7 +133,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     }
   }
 
-  @Test("P11: a proxy that opens no tunnel is told with its status", arguments: [403, 502, 504])
+  @Test("P11.2: a proxy that opens no tunnel is reported with its status", arguments: [403, 502, 504])
   func noTunnel(status: Int) async throws {
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.refusal = status }
@@ -148,7 +148,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     }
   }
 
-  @Test("P11: a proxy that answers CONNECT with 401, as tinyproxy does, refuses the user and the password")
+  @Test("P11.2: a proxy that answers CONNECT with 401, as tinyproxy does, refuses the user and the password")
   func refusesPassword() async throws {
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.refusal = 401 }
@@ -161,7 +161,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   }
 
   @Test(
-    "P11: a 401 to a plain request is the proxy's where its headers say so, else upstream's",
+    "P11.14: a 401 to a plain request is the proxy's if its headers say so, otherwise upstream's",
     arguments: [
       (["Server: tinyproxy/1.11.1", "WWW-Authenticate: Basic realm=\"tinyproxy\""], true),
       (["Proxy-Authenticate: Basic realm=\"p\""], true), (["WWW-Authenticate: Bearer"], false),
@@ -187,7 +187,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     }
   }
 
-  @Test("P11: a proxy that does not answer CONNECT is a timeout")
+  @Test("P11.2: a proxy that does not answer CONNECT is a timeout")
   func silent() async throws {
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.isSilent = true }
@@ -200,7 +200,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   }
 
   @Test(
-    "P11: a proxy that cannot be reached is told as the proxy, with the setting to mend", arguments: ["http", "https"])
+    "P11.2: a proxy that cannot be reached is named as the proxy, with the setting to repair", arguments: ["http", "https"])
   func unreachable(scheme: String) async throws {
     // tcpmux (RFC 1078): nothing listens there, and no test that runs beside this one can.
     let proxy = ProxyServer(host: "127.0.0.1", port: 1, setting: "upstream.proxy")
@@ -217,7 +217,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   // MARK: TLS, with upstream
 
   @Test(
-    "The tunnel's TLS is with upstream: its name or address is verified, not the proxy's, its key is pinned, and the proxy sees nothing"
+    "In a tunnel TLS verifies upstream's name, address and pinned key, and the proxy sees no content"
   )
   func tunnelled() async throws {
     try await Authority.with { authority in
@@ -259,7 +259,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     }
   }
 
-  @Test("A certificate for a wildcard is one for each name below, in a tunnel too")
+  @Test("A wildcard certificate covers each name below it, in a tunnel too")
   func wildcard() async throws {
     try await Authority.with { authority in
       try await authority.serve("wildcard") { _, target in
@@ -281,7 +281,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   }
 
   @Test(
-    "P11: why a certificate is not trusted is told through a tunnel too",
+    "P11.17: the reason why a certificate is not trusted is reported through a tunnel too",
     arguments: [("expired", "expired at 20"), ("self", "is self-signed")])
   func untrusted(certificate: String, sentence: String) async throws {
     try await Authority.with { authority in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct QueryTextTests {
   @Test(
-    "auth.send: only that parameter is added, percent-encoded, and takes the place of any of its name",
+    "auth.send adds only its parameter, percent-encoded, and replaces any of the same name",
     arguments: [
       ("http://h/a", "http://h/a?key=t%2B%26"), ("http://h/a?", "http://h/a?&key=t%2B%26"),
       ("http://h/a?b=%2f&c", "http://h/a?b=%2f&c&key=t%2B%26"), ("http://h/a?key=old", "http://h/a?key=t%2B%26"),
@@ -18,7 +18,7 @@ import Testing
     #expect(QueryText.setting(.init("key", "t+&"), in: url) == with)
   }
 
-  @Test("A name is compared as it is before it is encoded", arguments: ["a%5Bk%5D=1", "a[k]=1", "a%5bk%5d"])
+  @Test("A parameter's name is compared in its decoded form", arguments: ["a%5Bk%5D=1", "a[k]=1", "a%5bk%5d"])
   func names(parameter: String) {
     #expect(QueryText.removing("a[k]", from: "http://h/?\(parameter)&x") == "http://h/?x")
     #expect(QueryText.setting(.init("a[k]", "1"), in: "http://h/") == "http://h/?a%5Bk%5D=1")

@@ -21,21 +21,21 @@ import Testing
     return sent.withLock { $0 }
   }
 
-  @Test("P11: a 303 to a POST is followed by a GET without body and Content-Type (RFC 9110 §15.4.4)")
+  @Test("P11.15: a 303 to a POST is followed by a GET without body and Content-Type (RFC 9110 §15.4.4)")
   func seeOther() async throws {
     let sent = try await requests(after: 303, to: Self.post)
     #expect(sent.count == 2)
     #expect(sent.last == Request(.get, "http://upstream/api/results?page=1", headers: [.init("X-Team", "blue")]))
   }
 
-  @Test("P11: any other redirect of a POST is followed by the same POST", arguments: [301, 302, 307, 308])
+  @Test("P11.15: any other redirect of a POST is followed by the same POST", arguments: [301, 302, 307, 308])
   func repeated(status: Int) async throws {
     var repeated = Self.post
     repeated.url = "http://upstream/api/results?page=1"
     #expect(try await requests(after: status, to: Self.post) == [Self.post, repeated])
   }
 
-  @Test("P11: a GET stays a GET with its conditions after each redirect", arguments: [301, 302, 303, 307, 308])
+  @Test("P11.15: a GET stays a GET with its conditions after each redirect", arguments: [301, 302, 303, 307, 308])
   func get(status: Int) async throws {
     let first = Request(.get, "http://upstream/api/things", headers: [.init("If-None-Match", "\"a\"")])
     var next = first

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterFetch
 
-@Suite("P1: limit.rate, as requests wait for it", .timeLimit(.minutes(1))) final class RequestPacerTests: Sendable {
+@Suite("P1.9: waiting for limit.rate", .timeLimit(.minutes(1))) final class RequestPacerTests: Sendable {
   private let clock = ManualClock()
   private let turns = Mutex<[String]>([])
 
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "P1: requests have their turns in the order in which they came, and a token request before those that wait for it")
+    "P1.9: requests take turns in the order of their arrival, and a token request goes first")
   func order() async throws {
     let pacer = try await used()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -51,7 +51,7 @@ import Testing
     #expect(had == ["token", "a", "b", "c"])
   }
 
-  @Test("A request that is called off costs nobody a turn")
+  @Test("A cancelled request costs no other request a turn")
   func cancelled() async throws {
     let pacer = try await used()
     let gone = Task { try await wait("gone", for: pacer) }
@@ -65,7 +65,7 @@ import Testing
     #expect(had == ["next"])
   }
 
-  @Test("A reload changes the rate at once, for those that wait too", arguments: [0, 100.0])
+  @Test("A reload changes the rate at once, for waiting requests too", arguments: [0, 100.0])
   func changed(rate: Double) async throws {
     let pacer = RequestPacer(rate: 0.001, clock: clock.wallClock)
     try await pacer.turn()
@@ -77,7 +77,7 @@ import Testing
     #expect(had == ["first"])
   }
 
-  @Test("The same rate once more is no new burst")
+  @Test("A reload with the same rate is no new burst")
   func unchanged() async throws {
     let pacer = try await used()
     pacer.change(rate: 1)
@@ -88,7 +88,7 @@ import Testing
     try await next
   }
 
-  @Test("P13: a stop ends every wait at once, and nothing starts after it")
+  @Test("P13.1: a stop ends every wait at once, and nothing starts after it")
   func stop() async throws {
     let pacer = try await used()
     let first = Task { try await wait("first", for: pacer) }

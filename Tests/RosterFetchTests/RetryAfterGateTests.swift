@@ -8,7 +8,7 @@ import Testing
 @Suite struct RetryAfterGateTests {
   let clock = ManualClock()
 
-  @Test("P11: the latest time holds, and is stored once")
+  @Test("P11.9: the latest time counts, and is stored once")
   func latest() async {
     let stored = Mutex<[RetryAfterHold]>([])
     let start = clock.now
@@ -18,7 +18,7 @@ import Testing
     #expect(stored.withLock { $0 } == [5, 10].map { RetryAfterHold(setAt: start, until: start + $0) })
   }
 
-  @Test("P11: a wait that is extended meanwhile goes on")
+  @Test("P11.9: a wait continues if the time is extended meanwhile")
   func extended() async throws {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(10), clock.wallClock)
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "P11: a hold that fails nobody is not waited for where it is too long; one that ends the sync is, until it does")
+    "P11.11: a time that fails no sync is waited for only if it is short; one that fails the sync always is")
   func tooFar() async throws {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(10), clock.wallClock, isFailure: false)
@@ -52,7 +52,7 @@ import Testing
     try await long
   }
 
-  @Test("P11: requests that waited for the same time do not start at once: each adds a jitter of its own")
+  @Test("P11.13: requests that waited for the same time do not start at once: each adds its own jitter")
   func jitter() async throws {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(10), clock.wallClock)
@@ -64,7 +64,7 @@ import Testing
     _ = try await (first, second)
   }
 
-  @Test("P11: no hold lasts longer than a day, counted from when it was set", arguments: [86_401, 1_763_769_600])
+  @Test("P11.12: no time lasts longer than a day, counted from when it was set", arguments: [86_401, 1_763_769_600])
   func longest(seconds: Int) async {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(seconds), clock.wallClock)
@@ -73,7 +73,7 @@ import Testing
     #expect(RetryAfterGate(stored, clock: clock.wallClock).remaining(clock.wallClock) == .seconds(23 * 3600))
   }
 
-  @Test("P11: what an earlier process stored holds on; what was set in the future is dropped")
+  @Test("P11.9: a time that an earlier process stored still counts; one that was set in the future is dropped")
   func stored() {
     let stored = RetryAfterHold(setAt: clock.now - 10, until: clock.now + 50)
     #expect(RetryAfterGate(stored, clock: clock.wallClock).remaining(clock.wallClock) == .seconds(50))
@@ -83,7 +83,7 @@ import Testing
     #expect(RetryAfterGate(past, clock: clock.wallClock).remaining(clock.wallClock) == nil)
   }
 
-  @Test("P11: a clock that is set back or forth changes nothing of a wait", arguments: [-31_536_000.0, 31_536_000])
+  @Test("P11.9: a clock that is set back or forth does not change a wait", arguments: [-31_536_000.0, 31_536_000])
   func steps(step: TimeInterval) async throws {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(30), clock.wallClock)

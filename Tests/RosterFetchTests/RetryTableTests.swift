@@ -13,7 +13,7 @@ private func decide(
 
 @Suite struct RetryTableTests {
   @Test(
-    "P11: connection, DNS, TLS, timeout, truncation, 408, 500, 502, 503 and 504 are retried with backoff",
+    "P11.2, P11.5: connection, DNS, TLS, timeout, truncation and the five statuses are retried with backoff",
     arguments: [.connection, .dns, .tls, .timeout, .truncated] as [Failure.Reason]
       + [408, 500, 502, 503, 504].map(Failure.Reason.status))
   func retried(reason: Failure.Reason) {
@@ -23,14 +23,14 @@ private func decide(
   }
 
   @Test(
-    "P11: other statuses, and what has no reason, are not retried",
+    "P11.15: other statuses, and failures without a reason, are not retried",
     arguments: [300, 304, 400, 401, 403, 404, 410, 418, 501, 505])
   func notRetried(status: Int) {
     #expect(decide(.status(status)) == .giveUp)
     #expect(decide(nil) == .giveUp)
   }
 
-  @Test("P11: a malformed or too large body is asked for once more, within max_retries")
+  @Test("P11.16: a malformed or too large body is retried once, within max_retries")
   func malformed() {
     #expect(decide(.malformed, malformed: 1) == .again(after: .seconds(1)))
     #expect(decide(.tooLarge, attempt: 2, malformed: 2) == .giveUp)
@@ -38,7 +38,7 @@ private func decide(
   }
 
   @Test(
-    "P11: a rate limit waits as long as upstream says, and never shorter than the backoff; beyond max_retry_after the sync ends"
+    "P11.7, P11.10: a rate limit waits for its time, never shorter than the backoff; too long a time ends the sync"
   )
   func rateLimit() {
     #expect(decide(.rateLimit, retryAfter: .seconds(90)) == .again(after: .seconds(90)))
@@ -48,7 +48,7 @@ private func decide(
     #expect(decide(.rateLimit, retryAfter: .seconds(121)) == .giveUp)
   }
 
-  @Test("P11: no page request starts before a rate limit is over, or before a Retry-After beyond max_retry_after")
+  @Test("P11.9, P11.10: no page request starts before the end of a rate limit or of a long Retry-After")
   func holds() {
     func hold(_ reason: Failure.Reason, attempt: Int = 1, _ retryAfter: Duration?) -> Duration? {
       table.hold(after: reason, retryAfter, attempt: attempt)
@@ -64,7 +64,7 @@ private func decide(
     #expect(hold(.connection, nil) == nil)
   }
 
-  @Test("P11: Retry-After of a 503 is the least delay")
+  @Test("P11.5: Retry-After of a 503 is the minimum delay")
   func leastDelay() {
     #expect(decide(.status(503), retryAfter: .seconds(60)) == .again(after: .seconds(60)))
     #expect(decide(.status(503), retryAfter: .milliseconds(10)) == .again(after: .seconds(1)))

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct RetryTests {
-  @Test("P11, T5: a token request that failed behind a page's attempts is told as it is, and not made again")
+  @Test("P11.10, T5.1: a token request that failed during a page's attempts is not repeated, and its Retry-After counts")
   func tokenRequest() async throws {
     let hold = RetryAfterGate()
     let clock = Naps().clock
@@ -30,7 +30,7 @@ import Testing
     #expect(hold.remaining(clock) != nil, "no page is asked for before the time that upstream has named")
   }
 
-  @Test("P11: what is told at the end is the last attempt's, with how many there were")
+  @Test("P11.1: the final message is the last attempt's, with the number of attempts")
   func exhausted() async throws {
     let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), gate: RetryAfterGate(), clock: Naps().clock)
     let fault = RequestFault(.unreachable, cause: "upstream answered 500", hint: "wait", reason: .status(500))

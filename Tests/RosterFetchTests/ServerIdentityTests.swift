@@ -32,7 +32,7 @@ private struct Names {
     Names(alternatives: "", refused: ["api.example.test"]),
   ]
 
-  @Test("a certificate is for the hosts and addresses of its subjectAltName, and for no others (RFC 9525)")
+  @Test("A certificate is for the hosts and addresses of its subjectAltName only (RFC 9525)")
   func names() async throws {
     let make = Self.all.enumerated().map { index, names in
       let alternatives = names.alternatives.isEmpty ? "" : "-addext 'subjectAltName=\(names.alternatives)'"
@@ -53,7 +53,7 @@ private struct Names {
     }
   }
 
-  @Test("the message names the first hosts of the certificate")
+  @Test("The message names the first hosts of the certificate")
   func message() {
     let fault = CertificateFault.otherHost("localhost", named: ["a.test", "b.test"])
     #expect(fault.cause == "the server's certificate is for another host: it names a.test, b.test, not localhost")

@@ -43,7 +43,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   }
 
   @Test(
-    "P11: a certificate that is not trusted is not retried, and each reason has a sentence of its own",
+    "P11.17: a certificate that is not trusted is not retried, and each reason has its own message",
     arguments: [
       ("expired", "ca.pem", "\"expired\" expired at 20"), ("self", "ca.pem", "is self-signed"),
       ("good", "self.pem", "signed by an authority that is not trusted here"),
@@ -62,7 +62,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     }
   }
 
-  @Test("a certificate for the address that a name leads to is none for the name")
+  @Test("A certificate for the address that a name leads to is not one for the name")
   func addressForName() async throws {
     try await Authority.with { authority in
       // For *.wild.invalid and 127.0.0.1.
@@ -77,7 +77,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     }
   }
 
-  @Test("a self-signed certificate in ca_file is trusted")
+  @Test("A self-signed certificate in ca_file is trusted")
   func selfSigned() async throws {
     try await Authority.with { authority in
       try await authority.serve("self") { _, port in
@@ -89,7 +89,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     }
   }
 
-  @Test("a server whose key is pinned is used, one with another key is not, and its sentence names that key")
+  @Test("A server with a pinned key is used; one with another key is refused, and the message names that key")
   func pins() async throws {
     try await Authority.with { authority in
       let (pinned, other) = (try authority.pin(of: "good"), try authority.pin(of: "elsewhere"))
@@ -110,7 +110,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   }
 
   @Test(
-    "not a byte of a request, of a token request neither, goes to a server whose key is not pinned",
+    "A server whose key is not pinned receives no byte of any request, token requests included",
     arguments: [
       Request.Method.get, .post,
     ])
@@ -142,7 +142,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   }
 
   @Test(
-    "P11: a handshake that is broken off, or is none, says nothing of certificates and is retried",
+    "P11.2: an interrupted or invalid handshake is retried, and the message blames no certificate",
     arguments: [
       RawServer.Answer(), .init("HTTP/1.1 400 Bad Request\r\n\r\n"), .init([21, 3, 3, 0, 2, 2, 40]),
     ])
@@ -174,7 +174,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     """#
 
   @Test(
-    "P11: a handshake that is broken off once is retried, and blames no certificate, though the server has one",
+    "P11.2: a handshake that is interrupted once is retried and blames no certificate, though the server has one",
     arguments: ["", "15030300020228"])
   func brokenOffOnce(first: String) async throws {
     try await Authority.with { authority in
@@ -205,7 +205,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     }
   }
 
-  @Test("T8, P11: a redirect from https to http is not followed")
+  @Test("T8.3, P11.15: a redirect from https to http is not followed")
   func downgrade() async throws {
     let upstream = try await Simulator.start()
     try await Authority.with { authority in
@@ -223,7 +223,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   }
 
   @Test(
-    "a ca_file without a certificate is bad configuration at once",
+    "A ca_file without a certificate is bad configuration at once",
     arguments: ["", "# none\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
   func badFile(text: String) throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UInt64.random(in: 0 ... .max)).pem")

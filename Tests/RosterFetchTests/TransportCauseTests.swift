@@ -11,7 +11,7 @@ private func errors(_ codes: [CInt]) -> [any Error] {
 
 @Suite struct TransportCauseTests {
   @Test(
-    "P11: there is no network only where every address of the host says so",
+    "P11.4: there is no network only if every address of the host reports that",
     arguments: [[ENETUNREACH], [EHOSTUNREACH, ENETUNREACH], [ENETDOWN]])
   func offline(codes: [CInt]) {
     let failure = TransportCause.connect("host", errors(codes)).fault
@@ -19,7 +19,7 @@ private func errors(_ codes: [CInt]) -> [any Error] {
   }
 
   @Test(
-    "P11: an address without a route beside one that refuses, resets or is silent is a failed connection",
+    "P11.4: an address without a route beside one that refuses, resets or is silent is a failed connection",
     arguments: [[ENETUNREACH, ECONNREFUSED], [ECONNREFUSED, EHOSTUNREACH], [ENETUNREACH, EHOSTUNREACH, ECONNRESET]])
   func mixed(codes: [CInt]) {
     let failure = TransportCause.connect("host", errors(codes)).fault
@@ -28,12 +28,12 @@ private func errors(_ codes: [CInt]) -> [any Error] {
     #expect(TransportCause.connect("host", silent).fault.reason == .timeout)
   }
 
-  @Test("P11: a name without an address is DNS")
+  @Test("P11.2: a name without an address is a DNS failure")
   func unresolved() {
     #expect(TransportCause.connect("host", []).fault.reason == .dns)
   }
 
-  @Test("P11: a name that no name server answers for in time is DNS")
+  @Test("P11.2: a name that no name server resolves in time is a DNS failure")
   func silentNameServer() {
     let fault = TransportCause(NameTimeout(host: "host")).fault
     #expect(fault.reason == .dns && fault.cause == "the name host has no address in time: no name server answers")
