@@ -26,7 +26,7 @@ import Testing
     return try await site.rosterd("sync", "--config", file)
   }
 
-  @Test("P9: if all records are rejected, message and explain name the first reason, and rejects shows them")
+  @Test("P9.11: if all records are rejected, message and explain name the first reason, and rejects shows them")
   func first() async throws {
     try await withSite(.pages(1)) { site in
       let failed = try await sync(site, #"[{"id":7,"stats":{"took":0.25}},{"id":"x","stats":{}}]"#)

@@ -6,7 +6,7 @@ import Testing
 
 /// What people and upstreams get wrong: the contract's exit code, and one sentence that says what to do.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct BadInputTests {
-  @Test("78: every fault of the configuration at once, with file, line, key and what is allowed")
+  @Test("F7.1: every fault of the configuration is reported at once (78), with file, line, key and what is allowed")
   func configuration() async throws {
     try await withSite { site in
       let file = "\(site.folder)/bad.toml"
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "What upstream may answer instead of a page: exit code, one sentence, the snapshot as it was (P3)",
+    "P3.1, P11.15, P11.16: a bad answer has its exit code and one sentence, and the snapshot is unchanged",
     arguments: [
       (Fault.html(), Int32(65)), (.status(500), 69), (.status(501), 65), (.status(404), 65), (.drop, 69),
       (.cut(after: .half, .close), 69), (.cut(after: .half, .reset), 69),
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("P11: a Retry-After beyond max_retry_after is 69; so is the next sync, without a request, restarts included")
+  @Test("P11.10, P11.11: a Retry-After beyond max_retry_after is 69; so is the next sync, without a request")
   func retryAfter() async throws {
     try await withSite(.pages(2, rules: [.on(.page(2), .status(429, retryAfter: "3600"))])) { site in
       try await expectFailure(69, site)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("Nothing answers: 69, one sentence, the snapshot as it was (P3)")
+  @Test("P3.1: without an answer it is 69 with one sentence, and the snapshot is unchanged")
   func nothing() async throws {
     try await withSite(.pages(2)) { site in
       _ = try await site.sync()
@@ -94,7 +94,7 @@ import Testing
     #expect(lines.count == 1 && lines[0].contains("cannot ") && lines[0].contains("; "), "\(outcome.error)")
   }
 
-  @Test("73: a cache that cannot be written", arguments: ["/dev/null/roster.db", "/proc/roster.db", "/tmp"])
+  @Test("A cache that cannot be written is 73", arguments: ["/dev/null/roster.db", "/proc/roster.db", "/tmp"])
   func unwritable(path: String) async throws {
     try await withSite(.pages(1)) { site in
       for command in ["run", "sync"] {
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test("73: a status socket that cannot be made; what was opened before it is closed")
+  @Test("A status socket that cannot be made is 73, and everything opened before it is closed")
   func noSocket() async throws {
     try await withSite(.pages(1)) { site in
       let outcome = try await site.rosterd("run", with: ["ROSTERD_STATUS_SOCKET": "/dev/null/status.sock"])
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("73: a file that rosterd did not make is left as it is, down to its mode, however often it is tried")
+  @Test("C7.5: a file that rosterd did not make is 73 and stays unchanged, mode included, after several tries")
   func foreign() async throws {
     try await withSite(.pages(1)) { site in
       let path = "\(site.folder)/letter.db"
@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test(
-    "73: an answer that cannot be written is no success", arguments: ["check", "sync --json"])
+    "An answer that cannot be written to the output is 73", arguments: ["check", "sync --json"])
   func unwritten(command: String) async throws {
     try await withSite(.pages(1)) { site in
       let script = "\"$0\" \(command) > /dev/full"
@@ -144,13 +144,13 @@ import Testing
   }
 
   @Test(
-    "64: a bad command line", arguments: [["synk"], ["sync", "--jsn"], ["run", "x"], ["check", "--config"]])
+    "A bad command line is 64", arguments: [["synk"], ["sync", "--jsn"], ["run", "x"], ["check", "--config"]])
   func usage(arguments: [String]) async throws {
     let outcome = try await Program.run(try Program.built("rosterd"), arguments)
     #expect(outcome.exit == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
   }
 
-  @Test("78: a FIFO as the configuration or a credential is refused, not waited for")
+  @Test("A FIFO as the configuration or a credential is refused (78), not waited for")
   func pipe() async throws {
     try await withSite(.pages(1, tokens: .init(flow: .oauth2Refresh))) { site in
       let configuration = "\(site.folder)/pipe.toml"
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test("73: a FIFO as the token store is refused, not waited for", arguments: ["run", "sync"])
+  @Test("A FIFO as the token store is refused (73), not waited for", arguments: ["run", "sync"])
   func pipeAsStore(command: String) async throws {
     try await withSite(.pages(1, tokens: .init(flow: .oauth2Refresh))) { site in
       try #require(mkdir("\(site.folder)/state", 0o700) == 0 && mkfifo(site.tokenStore, 0o600) == 0)
@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test(
-    "T9: the query of token_url is in no error, no row and no output of check",
+    "T9.1, T9.2, T9.3: the query of token_url is in no error, no row and no output of check",
     arguments: [("/nowhere", 77), ("http://127.0.0.1:1/token", 69)] as [(String, Int32)])
   func tokenQuery(address: String, exit: Int32) async throws {
     try await withSite(
@@ -194,7 +194,7 @@ import Testing
     }
   }
 
-  @Test("78: a flow whose credential is nowhere")
+  @Test("A flow without its credential anywhere is 78")
   func noCredential() async throws {
     try await withSite(
       .pages(1), ["ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"]
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  @Test("77: upstream wants credentials and the flow is none")
+  @Test("An upstream that wants credentials, with the flow none, is 77")
   func refused() async throws {
     try await withSite(.pages(1, tokens: .init(flow: .static)), ["ROSTERD_AUTH_FLOW": "none"]) { site in
       try await expectFailure(77, site)

@@ -71,7 +71,7 @@ extension CacheTrials {
     ]
 
     @Test(
-      "P8: whatever is answered, only who is known to be gone is removed; else the state is degraded", arguments: cases)
+      "P8.6, P8.7, P8.8: only records that upstream reports as gone are removed; else the state is degraded", arguments: cases)
     func answers(of test: Case) async throws {
       try await withSite(.pages(3)) { site in
         try await site.withDaemon { _, _ in
@@ -125,7 +125,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "P8: fifty at most are asked for in one request; where the second fails, nobody is removed and the first fifty are updated"
+      "P8.5, P8.8: fifty keys are asked for in one request; if the second fails, the first fifty are only updated"
     )
     func batches() async throws {
       let scenario = Scenario.pages(40)
@@ -152,7 +152,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("P8: where one of several cannot be asked for nobody is removed, and who is still there is updated")
+    @Test("P8.6, P8.8: if one of several keys cannot be asked for, found records are updated and none is removed")
     func oneUnasked() async throws {
       let scenario = Scenario.pages(40)
       try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
@@ -172,7 +172,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "P8: what would remove too many is guarded: 65, nothing changes; --allow-removal lets one sync do it",
+      "P8.2, P8.4: a sync that would remove too many records fails with 65; --allow-removal lets one sync do it",
       arguments: [true, false])
     func guarded(byDaemon: Bool) async throws {
       try await withSite(.pages(5)) { site in
@@ -212,7 +212,7 @@ extension CacheTrials {
       #"{"N":"  two  spaces ","dup":2,"empty":{},"list":[],"n":1.10,"zeta":{"b":[1.10,1e400,-0.0,123456789012345678901234567890],"a":null},"é美":"\u00e9\ud83d\ude00 \"\\\/\b\f\n\r\t é👩‍👩‍👧"}"#
 
     @Test(
-      "P10: unknown fields are kept to the byte: upstream, characters.extra, changes, and in origin and location too")
+      "P10.1, P10.3: unknown fields are kept byte for byte in characters.extra and changes")
     func extra() async throws {
       try await withSite(.pages(2)) { site in
         _ = try await site.sync()
@@ -237,7 +237,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("P10: fields of origin and location that have no column are kept in extra")
+    @Test("P10.2: fields of origin and location without a column are kept in extra")
     func places() async throws {
       let record =
         #"{"id":1,"name":"A","origin":{"name":"E","url":"u","moons":1.50e2,"ö":[{}]},"location":{"x":{"y": 1.10}}}"#

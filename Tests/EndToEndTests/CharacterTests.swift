@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "rosterctl characters: 20 a page, beside a daemon that publishes, after it was killed, by a reader without write permission"
+    "rosterctl characters lists 20 a page beside a publishing daemon, after a kill, and without write permission"
   )
   func pages() async throws {
     try await withSite { site in
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl characters: WORDS are words, whatever they look like")
+  @Test("rosterctl characters takes WORDS as words, whatever they look like")
   func search() async throws {
     var characters = Characters.made(40)
     characters[0].name = "Rick Sánchez"
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl rejects: the records that could not be stored, and why; for people and as JSON")
+  @Test("rosterctl rejects shows the records that could not be stored and why, for people and as JSON")
   func rejects() async throws {
     struct Answer: Decodable {
       struct Reject: Decodable {
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl characters: a table as wide as the terminal; clear words where there is nothing to show")
+  @Test("rosterctl characters prints a table as wide as the terminal, and clear words for an empty result")
   func table() async throws {
     try await withSite(.pages(2)) { site in
       let none = try await rosterctl(site, "characters")
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl character: its history as it was, numbers as they were written; who is gone, who never was")
+  @Test("rosterctl character shows exact history and numbers, and distinguishes removed from unknown characters")
   func detail() async throws {
     try await withSite(.pages(1)) { site in
       _ = try await site.sync()
@@ -208,7 +208,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl list and show: which resources there are, one of them, and the exits of what is not there")
+  @Test("rosterctl list and show know the resources, show one of them, and have exit codes for missing ones")
   func anyResource() async throws {
     try await withSite(.pages(2)) { site in
       let none = try await rosterctl(site, "list")
@@ -248,7 +248,7 @@ import Testing
   }
 
   @Test(
-    "rosterctl: what is no page and no number is a bad command line",
+    "rosterctl: an invalid page or number is a bad command line",
     arguments: [
       ["characters", "--page", "0"], ["characters", "--page=-1"], ["characters", "--page", "9223372036854775808"],
       ["list", "issue", "--page", "0"], ["show", "issue"], ["show"],
@@ -262,7 +262,7 @@ import Testing
 
 /// How rosterctl finds the cache and the socket.
 @Suite struct WhereaboutsOfRosterctlTests {
-  @Test("rosterctl takes the configuration file's word; one it cannot read or parse is told where it matters")
+  @Test("rosterctl uses the configuration file, and reports one that it cannot read or parse only if it matters")
   func file() async throws {
     guard getuid() == 0 else { try skip("only root can become another user") }
     try await withFolder { home in

@@ -15,7 +15,7 @@ import Testing
       environment: ["ROSTERD_CACHE_PATH": cache ?? "/nonexistent/roster.db", "SAP_SHELL": "bash"])
   }
 
-  @Test("1: list and show offer the resources of the cache, as --cache or the environment names it")
+  @Test("Completion offers the resources of the cache that --cache or the environment names, for list and show")
   func resources() async throws {
     try await withSite(.pages(1)) { site in
       _ = try await site.sync()
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("1: where no cache can be read, Tab offers nothing and says nothing")
+  @Test("Completion offers nothing and prints nothing if no cache can be read")
   func nothing() async throws {
     try await withFolder { folder in
       let text = folder + "/text.db"
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test("1: bash completes a resource's name with the script that is installed")
+  @Test("bash completes a resource's name with the installed script")
   func bash() async throws {
     try await withSite(.pages(1)) { site in
       _ = try await site.sync()

@@ -13,7 +13,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "5: damage that a running daemon meets: one sync fails at most, the cache is moved aside and pulled anew",
+      "C7.3, C7.4: after damage in a running daemon at most one sync fails, and the cache is moved aside and replaced",
       arguments: Damage.allCases)
     func damaged(damage: Damage) async throws {
       try await withSite(.pages(20)) { site in
@@ -44,7 +44,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("5: after SIGKILL the cache is checked behind READY: damage that no statement meets is found too")
+    @Test("C7.3: after SIGKILL a check after READY finds damage that no statement reads")
     func unclean() async throws {
       try await withSite(.pages(20)) { site in
         try await site.withDaemon { daemon, _ in
@@ -134,7 +134,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "P2, 73: a cache that goes or is replaced in the middle of a sync fails that sync; the next one pulls what is missing",
+      "P2.1: a cache that is removed or replaced during a sync fails it (73); the next one pulls what is missing",
       arguments: [Loss.folder, .cache, .replaced])
     func lostInMidSync(loss: Loss) async throws {
       try await withSite(.pages(6)) { site in
@@ -200,7 +200,7 @@ extension CacheTrials {
       _ = try await other.end()
     }
 
-    @Test("A lock that another program holds for a moment is waited for")
+    @Test("C4.6: rosterd waits for a lock that another program holds for a moment")
     func shortLock() async throws {
       try await withSite(.pages(3)) { site in
         try await site.withDaemon { _, _ in
@@ -212,7 +212,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("A lock that another program keeps: 73, a sentence that tells how to find it, and the next sync is well")
+    @Test("C4.6: a lock that another program keeps is 73, with a hint how to find it, and the next sync works")
     func longLock() async throws {
       try await withSite(.pages(3)) { site in
         try await site.withDaemon { _, _ in
@@ -244,7 +244,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("P13: a publish that waits for another program's lock is cancelled by SIGTERM, not failed, and within 5 s")
+    @Test("P13.1, P13.5: SIGTERM cancels a publish that waits for another program's lock, within 5 s")
     func stopWhileLocked() async throws {
       try await withSite(.pages(3)) { site in
         _ = try await site.sync()

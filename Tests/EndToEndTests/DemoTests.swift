@@ -13,7 +13,7 @@ import Testing
     var status: DaemonStatus
   }
 
-  @Test("The demo: exit 0, one refresh, a cache with every character, location and episode; nothing keeps running")
+  @Test("The demo exits with 0 after one refresh, leaves a complete cache, and nothing keeps running")
   func json() async throws {
     try await withFolder { folder in
       let start = ContinuousClock.now
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("The demo for people: the token's story, the status, and queries that work as they stand")
+  @Test("The demo for people shows the token's story, the status, and queries that work when copied")
   func story() async throws {
     try await withFolder { folder in
       let outcome = try await Program.run(try Program.built("rosterd"), ["demo"], environment: ["TMPDIR": folder])

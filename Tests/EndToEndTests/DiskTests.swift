@@ -23,7 +23,7 @@ extension CacheTrials {
     ]
 
     @Test(
-      "5: a disk that fails under a running daemon: 73 and a sentence, the old snapshot stays, and all is well once it works",
+      "P3.1: after a disk failure under a running daemon (73) the old snapshot stays, and the next sync works",
       arguments: stages, [ENOSPC, EIO])
     func running(stage: Stage, code: Int32) async throws {
       if stage.call != .write, code == ENOSPC { return }
@@ -58,7 +58,7 @@ extension CacheTrials {
       #expect(try await site.rosterctl("wait").exit == 0)
     }
 
-    @Test("P3: the end of a sync that could not be written is written with the next one's")
+    @Test("P3.1: the end of a sync that could not be written is written with the next one's")
     func lateRow() async throws {
       try await withFaults { site, faults in
         try await site.withDaemon { _, _ in
@@ -93,7 +93,7 @@ extension CacheTrials {
     ]
 
     @Test(
-      "A disk that fails at the start: 73, a sentence with a hint, nothing half made; the next start works",
+      "A disk that fails at the start is 73 with a hint; no half file remains, and the next start works",
       arguments: starts, [ENOSPC, EIO, EROFS])
     func starting(stage: Stage, code: Int32) async throws {
       try await withFaults { site, faults in
@@ -113,7 +113,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("5: a cache that cannot be read for a moment is not taken for a damaged one")
+    @Test("C7.4: a cache that cannot be read for a moment is not treated as damaged")
     func unreadable() async throws {
       try await withFaults { site, faults in
         _ = try await site.sync()
@@ -126,7 +126,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("5: damage that a reader met is not forgotten where the disk cannot be read when it is looked for")
+    @Test("C7.3: damage that a reader found is remembered if the disk cannot be read when it is checked")
     func unreadableDamage() async throws {
       try await withFaults { site, faults in
         _ = try await site.sync()
@@ -147,7 +147,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "T4: a rotated token that cannot be stored is used by no request and asked for no second time; the next sync stores it first",
+      "T4.4, T4.5: no request uses a rotated token that cannot be stored; the next sync stores it without a refresh",
       arguments: [DiskFaults.Call.write, .sync, .open])
     func token(call: DiskFaults.Call) async throws {
       let scenario = Scenario.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))

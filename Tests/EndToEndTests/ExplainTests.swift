@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test("Nothing answers, and a name that does not resolve: 69, with the address to look at")
+  @Test("No answer, and a name that does not resolve, are 69 and name the address to look at")
   func outOfReach() async throws {
     try await withSite(.pages(1), ["ROSTERD_RETRY_MAX_RETRIES": "0"]) { site in
       await site.upstream.stop()
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test("A disk that is full, a lock that is held: the file, and the command that shows it")
+  @Test("A full disk and a held lock are explained with the file and the command that shows it")
   func files() async throws {
     try await withFaults(.pages(3)) { site, faults in
       _ = try await site.sync()
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test("Since: the end of the first sync in a row with that trouble, over processes; cancelled syncs change nothing")
+  @Test("since is the end of the first sync in a row with that failure, over processes and cancelled syncs")
   func since() async throws {
     try await withSite(.pages(3), ["ROSTERD_RETRY_MAX_RETRIES": "0"]) { site in
       func fail(_ fault: Fault, exit: Int32) async throws -> SyncRecord {
@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  @Test("A daemon tells the same on its socket; a refused reload is told with its file and line")
+  @Test("explain of the daemon's socket is the same; a refused reload is reported with its file and line")
   func daemon() async throws {
     try await withSite(.pages(3)) { site in
       try await site.withFile("[sync]\ninterval = \"1h\"\n") { daemon, notify in
@@ -255,7 +255,7 @@ import Testing
     }
   }
 
-  @Test("No daemon and no cache: 3, with what both say; nothing on standard output")
+  @Test("Without a daemon and a cache explain is 3 and names both on stderr")
   func nothing() async throws {
     try await withSite { site in
       let outcome = try await site.rosterctl("explain", "--cache", site.cache)
@@ -264,7 +264,7 @@ import Testing
     }
   }
 
-  @Test("For people: lines of the terminal's width, no colour where nobody looks")
+  @Test("explain for people has lines of the terminal's width, and colour on a terminal only")
   func text() async throws {
     try await withSite(.pages(3, rules: [.on(.page(2), .status(404))])) { site in
       _ = try await site.sync(exit: 65)

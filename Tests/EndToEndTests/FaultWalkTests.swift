@@ -24,7 +24,7 @@ extension CacheTrials {
       ].map { "state/roster.db\($0)" } + ["/state"]
 
     @Test(
-      "73: each write, flush, opening, renaming, truncation or mapping may fail once: readers see the old snapshot or the new one, whole, and the next sync is good",
+      "P2.1, P3.1: any file operation may fail once (73): readers see a whole snapshot, and the next sync works",
       arguments: Stage.allCases)
     func once(stage: Stage) async throws {
       try await withFaults { site, faults in

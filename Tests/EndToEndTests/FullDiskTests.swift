@@ -41,7 +41,7 @@ extension CacheTrials {
 
     private func free(_ folder: String) throws { try #require(unlink("\(folder)/ballast") == 0) }
 
-    @Test("A full disk under a running daemon: 73, the old snapshot, degraded; and all is well when there is room")
+    @Test("P3.1: with a full disk a running daemon is 73 and degraded and keeps the snapshot; with space it recovers")
     func running() async throws {
       try await withSite(.pages(20)) { site in
         try await withDisk(site, kibibytes: 8 << 10) { folder in
@@ -67,7 +67,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("A disk with too little room for what is published: at each size the old snapshot or the new one, whole")
+    @Test("P2.1: with too little disk space for a publish the old snapshot or the new one is whole, at each size")
     func anySize() async throws {
       try await withSite(.pages(20)) { site in
         var (failed, published) = (0, 0)
@@ -97,7 +97,7 @@ extension CacheTrials {
       return outcome.exit
     }
 
-    @Test("T4: a full disk keeps a rotated token in memory; freed, the next sync stores it and asks for no other")
+    @Test("T4.4, T4.5: with a full disk a rotated token stays in memory; the next sync stores it without a refresh")
     func token() async throws {
       let scenario = Scenario.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))
       try await withSite(scenario) { site in
@@ -125,7 +125,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("A read-only file system: 73 and a hint at the start; the snapshot stays readable")
+    @Test("A read-only file system is 73 with a hint at the start, and the snapshot stays readable")
     func readOnly() async throws {
       try await withSite(.pages(3)) { site in
         try await withDisk(site, kibibytes: 4 << 10) { folder in

@@ -18,7 +18,7 @@ extension CacheTrials {
     private static let pages = 3
 
     @Test(
-      "P2, P3: every read of eight readers is of one whole version in every table, however often the daemon is killed")
+      "P2.1, P3.1: each read of eight readers has one whole version in every table, however often the daemon is killed")
     func hammer() async throws {
       var dice = SeededDice(seed: 42)
       try await withSite(.pages(Self.pages)) { site in

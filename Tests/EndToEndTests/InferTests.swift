@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1))) struct InferTests {
   private static let secret = "s3cret-token"
 
-  @Test("Section 1: what infer prints of an API is a configuration that check takes, and that sync mirrors the API by")
+  @Test("check accepts the configuration that infer prints, and sync mirrors the API with it")
   func wholeWay() async throws {
     try await withThings { site in
       let inferred = try await site.rosterd("infer", "\(site.upstream.baseURL)/things?per_page=2&state=all&page=2")
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("upstream.links: a next page on the API's public host is followed by what infer prints, and by sync")
+  @Test("upstream.links: a next page on the API's public host is followed by infer's configuration and by sync")
   func rebased() async throws {
     try await withThings { site in
       let inferred = try await site.rosterd("infer", "\(site.upstream.baseURL)/hosts")
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("upstream.proxy of the environment, else of the default file, else HTTP_PROXY and NO_PROXY: infer asks so too")
+  @Test("infer uses upstream.proxy of the environment or the default file, otherwise HTTP_PROXY and NO_PROXY")
   func proxy() async throws {
     try await withThings { site in
       try await ForwardProxy.run { proxy in
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("infer writes nothing, asks once, and reads gzip")
+  @Test("infer writes nothing, requests once, and reads gzip")
   func asksOnce() async throws {
     try await withThings { site in
       let before = try FileManager.default.subpathsOfDirectory(atPath: site.folder)
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test("Section 1: infer follows redirects within the origin and prints the address that they lead to")
+  @Test("infer follows redirects within the origin and prints the final address")
   func redirected() async throws {
     try await withThings { site in
       let inferred = try await site.rosterd("infer", "\(site.upstream.baseURL)/moved")
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("B10: a failing infer says that nothing was written and that a redirected file is empty")
+  @Test("A failing infer says that nothing was written and that a redirected file is empty")
   func emptyFile() async throws {
     try await withThings { site in
       let failed = try await site.rosterd("infer", "\(site.upstream.baseURL)/nowhere")
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test("-: an answer on standard input, with and without its head; what it cannot tell are placeholders that say so")
+  @Test("infer - reads an answer from standard input, with or without its head, and marks unknown parts")
   func standardInput() async throws {
     let body = #"{"results":[{"id":1,"name":"a"}],"next_cursor":null,"has_more":false}"#
     for input in [body, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n\(body)"] {
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(
-    "What may go wrong: exit code, one sentence, nothing on stdout, and no secret of the header or the query",
+    "A failing infer has its exit code, one sentence, nothing on stdout, and no secret of header or query",
     arguments: [
       ("/refused", Int32(77), "401"), ("/forbidden", 77, "403"), ("/nowhere", 65, "404"), ("/broken", 69, "503"),
       ("/busy", 69, "429"), ("/spent", 69, "403, and wants no request for 30 s"), ("/page", 65, "HTML"),
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test("69: nobody answers; 65: 8 MiB of [ on standard input, and more than that")
+  @Test("infer is 69 without an answer, and 65 for 8 MiB of [ or more on standard input")
   func unreachable() async throws {
     let closed = try await Program.run(
       try Program.built("rosterd"), ["infer", "http://127.0.0.1:1/things?key=\(Self.secret)"])
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test(
-    "64: a bad command line, in words that repeat neither header nor address",
+    "A bad command line of infer is 64, and the message repeats neither header nor address",
     arguments: [
       [], ["http://127.0.0.1:1/a", "http://127.0.0.1:2/b"], ["http://127.0.0.1:1/a", "-"], ["127.0.0.1/s3cret-token"],
       ["ftp://a/s3cret-token"],
@@ -170,7 +170,7 @@ import Testing
     #expect(!outcome.error.contains(Self.secret), "\(outcome.error)")
   }
 
-  @Test("L8.1: infer of several addresses prints one configuration, by which sync mirrors all lists")
+  @Test("L8.1: infer of several addresses prints one configuration, and sync mirrors all lists with it")
   func several() async throws {
     try await withThings { site in
       let base = site.upstream.baseURL
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  @Test("L8.2: lists of different origins are refused (64) before any of them is asked")
+  @Test("L8.2: lists of different origins are refused (64) before any of them is requested")
   func origins() async throws {
     try await withThings { site in
       let list = "\(site.upstream.baseURL)/private"
@@ -238,7 +238,7 @@ import Testing
     }
   }
 
-  @Test("T9: a token that asks is not in what is printed, and where it belongs is")
+  @Test("T9.1: infer does not print the token of its header, but where it belongs")
   func token() async throws {
     try await withThings { site in
       let arguments = ["infer", "\(site.upstream.baseURL)/private", "--header", "PRIVATE-TOKEN: \(Self.secret)"]

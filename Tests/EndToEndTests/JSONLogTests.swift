@@ -26,7 +26,7 @@ import Testing
 
   private let settings = ["ROSTERD_LOG_FORMAT": "json", "ROSTERD_LOG_LEVEL": "trace", "ROSTERD_NONSENSE": "1"]
 
-  @Test("S5: every line of a daemon's life is JSON, numbers as numbers, the warnings of its start too")
+  @Test("S5.3: every log line of a daemon is JSON, numbers as numbers, including the warnings of its start")
   func life() async throws {
     try await withSite(.pages(3, rules: [.on(.page(2), times: 1, .status(503))]), settings) { site in
       try await site.withDaemon { daemon, _ in
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("S5: what a program says that cannot begin is JSON too")
+  @Test("S5.3: the message of a program that cannot start is JSON too")
   func refusals() async throws {
     try await withSite(.pages(1), settings) { site in
       try Data("mine".utf8).write(to: URL(filePath: site.socket))

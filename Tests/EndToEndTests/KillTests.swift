@@ -10,7 +10,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct KillTests {
   private static let pages = 12
 
-  @Test("P3: killed at fifteen moments, while it pulls and while it publishes, the cache holds one whole version")
+  @Test("P3.1, P3.2: killed at fifteen moments of pulling and publishing, the cache has one whole version")
   func anyMoment() async throws {
     var dice = SeededDice(seed: 3)
     try await withSite(.pages(Self.pages)) { site in
@@ -91,7 +91,7 @@ import Testing
     return version
   }
 
-  @Test("P4: pages that a killed sync had staged are asked for conditionally", arguments: [true, false])
+  @Test("P4.2: pages that a killed sync had stored are requested conditionally", arguments: [true, false])
   func resumed(asDaemon: Bool) async throws {
     try await withSite(.pages(Self.pages)) { site in
       site.upstream.hold(.pages(8...Self.pages))
@@ -132,7 +132,7 @@ import Testing
     return max(0, Array(file).ranges(of: Array("devieceR".utf8)).count - 1)
   }
 
-  @Test("P4: pages without a validator are taken over as they are")
+  @Test("P4.3: kept pages without a validator are reused without a request")
   func takenOver() async throws {
     var scenario = Scenario.pages(Self.pages)
     scenario.validators = .none

@@ -29,7 +29,7 @@ import Testing
     }.sorted()
   }
 
-  @Test("P1: limit.rate: no second sees more than a second's worth, token requests, retries and redirects included")
+  @Test("P1.9: no second has more than a second's worth of limit.rate, with token requests, retries and redirects")
   func rate() async throws {
     let faults: [Rule] = [
       .on(.page(3), times: 1, .status(503)), .on(.page(5), times: 1, .redirect(to: "/api/character?page=5")),
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("P1, P13: a stop ends the wait for limit.rate at once; the wait does not count for upstream.timeout")
+  @Test("P1.9, P13.1: a stop ends the wait for limit.rate at once; the wait does not count for upstream.timeout")
   func stopped() async throws {
     // The last of five waits for two seconds.
     let settings = ["ROSTERD_LIMIT_RATE": "2", "ROSTERD_UPSTREAM_TIMEOUT": "1s"]
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("A reload changes limit.rate at once, in a sync that waits for it")
+  @Test("F9.1: a reload changes limit.rate at once, in a sync that waits for it")
   func reloaded() async throws {
     try await withSite(pages(9)) { site in
       try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
@@ -92,7 +92,7 @@ import Testing
 
   // MARK: limit.budget
 
-  @Test("P1: limit.budget: upstream never sees more in any such time, over SIGKILLs and restarts of the daemon")
+  @Test("P1.10: upstream never gets more than limit.budget in its window, over SIGKILLs and restarts of the daemon")
   func killed() async throws {
     var dice = SeededDice(seed: 12)
     let settings = [
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test(
-    "P1: a sync that limit.budget does not hold is not started: 69, when it will be, and no row; status and schedule tell"
+    "P1.11: a sync for which the budget is not enough is 69 with its time, has no row, and status shows it"
   )
   func postponed() async throws {
     try await withSite(pages(6), ["ROSTERD_LIMIT_BUDGET": "10/1h", "ROSTERD_SYNC_INTERVAL": "15m"]) { site in
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test("P1, P4: a sync that runs out of budget is broken off with 69 and keeps what it has; token requests count")
+  @Test("P1.12, P1.10: a sync that uses up the budget is 69 and keeps its pages; token requests count")
   func brokenOff() async throws {
     let settings = ["ROSTERD_LIMIT_BUDGET": "8/1h", "ROSTERD_SYNC_CONCURRENCY": "1"]
     let scenario = pages(12, tokens: .init(flow: .oauth2Refresh, uses: [3]))
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test("P1, P11: what is sent a second time, for its kept connection ended, counts against limit.budget too")
+  @Test("P1.10, P11.3: a request that is repeated because its kept connection ended counts against the budget too")
   func sentAgain() async throws {
     let ends = [Rule.on(.request(2), .cut(after: .nothing, .close))]
     try await withSite(pages(6, rules: ends), ["ROSTERD_LIMIT_BUDGET": "6/1h"]) { site in
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test("P1: a sync that is larger than the budget starts when its window is empty, and goes on with what it kept")
+  @Test("P1.13: a sync that is larger than the budget starts when its window is empty, and goes on with kept pages")
   func larger() async throws {
     var scenario = pages(12)
     scenario.validators = .none
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test("A reload that lifts limit.budget starts the sync that waited for it")
+  @Test("F9.1: a reload that lifts limit.budget starts the sync that waited for it")
   func lifted() async throws {
     try await withSite(pages(6)) { site in
       try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
@@ -208,7 +208,7 @@ import Testing
   // MARK: What upstream says
 
   @Test(
-    "P11: each kind of rate limit ends in one wait: no page request before its end, over a SIGKILL, and each once after it",
+    "P11.7, P11.8, P11.9: no page is requested before the end of each kind of rate limit, over a SIGKILL",
     arguments: [
       "429 retry-after", "429 date", "429 reset", "429 moment", "429 alone", "403 reset", "403 moment",
       "403 retry-after",
@@ -249,7 +249,7 @@ import Testing
   }
 
   @Test(
-    "P11: of pages that are asked for at once none starts before the end of one rate limit, and not all at once then")
+    "P11.9, P11.13: no simultaneous page request starts before the end of a rate limit, nor all at once afterwards")
   func together() async throws {
     let times = Arrivals()
     let wait = Fault.answer(status: 429, headers: [.init("Retry-After", "3")])
@@ -269,7 +269,7 @@ import Testing
   }
 
   @Test(
-    "P11: refusals one after the other, with Retry-After: 0 or without, are met by a backoff that doubles",
+    "P11.7, P11.18: repeated rate limits, with Retry-After: 0 or without, get a backoff that doubles",
     arguments: ["0", nil])
   func backoff(retryAfter: String?) async throws {
     let times = Arrivals()
@@ -290,7 +290,7 @@ import Testing
   // MARK: What is told beforehand
 
   @Test(
-    "rosterd check tells the requests a day by the last sync's pages, and whether limit.budget holds them; it touches nothing"
+    "rosterd check prints the requests a day and whether limit.budget is enough for them, and touches nothing"
   )
   func check() async throws {
     try await withSite(.pages(42), ["ROSTERD_SYNC_INTERVAL": "15m"]) { site in

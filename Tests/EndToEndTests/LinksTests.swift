@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "T8: a next page elsewhere is 65; with links = rebase it is asked of base_url, and the token it repeats is replaced and kept nowhere"
+    "T8.2, T8.4: a next page elsewhere is 65; links = rebase follows it on base_url and removes the token from it"
   )
   func mirror() async throws {
     let asked = Asked()

@@ -50,7 +50,7 @@ import Testing
     "watchers":["ann","bob"]}
     """
 
-  @Test("1: list has columns and lists of each record, in the order of record ids; show has one by its text")
+  @Test("list shows columns and lists of each record in the order of record ids, and show one by its text key")
   func shapes() async throws {
     try await withIssues { _, rosterctl in
       let all = try await rosterctl(["list", "--json"])
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("1: what is not there is 1; --search without a search in the definition is 64, whatever is searched for")
+  @Test("A missing record or resource is 1; --search without a search in the definition is always 64")
   func refusals() async throws {
     try await withIssues { _, rosterctl in
       for (arguments, exit) in [

@@ -2,10 +2,10 @@ import FoundationEssentials
 import RosterModel
 import Testing
 
-@Suite("Section 1: rosterd(8) and rosterctl(1), and completions")
+@Suite("rosterd(8) and rosterctl(1), and completions")
 struct ManPageTests {
   @Test(
-    "The man page has every command of the program, each with its options in the synopsis or among those of all",
+    "The man page has every command of the program, with its options in the synopsis or among the common ones",
     arguments: [("rosterd", "8"), ("rosterctl", "1")])
   func page(program: String, section: String) async throws {
     let page = try text("man/\(program).\(section)")

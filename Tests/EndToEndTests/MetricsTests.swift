@@ -5,7 +5,7 @@ import RosterStatusClient
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(1))) struct MetricsTests {
-  @Test("Metrics: requests, retries and refreshes agree with what upstream counted, with a fault of each kind")
+  @Test("The metrics of requests, retries and refreshes agree with upstream's counts, with a fault of each kind")
   func agree() async throws {
     let tokens = Scenario.Tokens(flow: .oauth2Refresh, uses: [5])
     let faults: [Rule] = [

@@ -18,7 +18,7 @@ import Testing
   /// Requests of this test that the daemon may not have noticed yet to be over.
   private static let ownConnections = 2
 
-  @Test("A month, with all that befalls: upstream's books and rosterd's agree, nothing is lost, and nothing grows")
+  @Test("In a simulated month with all faults upstream's and rosterd's books agree, and nothing is lost or grows")
   func month() async throws {
     let workspace = try Workspace()
     let clock = try HastyClock(file: workspace.path("clock"))

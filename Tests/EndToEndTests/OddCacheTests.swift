@@ -27,7 +27,7 @@ extension CacheTrials {
       try FileManager.default.createDirectory(atPath: "\(site.folder)/state", withIntermediateDirectories: true)
     }
 
-    @Test("A folder in the cache's place is refused")
+    @Test("C7.5: a folder in the cache's place is refused")
     func folder() async throws {
       try await withSite(.pages(1)) { site in
         try FileManager.default.createDirectory(atPath: site.cache, withIntermediateDirectories: true)
@@ -36,7 +36,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("A FIFO in the cache's place is refused, and nobody waits for its other end")
+    @Test("C7.5: a FIFO in the cache's place is refused, not waited for")
     func fifo() async throws {
       try await withSite(.pages(1)) { site in
         try makeState(site)
@@ -45,7 +45,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("A link is followed: the files lie beside what it leads to, and the lock is that of the file")
+    @Test("A link is followed: the files lie beside its target, and the lock is that of the target")
     func link() async throws {
       try await withSite(.pages(1)) { site in
         _ = try await site.sync()
@@ -67,7 +67,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("A link that leads nowhere is refused")
+    @Test("A link to nothing is refused")
     func brokenLink() async throws {
       try await withSite(.pages(1)) { site in
         try makeState(site)
@@ -76,7 +76,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("A cache that another user owns and this one may not read or write is refused", arguments: [0o000, 0o444])
+    @Test("A cache of another user that this user may not read or write is refused", arguments: [0o000, 0o444])
     func permission(mode: mode_t) async throws {
       try await withSite(.pages(1)) { site in
         _ = try await site.sync()
@@ -97,7 +97,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "5: whatever file is found in its place, it is used, moved aside or left alone as it was",
+      "C7.1, C7.4, C7.5: any file in the cache's place is used, moved aside or left unchanged",
       arguments: Content.allCases)
     func content(content: Content) async throws {
       try await withSite(.pages(3)) { site in
@@ -143,7 +143,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("5: -wal and -shm that somebody removed come back at the next start", arguments: ["-wal", "-shm", "both"])
+    @Test("C4.4: -wal and -shm that were removed are made again at the next start", arguments: ["-wal", "-shm", "both"])
     func missingLog(part: String) async throws {
       try await withSite(.pages(2)) { site in
         _ = try await site.sync()
@@ -157,7 +157,7 @@ extension CacheTrials {
     enum Pulled: CaseIterable { case whole, removed, garbage, damaged, ofAnother, folder, foreign }
 
     @Test(
-      "P4: pulled pages that are lost, damaged or of another cache cost a pull, nothing else",
+      "P4.1, C5.7: lost, damaged or foreign pulled pages cost a pull, and nothing else",
       arguments: Pulled.allCases)
     func pulled(pulled: Pulled) async throws {
       try await withSite(.pages(3)) { site in

@@ -8,7 +8,7 @@ import Testing
 /// `rosterd sync --dry-run` and `rosterctl pending`, the real programs, counted on upstream's side.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct PendingTests {
   @Test(
-    "P4: --dry-run publishes nothing and says what would change; the next sync transfers none of it again",
+    "P4.7: --dry-run publishes nothing and prints what would change; the next sync transfers none of it again",
     arguments: [Scenario.Validators.etag, .none])
   func tried(validators: Scenario.Validators) async throws {
     var scenario = Scenario()
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(
-    "P8, P4: at the removal guard --dry-run exits 65 and says who would go; without validators an upstream that was mended is seen",
+    "P8.2, P4.8: at the removal guard --dry-run exits with 65 and lists the removals; a repaired upstream is seen",
     arguments: [true, false])
   func guarded(isDryRun: Bool) async throws {
     var scenario = Scenario.pages(5)
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("P4: without validators too, a broken-off sync's pages that came just as they were are not transferred again")
+  @Test("P4.1, P6.3: pages of an interrupted sync that arrive unchanged are not transferred again, also without validators")
   func cameAgain() async throws {
     var scenario = Scenario.pages(5)
     scenario.validators = .none
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test("--dry-run exits as the sync would have failed, and a sync that was broken off shows nothing as removed")
+  @Test("--dry-run exits as the sync would have failed, and an interrupted sync shows nothing as removed")
   func failed() async throws {
     try await withSite(.pages(5), ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
       _ = try await site.sync()
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test("The tables, a dry run before the first sync, and a daemon that runs beside: all are read, nothing is written")
+  @Test("pending reads its tables, a dry run before the first sync, and a running daemon's pull, and writes nothing")
   func beside() async throws {
     try await withSite(.pages(3)) { site in
       let first = try await site.rosterd("sync", "--dry-run")
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test("Bad input: no cache, another program's file, a file of nobody's to read: one sentence and 73")
+  @Test("Without a cache, with another program's or an unreadable file, pending is one sentence and 73")
   func bad() async throws {
     try await withSite(.pages(1)) { site in
       let none = try await site.rosterctl("pending", "--cache", site.cache)

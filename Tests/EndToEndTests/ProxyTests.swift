@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("upstream.proxy: pages and token requests go by way of it, and none of its secrets shows (T9)")
+  @Test("T9.1: pages and token requests go through upstream.proxy, and no output has its password")
   func configured() async throws {
     let settings = ["ROSTERD_LOG_LEVEL": "trace", "ROSTERD_SYNC_CONCURRENCY": "1"]
     try await withProxy(settings, .init(flow: .oauth2Refresh, uses: [1])) { site, proxy in
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("Empty: HTTP_PROXY and NO_PROXY of the environment, loopback included, as curl has it; none: neither")
+  @Test("An empty upstream.proxy uses HTTP_PROXY and NO_PROXY, loopback included, as curl does; \"none\" ignores them")
   func environment() async throws {
     try await withProxy(["ROSTERD_UPSTREAM_PROXY": ""]) { site, proxy in
       #expect(try await site.sync(with: ["HTTP_PROXY": proxy.url]).requests == 3)
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("P11: a proxy that cannot be reached is 69 after the retries, and the message names it and the setting")
+  @Test("P11.2: a proxy that cannot be reached is 69 after the retries, and the message names it and the setting")
   func unreachable() async throws {
     let settings = ["ROSTERD_UPSTREAM_PROXY": "http://127.0.0.1:1"]
     try await withProxy(settings, .init(flow: .oauth2ClientCredentials)) { site, _ in

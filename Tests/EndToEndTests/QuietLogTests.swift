@@ -5,7 +5,7 @@ import RosterSimulator
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(1))) struct QuietLogTests {
-  @Test("A quiet log: a line a sync at info, a line more for a refresh; none for what is retried")
+  @Test("A quiet log has one line for each sync at info, one more for a refresh, and none for retries")
   func lineASync() async throws {
     let tokens = Scenario.Tokens(flow: .oauth2Refresh, uses: [4])
     let faults: [Rule] = [
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("A quiet log: syncs that fail again and again are told once, and when it is over")
+  @Test("A quiet log reports syncs that fail repeatedly once, and reports their end")
   func upstreamDown() async throws {
     try await withSite(.pages(2, rules: [.on(.anyPage, .status(500))])) { site in
       try await site.withDaemon { daemon, _ in

@@ -45,7 +45,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "5: a reader in the file's group needs to read only: while it runs, in a publish, stopped, killed, before the next start"
+      "C4.1, C4.2: a reader in the file's group needs read permission only, at any time of the daemon's life"
     )
     func always() async throws {
       try await withFaults(.pages(Self.pages)) { site, faults in
@@ -94,7 +94,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "5: whatever the umask, the cache's three files and `.published` are 0640 and every other one 0600",
+      "C4.2, C4.3: whatever the umask, the cache's three files and `.published` are 0640 and every other one 0600",
       arguments: [0o077, 0o000, 0o777])
     func modes(umask: mode_t) async throws {
       let scenario = Scenario.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))
@@ -120,7 +120,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "5: a reader that holds a transaction fails no sync; the status says why the log grows, and it shrinks when the reader lets go"
+      "C4.5, C4.7: a reader that holds a transaction fails no sync; status explains the WAL, which shrinks afterwards"
     )
     func pinned() async throws {
       try await withSite(.pages(20)) { site in
@@ -150,7 +150,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("5: the log shrinks without another sync once the reader has let go")
+    @Test("C4.7: the WAL shrinks without another sync after the reader has ended its transaction")
     func letGo() async throws {
       try await withSite(.pages(20)) { site in
         try await site.withDaemon { daemon, notify in
@@ -168,7 +168,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("5: a reader that began before the start keeps what it sees, and fails no sync")
+    @Test("C4.5: a reader that began before the start keeps its snapshot and fails no sync")
     func olderReader() async throws {
       try await withFaults(.pages(Self.pages)) { site, faults in
         _ = try Stranger.prefix()

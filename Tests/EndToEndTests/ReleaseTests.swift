@@ -6,7 +6,7 @@ import Testing
 
 /// The release binaries as `make build` leaves them.
 @Suite struct ReleaseTests {
-  @Test("The release has no ICU in it, which full Foundation would bring along, and is under 36 MB")
+  @Test("The release does not contain ICU, which full Foundation needs, and is under 36 MB")
   func size() async throws {
     let path = Program.productFolder + "/../release/rosterd"
     guard let binary = FileManager.default.contents(atPath: path) else {
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "rosterctl has neither an HTTP client nor TLS in it, rosterd has both",
+    "rosterctl contains neither an HTTP client nor TLS, and rosterd contains both",
     arguments: ["RosterFetch", "NIOSSL", "CNIOBoringSSL"])
   func linked(library: String) async throws {
     for (program, exit): (String, Int32) in [("rosterctl", 1), ("rosterd", 0)] {

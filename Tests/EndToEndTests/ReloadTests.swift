@@ -8,7 +8,7 @@ import Testing
 
 /// SIGHUP to the real program, whose configuration is a file.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ReloadTests {
-  @Test("SIGHUP: interval, concurrency, headers and log level are applied at once, without a restart")
+  @Test("F9.1: SIGHUP applies interval, concurrency, headers and log level at once, without a restart")
   func applies() async throws {
     try await withSite(.pages(12)) { site in
       try await site.withFile("[sync]\nconcurrency = 2\n") { daemon, notify in
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("SIGHUP in the middle of a sync: it goes on without a loss, and its next request has the new settings")
+  @Test("F9.1: SIGHUP during a sync loses nothing, and the sync's next request has the new settings")
   func inMidSync() async throws {
     try await withSite(.pages(20)) { site in
       site.upstream.hold(.pages(5...20))
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test("SIGHUP in the middle of a sync: its retries and its removal guard are the new ones")
+  @Test("F9.1: SIGHUP during a sync changes its retries and its removal guard")
   func limitsInMidSync() async throws {
     try await withSite(.pages(5)) { site in
       try await site.withFile("[sync]\nmax_removal = 0\n[retry]\nmax_retries = 20\nbase_delay = \"0s\"\n") {
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test("SIGHUP while the file is missing is refused: the defaults are nobody's wish")
+  @Test("F9.2: SIGHUP without the configuration file is refused, and does not apply the defaults")
   func missingFile() async throws {
     try await withSite(.pages(1)) { site in
       try await site.withFile("[upstream]\nheaders = {\"X-Team\" = \"citadel\"}\n") { daemon, notify in
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test("SIGHUP: a default file that has appeared is applied and named in the status; it is missed once it has gone")
+  @Test("F9.1: SIGHUP applies a new default file and names it in status; a file that disappeared is reported")
   func appears() async throws {
     try await withSite(.pages(1)) { site in
       let folder = "\(site.folder)/etc"
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("SIGHUP leaves no thread and no descriptor behind, in the middle of a sync either")
+  @Test("F9.1: SIGHUP leaves no thread and no descriptor behind, also during a sync")
   func leavesNothing() async throws {
     try await withSite(.pages(8)) { site in
       try await site.withFile("") { daemon, notify in
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test(
-    "SIGHUP: a bad file changes nothing, in the middle of a sync too, and is told by log, status and event",
+    "F9.2: SIGHUP with a bad file changes nothing, also during a sync, and log, status and event report it",
     arguments: [
       ("[sync\n", "rosterd.toml:1"), ("[sync]\nconcurrency = 100\n", "sync.concurrency"),
       ("[sync]\nconcurency = 3\n", "concurency"), ("[auth]\nflow = \"oauth2_refresh\"\n", "token_url"),
@@ -208,7 +208,7 @@ import Testing
     }
   }
 
-  @Test("SIGHUP: keys that need a restart keep their value, and log and event name them; the others are applied")
+  @Test("F9.3: SIGHUP keeps keys that need a restart, names them in log and event, and applies the others")
   func needRestart() async throws {
     try await withSite(.pages(3)) { site in
       try await site.withFile("") { daemon, notify in
@@ -239,7 +239,7 @@ import Testing
     }
   }
 
-  @Test("SIGHUP: a flow without its credential is refused whole: nothing of the file takes effect")
+  @Test("F9.2: SIGHUP with a flow without its credential is refused completely")
   func flowWithoutCredential() async throws {
     try await withSite(.pages(3)) { site in
       try await site.withFile("") { daemon, notify in
@@ -260,7 +260,7 @@ import Testing
     }
   }
 
-  @Test("S5: SIGHUP applies log.format to the lines that follow")
+  @Test("S5.2, F9.1: SIGHUP applies log.format to the lines that follow")
   func logFormat() async throws {
     try await withSite(.pages(1)) { site in
       try await site.withFile("[log]\nformat = \"text\"\n") { daemon, notify in
@@ -273,7 +273,7 @@ import Testing
     }
   }
 
-  @Test("P14: a flow that needs the token store owns it first; one that another rosterd owns is refused")
+  @Test("P14.3: a reload to a flow that needs the token store owns it first; another rosterd's store is refused")
   func tokenStore() async throws {
     try await withSite(.pages(1, tokens: .init(flow: .oauth2Refresh))) { site in
       try await site.withFile("") { daemon, notify in
@@ -294,7 +294,7 @@ import Testing
   }
 
   @Test(
-    "T4, T7: SIGHUP that takes the flow away while a token request is out loses no session; nor one that brings it back",
+    "T4.1, T7.1: SIGHUP that removes or restores the flow during a token request loses no session",
     arguments: [false, true])
   func flowOffAndOn(beforeTheAnswer: Bool) async throws {
     let on = "[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n"
@@ -318,7 +318,7 @@ import Testing
     }
   }
 
-  @Test("T6, T10: SIGHUP looks at the credential files: an ended session goes on with new ones")
+  @Test("T6.5, T10.2: SIGHUP looks at the credential files, and an ended session goes on with new ones")
   func newCredentials() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .oauth2Refresh))) { site in
       try await site.withFile("[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n") { daemon, notify in
@@ -346,7 +346,7 @@ import Testing
     }
   }
 
-  @Test("T6: a static token that upstream has refused is tried at once when a reload brings another one")
+  @Test("T6.5: a refused static token is replaced at once when a reload brings another one")
   func newStaticToken() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .static))) { site in
       try await site.withFile("[auth]\nflow = \"static\"\n") { daemon, notify in

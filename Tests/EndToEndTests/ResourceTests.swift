@@ -6,7 +6,7 @@ import Testing
 
 /// Several resources in one snapshot: the definitions that come along for the Rick and Morty API, and the real program.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ResourceTests {
-  @Test("P2: three resources are one snapshot, told and listed each by itself; SIGHUP names [resource] and keeps them")
+  @Test("P2.1, F9.3: three resources are one snapshot and listed separately; SIGHUP names [resource] and keeps them")
   func three() async throws {
     var scenario = Scenario.pages(3)
     scenario.beside = served
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("A `where` that fits nothing is told: in the log and in the status, over restarts, until it is mended")
+  @Test("A `where` that fits no record is reported in log and status, over restarts, until it is repaired")
   func emptied() async throws {
     var scenario = Scenario(characters: [])
     scenario.beside = served

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("P14.1: what root's sync and daemon make belongs to the owner of the folder, whose syncs go on with it")
+  @Test("P14.1: files of root's sync and daemon belong to the owner of the folder, whose syncs go on with them")
   func handedOver() async throws {
     try await withSite(Self.scenario, ["ROSTERD_LIMIT_BUDGET": "1000/1h"]) { site in
       let user = try handOver(site)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "73: for a file of root's the message says that rosterd's user must be able to write it",
+    "For a file of root's the message of 73 says that rosterd's user must be able to write it",
     arguments: ["roster.db", "roster.db.lock", "roster.db.pulled", "token.json", "token.json.lock"])
   func refused(name: String) async throws {
     try await withSite(Self.scenario) { site in

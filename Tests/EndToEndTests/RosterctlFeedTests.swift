@@ -23,7 +23,7 @@ import Testing
     try await Program.run(try Program.built("rosterctl"), ["changes", "--cache", site.cache] + arguments)
   }
 
-  @Test("rosterctl changes: lines for people, and as JSON those of /v1/changes; without a daemon")
+  @Test("rosterctl changes prints lines for people, and as JSON those of /v1/changes, without a daemon too")
   func lines() async throws {
     try await withChanges { site, ids in
       let text = try await changes(site)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "rosterctl changes: where nobody can go on it is 65, a bad command line 64, an unknown resource 1, no cache 73",
+    "C5.4: rosterctl changes is 65 if it cannot go on, 64 for bad options, 1 for an unknown resource, 73 without cache",
     arguments: [
       (["--since", "4"], 65, "it ends with change 3, before 4; read everything anew"),
       (["--since", "3", "--feed", "another"], 65, "the feed is another one: "),
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl changes --follow: goes on over syncs; Ctrl-C ends it with 0")
+  @Test("rosterctl changes --follow goes on over syncs, and Ctrl-C ends it with 0")
   func follow() async throws {
     try await withChanges { site, _ in
       let script = """
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl show --at: as it was then; before the first snapshot 1, in the future or no time 64")
+  @Test("rosterctl show --at shows the record at that time; before the first snapshot it is 1, for a bad time 64")
   func then() async throws {
     try await withChanges { site, ids in
       func show(_ time: String) async throws -> Program.Outcome {
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test("P3, P4: rosterctl cancel ends the sync that runs, readers see nothing of it, the next takes over what it had")
+  @Test("P3.1, P4.1: rosterctl cancel ends the running sync; readers see no change, and the next sync keeps its pages")
   func cancel() async throws {
     try await withSite(.pages(6), ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
       site.upstream.hold(.page(5))

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl: an answer that cannot be written is told, with 73")
+  @Test("rosterctl reports an answer that cannot be written, with 73")
   func full() async throws {
     try await withSnapshot { site in
       let commands = [
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl: a standard output that is closed is no place for a socket: 73", arguments: ["status", "web"])
+  @Test("rosterctl never opens a socket in the place of a closed standard output: 73", arguments: ["status", "web"])
   func closed(command: String) async throws {
     try await withSnapshot { site in
       let outcome = try await bash("\"$0\" \(command) >&-", site)
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "rosterctl: where nobody reads it ends, in silence",
+    "rosterctl ends silently if its output has no reader",
     arguments: [
       "events", "watch", "status", "history", "sync --wait", "list", "show character 1", "--help",
     ])
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("L4.3: in a pipe each fact of the status is one line; with COLUMNS lines are broken as on a terminal")
+  @Test("L4.3: in a pipe each fact of status is one line; with COLUMNS lines are wrapped as on a terminal")
   func unbroken() async throws {
     try await withSite(.pages(1, rules: [.on(.page(1), .status(403))])) { site in
       _ = try await site.sync(exit: 65)
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl: what answers without JSON is no rosterd (3)", arguments: ["200 OK", "404 Not Found"])
+  @Test("rosterctl: a server that answers without JSON is not rosterd (3)", arguments: ["200 OK", "404 Not Found"])
   func stranger(status: String) async throws {
     let outcome = try await Program.run(
       try Program.tool("python3"), ["-c", Self.server, try Program.built("rosterctl"), status])
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl sync --wait: its bar follows the terminal's width; a daemon that is killed went away (1)")
+  @Test("rosterctl sync --wait fits its bar to the terminal's width, and is 1 if the daemon is killed")
   func killed() async throws {
     var scenario = Scenario()
     scenario.latency = .milliseconds(150)

@@ -43,7 +43,7 @@ import Testing
     return report
   }
 
-  @Test("rosterctl status: for people, and with --json what /v1/status answers")
+  @Test("rosterctl status prints for people, and with --json the answer of /v1/status")
   func status() async throws {
     try await withDaemon { rosterctl, _ in
       let people = try await rosterctl(["status"])
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(
-    "rosterctl sync --wait exits as its sync ended, also where another one has ended since", .timeLimit(.minutes(1)))
+    "rosterctl sync --wait exits as its own sync ended, also if another one has ended since", .timeLimit(.minutes(1)))
   func overtaken() async throws {
     try await withDaemon(syncs: [Self.report(19, .published), Self.report(18, .failed)]) { rosterctl, _ in
       board.syncEnded(Self.report(19, .published), cache: nil)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl: --socket wins over the environment; where no daemon answers it ends with 3")
+  @Test("rosterctl prefers --socket to the environment, and ends with 3 if no daemon answers")
   func noDaemon() async throws {
     try await withDaemon { rosterctl, socket in
       let outcome = try await rosterctl(["status", "--socket", socket + ".other"])
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(
-    "rosterctl: a bad command line is 64", arguments: [["statos"], ["status", "--jsno"], ["history", "--limit", "0"]])
+    "A bad command line of rosterctl is 64", arguments: [["statos"], ["status", "--jsno"], ["history", "--limit", "0"]])
   func usage(arguments: [String]) async throws {
     let outcome = try await Program.run(try Program.built("rosterctl"), arguments)
     #expect(outcome.exit == 64 && !outcome.error.isEmpty)
@@ -90,7 +90,7 @@ import Testing
     return { try await Program.run(stranger[0], stranger.dropFirst() + [copy] + $0 + ["--socket", socket]) }
   }
 
-  @Test("rosterctl: a socket of another user is not allowed (77); who may is told, with the group's name")
+  @Test("rosterctl: a socket of another user is 77, and the message has the group's name")
   func forbidden() async throws {
     try await withDaemon { _, socket in
       let rosterctl = try await strangersRosterctl(socket)
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl sync: a refused one says who may")
+  @Test("rosterctl sync: a refused request says who may ask")
   func refusedSync() async throws {
     try await withDaemon { _, socket in
       let outcome = try await strangersRosterctl(socket)(["sync", "--wait"])
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(
-    "rosterctl status --check prints the headline and exits as the state is",
+    "rosterctl status --check prints the headline and exits by the state",
     arguments: [(nil, 1), (.published, 0), (.failed, 1)] as [(SyncRecord.Outcome?, Int32)])
   func check(outcome: SyncRecord.Outcome?, exit: Int32) async throws {
     try await withDaemon { rosterctl, _ in
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl status --check: a sync that runs is well, whatever the last one was; a daemon that stops is not")
+  @Test("rosterctl status --check is 0 for a running sync whatever the last one was, and 1 for a stopping daemon")
   func checkSyncing() async throws {
     try await withDaemon { rosterctl, _ in
       board.syncEnded(Self.report(17, .failed), cache: nil)
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl status --check: refused credentials are 77")
+  @Test("rosterctl status --check is 77 for refused credentials")
   func checkUnauthorized() async throws {
     try await withDaemon { rosterctl, _ in
       var report = Self.report(17, .failed)
@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test(
-    "--help of every command fits 24 lines of 80; each of rosterctl names the options for a daemon",
+    "--help of every command fits 24 lines of 80, and each of rosterctl names the options for a daemon",
     arguments: ["rosterctl", "rosterd"])
   func help(program: String) async throws {
     let commands = try await CommandTree.commands(of: program).map(\.commandName)
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test("L10.3: a command that needs the cache asks the daemon that --socket names for it")
+  @Test("L10.3: a command that needs the cache asks the daemon of --socket for it")
   func cacheOfDaemon() async throws {
     try await withDaemon { _, socket in
       for command in [["list"], ["rejects"], ["changes"]] {
@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  @Test("L10.3: where one place does not tell the other, rosterctl says which option to add")
+  @Test("L10.3: if one place does not determine the other, rosterctl says which option to add")
   func unknownPlaces() async throws {
     try await withFolder { folder in
       let environment = ["XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder, "HOME": folder]
@@ -233,7 +233,7 @@ import Testing
     }
   }
 
-  @Test("L10.2: --config names both places; one that is missing is 78")
+  @Test("L10.2: --config determines both places; a missing file is 78")
   func configuration() async throws {
     try await withFolder { folder in
       let file = folder + "/own.toml"
@@ -253,7 +253,7 @@ import Testing
   }
 
   @Test(
-    "L10.4: --instance and --config name both places, so another option beside them is 64",
+    "L10.4: --instance and --config determine both places, so another option beside them is 64",
     arguments: [
       ["--instance", "stage", "--socket", "/s"], ["--config", "/c", "--cache", "/d"],
       ["--instance", "stage", "--config", "/c"], ["--instance", "../etc"], ["--instance", ""],
@@ -265,7 +265,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl: both places may be named for every command, for scripts that always do")
+  @Test("rosterctl accepts both places for every command")
   func bothPlaces() async throws {
     try await withDaemon { rosterctl, socket in
       let places = ["--socket", socket, "--cache", "/nonexistent/roster.db"]
@@ -281,7 +281,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl: --socket stands before the command or behind it", arguments: [true, false])
+  @Test("rosterctl accepts --socket before and after the command", arguments: [true, false])
   func optionFirst(first: Bool) async throws {
     let socket = ["--socket", "/nonexistent/status.sock"]
     let arguments = first ? socket + ["status"] : ["status"] + socket
@@ -322,7 +322,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl wait: 0 where there is a snapshot, 1 when the time is over")
+  @Test("rosterctl wait is 0 if there is a snapshot, and 1 when the time is over")
   func wait() async throws {
     try await withDaemon { rosterctl, _ in
       let late = try await rosterctl(["wait", "--timeout", "50ms"])
@@ -339,7 +339,7 @@ import Testing
     }
   }
 
-  @Test("Status: curl reads the socket, and a stranger may not ask for a sync")
+  @Test("curl can read the status socket, and another user may not ask for a sync")
   func curl() async throws {
     try await withDaemon { _, socket in
       let curl = try Program.tool("curl")
@@ -356,7 +356,7 @@ import Testing
     }
   }
 
-  @Test("Metrics: clean under promtool check metrics")
+  @Test("The metrics are clean under promtool check metrics")
   func promtool() async throws {
     board.metrics.request(code: 200, seconds: 0.02, bytes: 1000)
     board.report(Event(.pageRetried, reason: "timeout"))

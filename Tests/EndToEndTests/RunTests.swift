@@ -8,7 +8,7 @@ import Testing
 
 /// `rosterd run`, the real program, as systemd, curl and rosterctl see it.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct RunTests {
-  @Test("S4, S3: READY comes once the socket answers; STATUS tells what happens; STOPPING, and it ends with 0")
+  @Test("S4.1, S4.2, S4.8: READY is sent once the socket answers, then STATUS, and STOPPING before the exit with 0")
   func notify() async throws {
     try await withSite { site in
       site.upstream.hold(.page(1))
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(
-    "S4, S17.1: a start that fails tells the service manager why",
+    "S4.10, S17.1: a start that fails reports the reason to the service manager",
     arguments: [("ROSTERD_CACHE_PATH", "/dev/null/x.db", 73), ("ROSTERD_SYNC_CONCURRENCY", "0", 78)])
   func failedStart(key: String, value: String, exit: Int32) async throws {
     try await withSite { site in
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("S4: the service manager is told of a command line that cannot be read", arguments: ["--nonsense", "nonsense"])
+  @Test("S4.10: a command line that cannot be read is reported to the service manager", arguments: ["--nonsense", "nonsense"])
   func commandLine(argument: String) async throws {
     try await withSite { site in
       let path = "\(site.folder)/notify"
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(
-    "S4: WATCHDOG=1 is sent only where a watchdog watches this process",
+    "S4.3: WATCHDOG=1 is sent only if a watchdog watches this process",
     arguments: [("unset", false), ("WATCHDOG_PID=1", false), ("", true)])
   func watchdog(environment: String, isWatched: Bool) async throws {
     var settings = ["ROSTERD_LOG_LEVEL": "info"]
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(
-    "S4: a sync that hangs is told by /healthz and the message, whatever the loop answers; once it moves, all is well")
+    "S4.5: /healthz and the message report a sync that hangs, until it makes progress again")
   func hangs() async throws {
     let settings = [
       "WATCHDOG_USEC": "400000", "ROSTERD_UPSTREAM_TIMEOUT": "1s", "ROSTERD_RETRY_MAX_DELAY": "0s",
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test("P12: a sync that /v1/syncs shows as ended is not joined")
+  @Test("P12.2: a sync that /v1/syncs shows as ended is not joined")
   func notJoined() async throws {
     try await withSite(.pages(1)) { site in
       try await site.withDaemon { _, _ in
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test("The status tells of the sync while it runs and after it ended; rosterctl shows the same")
+  @Test("The status shows the running sync and the ended one, and rosterctl shows the same")
   func status() async throws {
     try await withSite { site in
       site.upstream.hold(.pages(20...42))
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl sync --wait runs a sync now and exits as it ended")
+  @Test("rosterctl sync --wait starts a sync and exits as it ended")
   func syncNow() async throws {
     try await withSite { site in
       try await site.withDaemon { _, _ in
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test("P12: who asks while a sync runs joins it")
+  @Test("P12.1: a request for a sync during a sync joins it")
   func joined() async throws {
     try await withSite { site in
       site.upstream.hold(.page(7))
@@ -180,7 +180,7 @@ import Testing
     }
   }
 
-  @Test("The next sync starts an interval after the end of the last")
+  @Test("The next sync starts an interval after the end of the last one")
   func interval() async throws {
     let times = Arrivals()
     let scenario = Scenario.pages(3, rules: [.on(.anyPage, .drift { _ in times.note() })])
@@ -208,7 +208,7 @@ import Testing
     }
   }
 
-  @Test("P14: a second rosterd ends with 75 and names the first one's pid", arguments: ["run", "sync"])
+  @Test("P14.5, P14.4: a second rosterd ends with 75 and names the first one's pid", arguments: ["run", "sync"])
   func owned(command: String) async throws {
     try await withSite { site in
       try await site.withDaemon { daemon, _ in

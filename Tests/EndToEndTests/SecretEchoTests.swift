@@ -8,7 +8,7 @@ import Testing
 /// T9 against an upstream and a token server that repeat every secret wherever they can.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SecretEchoTests {
   @Test(
-    "T9: no token, secret or Authorization value shows in any output or file, whatever fails and whoever repeats them",
+    "T9.1, T9.2: no output or file has a token, secret or Authorization value, whatever fails and repeats them",
     arguments: [("text", TokenPlace.bearer), ("json", TokenPlace(.parameter, "api_key"))])
   func nothingShows(format: String, place: TokenPlace) async throws {
     let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "T9: a configuration that is refused, at start, by check or by SIGHUP, does not show the secrets that stand in it")
+    "T9.1, T9.2, T9.3: a refused configuration does not show its secrets, at start, by check or by SIGHUP")
   func configuration() async throws {
     try await withSite(.pages(1)) { site in
       let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"

@@ -11,7 +11,7 @@ import Testing
     2, tokens: .init(flow: .authenticateForm, uses: [1]), rules: [.on(.anyToken, times: 1, .status(401))])
 
   @Test(
-    "T6: an ended session asks for nothing, restarts included, until `rosterctl sync --retry-session` tries it once more"
+    "T6.4, T6.6: an ended session requests nothing, restarts included, until --retry-session tries it once more"
   )
   func retrySession() async throws {
     try await withSite(Self.refusedOnce) { site in
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("T6: a retry that is asked for while a sync runs holds in that sync")
+  @Test("T6.6: a retry that is requested during a sync holds in that sync")
   func joinedRetry() async throws {
     try await withSite(Self.refusedOnce) { site in
       site.upstream.hold(.anyToken)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test("T6: a retry that is refused ends the session again, after one request")
+  @Test("T6.6: a retry that is refused ends the session again, after one request")
   func retriedInVain() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       site.upstream.endSession()
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("T6, T10: the daemon looks at the credential files before each sync; new bytes start again, equal ones do not")
+  @Test("T6.5, T10.3: before each sync the daemon looks at the credential files; new bytes start again, equal ones do not")
   func changedFile() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       site.upstream.endSession()
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("T10: a changed credential wins over a stored session that is good, and its tokens are used no more")
+  @Test("T10.2: a changed credential wins over a valid stored session, whose tokens are not used any more")
   func newSessionWins() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       #expect(try await site.sync().refreshes == 1)
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test("T6: another auth.scope or auth.token_url is a reason to try again", arguments: ["SCOPE", "TOKEN_URL"])
+  @Test("T6.5: another auth.scope or auth.token_url reopens an ended session", arguments: ["SCOPE", "TOKEN_URL"])
   func otherSettings(name: String) async throws {
     try await withSite(Self.refusedOnce) { site in
       _ = try await site.sync(exit: 77)
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test("T6: with oauth2_client_credentials a refused refresh token is followed by one new grant")
+  @Test("T6.7: with oauth2_client_credentials a refused refresh token is followed by one new grant")
   func clientCredentials() async throws {
     var tokens = Scenario.Tokens(flow: .oauth2ClientCredentials)
     tokens.grantRefreshToken = true
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test("P13: after SIGTERM no new grant follows a refused refresh token; the next start begins with it")
+  @Test("P13.4: after SIGTERM no new grant follows a refused refresh token; the next start begins with it")
   func noGrantAfterStop() async throws {
     var tokens = Scenario.Tokens(flow: .oauth2ClientCredentials)
     tokens.grantRefreshToken = true
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test("T6: where the grant is refused too, the session ends: 77, then 77 without a request, until the secret changes")
+  @Test("T6.1, T6.4: if the grant is refused too, the session ends, and it is 77 without a request until a new secret")
   func clientRefused() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .oauth2ClientCredentials))) { site in
       let secret = try site.credentials()["client_secret"]

@@ -15,7 +15,7 @@ import Testing
     case discovering, pulling, stalled, retrying
   }
 
-  @Test("P13: a sync in any phase is cancelled, and the next one takes over what it had", arguments: Phase.allCases)
+  @Test("P13.1, P13.5: SIGTERM cancels a sync in any phase, and the next one keeps its pages", arguments: Phase.allCases)
   func phase(phase: Phase) async throws {
     try await withSite(.pages(12), ["ROSTERD_RETRY_BASE_DELAY": "1m", "ROSTERD_RETRY_MAX_DELAY": "1m"]) { site in
       switch phase {
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("P13: between syncs", arguments: [SIGTERM, SIGINT])
+  @Test("P13.1: a signal between two syncs stops the daemon", arguments: [SIGTERM, SIGINT])
   func idle(signal: Int32) async throws {
     try await withSite(.pages(1)) { site in
       try await site.withDaemon { daemon, _ in
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("P13: as soon as the socket answers, before READY", arguments: [SIGTERM, SIGINT])
+  @Test("P13.1: a signal after the socket answers and before READY stops the daemon", arguments: [SIGTERM, SIGINT])
   func atOnce(signal: Int32) async throws {
     try await withSite(.pages(1)) { site in
       let daemon = try Program(try Program.built("rosterd"), ["run"], environment: site.settings)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("P13, T7: a token request that was sent is waited for; its answer is stored")
+  @Test("T7.2: a shutdown waits for the token request in flight and stores its answer")
   func token() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       site.upstream.hold(.anyToken)
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test("P13, T7: a token request without an answer does not hold up the stop; the log says what that may mean")
+  @Test("P13.2, T7.3: a token request without an answer does not delay the stop; the log says what that may mean")
   func silentToken() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       site.upstream.hold(.anyToken)
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("P13: a publish that waits for another writer is broken off; what was pulled stays")
+  @Test("P13.5: a publish that waits for another writer is interrupted, and pulled pages stay")
   func publish() async throws {
     try await withSite(.pages(3)) { site in
       let python = try Program.tool("python3")
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test(
-    "P13: a name server that does not answer holds up no stop; the cache is closed all the same",
+    "P13.1, P13.3: a name server that does not answer delays no stop, and the cache is closed",
     arguments: ["run", "sync"])
   func silentNames(command: String) async throws {
     try await withFaults(.pages(1), ["ROSTERD_UPSTREAM_BASE_URL": "http://upstream.example"]) { site, faults in
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(
-    "P13: a connection that is still being made holds up no stop; the cache is closed all the same",
+    "P13.1, P13.3: a connection in progress delays no stop, and the cache is closed",
     arguments: ["run", "sync"], ["UPSTREAM_BASE_URL", "AUTH_TOKEN_URL", "UPSTREAM_PROXY"])
   func connecting(command: String, key: String) async throws {
     let full = try FullBacklog()
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(
-    "P13: a page that takes long to read holds up no stop; the cache is closed all the same",
+    "P13.1, P13.3: a page that takes long to read delays no stop, and the cache is closed",
     arguments: ["run", "sync"])
   func longPage(command: String) async throws {
     let fields = (1...250_000).map { "\"field\($0)\":0" }.joined(separator: ",")

@@ -10,7 +10,7 @@ import Testing
   private static let versions = 50
   private static let pages = 3
 
-  @Test("P2: a reader sees one whole version in every table and in the index, while fifty are published")
+  @Test("P2.1: a reader sees one whole version in every table and in the index, while fifty are published")
   func readers() async throws {
     let version = Version(last: Self.versions)
     // Page 1 is asked for once a sync, so that each sync meets one version.

@@ -24,7 +24,7 @@ import Testing
     .redirect(to: "http://127.0.0.1:1/"),
   ]
 
-  @Test("broken and timed-out syncs in one daemon leave no descriptor, no connection and at most 2 MB")
+  @Test("Failed and timed-out syncs in one daemon leave no descriptor, no connection and at most 2 MB")
   func nothingIsLeft() async throws {
     let timeout = Sanitizer.isPresent ? "1s" : "200ms"
     let settings = ["ROSTERD_UPSTREAM_TIMEOUT": timeout, "ROSTERD_RETRY_MAX_RETRIES": "1"]

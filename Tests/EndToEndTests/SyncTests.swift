@@ -6,7 +6,7 @@ import Testing
 
 /// `rosterd sync`, the real program.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct SyncTests {
-  @Test("P1, P5, P6: a sync stores every column and episode; the next one transfers and writes nothing")
+  @Test("P1.1, P5.2, P6.1: a sync stores every column and episode; the next one transfers and writes nothing")
   func all() async throws {
     try await withSite { site in
       let first = try await site.sync()
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("Empty fields, quotes, controls, non-ASCII and unknown fields arrive as upstream sends them (P10)")
+  @Test("P10.1: empty fields, quotes, controls, non-ASCII and unknown fields arrive as upstream sends them")
   func texts() async throws {
     var scenario = Scenario(characters: Characters.made(3))
     scenario.characters[0].name = "\"Zoë\"\\\t\n\r 美咲 👩‍👩‍👧 e\u{301} <&'> /"
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("P1: as many pages are in flight as concurrency says, and never more", arguments: [1, 3, 16])
+  @Test("P1.2: the number of pages in flight reaches concurrency and never exceeds it", arguments: [1, 3, 16])
   func concurrency(limit: Int) async throws {
     try await withSite(.pages(33), ["ROSTERD_SYNC_CONCURRENCY": "\(limit)"]) { site in
       site.upstream.hold(.pages(2...33))
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("Changed, added and missing characters: changes tells what came; nobody is dropped unasked (P8)")
+  @Test("P8.1, P8.5: changes has the added, changed and missing characters, and none is removed without a question")
   func next() async throws {
     try await withSite { site in
       _ = try await site.sync()
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test("P3: a failed sync leaves the snapshot as it was, and its row")
+  @Test("P3.1: a failed sync leaves the snapshot unchanged, and its row")
   func failed() async throws {
     try await withSite { site in
       _ = try await site.sync()
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(
-    "P3, P4: SIGTERM, Ctrl-C and a terminal that hangs up cancel `rosterd sync` (1); the next one takes over what it had",
+    "P13.3, P4.1: signals cancel `rosterd sync` (1), and the next one keeps its pages",
     arguments: [SIGTERM, SIGINT, SIGHUP])
   func cancelled(signal: Int32) async throws {
     try await withSite(.pages(3)) { site in
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test("Under nohup `rosterd sync` goes on when the terminal hangs up")
+  @Test("`rosterd sync` under nohup goes on when the terminal hangs up")
   func nohup() async throws {
     try await withSite(.pages(3)) { site in
       site.upstream.hold(.page(3))
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test("Without --json nothing is on stdout, and what was synced is one line of the log")
+  @Test("Without --json nothing is on stdout, and the sync's result is one line of the log")
   func quiet() async throws {
     try await withSite { site in
       let outcome = try await site.rosterd("sync")

@@ -28,7 +28,7 @@ import Testing
     #expect(!site.upstream.counts.pageRequests.contains { $0.generation == 1 })
   }
 
-  @Test("T5: killed before any step of the note that a request goes out, it has not gone out", arguments: Step.allCases)
+  @Test("T5.3: killed before any step of the note about a token request, the request has not been sent", arguments: Step.allCases)
   func whileNoting(step: Step) async throws {
     try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
       var site = site
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "T4, T5: killed before any step of the store, no refresh token is sent whose successor was used, and that is told",
+    "T4.3, T5.3: killed before any step of the store, no used refresh token is sent again, and the error says why",
     arguments: Step.allCases)
   func whileStoring(step: Step) async throws {
     try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
@@ -65,7 +65,7 @@ import Testing
     return try decoder.decode(Stored.self, from: Data(contentsOf: URL(filePath: path))).accessToken != nil
   }
 
-  @Test("T4, T10: killed when the first request with the new token is there, the next start goes on with that token")
+  @Test("T4.1, T10.1: killed at the first request with the new token, the next start goes on with that token")
   func whenUsed() async throws {
     try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
       site.upstream.hold(.pages(4...12))

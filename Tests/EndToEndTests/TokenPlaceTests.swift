@@ -8,7 +8,7 @@ import Testing
 /// `auth.send` and `auth.flow = "basic"` through the real program.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct TokenPlaceTests {
   @Test(
-    "auth.send, T8: pages and records by key carry the token where upstream wants it, and nothing else has it",
+    "T8.1, T8.4: only pages and records by key carry the token, in the place of auth.send",
     arguments: ["PRIVATE-TOKEN: {access_token}", "?api_key={access_token}", "Cookie: a=b; session={access_token}; c=d"])
   func send(_ text: String) async throws {
     var tokens = Scenario.Tokens(flow: .oauth2Refresh, uses: [2])
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(
-    "basic: user and password, RFC 7617; a wrong password is 77 at once, and the next sync has the new one (T3, T10)")
+    "T3.5, T10.2: basic sends user and password (RFC 7617); a wrong password is 77, and new bytes are used next")
   func basic() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .basic))) { site in
       #expect(try await site.sync().outcome == .published)
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("basic: without a username, or with a colon in it, it is 78 before anything is asked")
+  @Test("basic without a username, or with a colon in it, is 78 before any request")
   func noUser() async throws {
     try await withSite(.pages(1, tokens: .init(flow: .basic))) { site in
       try Data("a:b".utf8).write(to: URL(filePath: "\(site.folder)/username"))
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("SIGHUP: auth.send, flow and proxy are applied at once, in the middle of a sync too; a bad one changes nothing")
+  @Test("F9.1, F9.2: SIGHUP applies auth.send, flow and proxy at once, also during a sync; a bad one changes nothing")
   func sendAndProxy() async throws {
     try await withSite(.pages(6, tokens: .init(flow: .static))) { site in
       func token(_ send: String, _ more: String = "") -> String {

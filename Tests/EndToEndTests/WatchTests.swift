@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "rosterctl watch on a terminal: bars, durations, a daemon that goes and comes back, Ctrl-C", arguments: [40, 100])
+    "rosterctl watch on a terminal shows bars and durations, survives a restart of the daemon, and ends by Ctrl-C", arguments: [40, 100])
   func live(columns: Int) async throws {
     try await withSite(scenario) { site in
       let seen = try await watch(site, terminal: true, columns: columns)
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl watch: NO_COLOR takes the colour, not the bars")
+  @Test("rosterctl watch with NO_COLOR has bars without colour")
   func noColour() async throws {
     try await withSite(scenario) { site in
       let seen = try await watch(site, terminal: true, noColour: true)
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl watch in a pipe: plain lines")
+  @Test("rosterctl watch in a pipe prints plain lines")
   func plain() async throws {
     try await withSite(scenario) { site in
       let seen = try await watch(site, terminal: false)
@@ -68,14 +68,14 @@ import Testing
     }
   }
 
-  @Test("rosterctl watch: where no daemon answers at the start, it ends with 3")
+  @Test("rosterctl watch without a daemon at the start ends with 3")
   func absent() async throws {
     let outcome = try await Program.run(
       try Program.built("rosterctl"), ["watch", "--socket", "/nonexistent/status.sock"])
     #expect(outcome.exit == 3 && outcome.output.isEmpty && outcome.error.contains("no daemon answers"))
   }
 
-  @Test("rosterctl watch at 40×10: keys come at once and are not shown; the terminal is given back as it was")
+  @Test("rosterctl watch at 40×10 handles keys at once without an echo, and restores the terminal")
   func keys() async throws {
     try await withSite { site in
       let seen = try await press(site, terminal: "xterm")
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl watch on a dumb terminal, or without TERM: plain lines", arguments: ["dumb", nil])
+  @Test("rosterctl watch on a dumb terminal, or without TERM, prints plain lines", arguments: ["dumb", nil])
   func dumb(terminal: String?) async throws {
     try await withSite { site in
       let seen = try await press(site, terminal: terminal)

@@ -28,7 +28,7 @@ import Testing
     kill -INT $PPID
     """
 
-  @Test("S14: the printed address, its cookie, and what is refused, until Ctrl-C", .timeLimit(.minutes(2)))
+  @Test("S14.1, S14.2, S14.3: the printed address sets its cookie and works once; everything else is refused", .timeLimit(.minutes(2)))
   func answers() async throws {
     _ = try Program.tool("curl")
     try await withSite { site in
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("Web: without a daemon it is 3, with a port out of range 64")
+  @Test("rosterctl web is 3 without a daemon, and 64 with a port out of range")
   func refused() async throws {
     let program = try Program.built("rosterctl")
     let alone = try await Program.run(program, ["web", "--socket", "/nowhere/status.sock"])

@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test("After SIGKILL of a sync nothing says that it runs, nor that all is well; while it runs, it is said to")
+  @Test("After SIGKILL of a sync no output says that it runs or that all is well; while it runs, the output says so")
   func killed() async throws {
     try await withSite(.pages(3)) { site in
       _ = try await site.sync()

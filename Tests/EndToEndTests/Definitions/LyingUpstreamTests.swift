@@ -8,7 +8,7 @@ import Testing
 /// Upstreams that do not keep to what they say of their lists: nothing that readers have is lost, and every sync ends.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct LyingUpstreamTests {
   @Test(
-    "P3, P7, P11: an upstream that lies of its list ends the sync with 65, and readers keep what they have",
+    "P3.1, G5.4, P7.9: an upstream that contradicts itself ends the sync with 65, and readers keep the snapshot",
     arguments: Self.lies)
   fileprivate func end(_ lie: Lie) async throws {
     try await withLiar(lie, ["ROSTERD_SYNC_MAX_PAGES": "20"]) { site, liar in
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "P7: pages without end that bring no record that is new end the sync, whatever differs in them",
+    "G5.5: pages without end and without new records end the sync, even if they differ",
     arguments: Self.stale)
   fileprivate func nothingNew(_ lie: Lie) async throws {
     try await withLiar(lie) { site, liar in
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "P3, P4: a list without end is pulled up to sync.max_pages: memory and disk are bounded, and it is not kept"
+    "P3.1, P1.8: a list without end is pulled up to sync.max_pages, with bounded memory and disk, and is not kept"
   )
   func neverEnding() async throws {
     let most = 1500
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test("P9: a key of another type each time: such records are rejected, and none is lost")
+  @Test("P9.1, P9.4: records whose key has another type each are rejected, and none is lost")
   func keys() async throws {
     let keys = [#""1""#, "1.5", "null", "true", "[1]", "{}", "0", "-1", "9223372036854775808", #""""#]
     let lie = Lie("keys", Self.count) { page, _ in

@@ -10,7 +10,7 @@ import Testing
     .rickandmorty, .github, .gitlab, .stripe, .jira, .wordpress, .zendesk, .pokeapi, .swapi, .notion,
   ]
 
-  @Test("P1, P6–P10, P12: a definition mirrors its API over what comes, changes and goes", arguments: Self.all)
+  @Test("P1.1, P7.2, P12.3: each bundled definition mirrors its API through additions, changes and removals", arguments: Self.all)
   func mirrors(_ api: PublicAPI) async throws {
     let server = try PublicServer(api)
     var scenario = Scenario(characters: [])
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "check takes every bundled definition, and notes only missing credentials", arguments: Self.all.map(\.file)
+    "check accepts every bundled definition, and notes only missing credentials", arguments: Self.all.map(\.file)
   )
   func check(_ file: String) async throws {
     let outcome = try await Program.run(try Program.built("rosterd"), ["check", "--config", Self.path(file)])
