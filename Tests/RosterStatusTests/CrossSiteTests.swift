@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "S10: names of loopback are answered, with any port",
+    "S10.1: loopback names are answered, with any port",
     arguments: [
       "localhost", "LocalHost:9718", "127.0.0.1", "127.0.0.1:9718", "127.0.1.1:80", "[::1]", "[::1]:9718", "", nil,
     ])
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "S10: another name than loopback's is 403, which says why",
+    "S10.1: a Host that is no loopback name is 403, and the answer says why",
     arguments: [
       "evil.example", "evil.example:9718", "a", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.256",
       "127.1", "10.0.0.1", "[::2]", "[::1", "[::1]x", "localhost:9718x", "evil@localhost", "localhost@evil",
@@ -61,7 +61,7 @@ import Testing
     #expect(problem.detail.hasPrefix("the Host \(host) is no name of loopback"))
   }
 
-  @Test("S10: a scraper may know this machine by any name, a browser may not")
+  @Test("S10.2: a scraper may use any name of this machine, a browser may not")
   func scrapers() async {
     for path in ["/metrics", "/healthz"] {
       #expect(await status(path, host: "web1.example:9718") == 200)
@@ -71,7 +71,7 @@ import Testing
     #expect(await status("/readyz", host: "web1.example:9718") == 503)
   }
 
-  @Test("S10: requests that another site's page sends are 403, the own page's are answered")
+  @Test("S10.3, S10.4: requests of another site's page are 403, those of the own page are answered")
   func origins() async {
     for origin in ["http://evil.example", "null", "http://127.0.0.1:8000", "https://localhost:9718", ""] {
       #expect(await status("/v1/status", host: "localhost:9718", with: ["Origin": origin]) == 403, "\(origin)")
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test("S10: a link on another site opens the page, and nothing else")
+  @Test("S10.4: a link on another site opens the page, and nothing else")
   func links() async {
     let link = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"]
     #expect(await status("/", with: link) == 200)
@@ -97,7 +97,7 @@ import Testing
     #expect(await status("/", with: link.merging(["Origin": "http://evil.example"]) { $1 }) == 403)
   }
 
-  @Test("S11: the metrics socket offers what monitors and the page read, and no records")
+  @Test("S11.2, S11.1: the metrics socket offers the routes of monitors and of the page, and no records")
   func withoutRecords() async throws {
     let routes = makeRoutes(makeBoard(cache: snapshot)).withoutRecords
     for path in [
@@ -116,7 +116,7 @@ import Testing
     #expect(await status("/v1/status", host: "evil.example", on: routes) == 403)
   }
 
-  @Test("S11: what is wrong is explained there without keys of records")
+  @Test("S11.3: the metrics socket explains without keys of records")
   func explainedWithoutKeys() async throws {
     var rejecting = makeReport()
     rejecting.rejected = 1

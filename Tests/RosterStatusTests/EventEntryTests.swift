@@ -8,7 +8,7 @@ import Testing
 @Suite struct EventEntryTests {
   private let now = ManualClock().now
 
-  @Test("Events: a frame is id, event and one line of data")
+  @Test("An event's frame is id, event and one line of data")
   func frame() {
     let event = Event(.pageRetried, sync: 18, page: 7, attempt: 2, reason: "status_500", delaySeconds: 1.5)
     let text = String(decoding: EventEntry(id: 42, at: now, event: event).frame, as: UTF8.self)
@@ -22,7 +22,7 @@ import Testing
         """)
   }
 
-  @Test("Events: those that end a sync carry every column of syncs")
+  @Test("Events that end a sync carry every column of syncs")
   func columns() throws {
     var report = makeReport(18, .failed)
     report.refreshes = 3
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "Events: data stays one line of valid JSON whatever an error contains",
+    "An event's data is one line of valid JSON whatever an error contains",
     arguments: ["a \"quote\" and a \\", "two\r\nlines", "\u{0}\u{1f}\t", "é 🛸"])
   func escapes(text: String) throws {
     let entry = EventEntry(id: 1, at: now, event: Event(.configRefused, error: text))
@@ -43,7 +43,7 @@ import Testing
     #expect(!entry.data.contains(UInt8(ascii: "\n")) && !entry.data.contains(UInt8(ascii: "\r")))
   }
 
-  @Test("S2: what an event is counted for is at least its size")
+  @Test("S2.6: the counted size of an event is at least its real size")
   func cost() {
     let nasty = String(repeating: "\u{1}", count: 500)
     var report = makeReport(.max, .failed)

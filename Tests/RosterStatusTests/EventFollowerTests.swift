@@ -36,7 +36,7 @@ import Testing
     return result
   }
 
-  @Test("rosterctl events outlives a restart of the daemon: what happened before it was back is told too")
+  @Test("rosterctl events survives a restart of the daemon, and shows the events from before it reconnected")
   func restart() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl events: a daemon that takes a connection and does not answer is told")
+  @Test("rosterctl events reports a daemon that accepts a connection and does not answer")
   func mute() async throws {
     try await withFolder { folder in
       let mute = try SocketFile(path: folder + "/status.sock", mode: 0o600)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl events: a daemon that stops answering behind an open stream is told")
+  @Test("rosterctl events reports a daemon that stops answering during an open stream")
   func hung() async throws {
     try await withFolder { folder in
       let hung = try SocketFile(path: folder + "/status.sock", mode: 0o600)
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl events: whether a daemon hangs is asked three seconds after its stream began, not later")
+  @Test("rosterctl events asks three seconds after its stream began, not later, whether a daemon hangs")
   func heartbeat() async throws {
     let (asked, ask) = AsyncStream<Void>.makeStream()
     @Sendable func isAsked() -> Bool {
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl events: where no daemon is at the start, one is waited for, and what it did before is told")
+  @Test("rosterctl events waits for a daemon at the start, and shows its earlier events")
   func early() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl events: where none came in time, that is 3")
+  @Test("rosterctl events is 3 if no daemon answered in time")
   func absent() async throws {
     let follower = EventFollower(
       client: StatusClient(socket: "/nonexistent/status.sock"),

@@ -20,7 +20,7 @@ import Testing
     return entries
   }
 
-  @Test("Events: ids grow by one, and across a restart")
+  @Test("Ids of events grow by one, and across a restart")
   func idsGrow() {
     let log = EventLog(clock: clock.wallClock)
     log.append(Event(.syncStarted))
@@ -35,7 +35,7 @@ import Testing
     #expect(later[0] > ids[1])
   }
 
-  @Test("Events: ids grow across a restart also where the clock was set back, as far as the last sync tells")
+  @Test("Ids of events grow across a restart also if the clock was set back, from the last sync's time on")
   func clockSetBack() {
     let log = EventLog(clock: clock.wallClock)
     clock.advance(by: .seconds(60))
@@ -49,7 +49,7 @@ import Testing
     #expect(later.map(\.event.name) == [.eventsLost, .syncStarted] && (later.last?.id ?? 0) > (before.last ?? .max))
   }
 
-  @Test("Events: without Last-Event-ID a reader hears what happens from now on, in order")
+  @Test("A reader without Last-Event-ID gets the events from now on, in order")
   func fromNowOn() {
     let log = EventLog(clock: clock.wallClock)
     log.append(Event(.syncStarted))
@@ -59,7 +59,7 @@ import Testing
     #expect(names(log.take(reader, bytes: .max)) == [])
   }
 
-  @Test("Events: Last-Event-ID resumes after it, without a gap")
+  @Test("Last-Event-ID resumes after that event, without a gap")
   func resumes() {
     let log = EventLog(clock: clock.wallClock)
     for page in 1...3 { log.append(Event(.pageFetched, page: page)) }
@@ -71,7 +71,7 @@ import Testing
     #expect(all(log, after: kept[4].id).isEmpty)
   }
 
-  @Test("Events: page.fetched makes room first, and a gap is told by events.lost, which has no id")
+  @Test("page.fetched makes room first, and events.lost, which has no id, reports a gap")
   func makesRoom() throws {
     let log = EventLog(clock: clock.wallClock)
     log.append(Event(.syncStarted))
@@ -84,14 +84,14 @@ import Testing
     #expect(kept.count == EventLog.kept + 1)
   }
 
-  @Test("Events: an id of the future is a gap, not silence for ever")
+  @Test("An id of the future is a gap, and not silence")
   func futureID() {
     let log = EventLog(clock: clock.wallClock)
     log.append(Event(.syncStarted))
     #expect(all(log, after: .max).map(\.event.name) == [.eventsLost, .syncStarted])
   }
 
-  @Test("S2: a reader with more than 256 KiB of new events waiting is dropped, the others are not")
+  @Test("S2.6: a reader with more than 256 KiB of new events waiting is dropped, the others are not")
   func dropsSlowReader() {
     let log = EventLog(clock: clock.wallClock)
     let slow = log.subscribe(after: nil, wake: {})
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test("Events: a sleeping reader is woken once, until it has taken everything")
+  @Test("A sleeping reader of events is woken once, until it has taken everything")
   func wakesOnce() {
     let log = EventLog(clock: clock.wallClock)
     let wakes = Mutex(0)

@@ -17,7 +17,7 @@ import Testing
     return try explanation(response)
   }
 
-  @Test("S1: /v1/explain asks the database for rejected records only, and tells the rest without it")
+  @Test("S1.2: /v1/explain reads the database for rejected records only")
   func database() async throws {
     #expect(try now(makeRoutes(makeBoard(cache: snapshot, last: makeReport())))?.state == .idle)
     var failed = makeReport(18, .failed)
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("What the board knows beside the last sync: a refused reload, a held log, a sync that hangs, an ended session")
+  @Test("explain knows the board's facts: a refused reload, a held WAL, a sync that hangs, an ended session")
   func board() throws {
     let clock = ManualClock()
     var facts = snapshot
@@ -66,7 +66,7 @@ import Testing
     #expect(told.concerned == [.file("/cache/roster.db-wal")])
   }
 
-  @Test("A sync that limit.budget does not hold is told, with what is used and when it starts")
+  @Test("explain reports a sync for which limit.budget is not enough, with the used requests and its start")
   func postponed() throws {
     let clock = ManualClock()
     let board = makeBoard(clock: clock) {

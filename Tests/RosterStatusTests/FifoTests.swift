@@ -2,7 +2,7 @@ import Testing
 
 @testable import RosterStatus
 
-@Test("A queue gives what it took in order, without what was taken out")
+@Test("A queue returns its elements in order, without the removed ones")
 func queue() {
   var queue = Fifo<Int>()
   for number in 1...6 { queue.append(number) }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct MetricsTests {
   private func lines(_ board: StatusBoard) -> [Substring] { board.metricsText().split(separator: "\n") }
 
-  @Test("Metrics: requests, retries, refreshes and syncs are counted by their labels")
+  @Test("The metrics count requests, retries, refreshes and syncs by their labels")
   func counts() {
     let clock = ManualClock()
     let board = makeBoard(clock: clock, cache: snapshot)
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("Metrics: pages of the running sync are those of its tally")
+  @Test("The metrics of the running sync's pages are those of its tally")
   func progress() {
     let board = makeBoard()
     board.syncBegan(SyncRecord(id: 1, startedAt: ""), tally: tally(pages: 17, of: 42))
@@ -48,7 +48,7 @@ import Testing
     #expect(lines(board).contains("rosterd_sync_pages 42"))
   }
 
-  @Test("Metrics: how long syncs took is no less for a clock that is set back, nor more for one that is set forth")
+  @Test("A clock that is set does not change the measured duration of syncs")
   func durations() {
     let clock = ManualClock()
     let board = makeBoard(clock: clock)
@@ -64,7 +64,7 @@ import Testing
     #expect(lines(board).contains("rosterd_sync_duration_seconds_count 3"))
   }
 
-  @Test("Metrics: the state, and the times of which alerts speak, where they are known")
+  @Test("The metrics have the state, and the times that alerts need, if they are known")
   func moments() {
     let board = makeBoard()
     #expect(lines(board).contains("rosterd_verified_timestamp_seconds 0"))
@@ -87,7 +87,7 @@ import Testing
     #expect(!board.metricsText().contains("rosterd_next_sync"))
   }
 
-  @Test("Metrics: every family has one HELP and one TYPE, before its samples, and no other metric is there")
+  @Test("Every metric family has one HELP and one TYPE, before its samples, and there is no other metric")
   func form() {
     var families: [Substring] = []
     for line in lines(makeBoard()) {
@@ -110,7 +110,7 @@ import Testing
       ])
   }
 
-  @Test("Metrics: the process's facts are its own")
+  @Test("The process metrics are those of this process")
   func process() {
     let facts = ProcessFacts.now
     #expect(facts.residentBytes > 1 << 20)
@@ -118,7 +118,7 @@ import Testing
     #expect(facts.openDescriptors >= 3)
   }
 
-  @Test("Metrics: label values are escaped")
+  @Test("Label values of metrics are escaped")
   func escapes() {
     var text = PrometheusText()
     text.sample("a", [("b", "\"\\\n")], 1)

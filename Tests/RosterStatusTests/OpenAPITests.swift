@@ -14,7 +14,7 @@ import Testing
   }
   private struct Operation: Decodable { var operationId: String }
 
-  @Test("OpenAPI: the document is JSON, names this version, and no operation twice")
+  @Test("The OpenAPI document is JSON, names this version, and has no operation twice")
   func document() throws {
     let document = try JSONDecoder().decode(Document.self, from: Data(OpenAPI.document.utf8))
     #expect(document.openapi == "3.1.1" && document.info.version == rosterdVersion)
@@ -22,7 +22,7 @@ import Testing
     #expect(Set(names).count == names.count)
   }
 
-  @Test("OpenAPI: its paths and methods are those that are answered")
+  @Test("The paths and methods of the OpenAPI document are those that are answered")
   func paths() throws {
     let document = try JSONDecoder().decode(Document.self, from: Data(OpenAPI.document.utf8))
     let routes = makeRoutes()

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PipelineGateTests {
   private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-  @Test("S2: half a request behind a whole one is timed out too; blank lines are no request")
+  @Test("S2.4: half a request after a whole one is timed out too; blank lines are no request")
   func halfBehindWhole() async throws {
     var limits = StatusLimits()
     limits.incomplete = .milliseconds(500)
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(
-    "HTTP: requests are parted where they end, with bodies and chunks between, in one piece or in bytes",
+    "Requests are separated at their ends, with bodies and chunks between, in one piece or in bytes",
     arguments: [1, 7, 100_000])
   func parts(size: Int) async throws {
     let body = "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nGET /\r\n\r\n"
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("S2: what is sent ahead is answered once the client reads, and nobody waits for it")
+  @Test("S2.1: requests that are sent ahead are answered when the client reads, and delay no other client")
   func ahead() async throws {
     try await withServer { path, _ in
       let client = try RawClient(path)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test("S2: an upgrade is answered as if it had not been asked for, and the connection closed")
+  @Test("S2.1: an upgrade is ignored, the request answered, and the connection closed")
   func upgrade() async throws {
     try await withServer { path, _ in
       let client = try RawClient(path)

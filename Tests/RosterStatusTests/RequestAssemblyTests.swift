@@ -9,7 +9,7 @@ import Testing
     return response.status
   }
 
-  @Test("S2: a request is complete with its end, and the next one starts anew")
+  @Test("S2.4: a request is complete with its end, and the next one starts from scratch")
   func completes() {
     var assembly = RequestAssembly()
     for body in ["one", "two"] {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("S2: a head of 16 KiB is taken, a longer one is 431, whether it ends or not")
+  @Test("S2.2: a head of 16 KiB is accepted, a longer one is 431, whether it ends or not")
   func longHeads() {
     for (size, refused) in [(16 * 1024, nil), (16 * 1024 + 1, 431)] as [(Int, Int?)] {
       var assembly = RequestAssembly()
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("S2: a body of 64 KiB is taken, a longer one is 413, announced or not")
+  @Test("S2.3: a body of 64 KiB is accepted, a longer one is 413, announced or not")
   func longBodies() {
     let limit = 64 * 1024
     for (size, refused) in [(limit, nil), (limit + 1, 413)] as [(Int, Int?)] {
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("S2: after a refusal nothing more is read")
+  @Test("S2.1: after a refusal nothing more is read")
   func refusesOnce() {
     var assembly = RequestAssembly()
     #expect(status(assembly.expired()) == 408)
@@ -61,7 +61,7 @@ import Testing
     #expect(assembly.settled() == .wait)
   }
 
-  @Test("S2: what is no HTTP or names no host is 400")
+  @Test("S2.1: a request that is not HTTP, or without a Host, is 400")
   func malformed() {
     var assembly = RequestAssembly()
     #expect(status(assembly.malformed(.syntax)) == 400)
@@ -69,7 +69,7 @@ import Testing
     #expect(status(unnamed.head(StatusRequest("GET", "/"), named: false)) == 400)
   }
 
-  @Test("S2: a head that says in two ways where its body ends, or in a way of its own, is 400")
+  @Test("S2.1: a head with two or unknown ways to end its body is 400")
   func framing() {
     let length = Request.Header("Content-Length", "5")
     func answered(_ headers: [Request.Header]) -> Int? {
@@ -84,7 +84,7 @@ import Testing
     #expect(answered([.init("Transfer-Encoding", "Chunked")]) == nil && answered([length]) == nil)
   }
 
-  @Test("A client that waits for 100 Continue is told to go on, unless it is refused")
+  @Test("A client that waits for 100 Continue gets it, unless it is refused")
   func expectation() {
     let expect = Request.Header("Expect", "100-continue")
     var assembly = RequestAssembly()

@@ -13,7 +13,7 @@ import Testing
   private static func request(_ line: String) -> String { line + "\r\nHost: localhost\r\n\r\n" }
 
   @Test(
-    "HTTP: a request's line is judged whole, wherever it is cut",
+    "A request's line is judged as a whole, wherever it is split",
     arguments: [
       (get, [200]), (request("FOO / HTTP/1.1"), [501]), (request("get / HTTP/1.1"), [501]),
       (request("GET / HTTP/2.0"), [505]), (request("GET /"), [400]), (request("F\u{1}O / HTTP/1.1"), [400]),
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "S2: a line over 16 KiB is refused in the same way, whichever pieces it comes in",
+    "S2.2: a line over 16 KiB is refused in the same way, in any pieces",
     arguments: [
       ("GET /", "", 431), ("GET /", " HTTP/1.1\r\n\r\n", 431), ("FOO /", " HTTP/1.1\r\n\r\n", 400),
       ("GET /", "\u{1} HTTP/1.1\r\n\r\n", 431), ("GET / HTTP/1.1\r\nx: ", "\r\n\u{1}\r\n\r\n", 431),
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test("S2: the beginning of a line has its time from the first byte on, whatever else comes of it")
+  @Test("S2.4: the beginning of a request has its time from the first byte on, whatever follows")
   func dripping() throws {
     let client = try EmbeddedClient()
     client.send(Array(Self.get.utf8))
@@ -58,7 +58,7 @@ import Testing
     #expect(try client.answers() == [200, 408])
   }
 
-  @Test("P13: a stop does not wait for the end of a line")
+  @Test("P13.1: a stop does not wait for the end of a request's line")
   func stop() throws {
     let client = try EmbeddedClient()
     client.send(Array((Self.get + "GET /heal").utf8))

@@ -13,7 +13,7 @@ import Testing
     return lstat(path, &facts) == 0 ? facts.st_mode : nil
   }
 
-  @Test("S3: the socket has the configured mode, answers, and is gone after stop")
+  @Test("S3.1: the socket has the configured mode, answers, and is removed by a stop")
   func lifeOfTheSocket() async throws {
     try await withServer { path, server in
       #expect(mode(path) == UInt32(S_IFSOCK) | 0o660)
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("S3: a stale socket of a dead daemon is replaced")
+  @Test("S3.2: a stale socket of a dead daemon is replaced")
   func stale() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test("S3: a live socket is left alone (73), and goes on answering")
+  @Test("S3.3: a live socket is left alone (73), and continues to answer")
   func live() async throws {
     try await withServer { path, _ in
       let second = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("S3: of a socket that this user may not use, nobody knows whether a program answers")
+  @Test("S3.3: a socket that this user may not use counts as live")
   func forbidden() {
     #expect(SocketFile.obstacle(0) == "another program answers on the socket")
     #expect(SocketFile.obstacle(EAGAIN) == "another program answers on the socket")
@@ -58,7 +58,7 @@ import Testing
     #expect(SocketFile.obstacle(ECONNREFUSED) == nil)
   }
 
-  @Test("S3: a file that is no socket is left alone (73), and nothing else stays behind")
+  @Test("S3.3: a file that is no socket is left alone (73), and no other file remains")
   func noSocket() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("S3: a path that is too long for a socket is said to be (73)")
+  @Test("A path that is too long for a socket is 73, and the message says so")
   func longPath() async throws {
     try await withFolder { folder in
       let path = folder + "/" + String(repeating: "x", count: 120) + "/s"
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test("S3: a socket that another server published meanwhile is not taken away")
+  @Test("S3.3: a socket that another server published meanwhile is not replaced")
   func othersName() async throws {
     // The first server would put its own name back in the moment between.
     var limits = StatusLimits()
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("S3: a socket that somebody removes is made anew, with the mode that a reload gave it")
+  @Test("S3.4: a removed socket is made again, with the mode that a reload gave it")
   func removed() async throws {
     var limits = StatusLimits()
     limits.nameCheck = .milliseconds(10)
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test("S3: what others put where the socket was is left alone")
+  @Test("S3.3: a file that another program put in the socket's place is left alone")
   func replaced() async throws {
     try await withServer { path, server in
       unlink(path)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test("S3: what a process left that was killed before its socket had its name goes; another's stays")
+  @Test("S3.2: a temporary socket of a process that was killed is removed; another process's remains")
   func leftovers() async throws {
     try await withFolder { folder in
       // No process has an id above 2^22 (proc(5), pid_max).
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test("S3: any path works that is short enough for a client, however short its name")
+  @Test("S3.1: any path that is short enough for a client works, however short its name")
   func longestPath() async throws {
     try await withFolder { folder in
       let longest = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test("S3: a passed socket is used, and its name stays")
+  @Test("S3.5: a passed socket is used, and its name remains")
   func passed() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test("S3: a passed descriptor that does not listen is refused (73)")
+  @Test("S3.5: a passed descriptor that does not listen is refused (73)")
   func passedOther() async throws {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -19,7 +19,7 @@ import Testing
     return report
   }
 
-  @Test("Status: the state follows from the last sync, and a restart does not change it")
+  @Test("S18.1, S18.3, S18.4: the state follows from the last sync, and a restart does not change it")
   func states() {
     let cases: [(SyncRecord?, DaemonStatus.State)] = [
       (nil, .starting), (ended(.published), .idle), (ended(.unchanged), .idle), (ended(.failed), .degraded),
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("Status: stopping wins over unauthorized, unauthorized over syncing, syncing over degraded")
+  @Test("S18.1, S18.2: stopping precedes unauthorized, unauthorized precedes syncing, syncing precedes degraded")
   func precedence() {
     let board = makeBoard(last: ended(.failed, exit: 77))
     board.syncBegan(SyncRecord(id: 18, startedAt: ""), tally: Tally())
@@ -72,7 +72,7 @@ import Testing
     #expect(String(decoding: member, as: UTF8.self).contains(#""distrusted_since":"2026-11-21T05:00:00.000Z""#))
   }
 
-  @Test("Status: a token is expired by time alone")
+  @Test("A token expires by time alone in the status")
   func expired() {
     let board = makeBoard(clock: clock)
     var token = TokenStatus(flow: "oauth2_refresh", state: .valid)
@@ -84,7 +84,7 @@ import Testing
     #expect(board.status().token.state == .expired)
   }
 
-  @Test("Status: the message is one sentence for each state")
+  @Test("The status message is one sentence for each state")
   func messages() {
     let board = makeBoard(clock: clock, cache: snapshot)
     #expect(board.message == "starting: no sync has ended yet")
@@ -114,7 +114,7 @@ import Testing
       board.message == "degraded: sync 17 failed: cannot pull page 3 (http://localhost): upstream answered 500")
   }
 
-  @Test("S4: the message says since when nothing has moved, also of a sync that has not begun yet")
+  @Test("S4.2, S4.5: the message says since when there is no progress, also if a due sync has not begun")
   func standstill() {
     let board = makeBoard(clock: clock, cache: snapshot)
     let silence = "nothing has moved since 2023-11-14T22:13:20.000Z"
@@ -131,7 +131,7 @@ import Testing
     #expect(board.message.hasSuffix("; next sync at 2023-11-14T22:28:20.000Z"))
   }
 
-  @Test("Status: the document has every field of the contract, null where there is nothing yet")
+  @Test("The status document has every field of the contract, null if there is no value yet")
   func document() throws {
     let text = String(decoding: try JSONEncoder.sorted.encode(makeBoard(clock: clock).status()), as: UTF8.self)
     #expect(
@@ -147,7 +147,7 @@ import Testing
         """)
   }
 
-  @Test("S1: whoever asks is told the sizes that were seen last; nobody looks at files for a request")
+  @Test("S1.2: the status has the sizes of the last look, and no request looks at files")
   func sizes() {
     let looks = Mutex<Int64>(0)
     let board = StatusBoard(
@@ -166,7 +166,7 @@ import Testing
     #expect(board.status().cache.sizeBytes == 3)
   }
 
-  @Test("Status: age counts from verified_at, and a running sync shows its tally as it is now")
+  @Test("age_seconds counts from verified_at, and a running sync shows its current tally")
   func ages() throws {
     let board = makeBoard(clock: clock, cache: snapshot)
     clock.advance(by: .seconds(12.3))
@@ -190,7 +190,7 @@ import Testing
     #expect(current.refreshes == 1 && current.retries == 2)
   }
 
-  @Test("Status: requests a day come of the last good sync and the interval; how long upstream is held, and the budget")
+  @Test("The status has the requests a day by the last good sync, the time that upstream asked for, and the budget")
   func limits() {
     let held = clock.now + 60
     let board = makeBoard(clock: clock) {
@@ -217,7 +217,7 @@ import Testing
     #expect(!none.contains("rosterd_budget") && !none.contains("rosterd_held"))
   }
 
-  @Test("The message says when it is the budget that the next sync waits for, until one begins")
+  @Test("The message names the budget if the next sync waits for it, until a sync begins")
   func postponed() {
     let board = makeBoard(clock: clock)
     board.nextSync(at: clock.now + 60, isPostponed: true)
@@ -228,7 +228,7 @@ import Testing
     #expect(!board.message.contains("limit.budget"))
   }
 
-  @Test("Status: a refused reload is shown until a good one")
+  @Test("S17.2: a refused reload is shown until a good one")
   func reloads() {
     let board = makeBoard(clock: clock)
     board.report(Event(.configRefused, error: "line 3: sync.interval is too small"))
@@ -239,7 +239,7 @@ import Testing
     #expect(board.status().config.loadedAt == clock.now.rfc3339)
   }
 
-  @Test("Status: while a sync runs there is no next one, whatever a reload says")
+  @Test("While a sync runs there is no next one, also after a reload")
   func nextWhileSyncing() {
     let board = makeBoard()
     board.syncBegan(SyncRecord(id: 1, startedAt: "2026-01-01T00:00:00.000Z"), tally: Tally())
@@ -247,7 +247,7 @@ import Testing
     #expect(board.status().sync.nextAt == nil)
   }
 
-  @Test("S4: each change is told, and a slow reader of changes is told once")
+  @Test("S4.2: each change is reported, and a slow reader of changes gets one report")
   func changes() async {
     let board = makeBoard()
     for _ in 0..<100 { board.report(Event(.pageFetched)) }

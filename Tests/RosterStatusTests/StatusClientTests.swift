@@ -8,7 +8,7 @@ import Testing
 @testable import RosterStatus
 
 @Suite struct StatusClientTests {
-  @Test("rosterctl: where no daemon answers the failure is 3")
+  @Test("rosterctl fails with 3 if no daemon answers")
   func noDaemon() async throws {
     try await withFolder { folder in
       let client = StatusClient(socket: folder + "/status.sock")
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl: an answer comes whole, with its status and headers")
+  @Test("rosterctl gets a whole answer, with its status and headers")
   func answers() async throws {
     try await withServer { path, _ in
       let answer = try await StatusClient(socket: path).send("GET", "/nothing", within: unhurried)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl events: a daemon that is killed ends its stream; what is no stream is no daemon")
+  @Test("The stream of rosterctl events ends if the daemon is killed; an answer that is no stream is no daemon")
   func killed() async throws {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     let seen = try await follow(head + "18\r\nevent: x\ndata: {}\n\nevent\r\n1F\r\nevent")

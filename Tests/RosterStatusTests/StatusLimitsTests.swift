@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct StatusLimitsTests {
   private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-  @Test("S2: a head over 16 KiB is 431", arguments: ["target", "field", "fields", "endless"])
+  @Test("S2.2: a head over 16 KiB is 431", arguments: ["target", "field", "fields", "endless"])
   func longHead(kind: String) async throws {
     let long = String(repeating: "x", count: 17 * 1024)
     let head =
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("S2: a head of nearly 16 KiB is answered")
+  @Test("S2.2: a head of nearly 16 KiB is answered")
   func fullHead() async throws {
     try await withServer { path, _ in
       let client = try RawClient(path)
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("S2: a body over 64 KiB is 413, announced or in chunks")
+  @Test("S2.3: a body over 64 KiB is 413, announced or in chunks")
   func longBody() async throws {
     try await withServer { path, _ in
       let long = String(repeating: "x", count: 66_000)
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "S2: a request that is not complete in time is 408",
+    "S2.4: a request that is not complete in time is 408",
     arguments: ["", "GET /hea", "POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx"])
   func slow(start: String) async throws {
     var limits = StatusLimits()
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "HTTP: a method that nobody knows is 501, another version 505, a line that is no request 400",
+    "An unknown method is 501, another version 505, and an invalid request line 400",
     arguments: [
       ("FOO /v1/status HTTP/1.1", 501), ("get /v1/status HTTP/1.1", 501), ("GET / HTTP/2.0", 505),
       ("GET / HTTP/1.9", 505), ("GET /v1/status", 400), ("FOO /v1/status", 400), ("FOO  HTTP/1.1", 400),
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test("S2: a connection that waits between requests is not timed out")
+  @Test("S2.4: a connection that waits between requests is not timed out")
   func idle() async throws {
     var limits = StatusLimits()
     limits.incomplete = .milliseconds(50)
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(
-    "S2: what is no HTTP is 400, and a request without Host too",
+    "S2.1: a request that is not HTTP is 400, and one without Host too",
     arguments: ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"])
   func nonsense(text: String) async throws {
     try await withServer { path, _ in
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("S2: when all connections are taken the longest idle one makes room")
+  @Test("S2.5: if all connections are taken, the longest idle one makes room")
   func makesRoom() async throws {
     var limits = StatusLimits()
     limits.connections = 3
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test("S2: who comes while the server is busy waits for it; none of hundreds is turned away")
+  @Test("S2.5: clients that arrive while the server is busy wait for it, and none of hundreds is refused")
   func queue() async throws {
     let (asked, ask) = AsyncStream<Void>.makeStream()
     let busy = DispatchSemaphore(value: 0)
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test("S2: clients who ask once and stay are never more than the limit, however many come at once")
+  @Test("S2.5: idle clients never exceed the limit, however many arrive at once")
   func crowd() async throws {
     var limits = StatusLimits()
     limits.connections = 8
@@ -181,13 +181,13 @@ import Testing
   }
 
   @Test(
-    "S2: clients leave the sync its descriptors",
+    "S2.1: the limit of connections leaves the sync its descriptors",
     arguments: [(1 << 20, 256), (1024, 256), (512, 256), (400, 144), (256, 8), (0, 8)])
   func descriptors(limit: Int, connections: Int) {
     #expect(StatusLimits(descriptors: limit).connections == connections)
   }
 
-  @Test("S2: without a descriptor for the next client the server waits, and says so")
+  @Test("S2.1: without a descriptor for the next client the server waits and logs it")
   func noDescriptors() async {
     await #expect(processExitsWith: .success) {
       var most = rlimit(rlim_cur: 256, rlim_max: 256)
@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  @Test("S2: a reader that does not read is dropped, the others and the reporter go on")
+  @Test("S2.1, S2.6: a reader of events that does not read is dropped, and the others go on")
   func stuckReader() async throws {
     let board = makeBoard()
     try await withServer(makeRoutes(board)) { path, _ in

@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("Changes: who waits is answered with the snapshot that has news, and woken by nothing else")
+  @Test("A waiting request for changes is answered with the next snapshot that has some, and only then")
   func waits() async throws {
     let feed = Feed()
     try await withServer(feed.routes) { path, _ in
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test("Changes: what is published while it is looked for is not missed")
+  @Test("Changes that are published during the search are not missed")
   func race() async throws {
     let feed = Feed()
     let routes = makeRoutes(
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("Changes: where nothing comes in time the answer has none")
+  @Test("A waiting request without changes in time has an empty answer")
   func inVain() async throws {
     let feed = Feed()
     try await withServer(feed.routes) { path, _ in
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test("S2: who waits is not late with its request (408), also behind a side that is shut down")
+  @Test("S2.4: a waiting request is not 408, also if its client shut its sending side down")
   func patient() async throws {
     let feed = Feed()
     var limits = StatusLimits()
@@ -122,7 +122,7 @@ import Testing
   }
 
   // In a process of its own: another's child would keep the end open that is closed here.
-  @Test("S2: who waits and goes away leaves its place, and is looked for no more")
+  @Test("S2.1: a waiting client that leaves frees its place, and no search follows for it")
   func gone() async {
     await #expect(processExitsWith: .success) {
       let feed = Feed()
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test("P13: 200 who wait end at once when the server stops, with an answer that has nothing")
+  @Test("P13.1: 200 waiting requests end at once, with an empty answer, when the server stops")
   func stops() async {
     await #expect(processExitsWith: .success) {
       let feed = Feed()
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test("S2: long answers wait for room, and all who read get theirs whole, though others never read")
+  @Test("S2.1: long answers wait for memory, and all reading clients get theirs, though others never read")
   func longAnswers() async throws {
     let feed = Feed()
     try await withServer(feed.routes) { path, _ in
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test("Changes: an answer that is longer than all that may wait is sent whole")
+  @Test("An answer of changes that exceeds the limit of waiting bytes is sent whole")
   func hugeAnswer() async throws {
     let feed = Feed()
     feed.write(1, size: 20 << 20)

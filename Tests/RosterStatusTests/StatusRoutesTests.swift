@@ -25,7 +25,7 @@ import Testing
     return try JSONDecoder().decode(Problem.self, from: Data(response.body))
   }
 
-  @Test("Status: /v1/status is the board's document")
+  @Test("/v1/status is the board's document")
   func status() async throws {
     let board = makeBoard(cache: snapshot)
     let answer = await get("/v1/status", makeRoutes(board))
@@ -33,7 +33,7 @@ import Testing
     #expect(try JSONDecoder().decode(DaemonStatus.self, from: Data(answer.body)) == board.status())
   }
 
-  @Test("Status: /v1/syncs gives the latest, 20 unless asked otherwise")
+  @Test("/v1/syncs has the latest 20 syncs by default")
   func syncs() async throws {
     struct Answer: Decodable { var syncs: [SyncRecord] }
     let asked = Mutex<[SyncsRequest]>([])
@@ -56,21 +56,21 @@ import Testing
     #expect(bad.status == 400 && bad.detail == "resources is 1; it must be true or false")
   }
 
-  @Test("Status: a limit outside 1…1000 is 400", arguments: ["0", "1001", "-1", "x", "", "1.5"])
+  @Test("A limit outside 1…1000 is 400", arguments: ["0", "1001", "-1", "x", "", "1.5"])
   func badLimits(limit: String) async throws {
     let problem = try problem(await get("/v1/syncs?limit=\(limit)"))
     #expect(problem.status == 400)
     #expect(problem.detail == "limit is \(limit); it must be a whole number from 1 to 1000")
   }
 
-  @Test("Status: what fails behind a route is a problem with the failure's sentence")
+  @Test("A failure of a route is a problem with the failure's sentence")
   func failures() async throws {
     let failure = Failure(.cannotWrite, step: "read the history", subject: "roster.db", cause: "disk I/O error")
     let problem = try problem(await get("/v1/syncs", makeRoutes(history: { _ in throw failure })))
     #expect(problem.status == 503 && problem.detail == "\(failure)")
   }
 
-  @Test("Status: unknown paths are 404, other methods 405 with Allow, as problem+json")
+  @Test("Unknown paths are 404, other methods 405 with Allow, as problem+json")
   func errors() async throws {
     #expect(try problem(await get("/v2/status")).status == 404)
     for (method, path, allow) in [
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(
-    "S12: an unknown query parameter is 400, as an unknown key of a body is",
+    "S12.1, S12.2: an unknown query parameter or key of a body is 400",
     arguments: [
       ("GET", "/v1/syncs?lmit=9", "/v1/syncs has no parameter lmit; it takes limit, resources"),
       (
@@ -101,19 +101,19 @@ import Testing
     #expect(problem == Problem(title: "Bad Request", status: 400, detail: detail))
   }
 
-  @Test("S12: a query without parameters is accepted")
+  @Test("S12.1: a query without parameters is accepted")
   func emptyQueries() async {
     for target in ["/healthz?", "/healthz?&", "/v1/status?&&"] { #expect(await get(target).status == 200, "\(target)") }
     #expect(await get("/nothing?x=1").status == 404)
   }
 
-  @Test("Status: /healthz follows the daemon's loop")
+  @Test("/healthz follows the daemon's loop")
   func health() async {
     #expect(await get("/healthz").status == 200)
     #expect(await get("/healthz", makeRoutes(alive: false)).status == 503)
   }
 
-  @Test("Status: /readyz is 200 once there is a snapshot, verified not longer ago than max_age")
+  @Test("/readyz is 200 once there is a snapshot, verified not longer ago than max_age")
   func readiness() async throws {
     let clock = ManualClock()
     let board = makeBoard(clock: clock)
@@ -129,13 +129,13 @@ import Testing
     #expect(try problem(await get("/readyz?max_age=soon", routes)).status == 400)
   }
 
-  @Test("Status: only root and the daemon's own user may ask for a sync", arguments: [0, 1000, 1001, nil] as [UInt32?])
+  @Test("Only root and the daemon's own user may ask for a sync", arguments: [0, 1000, 1001, nil] as [UInt32?])
   func permission(peer: UInt32?) async {
     let answer = await response(makeRoutes(owner: 1000).answer(StatusRequest("POST", "/v1/sync", peer: peer)))
     #expect(answer.status == (peer == 0 || peer == 1000 ? 202 : 403))
   }
 
-  @Test("Status, S12.2: POST /v1/sync passes on what its body allows, and refuses what it does not know by its name")
+  @Test("S12.2: POST /v1/sync accepts the keys of its body, and names an unknown one in its refusal")
   func syncBodies() async throws {
     let asked = Mutex<[SyncRequest]>([])
     let routes = makeRoutes(sync: { request in
@@ -168,7 +168,7 @@ import Testing
     #expect(try problem(await post(#"{"fresh": true, "alow_removal": true}"#)).detail == detail)
   }
 
-  @Test("L1.2: a fresh request that meets a sync that is not fresh is answered 409")
+  @Test("L1.2: a fresh request during a sync that is not fresh is answered with 409")
   func freshConflict() async throws {
     let routes = makeRoutes(sync: { _ in throw SyncRequest.Conflict() })
     let body = Array(#"{"fresh": true}"#.utf8)
@@ -180,7 +180,7 @@ import Testing
     #expect(!String(decoding: plain, as: UTF8.self).contains("fresh"))
   }
 
-  @Test("Changes: since, feed, resource, limit and wait are passed on, or as they are by default")
+  @Test("/v1/changes passes since, feed, resource, limit and wait on, with their defaults")
   func feed() async throws {
     let asked = Mutex<[FeedRequest]>([])
     let routes = makeRoutes(feed: { request in
@@ -203,7 +203,7 @@ import Testing
   }
 
   @Test(
-    "Changes: a parameter that is not what it must be is 400, one sentence",
+    "A wrong parameter of /v1/changes is 400 with one sentence",
     arguments: [
       ("", "since is missing; it must be the id of a change, or 0"),
       ("?since=", "since is ; it must be the id of a change, or 0"),
@@ -224,7 +224,7 @@ import Testing
   }
 
   @Test(
-    "Changes: who cannot go on is told to read anew, with 410; an unknown resource is 400, a cache out of reach 503")
+    "C5.4: /v1/changes is 410 if the reader must read everything again, 400 for an unknown resource, 503 without cache")
   func readAnew() async throws {
     let gone = try problem(
       await get("/v1/changes?since=3", makeRoutes(feed: { _ in .readAnew("it ends with change 2") })))
@@ -237,7 +237,7 @@ import Testing
     #expect(broken.status == 503 && broken.detail == "\(failure)" && broken.exit == 73)
   }
 
-  @Test("Status: POST /v1/cancel is 202 with the sync, 409 where none runs, 403 for others than root and the owner")
+  @Test("POST /v1/cancel is 202 with the sync, 409 if none runs, and 403 for other users than root and the owner")
   func cancel() async throws {
     func post(_ sync: Int64?, peer: UInt32?) async -> Response {
       await response(makeRoutes(cancel: { sync }).answer(StatusRequest("POST", "/v1/cancel", peer: peer)))
@@ -252,7 +252,7 @@ import Testing
     #expect(await post(18, peer: nil).status == 403)
   }
 
-  @Test("Events: Last-Event-ID names where to go on; one that is no id asks for everything")
+  @Test("Last-Event-ID is the id to resume from, and an invalid one asks for all events")
   func lastEventID() {
     func after(_ headers: [Request.Header]) -> UInt64?? {
       guard case .events(let last) = makeRoutes().answer(StatusRequest("GET", "/v1/events", headers: headers)) else {

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct StatusServerTests {
   private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-  @Test("S13: every answer, the event stream too, forbids other sites to frame, load or guess it")
+  @Test("S13.1: every answer, the event stream too, has the headers against other sites")
   func seclusion() async throws {
     try await withServer { path, _ in
       for target in ["/v1/status", "/metrics", "/v1/events", "/", "/page.js", "/nothing", "/v1/syncs?limit=0"] {
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("Keep-alive: one connection answers many requests, pipelined ones in order")
+  @Test("One connection answers many requests, pipelined ones in order")
   func pipelines() async throws {
     let routes = makeRoutes(history: { _ in [makeReport()] })
     try await withServer(routes) { path, _ in
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("Keep-alive: thousands of pipelined requests are all answered")
+  @Test("Thousands of pipelined requests are all answered")
   func manyPipelined() async throws {
     try await withServer { path, _ in
       let client = try RawClient(path)
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("A client that has shut down its side still gets its answer")
+  @Test("A client that has shut down its sending side still gets its answer")
   func halfClosed() async throws {
     try await withServer { path, _ in
       let client = try RawClient(path)
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test("Status: who may ask for a sync is decided by the user on the other end")
+  @Test("The user at the other end of the socket decides whether a sync may be requested")
   func peer() async throws {
     for (owner, expected) in [(getuid(), 202), (getuid() + 1, getuid() == 0 ? 202 : 403)] {
       try await withServer(makeRoutes(owner: owner)) { path, _ in
@@ -94,7 +94,7 @@ import Testing
 
   // MARK: Events
 
-  @Test("Events: who has read the head of a stream misses nothing from then on")
+  @Test("A client that has read the head of an event stream misses no event from then on")
   func fromTheHeadOn() async throws {
     let board = makeBoard()
     try await withServer(makeRoutes(board)) { path, _ in
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("Status: white space behind a header's value is no part of it (RFC 9110 §5.5)")
+  @Test("White space after a header's value is not part of it (RFC 9110 §5.5)")
   func space() async throws {
     try await withServer(makeRoutes(owner: getuid())) { path, _ in
       let client = try RawClient(path)
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test("Events: white space behind a Last-Event-ID is no part of it")
+  @Test("White space after a Last-Event-ID is not part of it")
   func spaceBehindID() async throws {
     let board = makeBoard()
     try await withServer(makeRoutes(board)) { path, _ in
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test("Events: they are streamed as they happen, and resumed after Last-Event-ID")
+  @Test("Events are streamed as they happen, and resumed after Last-Event-ID")
   func events() async throws {
     let board = makeBoard()
     try await withServer(makeRoutes(board)) { path, _ in
@@ -166,7 +166,7 @@ import Testing
   }
 
   // In processes of their own: what else the machine tests takes no time from these.
-  @Test("P13: stop ends event streams properly, after the last event")
+  @Test("P13.1: a stop ends event streams properly, after the last event")
   func stops() async {
     await #expect(processExitsWith: .success) {
       let board = makeBoard()
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test("P13: stop waits for no answer that does not come")
+  @Test("P13.1: a stop does not wait for an answer that does not come")
   func stopsStuck() async {
     await #expect(processExitsWith: .success) {
       let asked = AsyncStream<Void>.makeStream()

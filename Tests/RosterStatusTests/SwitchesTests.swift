@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SwitchesTests {
   @Test(
-    "Status: a body is read as RFC 8259 has it",
+    "The body of POST /v1/sync is read as in RFC 8259",
     arguments: [
       ("{}", [:]), (" {\t\r\n} ", [:]), (#"{"a":true}"#, ["a": true]),
       (#" { "a" : false , "b\"}," : true } "#, ["a": false, #"b"},"#: true]), (#"{"\u0061\\":true}"#, [#"a\"#: true]),
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "Status: a body that is no JSON, or not of this kind, is none",
+    "A body that is not JSON, or not an object of booleans, is refused",
     arguments: [
       "", "{", "}", "{,}", #"{"a"}"#, #"{"a":}"#, #"{"a":true"#, #"{"a":true,}"#, #"{,"a":true}"#,
       #"{"a":true "b":true}"#,
@@ -27,7 +27,7 @@ import Testing
     #expect(Switches.read(Array(text.utf8)) == nil)
   }
 
-  @Test("Status: UTF-16 is no body, nor is what is no UTF-8")
+  @Test("A body in UTF-16 or invalid UTF-8 is refused")
   func encodings() {
     #expect(Switches.read(#"{"a":true}"#.utf16.flatMap { [UInt8($0), 0] }) == nil)
     #expect(Switches.read(Array("{\"".utf8) + [0xFF] + Array("\":true}".utf8)) == nil)
