@@ -12,7 +12,7 @@ struct HTTPDateTests {
     #expect(Date(httpDate: text)?.timeIntervalSince1970 == 784_111_777)
   }
 
-  @Test("A time is written in the form of today, without the part of a second")
+  @Test("A time is written in today's form, without the fraction of a second")
   func written() {
     #expect(Date(timeIntervalSince1970: 784_111_777.9).httpDate == "Sun, 06 Nov 1994 08:49:37 GMT")
     #expect(Date(timeIntervalSince1970: 1_709_164_800).httpDate == "Thu, 29 Feb 2024 00:00:00 GMT")
@@ -25,7 +25,7 @@ struct HTTPDateTests {
   }
 
   @Test(
-    "Anything else is none", arguments: ["", "120", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT"])
+    "Any other text is no date", arguments: ["", "120", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT"])
   func none(text: String) {
     #expect(Date(httpDate: text) == nil)
   }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct JSONPointerTests {
   @Test(
-    "pointers are read as RFC 6901 §5 has them, and written back as they were",
+    "Pointers are read as in RFC 6901 §5, and written in the same form",
     arguments: [
       ("", []), ("/foo", ["foo"]), ("/foo/0", ["foo", "0"]), ("/", [""]), ("/a~1b", ["a/b"]), ("/c%d", ["c%d"]),
       ("/g|h", ["g|h"]), ("/i\\j", ["i\\j"]), ("/k\"l", ["k\"l"]), ("/ ", [" "]), ("/m~0n", ["m~n"]),
@@ -15,24 +15,24 @@ import Testing
     #expect(pointer.description == text)
   }
 
-  @Test("what is no pointer is none", arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a", " /a"])
+  @Test("An invalid pointer is refused", arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a", " /a"])
   func refuses(text: String) {
     #expect(JSONPointer(text) == nil)
   }
 
-  @Test("places that only Unicode normalization makes equal are two")
+  @Test("Places that are equal only after Unicode normalization are different")
   func normalization() {
     #expect(JSONPointer("/\u{e9}") != JSONPointer("/e\u{301}"))
     #expect(JSONPointer("/a") == JSONPointer("/a"))
   }
 
-  @Test("an element's number has no leading zero and no sign")
+  @Test("An element's number has no leading zero and no sign")
   func index() {
     #expect(["0", "7", "10"].map(JSONPointer.index) == [0, 7, 10])
     #expect(["", "00", "01", "-1", "+1", "1a", "99999999999999999999"].allSatisfy { JSONPointer.index($0) == nil })
   }
 
-  @Test("a value is found in objects by its name, in lists by its number")
+  @Test("A value is found in objects by its name, in lists by its number")
   func value() {
     let value: JSONValue = .object([
       .init("0", .text("a member")), .init("list", .list([.text("first"), .object([.init("x", .null)])])),

@@ -1,9 +1,9 @@
 import RosterModel
 import Testing
 
-@Suite("T9: addresses as they are shown") struct MaskedURLTests {
+@Suite("T9.1: addresses in outputs") struct MaskedURLTests {
   @Test(
-    "The values of parameters that are named as credentials are masked, and all else is as it was",
+    "The values of parameters with a credential's name are masked, and nothing else",
     arguments: [
       ("http://a/b?page=2&api_key=x&state=open", "http://a/b?page=2&api_key=***&state=open"),
       ("http://a/b?access_token=x%3D=y", "http://a/b?access_token=***"),
@@ -13,7 +13,7 @@ import Testing
     ])
   func secrets(address: String, shown: String) { #expect(address.secretsMasked == shown) }
 
-  @Test("What a parameter holds that is a credential's by its bytes is masked, and a value with a placeholder stays")
+  @Test("Parameters that contain a credential's bytes are masked, and a value with a placeholder is not")
   func besides() {
     let address = "/b?my%5Bk%5D=x&My[k]=y&token={key}&key=a-{key}&secret={other}"
     #expect(
@@ -21,13 +21,13 @@ import Testing
         == "/b?my%5Bk%5D=***&My[k]=y&token={key}&key=a-{key}&secret=***")
   }
 
-  @Test("User and password are masked where there are any")
+  @Test("User and password are masked")
   func user() {
     #expect("https://u:p@s@a/b@c?d".userMasked == "https://***@a/b@c?d")
     #expect("https://a/b@c".userMasked == "https://a/b@c" && "/a@b".userMasked == "/a@b")
   }
 
-  @Test("All of a query is masked") func query() {
+  @Test("A whole query can be masked") func query() {
     #expect("http://a/b?c=d".queryMasked == "http://a/b?***" && "http://a/b".queryMasked == "http://a/b")
   }
 }

@@ -6,7 +6,7 @@ import Testing
   private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
   @Test(
-    "a time is read as RFC 3339 has it, a date as its first moment, a duration as how long ago",
+    "A time is RFC 3339, a date its first moment, and a duration that time ago",
     arguments: [
       ("2026-11-21T05:19:03Z", "2026-11-21T05:19:03.000Z"), ("2026-11-21t05:19:03.5z", "2026-11-21T05:19:03.500Z"),
       ("2026-11-21 05:19:03.614999Z", "2026-11-21T05:19:03.615Z"),
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "anything else is refused",
+    "Any other text is refused",
     arguments: [
       "", "yesterday", "2026-11-21T05:19:03", "2026-11-21T05:19Z", "2026-02-30", "2026-13-01", "2026-1-1",
       "2026-11-21T24:00:01Z", "2026-11-21T05:19:03.Z", "2026-11-21T05:19:03+0200", "2026-11-21T05:19:03+25:00",

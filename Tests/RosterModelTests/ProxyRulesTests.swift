@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "NO_PROXY: a host with all below it, an address, a block of them, with a port or without; loopback only if it is named",
+    "NO_PROXY has hosts with all below them, addresses and blocks, with or without a port; loopback only by name",
     arguments: [
       ("", "localhost", true), ("*", "localhost", false), ("a,*", "127.0.0.1", false), ("*:443", "x", false),
       ("*:80", "x", true), ("example.com", "example.com", false), ("example.com", "API.Example.com", false),
@@ -41,7 +41,7 @@ import Testing
     #expect(self.isProxied(list, host) == isProxied)
   }
 
-  @Test("T9: nothing that prints a proxy shows its user and password")
+  @Test("T9.1: no way of printing a proxy shows its user and password")
   func redacted() {
     let secret = ProxyServer(
       host: "::1", port: 1, authorization: .init(user: "roster", password: "geheim"), setting: "upstream.proxy")

@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(
-    "What is no budget is none",
+    "An invalid budget is refused",
     arguments: [
       "10/1x", "10", "10/", "/1d", "0/1d", "-1/1d", "+1/1d", "1.5/1d", "10 / 1d", "10,000/1d", "10/1d/1d", "10/0s",
       "10/99ms",
@@ -18,7 +18,7 @@ import Testing
     ])
   func refused(text: String) { #expect(RequestBudget(text: text) == nil) }
 
-  @Test("42 pages every 15 minutes are 4,032 requests a day; a number without end is none")
+  @Test("42 pages every 15 minutes are 4,032 requests a day; a number without end is refused")
   func perDay() {
     #expect(Duration.seconds(900).perDay(42) == 4032 && Duration.seconds(86_400 * 30).perDay(42) == 1)
     #expect(Duration.milliseconds(100).perDay(.max) == Int(Int32.max))

@@ -10,7 +10,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
 }
 
 @Suite struct RetryAfterTests {
-  @Test("an HTTP date is read")
+  @Test("An HTTP date is read")
   func httpDate() {
     #expect(Date(httpDate: "Sun, 06 Nov 1994 08:49:37 GMT") == now)
     #expect(Date(httpDate: "Thu, 29 Feb 2024 00:00:00 GMT") == Date(timeIntervalSince1970: 1_709_164_800))
@@ -18,7 +18,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
   }
 
   @Test(
-    "what is no HTTP date is not",
+    "A text that is no HTTP date is refused",
     arguments: [
       "", "0", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT",
       "Sun, 06 Nov 1994 08:49 GMT",
@@ -27,7 +27,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     #expect(Date(httpDate: text) == nil)
   }
 
-  @Test("P11: Retry-After is seconds, or a date counted from the answer's own Date")
+  @Test("P11.7: Retry-After is seconds, or a date relative to the answer's own Date")
   func forms() {
     #expect(retryAfter("7") == .seconds(7))
     #expect(retryAfter("Sun, 06 Nov 1994 08:49:47 GMT") == .seconds(10))
@@ -36,7 +36,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     #expect(retryAfter("Sun, 06 Nov 1994 08:49:30 GMT") == .zero)
   }
 
-  @Test("P11: seconds have any number of digits (RFC 9110 §10.2.3), and a time further than a day is a day")
+  @Test("P11.12: seconds may have any number of digits (RFC 9110 §10.2.3), and a time is a day at most")
   func digits() {
     for text in ["9223372036854775808", String(repeating: "9", count: 400)] {
       #expect(retryAfter(text) == .seconds(86400))
@@ -46,7 +46,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     #expect(retryAfter(String(repeating: "0", count: 30) + "7") == .seconds(7))
   }
 
-  @Test("P11: an unreadable Retry-After is none", arguments: ["-1", "+1", "", "soon", "1.5", "7 "])
+  @Test("P11.7: an unreadable Retry-After is ignored", arguments: ["-1", "+1", "", "soon", "1.5", "7 "])
   func unreadable(text: String) {
     #expect(retryAfter(text) == nil)
   }
@@ -55,7 +55,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     Response(status: status, headers: headers.map { Request.Header($0.key, $0.value) })
   }
 
-  @Test("P11: a rate limit is 429, and 403 with a header that says that none remain")
+  @Test("P11.6: a rate limit is 429, or 403 with a header that no requests remain")
   func rateLimits() {
     #expect(answer(429, [:]).isRateLimit && answer(403, ["X-RateLimit-Remaining": "0"]).isRateLimit)
     for name in ["ratelimit-remaining", "RateLimit-Remaining", "x-ratelimit-remaining", "X-App-RateLimit-Remaining"] {
@@ -70,7 +70,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
   }
 
   @Test(
-    "P11: the reset of a rate limit is seconds since 1970, or from now where below 10^9; a day at most",
+    "P11.8, P11.12: a rate limit's reset is seconds since 1970, or from now if below 10^9; a day at most",
     arguments: [
       ("1784111777", Duration.seconds(86400)), ("60", .seconds(60)), ("0", .zero), ("1.5", .milliseconds(1500)),
       ("999999999", .seconds(86400)), ("1000000000", .seconds(86400)), ("99999999999999999999999999", .seconds(86400)),
@@ -80,7 +80,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     #expect(pause?.duration == wait && pause?.header == "ratelimit-reset")
   }
 
-  @Test("P11: a moment is counted from the answer's own Date; one that has passed is no wait")
+  @Test("P11.8: a reset is relative to the answer's own Date; a past one is no wait")
   func resetMoment() {
     let today = Date(timeIntervalSince1970: 1_700_000_000)
     let reset = ["ratelimit-reset": "1700000090"]
@@ -90,7 +90,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     #expect(answer(429, reset).pause(now: today + 3600)?.duration == .zero)
   }
 
-  @Test("P11: Retry-After comes first; the reset counts for a rate limit only; of several the last")
+  @Test("P11.7: Retry-After precedes the reset, which counts for rate limits only; the last of several headers counts")
   func whichHeader() {
     let both = ["Retry-After": "7", "x-ratelimit-reset": "60", "x-ratelimit-remaining": "0"]
     #expect(answer(429, both).pause(now: now)?.duration == .seconds(7))

@@ -1,10 +1,10 @@
 import RosterModel
 import Testing
 
-@Suite("What is known of the systemd service around rosterd")
+@Suite("Facts about rosterd's systemd service")
 struct ServiceTests {
   @Test(
-    "T16.1: a credential of a service is named by the file that its unit loads it from",
+    "T16.1: a credential of a service is named by the file that its unit loads",
     arguments: [
       ("/run/credentials/rosterd.service", "/etc/credstore/rosterd.password", "rosterd"),
       ("/run/credentials/rosterd@stage.service/", "/etc/credstore/rosterd.stage.password", "rosterd@stage"),
@@ -20,7 +20,7 @@ struct ServiceTests {
     #expect(advice.contains(place))
   }
 
-  @Test("T16.1: a folder that systemd did not make is no service's", arguments: ["", "/etc/rosterd", "/srv/x.service"])
+  @Test("T16.1: a folder that systemd did not make belongs to no service", arguments: ["", "/etc/rosterd", "/srv/x.service"])
   func folders(directory: String) {
     #expect(ServiceCredentials(directory: directory) == nil)
   }
