@@ -9,7 +9,7 @@ import Testing
 @testable import RosterSystemd
 
 @Suite struct LogSettingsTests {
-  @Test("A level that a reload changes holds at once for every copy of the logger")
+  @Test("A level that a reload changes applies at once to every copy of the logger")
   func level() {
     let log = Recorded()
     let settings = LogSettings(level: .info)
@@ -25,7 +25,7 @@ import Testing
     #expect(log.tails == ["2  sync=17", "3  page=4"])
   }
 
-  @Test("S5: rosterLog writes whole lines to stderr, in the format it is told")
+  @Test("S5.2: rosterLog writes whole lines to stderr, in the configured format")
   func stderr() async {
     await #expect(processExitsWith: .success) {
       try await withFolder { folder in

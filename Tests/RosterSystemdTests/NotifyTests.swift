@@ -16,7 +16,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
 
 /// Each runs in a process of its own, because libsystemd reads the environment.
 @Suite struct NotifyTests {
-  @Test("S4: every state travels as sd_notify(3) says, and a status with READY counts for the throttle")
+  @Test("S4.2, S4.8, S4.9: every state is sent as in sd_notify(3), and a status with READY counts for the throttle")
   func states() async {
     await #expect(processExitsWith: .success) {
       try await withManager { manager in
@@ -50,7 +50,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
   }
 
   @Test(
-    "S4: READY goes alone where it and its status are too long for systemd, and a status is cut to what systemd reads")
+    "S4.1, S4.2: READY is sent alone if its status is too long for systemd, and a long status is cut")
   func long() async {
     await #expect(processExitsWith: .success) {
       try await withManager { manager in
@@ -71,7 +71,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("S4: a reload carries the monotonic time, between what the clock said before and says after")
+  @Test("S4.7: RELOADING has the monotonic time")
   func reload() async {
     await #expect(processExitsWith: .success) {
       func monotonic() -> Int {
@@ -91,7 +91,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("S4: without NOTIFY_SOCKET, or with nobody behind it, nothing is sent and all works")
+  @Test("S4.11: without NOTIFY_SOCKET, or without a reader of it, nothing is sent and everything works")
   func absent() async {
     await #expect(processExitsWith: .success) {
       unsetenv("NOTIFY_SOCKET")
@@ -101,7 +101,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("S4: the watchdog is fed at half of WATCHDOG_USEC, and only by the process that it watches")
+  @Test("S4.3: the watchdog interval is half of WATCHDOG_USEC, and only for the watched process")
   func watchdog() async {
     await #expect(processExitsWith: .success) {
       unsetenv("WATCHDOG_USEC")

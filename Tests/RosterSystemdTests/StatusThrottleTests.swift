@@ -6,7 +6,7 @@ import Testing
 @Suite struct StatusThrottleTests {
   private let start = Date(timeIntervalSince1970: 1000)
 
-  @Test("S4: a status that comes too early may come again after the rest of half a second, as it is then")
+  @Test("S4.2: a status that comes too early may be sent after the rest of half a second, in its latest form")
   func burst() {
     var throttle = StatusThrottle()
     #expect(throttle.offered("0", now: start) == .send)
@@ -15,7 +15,7 @@ import Testing
     #expect(throttle.offered("10", now: start + 0.625) == .later(.milliseconds(375)))
   }
 
-  @Test("S4: over any second at most three instants half a second apart send")
+  @Test("S4.2: at most three times in any second, half a second apart, a status is sent")
   func rate() {
     var throttle = StatusThrottle()
     var sent: [Date] = []
@@ -27,7 +27,7 @@ import Testing
     #expect(zip(sent, sent.dropFirst()).allSatisfy { $1.timeIntervalSince($0) >= 0.4999 })
   }
 
-  @Test("The same status is not sent twice, also where it changed there and back")
+  @Test("The same status is not sent twice, also if it changed and changed back")
   func same() {
     var throttle = StatusThrottle()
     #expect(throttle.offered("idle", now: start) == .send)
@@ -36,7 +36,7 @@ import Testing
     #expect(throttle.offered("idle", now: start + 0.5) == .ignore)
   }
 
-  @Test("A clock that is set back does not silence it")
+  @Test("A clock that is set back does not stop the status")
   func setBack() {
     var throttle = StatusThrottle()
     #expect(throttle.offered("a", now: start) == .send)
