@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterConfiguration
 
-@Suite("Section 2: whatever a key is given")
+@Suite("Section 2: random values of keys")
 struct AnyValueTests {
   let workspace: Workspace
 
@@ -21,7 +21,7 @@ struct AnyValueTests {
   ]
 
   @Test(
-    "A value of any type is taken or refused with one sentence, and traps nothing",
+    "F7.1: a value of any type is accepted or refused with one sentence, without a crash",
     arguments: ConfigurationKey.all.map(\.name))
   func anyValue(name: String) throws {
     let key = try #require(ConfigurationKey.all.first { $0.name == name })
@@ -38,7 +38,7 @@ struct AnyValueTests {
     #expect(refused > 0 && refused < values.count)
   }
 
-  @Test("What is taken is taken again from check's output", arguments: ConfigurationKey.all.map(\.name))
+  @Test("An accepted value is accepted again from check's output", arguments: ConfigurationKey.all.map(\.name))
   func roundTrip(name: String) throws {
     for value in Self.values {
       guard let taken = try? workspace.load("\(name) = \(value)") else { continue }

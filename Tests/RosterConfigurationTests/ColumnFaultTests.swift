@@ -10,7 +10,7 @@ struct ColumnFaultTests {
   init() throws { workspace = try Workspace() }
 
   @Test(
-    "78: columns and further resources, from line 6 on",
+    "F7.4, F7.5, F7.6: faults of columns and of further resources, from line 6 on",
     arguments: [
       (
         "[resource.other]\npath = \"/o\"\ntable = \"THING\"\ncolumns.id = \"/id\"",
@@ -62,7 +62,7 @@ struct ColumnFaultTests {
   }
 
   @Test(
-    "78: lists, from line 6 on",
+    "F7.3, F7.5: faults of lists, from line 6 on",
     arguments: [
       (
         "[resource.thing.lists.thing]\nat = \"/l\"\ncolumns.a = \"\"",

@@ -4,13 +4,13 @@ import Testing
 
 @testable import RosterConfiguration
 
-@Suite("Section 2: a file, its faults together, and the environment's")
+@Suite("Section 2: a file, its faults, and the environment's")
 struct ConfigurationFileTests {
   let workspace: Workspace
 
   init() throws { workspace = try Workspace() }
 
-  @Test("All faults come at once: the file's by line, then the environment's")
+  @Test("All faults are reported at once: the file's by line, then the environment's")
   func allAtOnce() throws {
     let text = """
       [sync]
@@ -35,7 +35,7 @@ struct ConfigurationFileTests {
   }
 
   @Test(
-    "Thousands of faults in 256 KiB are told in a moment, whatever they are of",
+    "Thousands of faults in 256 KiB are reported within a moment, whatever their kind",
     arguments: [
       ("", "k", " = 1"), ("", "[resource.r", "]"), ("[upstream.headers]", "h", " = 1"),
       ("[resource.r]\npath = \"/r\"\n[resource.r.columns]", "c", " = 5"),
@@ -55,7 +55,7 @@ struct ConfigurationFileTests {
     #expect(try workspace.faults("[sync", ["ROSTERD_LOG_LEVEL": "loud"]).count == 2)
   }
 
-  @Test("A file that --config names must be there, and be readable text; the default one may be missing")
+  @Test("A file that --config names must exist and be readable text; the default file may be missing")
   func files() throws {
     let missing = workspace.path("missing.toml")
     #expect(
@@ -73,7 +73,7 @@ struct ConfigurationFileTests {
     #expect(try Configuration.load(file: nil, environment: user, isRoot: false).0.path == nil)
   }
 
-  @Test("A default file whose path leads through what is no folder is missing; one that --config names is refused")
+  @Test("A default file whose path leads through a file is missing; one that --config names is refused")
   func noFolder() throws {
     let nowhere = try Configuration.load(file: nil, environment: ["HOME": "/dev/null"], isRoot: false).configuration
     #expect(nowhere.path == nil && nowhere.resources == [.character])
@@ -103,7 +103,7 @@ struct ConfigurationFileTests {
   }
 
   @Test(
-    "A named file without base_url and [resource.*] is a warning that says what is mirrored",
+    "F8.2: a named file without base_url and [resource.*] is a warning that names the mirrored resource",
     arguments: ["", "# rosterd infer failed\n", "[resource]\n", "[sync]\ninterval = \"1h\"\n"])
   func nothingNamed(text: String) throws {
     let warnings = try warnings(text)
@@ -115,7 +115,7 @@ struct ConfigurationFileTests {
       ), "\(warning)")
   }
 
-  @Test("A named file with base_url or a [resource.*], or beside an environment with base_url, is no warning")
+  @Test("F8.2: a named file with base_url or [resource.*], or an environment with base_url, is no warning")
   func somethingNamed() throws {
     let url = "http://localhost:1"
     #expect(try warnings("[upstream]\nbase_url = \"\(url)\"\n").named.isEmpty)

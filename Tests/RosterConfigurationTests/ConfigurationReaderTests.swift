@@ -10,7 +10,7 @@ struct ConfigurationReaderTests {
 
   init() throws { workspace = try Workspace() }
 
-  @Test("An empty file, and none at all, leave the defaults")
+  @Test("An empty file, and no file, leave the defaults")
   func defaults() throws {
     var expected = Configuration()
     expected.fillIn(.system)
@@ -21,7 +21,7 @@ struct ConfigurationReaderTests {
     #expect(try workspace.load("") == expected)
   }
 
-  @Test("Every value of the file arrives, whichever way tables are written")
+  @Test("Every value of the file is read, in any form of tables")
   func everyValue() throws {
     let text = """
       upstream = { base_url = "http://localhost:8080/api/", headers = { X-Tenant = "blue" }, timeout = "2.5s" }

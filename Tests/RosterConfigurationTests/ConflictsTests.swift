@@ -3,14 +3,14 @@ import Testing
 
 @testable import RosterConfiguration
 
-@Suite("Section 2: values that do not go together, or not on this machine")
+@Suite("Section 2: values that exclude each other, or are impossible on this machine")
 struct ConflictsTests {
   let workspace: Workspace
 
   init() throws { workspace = try Workspace() }
 
   @Test(
-    "78: one line names the first key and what it does not go with",
+    "F7.8, F7.10: one line names the first key and the key that it conflicts with",
     arguments: [
       (
         "auth.flow = \"bearer_refresh\"",
@@ -47,7 +47,7 @@ struct ConflictsTests {
     #expect(!faults.joined().contains("geheim"))
   }
 
-  @Test("78: a socket's name has room for 107 bytes")
+  @Test("A socket's path with more than 107 bytes is 78")
   func longSocket() throws {
     let name = "/" + String(repeating: "s", count: 106)
     #expect(try workspace.faults("status.socket = \"\(name)\"").isEmpty)
@@ -57,7 +57,7 @@ struct ConflictsTests {
       ])
   }
 
-  @Test("78: a socket's path does not name a folder", arguments: ["/run/rosterd/", "/run/..", "."])
+  @Test("A socket's path that names a folder is 78", arguments: ["/run/rosterd/", "/run/..", "."])
   func socketFolder(path: String) throws {
     #expect(
       try workspace.faults("status.socket = \"\(path)\"") == [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RosterConfiguration
 
-@Suite("Section 2: where things are by default")
+@Suite("Section 2: default places")
 struct DefaultsTests {
   private func paths(_ environment: [String: String], isRoot: Bool) -> [String] {
     let defaults = Defaults(environment: environment, isRoot: isRoot)
@@ -35,7 +35,7 @@ struct DefaultsTests {
     #expect(paths(environment, isRoot: isRoot) == expected)
   }
 
-  @Test("Anyone else has the XDG folders")
+  @Test("Every other user has the XDG folders")
   func xdg() {
     let environment = ["XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/r", "HOME": "/home/u"]
     let expected = [
@@ -45,7 +45,7 @@ struct DefaultsTests {
   }
 
   @Test(
-    "Without XDG folders the home's stand in, for the socket too",
+    "Without XDG folders those of the home are used, for the socket too",
     arguments: [[:], ["XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "relative"]])
   func home(extra: [String: String]) {
     let expected = [

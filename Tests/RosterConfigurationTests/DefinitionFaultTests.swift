@@ -10,13 +10,13 @@ struct DefinitionFaultTests {
 
   init() throws { workspace = try Workspace() }
 
-  @Test("78: the definition is as it can be without the faults of this suite")
+  @Test("The definition of this suite is valid without its faults")
   func good() throws {
     #expect(try workspace.faults(FaultyDefinition.start + FaultyDefinition.columns).isEmpty)
   }
 
   @Test(
-    "78: keys of a resource, from line 3 on",
+    "F7.3, F7.6, F7.7: faults of a resource's keys, from line 3 on",
     arguments: [
       (
         "id = 1",
@@ -203,7 +203,7 @@ struct DefinitionFaultTests {
     try workspace.expect(sentence, FaultyDefinition.start + text + "\n" + FaultyDefinition.columns)
   }
 
-  @Test("78: all faults of all definitions come at once, by line; of what is refused already nothing more is said")
+  @Test("All faults of all definitions are reported at once by line, and each refused part only once")
   func allAtOnce() throws {
     let text = """
       [resource.one]
@@ -241,7 +241,7 @@ struct DefinitionFaultTests {
   }
 
   @Test(
-    "78: what has no good definition in it",
+    "F7.1, F7.3: a text without a valid definition",
     arguments: [
       (
         "resource = 1",

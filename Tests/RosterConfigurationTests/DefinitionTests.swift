@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterConfiguration
 
-@Suite("Section 2, Resources: what is read")
+@Suite("Section 2, Resources: reading definitions")
 struct DefinitionTests {
   let workspace: Workspace
 
@@ -61,7 +61,7 @@ struct DefinitionTests {
 
     """
 
-  @Test("Every key of a definition, columns, lists and parameters in the file's order")
+  @Test("Every key of a definition is read, with columns, lists and parameters in the file's order")
   func everything() throws {
     let at = { (text: String) in JSONPointer(text) ?? JSONPointer() }
     let expected = Resource(
@@ -94,7 +94,7 @@ struct DefinitionTests {
     #expect(try workspace.load(Self.issue).resources == [expected])
   }
 
-  @Test("What is left out has the contract's defaults")
+  @Test("Missing keys have the contract's defaults")
   func defaults() throws {
     let text = "[resource.thing]\npath = \"/things\"\ncolumns = { id = { at = \"/id\", type = \"integer\" } }"
     let columns = [Resource.Column("id", at: JSONPointer(segments: ["id"]), .integer)]
@@ -107,7 +107,7 @@ struct DefinitionTests {
   }
 
   @Test(
-    "Each style has its keys, and those that it does not need may be left out",
+    "Each style has its keys, and optional ones may be missing",
     arguments: [
       ("style = \"\"", .init(.number())), ("", .init(.number())),
       (
@@ -161,7 +161,7 @@ struct DefinitionTests {
 
     """
 
-  @Test("A POST has its JSON in the file's order, and places in it")
+  @Test("A POST has its JSON and its places in the file's order")
   func post() throws {
     let page = try workspace.load(Self.notion).resources[0]
     let list = JSONValue.list([
@@ -177,7 +177,7 @@ struct DefinitionTests {
     #expect(page.pages.size == .init(100, param: .body(JSONPointer(segments: ["page", "size"]))))
   }
 
-  @Test("Without a resource the built-in one holds; one that is named takes its place")
+  @Test("Without a resource the built-in one is used; a resource of its name replaces it")
   func builtIn() throws {
     #expect(try workspace.load("").resources == [.character])
     #expect(try workspace.load("[resource]").resources == [.character])
@@ -193,7 +193,7 @@ struct DefinitionTests {
     #expect(configuration.upstream == Configuration().upstream)
   }
 
-  @Test("What says nothing is a warning")
+  @Test("A key without an effect is a warning")
   func warnings() throws {
     let text =
       Self.thing + "[resource.thing.pages]\nsize_param = \"n\"\n[resource.other]\npath = \"/o\"\nbody = { a = 1 }\n"
@@ -208,7 +208,7 @@ struct DefinitionTests {
   // MARK: What check prints
 
   @Test(
-    "check prints resources as TOML that check takes again, of every kind",
+    "check prints resources of every kind as TOML that check accepts again",
     arguments: [
       "", issue, notion, notion + thing,
       thing + "[resource.thing.pages]\nstyle = \"one\"\n",
@@ -270,7 +270,7 @@ struct DefinitionTests {
         """), "\(text)")
   }
 
-  @Test("[resource] needs a restart: a reload keeps what is pulled, and names it")
+  @Test("F9.3: [resource] needs a restart: a reload keeps the resources, and names the key")
   func reload() throws {
     let old = try workspace.load("")
     let new = try workspace.load(Self.thing + "[sync]\nmax_removal = 7")

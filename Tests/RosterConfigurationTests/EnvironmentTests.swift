@@ -10,7 +10,7 @@ struct EnvironmentTests {
 
   init() throws { workspace = try Workspace() }
 
-  @Test("It wins over the file: strings bare, lists and tables in TOML")
+  @Test("The environment wins over the file: strings bare, lists and tables in TOML")
   func wins() throws {
     let configuration = try workspace.load(
       "[upstream]\nbase_url = \"https://file\"\n[sync]\nconcurrency = 1\ninterval = \"1m\"",
@@ -28,7 +28,7 @@ struct EnvironmentTests {
     #expect("\(configuration.log.format)" == "json")
   }
 
-  @Test("An empty variable sets a string to nothing")
+  @Test("An empty variable sets a string to the empty text")
   func empty() throws {
     let configuration = try workspace.load(
       "auth.scope = \"read\"\ncache.path = \"/x\"", ["ROSTERD_AUTH_SCOPE": "", "ROSTERD_CACHE_PATH": ""])
@@ -37,7 +37,7 @@ struct EnvironmentTests {
   }
 
   @Test(
-    "78: a fault names the variable",
+    "F7.1: a fault names the environment variable",
     arguments: [
       (["ROSTERD_SYNC_CONCURRENCY": "100"], "ROSTERD_SYNC_CONCURRENCY: 100 is out of range; allowed: 1 to 64"),
       (
@@ -65,13 +65,13 @@ struct EnvironmentTests {
     #expect(try workspace.faults("", environment) == [sentence])
   }
 
-  @Test("A good variable mends no bad file, and a conflict is judged with it")
+  @Test("A valid variable does not repair an invalid file, and conflicts include the variable")
   func both() throws {
     #expect(try workspace.faults("sync.concurrency = 0", ["ROSTERD_SYNC_CONCURRENCY": "2"]).count == 1)
     #expect(try workspace.faults("retry.base_delay = \"20s\"", ["ROSTERD_RETRY_MAX_DELAY": "30s"]).isEmpty)
   }
 
-  @Test("An unknown variable is a warning")
+  @Test("F8.1: an unknown variable is a warning")
   func unknown() throws {
     let environment = [
       "ROSTERD_SYNC_INTERVALL": "1m", "ROSTERD_UPSTREAM_TLS": "x", "OTHER": "x", "ROSTERD_RESOURCE_ISSUE_PATH": "/x",
@@ -86,7 +86,7 @@ struct EnvironmentTests {
       ])
   }
 
-  @Test("Every key has a variable of its own")
+  @Test("Every key has its own variable")
   func variables() {
     #expect(Set(ConfigurationKey.all.map(\.variable)).count == ConfigurationKey.all.count)
     #expect(ConfigurationKey.all.contains { $0.variable == "ROSTERD_UPSTREAM_TLS_CA_FILE" })

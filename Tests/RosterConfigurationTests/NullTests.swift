@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterConfiguration
 
-@Suite("Section 2: `null` of a column, as it is read and printed")
+@Suite("Section 2: reading and printing `null` of a column")
 struct NullTests {
   let workspace: Workspace
 
@@ -16,7 +16,7 @@ struct NullTests {
     return try Configuration.load(file: try workspace.write(text), environment: [:], isRoot: true)
   }
 
-  @Test("check prints no `null` for an integer key, which is never NULL; for other columns it prints what holds")
+  @Test("check prints no `null` for an integer key, which is never NULL; for other columns it prints the value")
   func printed() throws {
     let columns = #"id = { at = "/id", type = "integer" }, size = { at = "/size", type = "integer" }, note = "/note""#
     let (configuration, warnings) = try load(columns)

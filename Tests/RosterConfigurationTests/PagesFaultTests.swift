@@ -10,7 +10,7 @@ struct PagesFaultTests {
   init() throws { workspace = try Workspace() }
 
   @Test(
-    "78, F2.1: keys of pages, from line 7 on",
+    "F7.2, F2.1: faults of the keys of pages, from line 7 on",
     arguments: [
       (
         "style = \"pages\"",

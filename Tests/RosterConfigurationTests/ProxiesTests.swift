@@ -18,7 +18,7 @@ struct ProxiesTests {
 
   private static let both = ["HTTPS_PROXY": "http://secure:1", "HTTP_PROXY": "http://plain:2", "NO_PROXY": "direct"]
 
-  @Test("Empty: what the environment says, by scheme; lower case wins; an empty one is as if not set")
+  @Test("An empty upstream.proxy uses the environment by scheme; lower case wins, and an empty variable is not set")
   func environment() throws {
     #expect(try proxy() == nil)
     #expect(try proxy("", Self.both)?.url == "http://secure:1")
@@ -38,7 +38,7 @@ struct ProxiesTests {
     #expect(try proxy("", ["https_proxy": value])?.url == "http://proxy:1080")
   }
 
-  @Test("A URL or none is said of all servers, whatever the environment says")
+  @Test("A URL or \"none\" applies to all servers, whatever the environment says")
   func configured() throws {
     #expect(try proxy("upstream.proxy = 'none'", Self.both) == nil)
     let named = "upstream.proxy = 'http://roster:ge%20heim@[::1]:3128'"
@@ -50,7 +50,7 @@ struct ProxiesTests {
     #expect(try proxy("", ["ROSTERD_UPSTREAM_PROXY": "http://p:1"])?.url == "http://p:1")
   }
 
-  @Test("78: a variable that names no usable proxy, where a server is to be asked by way of it, and only there")
+  @Test("A variable with an unusable proxy is 78 only if a server is to be asked through it")
   func unusable() throws {
     let socks = ["HTTPS_PROXY": "socks5://user:geheim@h:1"]
     let fault =

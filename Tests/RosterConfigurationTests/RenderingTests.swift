@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterConfiguration
 
-@Suite("Section 2: what check prints, and what a reload changes")
+@Suite("Section 2: the output of check, and the effect of a reload")
 struct RenderingTests {
   let workspace: Workspace
 
@@ -73,7 +73,7 @@ struct RenderingTests {
       """
   }
 
-  @Test("check's output is TOML that check takes again, with the same meaning, whatever the values")
+  @Test("check's output is TOML that check accepts again, with the same meaning, for random values")
   func roundTrip() throws {
     let first = try workspace.load(everything())
     #expect(try workspace.load(first.rendered()) == first)
@@ -81,7 +81,7 @@ struct RenderingTests {
     for key in ConfigurationKey.all { #expect(!key.isSame(first, Configuration()), "\(key.name) has its default here") }
   }
 
-  @Test("A base_url has no slash at its end, however many were written")
+  @Test("A base_url has no slash at its end")
   func slashes() throws {
     let read = try workspace.load("upstream.base_url = \"http://h/api//\"")
     #expect(read.upstream.baseURL == "http://h/api")
@@ -100,7 +100,7 @@ struct RenderingTests {
     #expect(text.contains("socket_mode = \"0660\""))
   }
 
-  @Test("T9: check shows the values of harmless headers only, and so does a printed configuration")
+  @Test("T9.2, T9.3: check and a printed configuration show the values of harmless headers only")
   func masks() throws {
     let text =
       "[upstream.headers]\nAuthorization = \"Bearer geheim\"\nX-Tenant = \"geheim\"\naccept-language = \"de\""
@@ -110,7 +110,7 @@ struct RenderingTests {
     #expect(try workspace.faults(configuration.rendered()).isEmpty)
   }
 
-  @Test("T9: check masks the query of token_url", arguments: ["https://h:1/token", "/token", "token"])
+  @Test("T9.2, T9.3: check masks the query of token_url", arguments: ["https://h:1/token", "/token", "token"])
   func tokenQuery(address: String) throws {
     let configuration = try workspace.load("auth.token_url = \"\(address)?key=geheim&x=1\"")
     #expect(configuration.rendered().contains("token_url = \"\(address)?***\""))
@@ -119,7 +119,7 @@ struct RenderingTests {
     #expect(configuration.resolvedTokenURL?.hasSuffix("/token?key=geheim&x=1") == true)
   }
 
-  @Test("T9: check masks user and password of a proxy, and takes that again")
+  @Test("T9.2: check masks user and password of a proxy, and accepts that again")
   func proxy() throws {
     let configuration = try workspace.load("upstream.proxy = 'http://roster:geheim@proxy:3128/'")
     #expect(configuration.rendered().contains("\nproxy = \"http://***@proxy:3128\"\n"))
@@ -127,7 +127,7 @@ struct RenderingTests {
     #expect(try workspace.faults(configuration.rendered()).isEmpty)
   }
 
-  @Test("A reload tells what it applies from what needs a restart, and sees through the mask")
+  @Test("F9.1, F9.3: a reload distinguishes applied keys from keys that need a restart, also masked ones")
   func changes() throws {
     let old = try workspace.load("upstream.headers = { X-Key = 'a' }")
     let new = try workspace.load(
@@ -149,7 +149,7 @@ struct RenderingTests {
     #expect(next.changes(from: new).applied.isEmpty)
   }
 
-  @Test("T8: a reload is refused where an https base_url that stays would meet an http token_url")
+  @Test("T8.3, F7.8: a reload that would combine an https base_url with an http token_url is refused")
   func mixture() throws {
     let old = try workspace.load("")
     let new = try workspace.load("upstream.base_url = 'http://h'\nauth.token_url = 'http://h/token'")
@@ -174,7 +174,7 @@ struct RenderingTests {
     }
   }
 
-  @Test("T9: what the body of a POST says of credentials is masked at every level, and its shape stays")
+  @Test("T9.2: credentials in the body of a POST are masked at every level, and the structure remains")
   func bodySecrets() throws {
     let text = try workspace.load(
       """
@@ -191,7 +191,7 @@ struct RenderingTests {
     #expect(try workspace.load(text).rendered() == text)
   }
 
-  @Test("T9: what a definition's query says of credentials is masked, by name or because auth.send names it")
+  @Test("T9.2: credentials in a definition's query are masked, by name or because auth.send names them")
   func secrets() throws {
     let definition = """
       [auth]
@@ -213,7 +213,7 @@ struct RenderingTests {
   }
 
   @Test(
-    "T9: check masks in by_key what auth.send names, and leaves the place of the keys, so that it takes that again",
+    "T9.2: check masks auth.send's parameter in by_key but not the key's placeholder, and accepts that again",
     arguments: [
       ("/things?key={key}", "/things?key={key}"), ("/things?token={keys}", "/things?token={keys}"),
       ("/things?secret=id:{key}", "/things?secret=id:{key}"),

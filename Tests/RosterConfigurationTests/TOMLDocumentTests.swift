@@ -36,7 +36,7 @@ struct TOMLDocumentTests {
     #expect(try TOMLDocument(windows).lines() == expected)
   }
 
-  @Test("Strings and lists of many lines end where TOML says, whatever stands in them")
+  @Test("Strings and lists of many lines end as in TOML, whatever they contain")
   func ends() throws {
     let text = #"""
       a = """x\""" ] # "" """""
@@ -53,7 +53,7 @@ struct TOMLDocumentTests {
   }
 
   @Test(
-    "The lines of a file of 256 KiB are found in a moment, whatever it is made of",
+    "The lines of a file of 256 KiB are found within a moment, whatever its content",
     arguments: [
       "a = [\n" + String(repeating: "1,\n", count: 85_000) + "]",
       "a = '''\n" + String(repeating: "\n", count: 260_000) + "'''",
@@ -66,7 +66,7 @@ struct TOMLDocumentTests {
     #expect(took < .seconds(2) || Sanitizer.isPresent)
   }
 
-  @Test("Every kind of value arrives")
+  @Test("Every kind of value is read")
   func items() throws {
     let text = "a = 'x'\nb = -1\nc = 1.5\nd = false\ne = 2026-01-01\nf = [1, ['y']]\ng = { h = 07:32:00 }"
     #expect(
@@ -122,7 +122,7 @@ struct TOMLDocumentTests {
   }
 
   @Test(
-    "The search for keys ends in what is no TOML, too",
+    "The search for keys ends in invalid TOML, too",
     arguments: [
       "[", "a", "=", "\"", "'''", "a = [", "a = {", "]", "a = [}", "{", "a.", "[[", "a = \"\\", "a = \"\\u", ",",
       "a = {]", "a = [1", "a = {b", "a = {b = ,}",
@@ -133,7 +133,7 @@ struct TOMLDocumentTests {
   }
 
   @Test(
-    "A value by itself is one value and no more",
+    "A single value is one value and no more",
     arguments: [
       ("8", .integer(8)), ("[403]", .list([.integer(403)])), ("", nil), ("eight", nil), ("8\nother = 1", nil),
       ("1\n[table]", nil),
@@ -142,7 +142,7 @@ struct TOMLDocumentTests {
     #expect(TOMLDocument.item(text) == expected)
   }
 
-  @Test("T9: a syntax error repeats no text that is not a key's name")
+  @Test("T9.1, F7.9: a syntax error repeats no text except a key's name")
   func quotes() {
     #expect(
       cause(of: "a = 1\nb = 99999999999999999999999")
@@ -151,7 +151,7 @@ struct TOMLDocumentTests {
       cause(of: "geheim = 1\ngeheim = 2") == "error while parsing key-value pair: cannot redefine existing integer '…'")
   }
 
-  @Test("A syntax error is one line, and steers no terminal", arguments: ["\u{85}", "\u{2028}", "\u{202E}"])
+  @Test("A syntax error is one line, and does not control the terminal", arguments: ["\u{85}", "\u{2028}", "\u{202E}"])
   func steering(scalar: String) {
     #expect(
       cause(of: "a = \"\\u\(scalar)\"")
@@ -159,14 +159,14 @@ struct TOMLDocumentTests {
   }
 
   @Test(
-    "NUL is refused, written or escaped: the parser would stop there",
+    "NUL is refused, written or escaped, because the parser would stop there",
     arguments: ["a = 1\n\0", "a = 1\nb = \"\\u0000\"", "a = 1\n\"b\\U00000000\" = 1"])
   func nul(text: String) {
     #expect(throws: TOMLDocument.SyntaxError(line: 2, cause: "NUL in the text")) { _ = try TOMLDocument(text) }
   }
 
   @Test(
-    "A key of thousands of parts is refused: each would be a call deeper",
+    "A key of thousands of parts is refused, because each would be a deeper call",
     arguments: ["x = 1\na", "x = 1\n\"a\"", "x = 1\n[a", "x = 1\ny = { a"])
   func deep(start: String) {
     let text = start + String(repeating: ".a", count: 20_000) + " = 1"
@@ -176,7 +176,7 @@ struct TOMLDocumentTests {
   }
 
   @Test(
-    "A table's name that begins as no key does is refused: the parser would end the program",
+    "A table's name with an invalid beginning is refused, because the parser would end the program",
     arguments: ["[=a]", "[.a]", "[#]", "[\t@ ]", "[[é]]", " [ é]", "[\u{A0}a]", "[{]", "[[[", "[,", "[", "[[ "])
   func nameless(header: String) {
     let cause = "a table's name begins with what needs quotes"
@@ -184,7 +184,7 @@ struct TOMLDocumentTests {
   }
 
   @Test(
-    "A list's value that begins as none does is refused: the parser would end the program",
+    "A list's value with an invalid beginning is refused, because the parser would end the program",
     arguments: [
       "c = [}", "c = [ 'x', }", "c = { d = [ } }", "c = [ # [\n}", "c = [\u{2028}1]", "c = [1,\u{85}", "é = 1",
     ])
@@ -193,7 +193,7 @@ struct TOMLDocumentTests {
   }
 
   @Test(
-    "A date that what is no time follows is refused: the parser would end the program",
+    "A date that is followed by an invalid time is refused, because the parser would end the program",
     arguments: [
       "T+7:30", "T:", "t-1:00", "TZ:", "T", "T7:30", "t ", " 1", " 1:00", " 1 :00", " 0#", " 7",
     ])
@@ -203,7 +203,7 @@ struct TOMLDocumentTests {
     #expect(throws: error) { _ = try TOMLDocument("a = 1\nb = [1979-05-27\(behind)]") }
   }
 
-  @Test("Dates and times are read, and what looks like them in texts and comments is as it is")
+  @Test("Dates and times are read, and similar text in strings and comments is unchanged")
   func times() throws {
     let text = """
       a = [1979-05-27T07:32:00Z, 1979-05-27 07:32:00.5-01:00, 1979-05-27, 07:32:00, 1979-05-27t07:32:00 ]
@@ -213,7 +213,7 @@ struct TOMLDocumentTests {
     #expect(try TOMLDocument(text).items.list.map(\.name) == ["a", "b", "c"])
   }
 
-  @Test("What begins with a bracket and is no table's name is as it is")
+  @Test("Text in brackets that is no table's name is unchanged")
   func bracketed() throws {
     let text = "a = [\n[{ b = 1 }], # [=\n[ # é\n+1]\n]\nc = \"\"\"\n[é]\n\"\"\"\n[ 'é' ]\n[[ \"=\" ]]\n[-._.1]"
     #expect(try TOMLDocument(text).items.list.map(\.name) == ["a", "c", "é", "=", "-"])
@@ -222,7 +222,7 @@ struct TOMLDocumentTests {
     }
   }
 
-  @Test("Dots in texts, comments and numbers are no parts of keys")
+  @Test("Dots in texts, comments and numbers do not divide keys")
   func dots() throws {
     let dots = String(repeating: ".", count: 100)
     let text = "a = \"\(dots)\" # \(dots)\nb = [\(String(repeating: "1.5, ", count: 50))]\n\"\(dots)\".c = '\(dots)'"

@@ -10,7 +10,7 @@ struct UpstreamFaultTests {
   init() throws { workspace = try Workspace() }
 
   @Test(
-    "78: one line names what is wrong and what is allowed, and repeats neither a token nor a password",
+    "F7.10: one line names what is wrong and what is allowed, and repeats neither a token nor a password",
     arguments: [
       (
         "auth.send = \"geheim\"",
@@ -108,7 +108,7 @@ struct UpstreamFaultTests {
   }
 
   @Test(
-    "A header in upstream.headers is refused only where the flow sends one of its name",
+    "F7.10: a header in upstream.headers is refused only if the flow sends one of its name",
     arguments: [
       "flow = 'static'\nsend = 'PRIVATE-TOKEN: {access_token}'", "flow = 'static'\nsend = '?key={access_token}'",
       "flow = 'none'\nsend = 'Authorization: {access_token}'",

@@ -24,7 +24,7 @@ import Testing
     try body(file)
   }
 
-  @Test("The environment wins over the file, the file over the daemon's own default")
+  @Test("The environment wins over the file, and the file over the daemon's own default")
   func order() throws {
     try configured("[cache]\npath = \"/srv/roster.db\"\n") { _ in
       #expect(Whereabouts.cache(environment: environment, isRoot: false) == Whereabouts(path: "/srv/roster.db"))
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("What is wrong elsewhere in the file is the daemon's business; what hides the path is told")
+  @Test("Another fault of the file is the daemon's concern; a fault that hides the path is reported")
   func bad() throws {
     try configured("[cache]\npath = \"/srv/roster.db\"\nhistory = 5\n[nonsense]\n") { _ in
       #expect(Whereabouts.cache(environment: environment, isRoot: false) == Whereabouts(path: "/srv/roster.db"))
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("Inside a service its folders hold; root has the system's")
+  @Test("Inside a service its folders are used; root has the system's")
   func service() {
     let service = ["STATE_DIRECTORY": "/srv/state:/other", "RUNTIME_DIRECTORY": "/run/here"]
     #expect(Whereabouts.cache(environment: service, isRoot: false).path == "/srv/state/roster.db")
@@ -62,7 +62,7 @@ import Testing
     #expect(Whereabouts.cache(environment: environment, isRoot: true).path == "/var/lib/rosterd/roster.db")
   }
 
-  @Test("A home that is no folder has no configuration file, and nothing is wrong with that")
+  @Test("A home that is no folder has no configuration file, which is no fault")
   func noHome() {
     let found = Whereabouts.cache(environment: ["HOME": "/dev/null"], isRoot: false, system: system)
     #expect(found == Whereabouts(path: "/dev/null/.local/state/rosterd/roster.db"))
@@ -74,7 +74,7 @@ import Testing
       environment: ["CONFIGURATION_DIRECTORY": "\(home)/etc", "RUNTIME_DIRECTORY": "\(home)/system"], isRoot: true)
   }
 
-  @Test("A user without a daemon asks the system's; where there is none, one of their own would be in their folders")
+  @Test("A user without a daemon asks the system's; without that one the user's own folders are used")
   func own() throws {
     let socket = { Whereabouts.socket(environment: environment, isRoot: false, system: system).path }
     #expect(socket() == "\(home)/run/rosterd/status.sock")
