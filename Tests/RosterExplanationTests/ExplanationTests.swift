@@ -59,7 +59,7 @@ import Testing
     #expect(explanation.concerned == [.resource("pilot")])
   }
 
-  @Test("Each exit code with each reason is explained, with what happened, since when and a next step")
+  @Test("Each exit code with each reason is explained, with its time and a next step")
   func everyFailure() {
     for kind in Failure.Kind.allCases {
       for reason in [nil] + Self.reasons {
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("Each sort of trouble has its own meaning and its own next step, also where nothing is known to be concerned")
+  @Test("Each kind of failure has its own meaning and its own next step, also without concerned items")
   func everyTrouble() {
     let all: [[Concern]] = [
       [], [.page(17, of: "character", "https://up.example:8443/api?page=17"), .file("/cache/roster.db")],
@@ -91,7 +91,7 @@ import Testing
     #expect(Set(texts.map(\.todo)).count == texts.count)
   }
 
-  @Test("What the failed part says can be done comes first where it knows more; commands name what is concerned")
+  @Test("A more precise hint of the failed part comes first, and commands name the concerned items")
   func concrete() {
     let file = "/etc/rosterd/credentials/refresh_token"
     var ended = failure(.refused).with(.session, [.file(file)])
@@ -105,7 +105,7 @@ import Testing
     #expect(Explanation(situation(other)).todo.contains("-connect up.example:8443"))
   }
 
-  @Test("A 403, a 404 and a 503 are three matters; one outage is one, however it shows")
+  @Test("A 403, a 404 and a 503 have three explanations; one outage has one, however it shows")
   func kinds() {
     #expect(Failure.Reason.status(403).trouble == .forbidden && Failure.Reason.status(404).trouble == .notFound)
     let outage: [Failure.Reason] = [.connection, .dns, .tls, .timeout, .truncated, .status(500), .status(503)]
@@ -114,7 +114,7 @@ import Testing
     #expect(Trouble.Kind.guarded.family != Trouble.Kind.malformed.family)
   }
 
-  @Test("Each state is explained, also without trouble", arguments: DaemonStatus.State.allCases)
+  @Test("Each state is explained, also without a failure", arguments: DaemonStatus.State.allCases)
   func states(state: DaemonStatus.State) {
     var situation = Situation(state, CacheFacts(), path: "/cache/roster.db")
     var explanation = Explanation(situation)
@@ -132,7 +132,7 @@ import Testing
   }
 
   @Test(
-    "A refused reload, a reader in the way, absent records and a sync that hangs are told beside the state's reason")
+    "A refused reload, a blocking reader, absent records and a sync that hangs are explained beside the state")
   func beside() {
     var all = situation(failure(.unreachable, .status(503)))
     all.config = ("/etc/rosterd/rosterd.toml", "/etc/rosterd/rosterd.toml:2: sync.interval is too short")
@@ -149,7 +149,7 @@ import Testing
     #expect(explanation.since == "2026-11-21T05:19:04.000Z")
   }
 
-  @Test("A budget that holds no sync, and a time that upstream asked for, are told where no sync has failed")
+  @Test("A budget that is not enough, and a time that upstream asked for, are explained without a failed sync")
   func waiting() {
     var budget = Situation(.starting, CacheFacts(), path: "/cache/roster.db")
     budget.isPostponed = true
@@ -162,7 +162,7 @@ import Testing
     #expect(Explanation(held).concerned == [.header("Retry-After")])
   }
 
-  @Test("A session that ended is told by the token's error where no sync has told of it")
+  @Test("A session that ended is explained by the token's error if no sync has one")
   func session() {
     var situation = Situation(.unauthorized, CacheFacts(), path: "/cache/roster.db")
     situation.tokenError = "cannot get a new access token (http://up/token): upstream refuses the refresh token (401)"
@@ -170,7 +170,7 @@ import Testing
     #expect(explanation.what.contains("refuses the refresh token (401)") && explanation.todo.hasPrefix("Get the new"))
   }
 
-  @Test("Records that could not be stored are named, each with its reason")
+  @Test("Rejected records are named, each with its reason")
   func rejects() {
     var last = SyncRecord(id: 3, startedAt: "2026-11-21T05:19:03.000Z", outcome: .published)
     (last.rejected, last.exit, last.error) = (1, 0, "1 record could not be stored; see the table rejects")
@@ -182,7 +182,7 @@ import Testing
     #expect(explanation.todo.contains("rosterctl rejects"))
   }
 
-  @Test("An address of upstream's cannot leave its quotes in a command that somebody pastes into a shell")
+  @Test("An address of upstream's cannot leave its quotes in a command that is pasted into a shell")
   func quoted() {
     var trouble = failure(.unreachable, .connection)
     trouble.subject = "http://a.example/x?c=1';touch$IFS/tmp/x;'"
@@ -190,7 +190,7 @@ import Testing
     #expect(todo.contains("curl -i 'http://a.example/x?c=1%27;touch$IFS/tmp/x;%27'"), "\(todo)")
   }
 
-  @Test("Without a daemon that is told first, then what the cache tells")
+  @Test("Without a daemon that is explained first, then the cache")
   func silence() {
     var alone = situation(failure(.unreachable, .connection))
     alone.silence = Failure(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterExplanation
 
-@Suite("rosterctl(1): what explain says")
+@Suite("rosterctl(1): the text of explain")
 struct ManPageTests {
   @Test("The man page has each meaning and each next step, word for word and in the code's order")
   func section() throws {

@@ -21,7 +21,7 @@ struct FolderOwnerTests {
     return lstat(workspace.path(name), &found) == 0 ? [found.st_uid, found.st_gid] : nil
   }
 
-  @Test("P14.1: a file, a lock and a folder get the owner and the group of the folder that they lie in")
+  @Test("P14.1: a file, a lock and a folder get the owner and the group of their folder")
   func given() throws {
     try WholeFile(workspace.path("state/token.json"), mode: 0o600).replace(with: [])
     _ = try Ownership(of: workspace.path("state/roster.db"))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct FolderTests {
   // In a process of its own: the umask is all threads'.
-  @Test("5: folders that rosterd makes have the mode that readers need, whatever the umask")
+  @Test("C4.2: folders that rosterd makes have the mode that readers need, whatever the umask")
   func umaskAside() async {
     await #expect(processExitsWith: .success) {
       let workspace = try Workspace()
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("5: a folder that is there keeps its mode")
+  @Test("C4.2: an existing folder keeps its mode")
   func standing() throws {
     let workspace = try Workspace()
     try #require(mkdir(workspace.path("a"), 0o700) == 0)

@@ -6,13 +6,13 @@ import Testing
 
 @testable import RosterFiles
 
-@Suite("P14: one rosterd owns a cache")
+@Suite("P14.3: one rosterd owns a cache")
 struct OwnershipTests {
   let workspace: Workspace
 
   init() throws { workspace = try Workspace() }
 
-  @Test("P14: a second owner ends with 75, and is told the first one's pid and what to do instead")
+  @Test("P14.5, P14.3: a second owner ends with 75; the message has the first one's pid and what to do instead")
   func second() throws {
     let path = workspace.path("roster.db")
     let first = try Ownership(of: path, program: "rosterd run")
@@ -24,7 +24,7 @@ struct OwnershipTests {
     ) { try Ownership(of: path, program: "rosterd sync") }
   }
 
-  @Test("P14: the lock file stays, with pid and program; the next owner's replace them")
+  @Test("P14.4: the lock file stays with pid and program, and the next owner's replace them")
   func stays() throws {
     let path = workspace.path("roster.db")
     do { _ = try Ownership(of: path, program: "a much longer name than the next") }
@@ -36,7 +36,7 @@ struct OwnershipTests {
     #expect(stat("\(path).lock", &status) == 0 && status.st_mode & 0o777 == 0o600)
   }
 
-  @Test("73: a lock that cannot be made says why")
+  @Test("A lock that cannot be made is 73 with the reason")
   func cannot() throws {
     try workspace.write("", to: "file")
     let path = workspace.path("file/roster.db")

@@ -10,7 +10,7 @@ import Testing
 
   init() throws { workspace = try Workspace() }
 
-  @Test("A file is replaced by another one of its name, with its mode; what a crash left is none of its parts")
+  @Test("A file replaces another one of its name, with its mode, and contains nothing that a crash left")
   func replaced() throws {
     let path = try workspace.write("old, and longer", to: "file")
     let old = Inode(path)
@@ -23,7 +23,7 @@ import Testing
     #expect(Inode("\(path).new") == nil)
   }
 
-  @Test("Where it cannot be replaced, the old one stays, the error names the step, and nothing is left behind")
+  @Test("If a file cannot be replaced, the old one stays, the error names the step, and no other file remains")
   func refused() throws {
     let path = try workspace.write("old", to: "folder")
     unlink(path)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(
-    "The folder of a path is what stands before its last slash",
+    "The folder of a path is the part before its last slash",
     arguments: [("/a/b", "/a"), ("/a", "/"), ("a/b", "a"), ("a", "."), ("/a/b/", "/a/b")])
   func parent(path: String, folder: String) {
     #expect(parentFolder(of: path) == folder)

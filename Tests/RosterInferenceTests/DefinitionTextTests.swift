@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "Section 1: what infer prints of ten public APIs is taken by the configuration's reader, and is what it found",
+    "The configuration's reader accepts infer's output for ten public APIs, with the same definition",
     arguments: Sample.all)
   func isTaken(sample: Sample) throws {
     let finding = try sample.finding()
@@ -24,7 +24,7 @@ import Testing
     #expect(configuration.upstream.baseURL == finding.baseURL)
   }
 
-  @Test("What stands in comments as a line that could be there is taken by the reader too", arguments: Sample.all)
+  @Test("A comment of infer's output that is an optional line is accepted by the reader too", arguments: Sample.all)
   func suggestionsAreTaken(sample: Sample) throws {
     var finding = try sample.finding()
     let texts: [Note.Place] = [.condition, .search, .byKey, .count, .beyond, .headers]
@@ -40,7 +40,7 @@ import Testing
     #expect(lines.isEmpty == (sample.url == nil))
   }
 
-  @Test("Stripe's customers read so")
+  @Test("infer's output for Stripe's customers")
   func stripe() throws {
     let given = [Request.Header("Authorization", "Bearer sk_test_1"), .init("Stripe-Version", "2025-10-29.clover")]
     #expect(

@@ -16,7 +16,7 @@ import Testing
 
   // MARK: Numbers
 
-  @Test("Section 1: a number is real if fewer than 20 records had it and its name says neither id nor count")
+  @Test("A number is real if fewer than 20 records had it and its name says neither id nor count")
   func numbers() throws {
     let fields = #""price":5,"user_id":7,"userId":7,"comment_count":3,"viewCount":3,"num_pages":1,"discount":2"#
     let found = try finding((1...19).map { "{\"id\":\($0),\(fields)}" })
@@ -50,7 +50,7 @@ import Testing
 
   // MARK: Objects
 
-  @Test("Section 1: an object whose members differ from record to record becomes one json column")
+  @Test("An object whose members differ from record to record becomes one json column")
   func differing() throws {
     let found = try finding([
       #"{"id":1,"labels":{"job":"node","rack":"a"},"owner":{"name":"x","mail":"y"}}"#,
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "Section 1: members differ if no record has all of them, or if fewer than half are in all records",
+    "Members differ if no record has all of them, or if fewer than half are in all records",
     arguments: [
       (["a", "a,b", "b"], true), (["a,b,c", "a,b,d"], true), (["a,b", "a,b,c"], false), (["a,b", "a,b"], false),
       (["a,b,c,d"], false), (["a", "a,b,c"], true),
@@ -85,7 +85,7 @@ import Testing
     #expect(found.resource.lists.first?.columns.last?.type == .json)
   }
 
-  @Test("Section 1: a column's name is the whole path of its value")
+  @Test("A column's name is the whole path of its value")
   func names() throws {
     let found = try finding([
       #"{"id":1,"title":{"rendered":"a"},"owner":{"login":"x"},"attributes":{"id":5,"size":"m","tags":["t"]}}"#
@@ -98,7 +98,7 @@ import Testing
   // MARK: where
 
   @Test(
-    "Section 1: where is proposed for an object that at most a tenth of the records have",
+    "where is proposed for an object that at most a tenth of the records have",
     arguments: [(1, 10, true), (2, 20, true), (2, 19, false), (10, 20, false), (19, 20, false)])
   func condition(having: Int, of records: Int, isProposed: Bool) throws {
     let found = try finding(

@@ -82,7 +82,7 @@ extension Expected {
 
 @Suite struct InferenceTests {
   @Test(
-    "Section 1: infer finds list, key, page style and address of ten public APIs, and says what it could not see",
+    "infer finds list, key, page style and address of ten public APIs, and names what it could not see",
     arguments: Expected.all)
   func tenAPIs(expected: Expected) throws {
     let finding = try expected.sample.finding()
@@ -103,7 +103,7 @@ extension Expected {
     #expect(others.map { "\($0)" }.sorted() == expected.unseen.map { "\($0)" }.sorted())
   }
 
-  @Test("Section 1: what infer finds of Rick and Morty is the definition that rosterd has built in")
+  @Test("infer's definition of Rick and Morty is the built-in one")
   func builtIn() throws {
     var found = try Sample.rickAndMorty.finding().resource
     let known = Resource.character

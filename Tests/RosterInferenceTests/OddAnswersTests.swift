@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "65: an answer without records is refused in one sentence that says what was found",
+    "An answer without records is refused (65) in one sentence that says what was found",
     arguments: [
       ("", "empty"), ("<!doctype html><title>Log in</title>", "HTML"), ("not json", "not JSON"), ("[]", "empty list"),
       ("{}", "empty object"), ("[1,2,3]", "a list without objects"), (#""text""#, "neither a list nor an object"),
@@ -47,13 +47,13 @@ import Testing
     #expect(failure.hint != nil && !failure.description.contains("\n"))
   }
 
-  @Test("65: 8 MiB of [ are refused, without an end of the stack")
+  @Test("8 MiB of [ are refused (65), without an end of the stack")
   func deep() throws {
     let failure = try #require(refusal([UInt8](repeating: UInt8(ascii: "["), count: 8 << 20)))
     #expect(failure.kind == .badAnswer && failure.description.contains("136 levels"))
   }
 
-  @Test("Names of columns are plain identifiers, each once but for case, and none of rosterd's own")
+  @Test("Names of columns are plain identifiers, unique regardless of case, and none of rosterd's own")
   func oddNames() throws {
     let names = [
       "id", "ID", "Id", "+1", "-1", "1st", "größe", "名前", "", " ", "a b", "a-b", "a_b", "createdAt", "HTMLUrl",
@@ -75,7 +75,7 @@ import Testing
     #expect(!found.toml.unicodeScalars.contains { $0 != "\n" && $0.steersTerminal })
   }
 
-  @Test("Of more fields than read well the key is one, wherever it stands; `extra` keeps the rest")
+  @Test("If there are too many fields, the key is still a column, and `extra` keeps the rest")
   func manyFields() throws {
     let fields = (0..<120).map { "\"f\($0)\":\"v\"" }.joined(separator: ",")
     let found = try finding("[{\(fields),\"id\":1},{\(fields),\"id\":2}]")
@@ -87,7 +87,7 @@ import Testing
     #expect(try read(found) == [found.resource])
   }
 
-  @Test("What has NUL in its name is left to `extra`, and told: no TOML holds it")
+  @Test("A field with NUL in its name stays in `extra` with a comment, as TOML cannot contain it")
   func nul() throws {
     let found = try finding(#"{"r\u0000":[{"id":1}],"data":[{"id":1,"a\u0000b":1,"o":{"\u0000":1,"c":2}}]}"#)
     #expect(found.resource.columns.map(\.name) == ["id", "o_c"] && found.resource.records.description == "/data")
@@ -114,7 +114,7 @@ import Testing
     #expect(try read(found) == [found.resource])
   }
 
-  @Test("Types: null everywhere, mixed, beyond 64 bits and empty ones lose nothing and are told")
+  @Test("Columns that are always null, mixed, beyond 64 bits or empty lose nothing and have a comment")
   func types() throws {
     let found = try finding(
       """
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test(
-    "The key: text ids, ids of several types, ids that repeat, none at all",
+    "The key may be a text id, an id of several types, repeated, or missing",
     arguments: [
       (#"[{"id":"a"},{"id":"b"}]"#, "/id", "beyond these 2"), (#"[{"id":1}]"#, "/id", "only one"),
       (#"[{"code":"x","id":5},{"code":"y","id":6}]"#, "/id", "beyond these 2"),
@@ -164,7 +164,7 @@ import Testing
     #expect(try read(found) == [found.resource])
   }
 
-  @Test("The list: by its name, by what the address says, not one that only stands beside the records")
+  @Test("The list is found by its name or by the address, not a list that only lies beside the records")
   func lists() throws {
     let beside = try finding(
       #"{"links":[{"rel":"self"},{"rel":"next"}],"included":[{"id":1},{"id":2},{"id":3}],"data":[{"id":"1","type":"thing"}]}"#
@@ -186,7 +186,7 @@ import Testing
 
   /// Seeded answers of any shape.
   @Test(
-    "Whatever the records are, the definition is taken by the reader and rejects none of them but for their keys",
+    "For random records the reader accepts the definition, which rejects records by their key only",
     arguments: 0..<200 as Range<UInt64>)
   func random(seed: UInt64) throws {
     var dice = SeededDice(seed: seed)

@@ -16,7 +16,7 @@ import Testing
   private static let facets = #""suggested_facets":[{"name":"category","toggle_url":"https://a.example/?_facet=x"}]"#
 
   @Test(
-    "Section 1: a longer list of another shape than the one that infer took is named in a comment",
+    "A longer list of another shape than the inferred one is named in a comment",
     arguments: [
       (#""rows":[[1,"a"],[2,"b"]]"#, "/rows", "2 elements", #"shape = "rows""#),
       (#""rows":[["a"],["b"],["c"]]"#, "/rows", "3 elements", #"shape = "rows""#),
@@ -43,13 +43,13 @@ import Testing
     #expect(try finding("{\(list),\(Self.facets)}").unseen(.records).isEmpty)
   }
 
-  @Test("Section 1: of two lists, the one with the records wins: Datasette's rows as objects")
+  @Test("Of two lists infer takes the one with the records: Datasette's rows as objects")
   func datasette() throws {
     let found = try finding(#"{"rows":[{"id":1,"name":"a"}],"columns":["id","name"],"next":null,\#(Self.facets)}"#)
     #expect(found.resource.records.description == "/rows" && found.unseen(.records).isEmpty)
   }
 
-  @Test("A list inside a list is found: World Bank's answer is a list of what describes it and of the records")
+  @Test("A list inside a list is found: World Bank's answer has a description and the records")
   func inner() throws {
     let found = try finding(#"[{"page":1,"pages":3,"per_page":"2","total":6},[{"id":"A"},{"id":"B"}]]"#)
     #expect(found.resource.records.description == "/1" && found.records == 2)
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "65: an answer with lists of another shape only is refused with the place and the shape of the longest",
+    "An answer with lists of another shape only is refused (65) with place and shape of the longest",
     arguments: [
       (#"{"rows":[[1,"a"],[2,"b"]],"columns":["id","name"]}"#, "/rows has 2 elements that are arrays"),
       (#"{"names":["a","b","c"]}"#, "/names has 3 elements that are not objects"),

@@ -223,7 +223,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
   ]
 
   @Test(
-    "The page style and its keys, by what an answer, its headers and its address show", arguments: PageChoiceTests.cases
+    "The page style and its keys follow from an answer, its headers and its address", arguments: PageChoiceTests.cases
   )
   func style(of tried: Case) throws {
     let sample = Sample(
@@ -237,7 +237,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     #expect(finding.resource.query.isEmpty)
   }
 
-  @Test("C12: a start value of a cursor stays in the query if the style follows addresses")
+  @Test("A start value of a cursor stays in the query if the style follows addresses")
   func startOfAddresses() throws {
     let sample = Sample(
       name: "", url: "https://a.example/x?cursor=*&page=1", body: #"{"data":[{"id":1}],"next":"/x?cursor=abc"}"#)
@@ -245,7 +245,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     #expect(found.pages.style == .next(at: body("/next")) && found.query == [.init("cursor", .text("*"))])
   }
 
-  @Test("Section 1: each number above the records that may be the total is proposed with its value")
+  @Test("Each number above the number of records, which may be the total, is proposed with its value")
   func possibleTotals() throws {
     let sample = Sample(
       name: "", url: "https://a.example/x", headers: [.init("X-Matches", "12"), .init("Content-Length", "900")],
@@ -257,7 +257,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
 
   /// Where the real pull would go on from the answer that was looked at.
   @Test(
-    "What infer finds leads a pull on from the same answer, as the API's documentation says",
+    "infer's definition continues a pull from the same answer as the API's documentation says",
     arguments: [
       (Sample.rickAndMorty, "42 announced"), (.pokeAPI, "651 announced"), (.swapi, "41 announced"),
       (.gitHub, "/repositories/1300192/issues?state=all&per_page=2&page=2"),

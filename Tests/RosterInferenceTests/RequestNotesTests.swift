@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(
-    "T9: no secret of a header or of the address's query is in what infer prints, and a comment says where it belongs",
+    "T9.1: infer prints no secret of a header or of the address's query, but a comment says where it belongs",
     arguments: [
       (Request.Header("Authorization", "Bearer s3cret-value"), "# flow = \"static\""),
       (.init("authorization", "Basic dXNlcjpzM2NyZXQtdmFsdWU="), "# flow = \"basic\""),
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(
-    "T9: parameters that look like credentials, by name or by value, are left out",
+    "T9.1: infer leaves out parameters that look like credentials, by name or by value",
     arguments: [
       ("api_key", "short"), ("apikey", "x"), ("access_token", "abc"), ("key", "AIza"), ("client_secret", "x"),
       ("sig", "x"), ("appid", "x"), ("q", "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3"),
@@ -38,7 +38,7 @@ import Testing
     #expect(text.contains(#"query = { since = "2024-01-01T00:00:00Z", state = "open" }"#))
   }
 
-  @Test("Harmless headers are part of the definition; a second secret is told of too")
+  @Test("Harmless headers are part of the definition, and a second secret has a comment too")
   func harmless() throws {
     let text = try toml(
       "https://a.example/things",
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "The address of a list parts into what its API shares, its path and its query",
+    "The address of a list is split into base_url, path and query",
     arguments: [
       ("https://a.example/api/v2/things?x=1", "https://a.example/api/v2", "/things"),
       ("HTTPS://a.example:8443/rest/api/3/search", "https://a.example:8443/rest/api/3", "/search"),
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(
-    "64: what is no address of a list, in a sentence that does not repeat it",
+    "An address that cannot be a list's is 64, in a sentence that does not repeat it",
     arguments: [
       "a.example/s3cret", "ftp://a.example/s3cret", "https://user:s3cret@a.example/x", "https://", "s3cret", "",
       "https://a.example:99999999999999999999/s3cret", "https://a.example:0/s3cret",
@@ -78,7 +78,7 @@ import Testing
     #expect(failure?.kind == .usage && failure?.description.contains("s3cret") == false)
   }
 
-  @Test("links: a next page on another origin is told of; one that is relative, or on the same, is not")
+  @Test("A next page on another origin has a comment about links; one on the same origin has none")
   func links() throws {
     for (next, isElsewhere) in [
       ("https://b.example/things?page=2", true), ("http://a.example/things?page=2", true),
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("An answer with its head, as curl -i prints it, is read with its headers; of several heads the last one counts")
+  @Test("An answer with its head, as curl -i prints it, is read with its headers; the last of several heads counts")
   func printed() throws {
     let text =
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/2 200 \r\nlink: <https://a.example/x?page=2>; rel=\"next\"\r\nX-A:  b \r\n\r\n[{\"id\":1}]"

@@ -9,7 +9,7 @@ import Testing
     try ListAnswer(Array(#"[{"id":1,"name":"a"}]"#.utf8), asked: .init(try ListAddress(url)))
   }
 
-  @Test("L8.1: base_url is what the addresses begin with in common, and each path goes on from there")
+  @Test("L8.1: base_url is the common beginning of the addresses, and each path is the rest")
   func base() throws {
     let urls = ["https://api.example/api/v1/users", "https://API.example:443/api/v2/posts?page=2"]
     let base = ListAddress.commonBase(of: try urls.map { try ListAddress($0) })
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("L8.3: what is added has no [upstream]: what the lists need there is a comment")
+  @Test("L8.3: added text has no [upstream]; what the lists need there is a comment")
   func addition() throws {
     var answer = try answer("https://api.example/users")
     answer.asked?.headers = [.init("Accept", "application/json")]

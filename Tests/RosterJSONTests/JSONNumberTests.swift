@@ -10,14 +10,14 @@ private func double(_ text: String) -> Double? {
 }
 
 @Suite struct JSONNumberTests {
-  @Test("P9: an integer is read up to the ends of 64 bits, and not beyond")
+  @Test("P9.6: an integer is read up to the limits of 64 bits, and not beyond")
   func integers() {
     let ends = ["0", "-0", "7", "-7", "9223372036854775807", "-9223372036854775808"]
     #expect(ends.map(integer) == [0, 0, 7, -7, .max, .min])
     #expect(["9223372036854775808", "-9223372036854775809", "100000000000000000000"].allSatisfy { integer($0) == nil })
   }
 
-  @Test("a number is the nearest Double, as the standard library reads it; none is nil")
+  @Test("A number is the nearest Double, as the standard library reads it; other text is no number")
   func doubles() {
     var seed: UInt64 = 7
     for _ in 0..<20_000 {

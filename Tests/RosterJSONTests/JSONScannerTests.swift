@@ -15,7 +15,7 @@ private func check(_ bytes: [UInt8]) throws(Malformed) -> Int {
 @Suite struct JSONScannerTests {
   /// Named as in JSONTestSuite, whose cases they follow (github.com/nst/JSONTestSuite).
   @Test(
-    "what is JSON is read",
+    "Valid JSON is read",
     arguments: [
       "[]", "[ ]", "[[]   ]", "{}", "{ }", "[\"\"]", "[\"a\"]", "[false]", "[null, 1, \"1\", {}]", "[1\n]", " [1]",
       "[1] ", "[1,null,null,null,2]", "[123e65]", "[0e+1]", "[0e1]", "[ 4]", "[-0.000000000000000000000000000000001]",
@@ -31,7 +31,7 @@ private func check(_ bytes: [UInt8]) throws(Malformed) -> Int {
   }
 
   @Test(
-    "what is no JSON is malformed",
+    "Invalid JSON is malformed",
     arguments: [
       "", " ", "[1 true]", "[a]", "[\"\": 1]", "[\"\"],", "[,1]", "[1,,2]", "[\"x\"]]", "[\"\",]", "[\"x\"", "[x",
       "[3[4]]", "[,]", "[-]", "[   , \"\"]", "[\"a\",\n4\n,1,", "[1,]", "[*]", "[\"\"", "[1,\n1\n,1", "[{}",
@@ -52,14 +52,14 @@ private func check(_ bytes: [UInt8]) throws(Malformed) -> Int {
     #expect(throws: Malformed.self) { try check(Array(json.utf8)) }
   }
 
-  @Test("bytes that are not UTF-8 are malformed, and said where")
+  @Test("Bytes that are not UTF-8 are malformed, with their place")
   func utf8() {
     for bad in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82], [0xF4, 0x90, 0x80, 0x80], [0x80]] as [[UInt8]] {
       #expect(throws: Malformed(offset: 2, expected: "UTF-8")) { try check([0x5B, 0x22] + bad + [0x22, 0x5D]) }
     }
   }
 
-  @Test("a quote, a backslash and a control character are found at every distance from a string's start")
+  @Test("A quote, a backslash and a control character are found at every distance from a string's start")
   func everyDistance() throws {
     for length in 0..<40 {
       let plain = String(repeating: "é", count: length / 2) + String(repeating: "x", count: length % 2)
@@ -74,7 +74,7 @@ private func check(_ bytes: [UInt8]) throws(Malformed) -> Int {
     }
   }
 
-  @Test("lists and objects in turns, deeper than a word has bits, are told apart to the end")
+  @Test("Nested lists and objects, deeper than a word has bits, are distinguished to the end")
   func deep() throws {
     for levels in [1, 63, 64, 65, 127, 128, 129, 1000] {
       let open = (0..<levels).map { $0 % 3 == 0 ? #"{"a":"# : "[" }.joined()
@@ -87,7 +87,7 @@ private func check(_ bytes: [UInt8]) throws(Malformed) -> Int {
     #expect(throws: Malformed.self) { try check(Array(repeating: UInt8(ascii: "["), count: 1 << 20)) }
   }
 
-  @Test("a value's slice says what it is, and whether there is white space between its tokens")
+  @Test("A value's slice knows its kind, and whether there is white space between its tokens")
   func slices() throws {
     let cases: [(String, JSONKind, Bool)] = [
       ("null", .null, false), ("true", .true, false), ("false", .false, false), ("-12", .integer, false),

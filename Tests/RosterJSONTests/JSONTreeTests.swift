@@ -5,7 +5,7 @@ import Testing
 private func tree(_ json: String) throws -> JSONValue { try JSONValue(json: json.utf8) }
 
 @Suite struct JSONTreeTests {
-  @Test("a tree has every kind of value, numbers as they were written")
+  @Test("A tree has every kind of value, with numbers in their notation")
   func everyKind() throws {
     let value = try tree(#" {"a":[null,true,false,1.10,"x\u00fc"],"b":{}, "c": -3} "#)
     let expected = JSONValue.object([
@@ -18,7 +18,7 @@ private func tree(_ json: String) throws -> JSONValue { try JSONValue(json: json
     #expect(value["d"] == nil)
   }
 
-  @Test("of members of one name the last one counts; names that only normalization makes equal are two")
+  @Test("The last of members with one name counts; names equal only after normalization differ")
   func names() throws {
     #expect(try tree(#"{"a":1,"b":2,"\u0061":3}"#) == .object([.init("a", .integer(3)), .init("b", .integer(2))]))
     let two = try tree("{\"\u{e9}\":1,\"e\u{301}\":2}")
@@ -27,7 +27,7 @@ private func tree(_ json: String) throws -> JSONValue { try JSONValue(json: json
     #expect(try tree(#"{"\u0000id":1}"#)["id"] == nil)
   }
 
-  @Test("what is no JSON, or nests deeper than 136 levels, is malformed")
+  @Test("Invalid JSON, or JSON that nests deeper than 136 levels, is malformed")
   func malformed() throws {
     for json in ["", "{", "[1,]", "1 2", "\u{feff}1"] {
       #expect(throws: Malformed.self, "\(json)") { try tree(json) }

@@ -3,7 +3,7 @@ import RosterModel
 import Testing
 
 @Suite struct JSONWriterTests {
-  @Test("members and elements have commas between them, at every level")
+  @Test("Members and elements have commas between them, at every level")
   func commas() {
     var json = JSONWriter()
     json.object { json in
@@ -26,14 +26,14 @@ import Testing
     #expect(json.text == #""again""#)
   }
 
-  @Test("text is escaped as SQLite does, and nothing else of it")
+  @Test("Text is escaped as SQLite does, and no more")
   func escapes() {
     var json = JSONWriter()
     json.value("\"\\/\u{8}\t\n\u{c}\r\u{0}\u{1f}\u{7f}é😀")
     #expect(json.text == #""\"\\/\b\t\n\f\r\u0000\u001f"# + "\u{7f}é😀\"")
   }
 
-  @Test("what is written is read again as it was")
+  @Test("Written JSON is read again unchanged")
   func roundTrip() throws {
     let controls = String(String.UnicodeScalarView((0..<0x80).compactMap { Unicode.Scalar($0) }))
     let value = JSONValue.object([

@@ -3,7 +3,7 @@ import RosterModel
 import Testing
 
 @Suite struct PrintableJSONTests {
-  @Test("JSON for a terminal says the same in escapes, a line stays a line")
+  @Test("JSON for a terminal has the same meaning in escapes, and a line remains a line")
   func escapes() throws {
     let text = "a\u{1b}]0;title\u{7}b\u{9b}31mc\u{7f}d\u{202e}e\u{2066}f\u{2028}g\u{85}h"
     let shown = (#"{"name":"\#(text)"}"# + "\n").printableJSON

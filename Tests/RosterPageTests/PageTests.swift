@@ -24,7 +24,7 @@ import Testing
     String(decoding: Page(status, syncs: syncs, time: "2026-01-01T12:00:00.123Z").html, as: UTF8.self)
   }
 
-  @Test("Page: the HTML tells state, sentence, facts, resources and syncs without a script")
+  @Test("The page's HTML has state, sentence, facts, resources and syncs without a script")
   func facts() {
     var sync = SyncRecord(id: 17, startedAt: "2026-01-01T11:59:00.000Z", outcome: .published)
     (sync.finishedAt, sync.pages, sync.records, sync.requests) = ("2026-01-01T11:59:01.100Z", 42, 1826, 43)
@@ -40,7 +40,7 @@ import Testing
     #expect(!html.contains("{{") && !html.contains("}}"))
   }
 
-  @Test("Page: what comes from upstream is text, whatever it looks like")
+  @Test("Text from upstream is text in the page, whatever it looks like")
   func hostile() {
     let text = #"</p><script src="//evil">alert('1')</script>{{syncs}} \#u{202E}&"#
     var sync = SyncRecord(id: 1, startedAt: "<b>", outcome: .failed)
@@ -53,20 +53,20 @@ import Testing
     #expect(html.components(separatedBy: "<script").count == 2)
   }
 
-  @Test("Page: syncs that cannot be read are told, the rest stays")
+  @Test("The page reports syncs that cannot be read, and shows the rest")
   func unreadable() {
     let html = html(status(), nil)
     #expect(html.contains("<li>They cannot be read now.") && html.contains("all is well"))
   }
 
-  @Test("Page: HTML, style, script and icon are there and take less than 40 KB together")
+  @Test("The page's HTML, style, script and icon exist and take less than 40 KB together")
   func size() {
     let files = PageAsset.allCases.map(\.bytes) + [[UInt8](asset_page_html())]
     #expect(files.allSatisfy { $0.count > 100 })
     #expect(files.reduce(0) { $0 + $1.count } < 40_000)
   }
 
-  @Test("Page: the files name nothing that is elsewhere, and have neither inline script nor inline style")
+  @Test("The page's files name no other host, and have neither inline script nor inline style")
   func selfContained() {
     let texts = PageAsset.allCases.map { String(decoding: $0.bytes, as: UTF8.self) } + [html(status())]
     for text in texts {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct CharactersTests {
   private let roster = Characters.made(Characters.usual)
 
-  @Test("The characters are made up the same way each time, with ids 1…826")
+  @Test("The characters are made in the same way each time, with ids 1…826")
   func deterministic() {
     #expect(roster == Characters.made(Characters.usual))
     #expect(roster.map(\.id) == Array(1...826))
@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(
-    "They hold what upstreams are known for: empty fields, names that occur twice, letters beyond ASCII, quotes, many episodes"
+    "The characters have empty fields, duplicate names, letters beyond ASCII, quotes and many episodes"
   )
   func variety() {
     #expect(roster.contains { $0.type.isEmpty } && roster.contains { !$0.type.isEmpty })
@@ -25,7 +25,7 @@ import Testing
     #expect(roster.contains { $0.episodes.count > 20 })
   }
 
-  @Test("A mark changes every text, and the next one takes its place")
+  @Test("A mark changes every text, and the next one replaces it")
   func marks() {
     let second = roster[0].marked(2)
     let texts =

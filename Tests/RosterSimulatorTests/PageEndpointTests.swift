@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("What is no page is page 1, and past the end there is nothing")
+  @Test("An invalid page is page 1, and a page after the end is missing")
   func oddPages() async throws {
     try await withSimulator { (simulator: Simulator) async throws in
       let first = try await simulator.page(1).body
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("By id: an object for one, a list of those that exist for several, 404 for one that does not")
+  @Test("By id there is an object for one, a list of the existing ones for several, and 404 for a missing one")
   func byID() async throws {
     try await withSimulator { (simulator: Simulator) async throws in
       let one = try await simulator.get("/character/7").json(PageJSON.Record.self)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("No characters at all: page 1 is 404, as upstream's empty collection")
+  @Test("Without characters page 1 is 404, as upstream's empty collection is")
   func empty() async throws {
     try await withSimulator(Scenario(characters: [])) { (simulator: Simulator) async throws in
       let first = try await simulator.page(1)

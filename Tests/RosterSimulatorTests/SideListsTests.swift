@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("They name the characters that name them")
+  @Test("Locations and episodes name the characters that name them")
   func fit() async throws {
     try await withLists { simulator in
       let characters = simulator.characters

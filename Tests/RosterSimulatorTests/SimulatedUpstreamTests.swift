@@ -5,7 +5,7 @@ import RosterTestSupport
 import Testing
 
 @Suite struct SimulatedUpstreamTests {
-  @Test("An ETag that still holds gets 304 without a body, until the page changes")
+  @Test("A current ETag gets 304 without a body, until the page changes")
   func etag() async throws {
     try await withSimulator { (simulator: Simulator) async throws in
       let etag = try #require(try await simulator.page(3)["ETag"])
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test("Last-Modified instead, and no validator at all")
+  @Test("Last-Modified replaces the ETag, and there may be no validator at all")
   func otherValidators() async throws {
     let clock = ManualClock(now: Date(timeIntervalSince1970: 1_795_234_506))
     var scenario = Scenario()
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("Faults befall a page, or the n-th request, as often as they are told")
+  @Test("Faults apply to a page, or to the n-th request, as often as configured")
   func statusFaults() async throws {
     let rules: [Rule] = [
       .on(.page(2), times: 2, .status(503, retryAfter: "7")), .on(.request(4), .html()),
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(
-    "An answer that breaks off is an error to the client, and counted once",
+    "An interrupted answer is an error to the client, and counted once",
     arguments: [
       Fault.drop, .cut(after: .nothing, .reset), .cut(after: .head, .reset), .cut(after: .half, .reset),
       .cut(after: .nothing, .close), .cut(after: .head, .close), .cut(after: .half, .close),
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("Characters drift at the request that is named, before it is answered")
+  @Test("Characters drift at the configured request, before it is answered")
   func drift() async throws {
     let rules: [Rule] = [.on(.request(2), .drift { $0.removeFirst() })]
     try await withSimulator(Scenario(rules: rules)) { (simulator: Simulator) async throws in
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test("Pages can lie about the count, hold bad records and fields nobody knows")
+  @Test("Pages can have a wrong count, bad records and unknown fields")
   func distortions() async throws {
     let rules: [Rule] = [
       .on(.page(2), .info(count: 900)), .on(.page(3), .records([4: #"{"id":"x"}"#])),

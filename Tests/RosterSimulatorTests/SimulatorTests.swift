@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test("A client that goes away while its answer is held is told of")
+  @Test("A client that leaves while its answer is held is reported")
   func abandoned() async throws {
     try await withSimulator { (simulator: Simulator) async throws in
       simulator.hold(.anyPage)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("Latency passes for many at once")
+  @Test("Latency passes for many requests at once")
   func latencies() async throws {
     var scenario = Scenario()
     scenario.latency = .seconds(3_600)
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test("Who waits for what never comes can be cancelled")
+  @Test("A wait for something that never happens can be cancelled")
   func cancelledWait() async throws {
     try await withSimulator { (simulator: Simulator) async throws in
       let wait = Task { try await simulator.waitFor { $0.strays == 1 } }
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("In the demo eight requests meet the dead token after 19 answers, and one refresh mends it for good")
+  @Test("In the demo eight requests have the dead token after 19 answers, and one refresh repairs it")
   func demo() async throws {
     var scenario = Scenario.demo
     scenario.latency = .zero

@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("Client credentials grant access, with a refresh token where told so")
+  @Test("Client credentials grant access, with a refresh token if configured")
   func clientCredentials() async throws {
     var tokens = Tokens(flow: .oauth2ClientCredentials)
     try await withSimulator(Scenario(tokens: tokens)) { (simulator: Simulator) async throws in
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test("none asks for no token; static takes its one and grants none")
+  @Test("none wants no token; static accepts its one token and grants none")
   func withoutTokens() async throws {
     try await withSimulator { (simulator: Simulator) async throws in
       #expect(simulator.credentials.files.isEmpty)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("A token dies by use, by time, or when it is told to")
+  @Test("A token dies by use, by time, or on command")
   func deaths() async throws {
     let clock = ManualClock()
     let tokens = Tokens(flow: .authenticateForm, uses: [2], lifetime: .seconds(60))

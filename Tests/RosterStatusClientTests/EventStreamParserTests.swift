@@ -3,7 +3,7 @@ import Testing
 @testable import RosterStatusClient
 
 @Suite struct EventStreamParserTests {
-  @Test("Events: the parser reads frames in any pieces")
+  @Test("The parser reads frames of an event stream in any pieces")
   func parses() {
     let text = "id: 7\nevent: page.fetched\ndata: {\"page\":1}\n\nevent: events.lost\ndata: {}\n\n"
     let expected = [

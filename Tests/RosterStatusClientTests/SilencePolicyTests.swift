@@ -3,7 +3,7 @@ import Testing
 @testable import RosterStatusClient
 
 @Suite struct SilencePolicyTests {
-  @Test("rosterctl events: a silence of 5 s is told once, one of 60 s is the end; a restart in between is neither")
+  @Test("rosterctl events reports a silence of 5 s once and ends after 60 s; a restart in between is neither")
   func patient() {
     var policy = SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60))
     func failed(_ silence: Duration) -> SilencePolicy.Verdict { policy.failed(after: silence) }
@@ -13,7 +13,7 @@ import Testing
     #expect(failed(.seconds(4)) == .wait && failed(.seconds(6)) == .tell && failed(.seconds(60)) == .giveUp)
   }
 
-  @Test("rosterctl watch: it is told at once, and waited for without end")
+  @Test("rosterctl watch reports a silence at once and waits without end")
   func endless() {
     var policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
     #expect(policy.failed(after: .zero) == .tell)

@@ -19,7 +19,7 @@ import Testing
     ).text(width: width, colour: colour)
   }
 
-  @Test("A change is a line: when, what became of whom, which fields from what to what")
+  @Test("A change is a line: its time, its record, what happened, and the fields before and after")
   func lines() {
     #expect(
       line(.changed, rick, dead)
@@ -32,7 +32,7 @@ import Testing
         == "17  2026-11-21 05:19:03  changed  character 1  l: in another order")
   }
 
-  @Test("It fits the terminal, colour aside, and nothing in it steers one")
+  @Test("A change's line fits the terminal, colour aside, and does not control it")
   func width() {
     for width in 20...120 { #expect(line(.changed, rick, dead, width: width).cells <= width) }
     for width in [40, 80, 120] {

@@ -2,13 +2,13 @@ import RosterModel
 import RosterTerminal
 import Testing
 
-@Suite("rosterd check: what it costs upstream") struct CostTextTests {
+@Suite("rosterd check: the cost for upstream") struct CostTextTests {
   private func cost(_ pages: Int?, _ interval: Duration, _ budget: String = "") -> CostText {
     CostText(
       pages: pages, unknown: "there was no sync yet", interval: interval, budget: RequestBudget(text: budget))
   }
 
-  @Test("Requests a day by the last sync's pages, and whether limit.budget holds them")
+  @Test("The cost is the requests a day by the last sync's pages, and whether limit.budget is enough for them")
   func holds() {
     let line = "# 42 pages in the last sync: about 4,032 requests a day with sync.interval = \"15m\"\n"
     #expect(cost(42, .seconds(900)).text == line)
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(
-    "Where it does not, a warning names the interval that would",
+    "If the budget is not enough, a warning names an interval for which it is",
     arguments: [
       ("4031/1d", "16m"), ("1000/1d", "63m"), ("42/1d", "1d"), ("84/1m", "30s"), ("42/1s", "1s"), ("420/1s", "100ms"),
     ])

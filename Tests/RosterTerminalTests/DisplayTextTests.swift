@@ -12,13 +12,13 @@ let steeringScalars: Set<Unicode.Scalar> = [
 ]
 
 @Suite struct DisplayTextTests {
-  @Test("Text from upstream is printable: what steers a terminal becomes a mark, all else stays")
+  @Test("Text from upstream is printable: terminal controls become a mark, and all other text stays")
   func printable() {
     #expect(hostileText.printable == "a�]0;title�b�31mc�d�e�f�g�h�i�j�k")
     #expect("Rick Sa\u{301}nchez, 日本語 👨‍👩‍👧".printable == "Rick Sa\u{301}nchez, 日本語 👨‍👩‍👧")
   }
 
-  @Test("What becomes a line for people steers no terminal: events, syncs, rejects, the demo's story")
+  @Test("Lines for people do not control the terminal: events, syncs, rejects, the demo's story")
   func lines() throws {
     var report = SyncRecord(id: 1, startedAt: "2026-01-01T12:00:00.000Z", outcome: .failed)
     report.error = hostileText
@@ -48,7 +48,7 @@ let steeringScalars: Set<Unicode.Scalar> = [
     }
   }
 
-  @Test("Cells are what a terminal gives")
+  @Test("The width of a text is counted in the terminal's cells")
   func cells() {
     let texts = [("", 0), ("abc", 3), ("Sa\u{301}n", 3), ("日本", 4), ("🚀", 2), ("👩‍👩‍👧", 2), ("한글", 4), ("é\u{200d}", 1)]
     for (text, cells) in texts { #expect(text.cells == cells, "\(text)") }

@@ -3,7 +3,7 @@ import Testing
 @testable import RosterTerminal
 
 @Suite struct EventTextTests {
-  @Test("rosterctl events: a line says when, what and of which page")
+  @Test("rosterctl events prints a line with time, event and page")
   func lines() {
     let at = "2026-01-01T12:00:00.000Z"
     #expect(
@@ -21,7 +21,7 @@ import Testing
     #expect(EventText.line(name: "other", data: "x") == "other  x")
   }
 
-  @Test("rosterctl events: what ends a sync says what it did")
+  @Test("rosterctl events prints the result of an event that ends a sync")
   func ended() {
     let columns = #""started_at":"2026-01-01T11:59:58.000Z","finished_at":"2026-01-01T12:00:00.000Z""#
     let counts = #""requests":43,"not_modified":0,"resumed":0,"retries":0,"refreshes":1,"bytes":1"#
@@ -38,7 +38,7 @@ import Testing
         == "t  sync.failed       sync 18 failed in 2.0 s: upstream answered 403")
   }
 
-  @Test("rosterctl watch: an event takes the lines that it needs")
+  @Test("rosterctl watch gives an event the lines that it needs")
   func narrow() {
     let data = #"{"at":"2026-01-01T12:00:00.000Z","sync":18,"page":17,"pages_done":17,"pages_total":42}"#
     #expect(

@@ -24,7 +24,7 @@ import Testing
     return ExplanationText(explanation, now: now).text(width: width, colour: colour)
   }
 
-  @Test("An explanation is a state, since when, and a paragraph for each question, with times as people say them")
+  @Test("An explanation is a state, its time, and a paragraph for each question, with times for people")
   func wide() throws {
     #expect(
       try text(120) == """
@@ -41,7 +41,7 @@ import Testing
         """)
   }
 
-  @Test("No line is wider than the terminal, but for a word that must stay whole")
+  @Test("No line is wider than the terminal, except for a word that must stay whole")
   func narrow() throws {
     for width in [40, 80, 120] {
       let lines = try text(width).split(separator: "\n")

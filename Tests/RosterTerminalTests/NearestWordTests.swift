@@ -15,7 +15,7 @@ import Testing
     #expect(NearestWord.to(typed, among: commands) == meant)
   }
 
-  @Test("Where nothing is near, nothing is guessed", arguments: ["", "frobnicate", "x", "日本語"])
+  @Test("Without a similar command none is proposed", arguments: ["", "frobnicate", "x", "日本語"])
   func far(typed: String) {
     #expect(NearestWord.to(typed, among: commands) == nil)
   }

@@ -27,7 +27,7 @@ import Testing
   private let dead =
     #"{"id":1,"name":"Rick Sanchez","status":"Dead","note":"\u001b[31m","extra":null,"episodes":["e/2","e/3"]}"#
 
-  @Test("First the sum, as git diff --stat has it; a bar fits the line, and each kind that there is has a sign")
+  @Test("pending starts with the sum, like git diff --stat; its bar fits the line and shows each kind of change")
   func summary() {
     let lines = PendingText(pull(), width: 60).summary.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines[0] == "sync 18 has published nothing: it would change 1,206 records")
@@ -38,7 +38,7 @@ import Testing
     #expect(PendingText(small, width: 60).summary.contains(" character | 6 +++~~−\n 1 resource, "))
   }
 
-  @Test("It says what became of the sync, and what to do about it")
+  @Test("pending says how the sync ended, and what to do about it")
   func heads() {
     #expect(PendingText(PendingPull(), width: 80).summary == "nothing is pulled that is not published\n")
     let broken = pull { $0.isWhole = false }
@@ -54,7 +54,7 @@ import Testing
     #expect(PendingText(none, width: 80).summary == "sync 18 has published nothing: it would change nothing\n")
   }
 
-  @Test("Then record by record, field by field, from what to what; nothing of it steers a terminal")
+  @Test("pending lists records with their fields before and after, and does not control the terminal")
   func records() {
     let text = PendingText(pull(), width: nil)
     let record = PendingRecord(
@@ -80,7 +80,7 @@ import Testing
         == "+ b a\n")
   }
 
-  @Test("It fits the terminal, colour aside; what two long values begin with alike is left out")
+  @Test("pending fits the terminal, colour aside; the common beginning of two long values is left out")
   func width() {
     let long = String(repeating: "word ", count: 60)
     let (before, after) = (
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test("A long list is cut on a terminal")
+  @Test("pending cuts a long list on a terminal")
   func lists() {
     let many = (1...30).map { "\"e/\($0)\"" }.joined(separator: ",")
     let record = PendingRecord(

@@ -11,7 +11,7 @@ import Testing
     return current
   }
 
-  @Test("The bar shows how far the sync is, and as many counts as there is room for")
+  @Test("The bar shows the progress of the sync, and as many counts as there is room for")
   func widths() {
     let bar = ProgressBar(current)
     #expect(
@@ -22,14 +22,14 @@ import Testing
     #expect(bar.text(width: 20) == "17/42 pages")
   }
 
-  @Test("A bar never is wider than the terminal", arguments: 1...200)
+  @Test("A bar is never wider than the terminal", arguments: 1...200)
   func fits(width: Int) {
     for done in [0, 1, 41, 42] {
       #expect(ProgressBar(done: done, total: 42, counts: ["826 records"]).text(width: width).count <= width)
     }
   }
 
-  @Test("Before page 1 nobody knows how many there are")
+  @Test("Before page 1 the number of pages is unknown")
   func unknown() {
     #expect(ProgressBar(done: 0, total: 0).text(width: 40) == "─────────────────────  asking for page 1")
   }

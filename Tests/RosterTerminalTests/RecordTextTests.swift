@@ -23,7 +23,7 @@ import Testing
     ).text
   }
 
-  @Test("rosterctl show: columns, lists and what has no column, then its history, the latest change first")
+  @Test("rosterctl show prints columns, lists and fields without a column, then the history, latest change first")
   func history() {
     let (one, two) = (
       #"{"rating":1.10,"origin":{"dimension":"C-137"}}"#, #"{"rating":1.100,"origin":{"dimension":"x"}}"#
@@ -67,7 +67,7 @@ import Testing
         """)
   }
 
-  @Test("rosterctl show: null is nothing, JSON stays as it is, texts keep their lines, elements are told by members")
+  @Test("rosterctl show prints nothing for null, JSON unchanged, texts with their lines, and elements by members")
   func anyRecord() {
     func column(_ name: String, _ type: Resource.ColumnType) -> Resource.Column {
       Resource.Column(name, at: JSONPointer(segments: [name]), type)
@@ -99,7 +99,7 @@ import Testing
         """)
   }
 
-  @Test("What came, went and came back; what never changed")
+  @Test("rosterctl show prints added, removed and returned values, and not unchanged ones")
   func kinds() {
     let changes = [
       RecordText.Change(sync: 2, kind: .removed, at: "t2", before: json("Dead"), after: nil),
@@ -120,7 +120,7 @@ import Testing
     #expect(text.split(separator: "\n").allSatisfy { $0.count <= width })
   }
 
-  @Test("No text of upstream steers the terminal")
+  @Test("No text of upstream controls the terminal")
   func hostile() {
     let record = json("\\u001b[2J", extra: #"{"\u001b[2J":"\u001b[2J"}"#, episodes: ["\\u001b[2J"])
     let change = RecordText.Change(sync: 8, kind: .changed, at: "t", before: json("Dead"), after: record)
@@ -128,7 +128,7 @@ import Testing
     #expect(!text.contains("\u{1b}") && text.contains("�[2J"))
   }
 
-  @Test("Elements that only change places, and one that is there twice, are told apart")
+  @Test("Elements that only exchange places, and duplicate elements, are distinguished")
   func elements() {
     func lists(_ before: [String], _ after: [String]) -> [RecordDiff.List] {
       RecordDiff(before: json("Dead", episodes: before), after: json("Dead", episodes: after)).lists
@@ -144,7 +144,7 @@ import Testing
     #expect(lists(["a"], ["a"]).isEmpty)
   }
 
-  @Test("JSON is taken apart without reading its numbers")
+  @Test("JSON is split without reading its numbers")
   func members() {
     let object = #"{ "a\"b" : 1.10 , "c":[1,{"d":"},"}],"e" : "x,y" ,"f":123456789012345678901234567890}"#
     let members = JSONMembers.of(object)
@@ -157,7 +157,7 @@ import Testing
 }
 
 @Suite struct RecordTableTests {
-  @Test("rosterctl list RESOURCE: a line a record, of the terminal's width; a long text is cut wherever it goes")
+  @Test("rosterctl list RESOURCE prints one line for each record, of the terminal's width, and cuts long texts")
   func table() {
     let columns = ["id", "name", "status", "location_name"].map { name in
       Resource.Column(name, at: JSONPointer(segments: [name]), name == "id" ? .integer : .text)
@@ -193,7 +193,7 @@ import Testing
     #expect(table.tabSeparated == "id\ttitle\tvotes\tscore\topen\n7\tA b c\t123456789012345\t1.50\ttrue\n")
   }
 
-  @Test("rosterctl list: a line a resource")
+  @Test("rosterctl list prints one line for each resource")
   func resources() {
     #expect(
       ResourceTable([("character", "characters", 826), ("episode", "episodes", 51)]).text(width: nil) == """

@@ -3,7 +3,7 @@ import Testing
 @testable import RosterTerminal
 
 @Suite struct RejectTextTests {
-  @Test("rosterctl rejects: where it was, why, and the record, cut to the width")
+  @Test("rosterctl rejects prints the place, the reason and the record, cut to the width")
   func text() {
     let reject = RejectText(
       resource: "issue", page: 3, position: 17, reason: "name is no text", document: #"{"id":58,"name":5}"#)

@@ -38,7 +38,7 @@ import Testing
     return status
   }
 
-  @Test("rosterctl status: a line a resource, with its records, pages, proof and absent ones", arguments: [80, 120])
+  @Test("rosterctl status prints one line for each resource, with its records, pages, proof and absent ones", arguments: [80, 120])
   func several(width: Int) {
     let text = StatusText(status(three), width: width).text
     #expect(
@@ -53,14 +53,14 @@ import Testing
         """), "\(text)")
   }
 
-  @Test("rosterctl status: of a single resource the data's line tells all")
+  @Test("rosterctl status prints everything about a single resource in the data's line")
   func single() {
     let text = StatusText(status([three[1]]), width: 80).text
     #expect(
       text.contains("       data  51 records, 3 pages, not proved complete, 2 absent\n") && !text.contains("RESOURCE"))
   }
 
-  @Test("rosterctl status: while a sync runs, a bar a resource; without a total no bar grows")
+  @Test("rosterctl status prints one bar for each resource of a running sync; without a total it does not grow")
   func bars() {
     let text = StatusText(
       pulling([("character", 21, 42, 420), ("episode", 3, 3, 51), ("issue", 7, nil, 700)]), width: 80
@@ -76,7 +76,7 @@ import Testing
         """), "\(text)")
   }
 
-  @Test("A hundred resources: as many lines as there is room for, and how many more there are; none is too wide")
+  @Test("Of a hundred resources as many lines as fit are shown, with the number of the others; none is too wide")
   func many() {
     let all = (1...100).map {
       DaemonStatus.CachedResource(
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl watch: a hundred resources leave room for the rest; those that are pulled are shown first")
+  @Test("rosterctl watch leaves room beside a hundred resources, and shows the running ones first")
   func watched() {
     let status = pulling(
       (1...100).map { ("r\($0)", $0 < 50 ? 2 : $0 < 60 ? 1 : 0, 2, $0) })

@@ -26,7 +26,7 @@ import Testing
       config: DaemonStatus.Config(path: "/etc/rosterd/rosterd.toml", loadedAt: "2026-01-01T11:55:00.000Z"))
   }
 
-  @Test("rosterctl status: the state first, then the data, the token and the syncs, within the width, each fact once")
+  @Test("rosterctl status prints state, data, token and syncs in this order, within the width, each fact once")
   func idle() {
     #expect(
       StatusText(status, width: 80).text == """
@@ -44,7 +44,7 @@ import Testing
         """)
   }
 
-  @Test("rosterctl status: what it costs upstream a day, what is left of the budget, and how long upstream is held")
+  @Test("rosterctl status prints the requests a day, the rest of the budget, and the time that upstream asked for")
   func upstream() {
     var status = status
     status.upstream.requestsPerDay = 4032
@@ -60,7 +60,7 @@ import Testing
       waiting.contains("next sync in 14 min 57 s, when limit.budget holds it\n") && !waiting.contains("next sync  "))
   }
 
-  @Test("rosterctl status: a running sync has a progress bar")
+  @Test("rosterctl status prints a progress bar of a running sync")
   func syncing() {
     var status = status
     var current = DaemonStatus.Current(id: 18, startedAt: "", phase: .pulling)
@@ -76,7 +76,7 @@ import Testing
     #expect(!lines.contains { $0.contains("next sync") })
   }
 
-  @Test("rosterctl status: the reason of a failed sync stands at the top, once")
+  @Test("rosterctl status prints the reason of a failed sync at the top, once")
   func degraded() {
     var status = status
     var last = SyncRecord(id: 18, startedAt: "2026-01-01T11:59:56.400Z", outcome: .failed)
@@ -91,7 +91,7 @@ import Testing
     #expect(text.contains("last sync  1.2 s ago in 2.4 s: 0 pages, 0 records, 0 requests\n"))
   }
 
-  @Test("rosterctl status: before the first snapshot it says so")
+  @Test("rosterctl status says that there is no snapshot before the first one")
   func starting() {
     var status = status
     status.state = .starting
@@ -104,14 +104,14 @@ import Testing
       text.hasPrefix("◐ starting: no sync has ended yet\n       data  no snapshot yet\n      token  none needed\n"))
   }
 
-  @Test("rosterctl status: colour marks the state and the labels")
+  @Test("rosterctl status colours the state and the labels")
   func colour() {
     let text = StatusText(status, width: 200, colour: true).text
     #expect(text.hasPrefix("\u{1b}[32m●\u{1b}[0m \u{1b}[1midle: 826 records"))
     #expect(text.contains("\u{1b}[2m     daemon\u{1b}[0m  rosterd 0.1.0"))
   }
 
-  @Test("rosterctl status: a sync that has not begun in time is due since then, a token without refresh has expired")
+  @Test("rosterctl status shows a sync that is late, and a token without refresh that has expired")
   func overdue() {
     var status = status
     status.sync.nextAt = "2026-01-01T11:56:40.000Z"
@@ -129,7 +129,7 @@ import Testing
     #expect(StatusText(status, width: 200).text.contains("next sync  now\n"))
   }
 
-  @Test("rosterctl status: whatever upstream says steers no terminal, at any width", arguments: [20, 80, 300])
+  @Test("rosterctl status prints no text of upstream that controls the terminal, at any width", arguments: [20, 80, 300])
   func hostile(width: Int) {
     var status = status
     status.state = .unauthorized

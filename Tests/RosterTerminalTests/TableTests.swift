@@ -12,7 +12,7 @@ import Testing
       [Table.Cell(text: "10"), Table.Cell(text: "Rick Sa\u{301}nchez the First"), Table.Cell(text: "Dead")],
     ])
 
-  @Test("Columns stand below each other, wide and combining characters counted as a terminal shows them")
+  @Test("Columns are aligned, with wide and combining characters counted in the terminal's cells")
   func columns() {
     #expect(
       table.lines(width: nil, colour: false) == [

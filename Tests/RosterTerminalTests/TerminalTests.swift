@@ -19,7 +19,7 @@ import Testing
   /// A usual one.
   private static let xterm = ["TERM": "xterm"]
 
-  @Test("A terminal is interactive, coloured, and as wide as it says; without TERM it is like a dumb one")
+  @Test("A terminal is interactive, coloured, and has its own width; without TERM it is a dumb one")
   func terminal() throws {
     try withTerminal(columns: 132) { descriptor in
       let plain = Terminal(isInteractive: true, columns: 132, colour: false, limit: 132)

@@ -30,7 +30,7 @@ import Testing
     return events
   }
 
-  @Test("The demo's story fits a screen: who was refused, who refreshed, who joined, what was sent again")
+  @Test("The demo's story fits a screen: refused, refreshing, joined and repeated requests")
   func story() {
     #expect(
       Timeline(demo).text() == """
@@ -49,7 +49,7 @@ import Testing
         """)
   }
 
-  @Test("Where several lists are pulled, a page is told with the one that it is of")
+  @Test("If several lists are pulled, a page has the name of its list")
   func lists() {
     func page(_ name: Event.Name, _ page: Int, _ resource: String) -> Event {
       Event(name, resource: resource, page: page)
@@ -76,7 +76,7 @@ import Testing
         """)
   }
 
-  @Test("Colour marks the token's turns and leaves the rest plain")
+  @Test("Colour marks the token's events and leaves the rest plain")
   func colour() {
     let text = Timeline([(0, Event(.syncStarted, sync: 1)), (0.01, Event(.tokenRefreshed))]).text(colour: true)
     #expect(
@@ -99,7 +99,7 @@ import Testing
     #expect(lines[10] == "            ⋮  47 lines like these left out")
   }
 
-  @Test("A refresh that fails says why, and so does the sync")
+  @Test("A refresh that fails has its reason, and so does the sync")
   func failure() {
     var report = SyncRecord(id: 2, startedAt: "", outcome: .failed)
     report.error = "upstream refused the refresh token"

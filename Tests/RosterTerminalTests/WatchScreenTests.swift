@@ -15,7 +15,7 @@ import Testing
 
   private static let keys = "q quit  s sync  e events  ↑↓ scroll"
 
-  @Test("rosterctl watch: the status above a line of keys, on a screen of any size", arguments: [(39, 10), (79, 24)])
+  @Test("rosterctl watch shows the status above a line of keys, on a screen of any size", arguments: [(39, 10), (79, 24)])
   func fits(size: (width: Int, rows: Int)) {
     var screen = screen()
     let lines = screen.frame(width: size.width, rows: size.rows, colour: false)
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("rosterctl watch: where no daemon answers any more, that stands first")
+  @Test("rosterctl watch says at the top that no daemon answers")
   func gone() {
     var screen = screen(silence: "no daemon answers: Connection refused")
     #expect(
@@ -42,7 +42,7 @@ import Testing
       ])
   }
 
-  @Test("rosterctl watch: q quits, s syncs; what became of it stands above the keys until the next one")
+  @Test("rosterctl watch quits with q and syncs with s, and shows the result above the keys until the next one")
   func actions() {
     var screen = screen()
     #expect(screen.pressed(.letter("x")) == .none && screen.pressed(.letter("s")) == .sync)
@@ -53,7 +53,7 @@ import Testing
     #expect(screen.pressed(.letter("q")) == .quit)
   }
 
-  @Test("rosterctl watch: arrows scroll the status, no further than there is something")
+  @Test("rosterctl watch scrolls the status with arrows, up to its end")
   func scrolls() {
     var screen = screen()
     func first() -> String { screen.frame(width: 60, rows: 4, colour: false)[0] }
@@ -66,7 +66,7 @@ import Testing
     #expect(screen.pressed(.home) == .none && first().hasPrefix("◐"))
   }
 
-  @Test("rosterctl watch: e shows the events, the latest at the end; what is read stays while others come")
+  @Test("rosterctl watch shows the events with e, the latest last, and does not move while others arrive")
   func events() {
     var screen = screen()
     func tell(_ page: Int) {
@@ -87,7 +87,7 @@ import Testing
     #expect(screen.pressed(.letter("e")) == .none && shown()[0].hasPrefix("◐"))
   }
 
-  @Test("rosterctl watch: without a keyboard no keys are promised")
+  @Test("rosterctl watch without a keyboard offers no keys")
   func noKeys() {
     var screen = screen(hasKeys: false)
     #expect(screen.frame(width: 60, rows: 4, colour: false).last == "Ctrl-C quits")

@@ -19,7 +19,7 @@ import Testing
     return [failed, good]
   }
 
-  @Test("The latest syncs: how they ended and how long they took, also on a narrow terminal")
+  @Test("The latest syncs have their results and durations, also on a narrow terminal")
   func table() {
     #expect(
       SyncTable(syncs).text(width: 110) == """
@@ -46,7 +46,7 @@ import Testing
     #expect(Screen.frame(["a", "b"]) == "\u{1b}[H\u{1b}[?7la\u{1b}[K\r\nb\u{1b}[K\u{1b}[J\u{1b}[?7h")
   }
 
-  @Test("rosterctl watch in a pipe: a line for what happens, one a second for the pages")
+  @Test("rosterctl watch in a pipe prints a line for each event, and one a second for the pages")
   func lines() {
     var watch = WatchLine()
     func page(_ number: Int, at seconds: Double) -> String? {

@@ -4,7 +4,7 @@ import Testing
 @testable import RosterTerminal
 
 @Suite struct WordsTests {
-  @Test("Spans have two units at most")
+  @Test("A duration has two units at most")
   func spans() {
     let spans: [(Double, String)] = [
       (0, "0.0 s"), (0.44, "0.4 s"), (9.99, "10.0 s"), (12.3, "12 s"), (60, "1 min"), (200, "3 min 20 s"),
@@ -14,13 +14,13 @@ import Testing
     #expect(Words.took(0.0124) == "12 ms" && Words.took(0.43) == "0.4 s" && Words.took(-1) == "0 ms")
   }
 
-  @Test("Ranges gather neighbours, in order and once")
+  @Test("Ranges join neighbours, in order and once")
   func ranges() {
     #expect(Words.ranges([9, 2, 5, 6, 7, 8, 12, 13, 5]) == "2, 5–9, 12, 13")
     #expect(Words.ranges([]) == "")
   }
 
-  @Test("Counts and sizes read as people write them")
+  @Test("Counts and sizes are written for people")
   func counts() {
     #expect(1.counted(as: "page") == "1 page" && 0.counted(as: "page") == "0 pages")
     #expect(2.counted(as: "refresh") == "2 refreshes")
@@ -28,7 +28,7 @@ import Testing
     #expect(Words.bytes(0) == "0 B" && Words.bytes(4096) == "4.0 KiB" && Words.bytes(1_258_291) == "1.2 MiB")
   }
 
-  @Test("Lines break at spaces; a long word stays whole")
+  @Test("Lines are wrapped at spaces; a long word stays whole")
   func wraps() {
     #expect("one two three".wrapped(7) == ["one two", "three"])
     #expect("since 11 min 55 s, or so".wrapped(8) == ["since", "11 min", "55 s, or", "so"])
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "thousands are told apart, and windows have names",
+    "Thousands are separated, and windows have names",
     arguments: [(0, "0"), (999, "999"), (4032, "4,032"), (1_000_000, "1,000,000")])
   func grouped(number: Int, text: String) {
     #expect(Words.grouped(number) == text)

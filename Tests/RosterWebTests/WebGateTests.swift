@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("S14: the cookie opens every reading route in the page's folder, and beside it")
+  @Test("S14.3, S14.1: the cookie opens every reading route in the page's folder, and beside it")
   func admitted() throws {
     var entered = try Entered()
     let question = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -56,7 +56,7 @@ import Testing
     #expect(status(try entered.decide("/x" + entered.folder.dropFirst(2))) == 404)
   }
 
-  @Test("S14: the token opens the page once, and another one takes its place")
+  @Test("S14.1, S14.2: the token opens the page once, and another one replaces it")
   func once() throws {
     var gate = WebGate(port: 9000)
     let token = gate.token
@@ -67,7 +67,7 @@ import Testing
     #expect(status(gate.decide(try Self.request("/?token=\(gate.token)"))) == 200)
   }
 
-  @Test("S14: the head of the entrance sets no cookie; another route's answer sets it at once")
+  @Test("S14.1, S14.3: HEAD with the token sets no cookie; the answer to GET of another route sets it at once")
   func cookies() throws {
     var gate = WebGate(port: 9000)
     guard case .answer(let entrance) = gate.decide(try Self.request("/?token=\(gate.token)", "HEAD")) else {
@@ -91,7 +91,7 @@ import Testing
       cookie?.wholeMatch(of: /Set-Cookie: rosterd-9000=\w{32}; Path=\/\w{32}\/; HttpOnly; SameSite=Strict\r\n/) != nil)
   }
 
-  @Test("Web: of a browser's request the daemon sees the path, the query without the token, and Last-Event-ID")
+  @Test("The daemon sees only path, query without the token, and Last-Event-ID of a browser's request")
   func question() throws {
     var entered = try Entered()
     let fields = [
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(
-    "Web: another Host than the loopback's is 403, token or not",
+    "rosterctl web: another Host than the loopback's is 403, with and without a token",
     arguments: ["evil.example", "evil.example:9000", "127.0.0.1", "127.0.0.1:9001", "127.0.0.1.evil:9000", "", nil])
   func host(host: String?) throws {
     var entered = try Entered()
@@ -114,13 +114,13 @@ import Testing
     #expect(status(try entered.decide("/v1/sync", "POST", host: host)) == 403)
   }
 
-  @Test("Web: on port 80 the Host needs no port")
+  @Test("rosterctl web: on port 80 the Host needs no port")
   func usualPort() throws {
     var entered = try Entered(port: 80)
     for host in ["localhost", "127.0.0.1:80"] { #expect(status(try entered.decide("/", host: host)) == 200) }
   }
 
-  @Test("Web: without the token, with a wrong one or with two it is 403")
+  @Test("S14.2: without the token, with a wrong one or with two it is 403")
   func wrongToken() throws {
     var entered = try Entered()
     let token = entered.gate.token
@@ -136,7 +136,7 @@ import Testing
     #expect(status(try entered.decide("/?token=old")) == 403)
   }
 
-  @Test("Web: another method is 405 with Allow, another path 404, each in one sentence")
+  @Test("rosterctl web: another method is 405 with Allow, another path 404, each in one sentence")
   func others() throws {
     var entered = try Entered()
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE"] {
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test("Web: a ticket opens the page once, and the printed token remains valid")
+  @Test("A ticket opens the page once, and the printed token remains valid")
   func ticket() throws {
     var gate = WebGate(port: 9000)
     let token = gate.token
@@ -161,7 +161,7 @@ import Testing
     #expect(status(gate.decide(try Self.request("/?token=\(token)"))) == 200)
   }
 
-  @Test("S13: a refusal is plain text with its length, of no use to other sites, and without text for HEAD")
+  @Test("S13.1: a refusal is plain text with its length, useless to other sites, and without text for HEAD")
   func refusal() {
     let text = { (method: String) in
       String(decoding: WebAnswer(404, "nothing is at /x").bytes(for: method), as: UTF8.self)
@@ -175,7 +175,7 @@ import Testing
     #expect(text("GET").hasSuffix("\r\n\r\nnothing is at /x\n") && text("HEAD").hasSuffix("\r\n\r\n"))
   }
 
-  @Test("Web: secrets are 128 bits, as hexadecimal digits, and no two are the same")
+  @Test("The secrets of rosterctl web are 128 bits in hexadecimal digits, and no two are the same")
   func secrets() {
     let secrets = (0..<100).map { _ in String.secret() }
     #expect(Set(secrets).count == 100)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct WebRequestTests {
   private func read(_ head: String) throws -> WebRequest { try WebRequest(head: Array(head.utf8)) }
 
-  @Test("Web: a head is read into method, path, query, fields and cookies")
+  @Test("A head is read into method, path, query, fields and cookies")
   func head() throws {
     let request = try read(
       "GET /v1/syncs?limit=100&token=a%20b HTTP/1.1\r\nHost:127.0.0.1:8080 \r\nCookie: x=1; rosterd-8080=abc; y=é")
@@ -17,13 +17,13 @@ import Testing
     #expect(!old.isHTTP11 && old.path == "/" && old.query.isEmpty)
   }
 
-  @Test("Web: a field that stands twice is none")
+  @Test("A field that occurs twice is ignored")
   func twice() throws {
     #expect(try read("GET / HTTP/1.1\r\nHost: a\r\nHOST: b")["host"] == nil)
   }
 
   @Test(
-    "Web: what could be read in two ways is no request",
+    "An ambiguous request is refused",
     arguments: [
       "", "GET /", "GET / HTTP/2.0", "GET  / HTTP/1.1", "get / HTTP/1.1", " GET / HTTP/1.1", "GET http://a/ HTTP/1.1",
       "GET * HTTP/1.1", "GET /#a HTTP/1.1", "GET /a b HTTP/1.1", "GET /é HTTP/1.1", "GET /\u{7F} HTTP/1.1",
