@@ -71,7 +71,8 @@ extension CacheTrials {
     ]
 
     @Test(
-      "P8.6, P8.7, P8.8: only records that upstream reports as gone are removed; else the state is degraded", arguments: cases)
+      "P8.6, P8.7, P8.8: only records that upstream reports as gone are removed; else the state is degraded",
+      arguments: cases)
     func answers(of test: Case) async throws {
       try await withSite(.pages(3)) { site in
         try await site.withDaemon { _, _ in

@@ -6,7 +6,9 @@ import Testing
 
 /// Against a real web server, which compresses and makes its own validators.
 @Suite(.timeLimit(.minutes(1))) struct NginxTests {
-  @Test("P1.1, P6.1: a sync from nginx has every column and episode, and the next sync is answered with 304", arguments: ["on", "off"])
+  @Test(
+    "P1.1, P6.1: a sync from nginx has every column and episode, and the next sync is answered with 304",
+    arguments: ["on", "off"])
   func nginx(gzip: String) async throws {
     let nginx = try Program.tool("nginx")
     try await withSite { site in

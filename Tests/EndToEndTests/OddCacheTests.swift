@@ -143,7 +143,8 @@ extension CacheTrials {
       }
     }
 
-    @Test("C4.4: -wal and -shm that were removed are made again at the next start", arguments: ["-wal", "-shm", "both"])
+    @Test(
+      "C4.4: -wal and -shm that were removed are made again at the next start", arguments: ["-wal", "-shm", "both"])
     func missingLog(part: String) async throws {
       try await withSite(.pages(2)) { site in
         _ = try await site.sync()

@@ -88,7 +88,8 @@ import Testing
     }
   }
 
-  @Test("P4.1, P6.3: pages of an interrupted sync that arrive unchanged are not transferred again, also without validators")
+  @Test(
+    "P4.1, P6.3: pages of an interrupted sync that arrive unchanged are not transferred again, also without validators")
   func cameAgain() async throws {
     var scenario = Scenario.pages(5)
     scenario.validators = .none

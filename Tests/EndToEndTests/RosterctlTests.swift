@@ -74,7 +74,8 @@ import Testing
   }
 
   @Test(
-    "A bad command line of rosterctl is 64", arguments: [["statos"], ["status", "--jsno"], ["history", "--limit", "0"]])
+    "A bad command line of rosterctl is 64",
+    arguments: [["statos"], ["status", "--jsno"], ["history", "--limit", "0"]])
   func usage(arguments: [String]) async throws {
     let outcome = try await Program.run(try Program.built("rosterctl"), arguments)
     #expect(outcome.exit == 64 && !outcome.error.isEmpty)

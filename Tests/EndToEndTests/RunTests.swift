@@ -46,7 +46,9 @@ import Testing
     }
   }
 
-  @Test("S4.10: a command line that cannot be read is reported to the service manager", arguments: ["--nonsense", "nonsense"])
+  @Test(
+    "S4.10: a command line that cannot be read is reported to the service manager",
+    arguments: ["--nonsense", "nonsense"])
   func commandLine(argument: String) async throws {
     try await withSite { site in
       let path = "\(site.folder)/notify"

@@ -71,7 +71,8 @@ import Testing
     }
   }
 
-  @Test("T6.5, T10.3: before each sync the daemon looks at the credential files; new bytes start again, equal ones do not")
+  @Test(
+    "T6.5, T10.3: before each sync the daemon looks at the credential files; new bytes start again, equal ones do not")
   func changedFile() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       site.upstream.endSession()

@@ -15,7 +15,8 @@ import Testing
     case discovering, pulling, stalled, retrying
   }
 
-  @Test("P13.1, P13.5: SIGTERM cancels a sync in any phase, and the next one keeps its pages", arguments: Phase.allCases)
+  @Test(
+    "P13.1, P13.5: SIGTERM cancels a sync in any phase, and the next one keeps its pages", arguments: Phase.allCases)
   func phase(phase: Phase) async throws {
     try await withSite(.pages(12), ["ROSTERD_RETRY_BASE_DELAY": "1m", "ROSTERD_RETRY_MAX_DELAY": "1m"]) { site in
       switch phase {

@@ -28,7 +28,9 @@ import Testing
     #expect(!site.upstream.counts.pageRequests.contains { $0.generation == 1 })
   }
 
-  @Test("T5.3: killed before any step of the note about a token request, the request has not been sent", arguments: Step.allCases)
+  @Test(
+    "T5.3: killed before any step of the note about a token request, the request has not been sent",
+    arguments: Step.allCases)
   func whileNoting(step: Step) async throws {
     try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
       var site = site

@@ -34,7 +34,8 @@ import Testing
   }
 
   @Test(
-    "rosterctl watch on a terminal shows bars and durations, survives a restart of the daemon, and ends by Ctrl-C", arguments: [40, 100])
+    "rosterctl watch on a terminal shows bars and durations, survives a restart of the daemon, and ends by Ctrl-C",
+    arguments: [40, 100])
   func live(columns: Int) async throws {
     try await withSite(scenario) { site in
       let seen = try await watch(site, terminal: true, columns: columns)

@@ -28,7 +28,9 @@ import Testing
     kill -INT $PPID
     """
 
-  @Test("S14.1, S14.2, S14.3: the printed address sets its cookie and works once; everything else is refused", .timeLimit(.minutes(2)))
+  @Test(
+    "S14.1, S14.2, S14.3: the printed address sets its cookie and works once; everything else is refused",
+    .timeLimit(.minutes(2)))
   func answers() async throws {
     _ = try Program.tool("curl")
     try await withSite { site in

@@ -250,7 +250,9 @@ struct TokenInterleavingTests {
     expectSound(ends(kills: kills, requests: 2, [.off]))
   }
 
-  @Test("T4.1, T7.1: a reload that restores the flow, before or after the answer, loses no refresh token", arguments: ["a0", nil])
+  @Test(
+    "T4.1, T7.1: a reload that restores the flow, before or after the answer, loses no refresh token",
+    arguments: ["a0", nil])
   func flowOffAndOn(access: String?) {
     let ends = ends(kills: 0, access: access, requests: 2, [.off, .on])
     expectSound(ends)

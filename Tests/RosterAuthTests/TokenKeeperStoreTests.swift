@@ -247,7 +247,8 @@ struct TokenKeeperStoreTests {
     #expect(bench.stored?.refreshToken == "r1" && bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T6.10: a token too large for the store is incomplete, and the store remains readable", arguments: [false, true])
+  @Test(
+    "T6.10: a token too large for the store is incomplete, and the store remains readable", arguments: [false, true])
   func tooLarge(isRefreshToken: Bool) async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()

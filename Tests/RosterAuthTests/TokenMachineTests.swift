@@ -206,7 +206,8 @@ struct TokenMachineTests {
   ]
 
   @Test(
-    "Every event in every state causes the action of the table, and none if the table has none", arguments: State.allCases)
+    "Every event in every state causes the action of the table, and none if the table has none",
+    arguments: State.allCases)
   func row(state: State) throws {
     let row = try #require(Self.table[state])
     let unmoved = "ignore/\(Self.name(Self.machine(state).phase))"

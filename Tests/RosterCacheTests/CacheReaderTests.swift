@@ -54,7 +54,8 @@ struct CacheReaderTests {
     await cache.close()
   }
 
-  @Test("A search finds words and their beginnings in every searched column, regardless of case, diacritics, punctuation")
+  @Test(
+    "A search finds words and their beginnings in every searched column, regardless of case, diacritics, punctuation")
   func search() async throws {
     let cache = try await folder.define()
     func record(_ id: Int64, _ name: String, type: String = "", origin: String = "Earth (C-137)", _ place: String)

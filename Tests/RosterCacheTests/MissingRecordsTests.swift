@@ -82,7 +82,8 @@ struct MissingRecordsTests {
   }
 
   @Test(
-    "P7.1, P8.1: comparison and publication equal a full comparison of all records, for random movements", arguments: 0..<24)
+    "P7.1, P8.1: comparison and publication equal a full comparison of all records, for random movements",
+    arguments: 0..<24)
   func walk(seed: Int) async throws {
     var dice = SeededDice(seed: UInt64(seed))
     var resource = Resource.character

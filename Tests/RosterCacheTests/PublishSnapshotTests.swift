@@ -107,7 +107,8 @@ struct PublishSnapshotTests {
   }
 
   @Test(
-    "P2.1: a -wal or -shm that is removed during a sync fails it (73); the next one publishes all", arguments: ["wal", "shm"])
+    "P2.1: a -wal or -shm that is removed during a sync fails it (73); the next one publishes all",
+    arguments: ["wal", "shm"])
   func logGoneDuringSync(part: String) async throws {
     let cache = try await folder.define()
     let record = try await pulled(cache, [[person(1)]])

@@ -297,7 +297,8 @@ struct PulledPagesTests {
     await fourth.close()
   }
 
-  @Test("C5.1, C5.4: the feed survives stops, kills and another upstream, and is another one from the first snapshot on")
+  @Test(
+    "C5.1, C5.4: the feed survives stops, kills and another upstream, and is another one from the first snapshot on")
   func feed() async throws {
     let cache = try await folder.define()
     let empty = try folder.ask("SELECT feed FROM cache_info")

@@ -45,7 +45,9 @@ import Testing
     }
   }
 
-  @Test("P7.1, P8.1: with a snapshot and validators no record that upstream has is removed by movements", arguments: changes)
+  @Test(
+    "P7.1, P8.1: with a snapshot and validators no record that upstream has is removed by movements", arguments: changes
+  )
   func withSnapshot(change: Change) async throws {
     try await withBench { bench in
       try await bench.sync()

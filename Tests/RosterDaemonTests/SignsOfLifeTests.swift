@@ -49,7 +49,8 @@ struct SignsOfLifeTests {
     #expect(signs.verdict(at: start + .seconds(90), limit: limit) == .loopIsSilent)
   }
 
-  @Test("S4.5, S4.6: the limit is upstream.timeout + retry.max_delay + max_retry_after + 5 s, and more with longer waits")
+  @Test(
+    "S4.5, S4.6: the limit is upstream.timeout + retry.max_delay + max_retry_after + 5 s, and more with longer waits")
   func limitOfConfiguration() {
     var configuration = Configuration()
     #expect(configuration.longestSilenceOfSync == .seconds(30 + 10 + 120 + 5))

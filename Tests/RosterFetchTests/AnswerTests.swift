@@ -292,7 +292,8 @@ private enum Unreadable: CaseIterable {
   // MARK: Headers
 
   @Test(
-    "P6.1, P11.16: white space around a header's value is not part of it (RFC 9110 §5.5)", arguments: [" ", "\t", " \t "])
+    "P6.1, P11.16: white space around a header's value is not part of it (RFC 9110 §5.5)",
+    arguments: [" ", "\t", " \t "])
   func space(space: String) async throws {
     let body = try await packed()
     let page = try await Asked(

@@ -32,7 +32,8 @@ import Testing
   }
 
   @Test(
-    "P11.16: the message about a body in an unexpected coding names the coding", arguments: ["br", "zstd", "gzip, gzip"])
+    "P11.16: the message about a body in an unexpected coding names the coding",
+    arguments: ["br", "zstd", "gzip, gzip"])
   func coding(name: String) async throws {
     // The first bytes of zstd.
     let answer = RawServer.Answer(

@@ -58,7 +58,9 @@ import Testing
     }
   }
 
-  @Test("G5.3, P11.16: a declared total that is absent is named, and the hint says how to remove the declaration", arguments: ["count", "last"])
+  @Test(
+    "G5.3, P11.16: a declared total that is absent is named, and the hint says how to remove the declaration",
+    arguments: ["count", "last"])
   func absentTotal(key: String) async throws {
     var resource = Resource.character
     let place = Resource.AnswerPlace.body(JSONPointer(segments: ["info", "none"]))

@@ -108,7 +108,8 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
-    "T8.2: an address at another origin is refused", arguments: ["https://evil.example/v1/things", "http://api.example/v1"])
+    "T8.2: an address at another origin is refused",
+    arguments: ["https://evil.example/v1/things", "http://api.example/v1"])
   func elsewhere(address: String) throws {
     let style = paging(.next(at: at))
     #expect(throws: PagingFault.elsewhere) {
@@ -135,7 +136,9 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(next.request.url == asked)
   }
 
-  @Test("upstream.links = rebase does not accept a text that is no address", arguments: ["ftp://x/y", "mailto:a@b", "http://"])
+  @Test(
+    "upstream.links = rebase does not accept a text that is no address",
+    arguments: ["ftp://x/y", "mailto:a@b", "http://"])
   func notRebased(address: String) throws {
     let style = paging(.next(at: at))
     let facts = ListFacts(records: 1, next: .text(address))
@@ -239,7 +242,8 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
-    "P4.4: a kept page leads to the same next page, whatever its cursor begins with", arguments: ["\u{301}a", ":", "a:b", "\r"])
+    "P4.4: a kept page leads to the same next page, whatever its cursor begins with",
+    arguments: ["\u{301}a", ":", "a:b", "\r"])
   func keptCursor(cursor: String) {
     let kept = ListFacts(
       records: 1, count: nil, last: nil, continuation: ListFacts(records: 1, next: .text(cursor)).continuation)

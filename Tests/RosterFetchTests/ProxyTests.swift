@@ -200,7 +200,8 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   }
 
   @Test(
-    "P11.2: a proxy that cannot be reached is named as the proxy, with the setting to repair", arguments: ["http", "https"])
+    "P11.2: a proxy that cannot be reached is named as the proxy, with the setting to repair",
+    arguments: ["http", "https"])
   func unreachable(scheme: String) async throws {
     // tcpmux (RFC 1078): nothing listens there, and no test that runs beside this one can.
     let proxy = ProxyServer(host: "127.0.0.1", port: 1, setting: "upstream.proxy")

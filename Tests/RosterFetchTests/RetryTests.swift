@@ -5,7 +5,8 @@ import Synchronization
 import Testing
 
 @Suite struct RetryTests {
-  @Test("P11.10, T5.1: a token request that failed during a page's attempts is not repeated, and its Retry-After counts")
+  @Test(
+    "P11.10, T5.1: a token request that failed during a page's attempts is not repeated, and its Retry-After counts")
   func tokenRequest() async throws {
     let hold = RetryAfterGate()
     let clock = Naps().clock

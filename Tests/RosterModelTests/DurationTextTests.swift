@@ -19,7 +19,9 @@ import Testing
     #expect(Duration(text: text) == nil)
   }
 
-  @Test("The text of a duration is read as the same duration", arguments: [0, 1, 500, 1500, 60_000, 90_000, 3_600_000, 86_400_000])
+  @Test(
+    "The text of a duration is read as the same duration",
+    arguments: [0, 1, 500, 1500, 60_000, 90_000, 3_600_000, 86_400_000])
   func roundTrip(milliseconds: Int) {
     let duration = Duration.milliseconds(milliseconds)
     #expect(Duration(text: duration.text) == duration)

@@ -25,7 +25,8 @@ struct HTTPDateTests {
   }
 
   @Test(
-    "Any other text is no date", arguments: ["", "120", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT"])
+    "Any other text is no date",
+    arguments: ["", "120", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT"])
   func none(text: String) {
     #expect(Date(httpDate: text) == nil)
   }

@@ -20,7 +20,9 @@ struct ServiceTests {
     #expect(advice.contains(place))
   }
 
-  @Test("T16.1: a folder that systemd did not make belongs to no service", arguments: ["", "/etc/rosterd", "/srv/x.service"])
+  @Test(
+    "T16.1: a folder that systemd did not make belongs to no service",
+    arguments: ["", "/etc/rosterd", "/srv/x.service"])
   func folders(directory: String) {
     #expect(ServiceCredentials(directory: directory) == nil)
   }

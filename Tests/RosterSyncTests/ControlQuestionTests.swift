@@ -21,7 +21,8 @@ struct ControlQuestionTests {
     bench.shelf.asked().map(\.target).filter { !$0.contains("?") }
   }
 
-  @Test("P16.2, P16.4: a by_key that answers 404 for every key removes nothing and degrades the state", arguments: [1, 2])
+  @Test(
+    "P16.2, P16.4: a by_key that answers 404 for every key removes nothing and degrades the state", arguments: [1, 2])
   func wrongByKey(lost: Int) async throws {
     let bench = try await bench(lost: lost)
     bench.shelf.update { $0.failing = ["/ask/": 404] }

@@ -38,7 +38,9 @@ import Testing
     return status
   }
 
-  @Test("rosterctl status prints one line for each resource, with its records, pages, proof and absent ones", arguments: [80, 120])
+  @Test(
+    "rosterctl status prints one line for each resource, with its records, pages, proof and absent ones",
+    arguments: [80, 120])
   func several(width: Int) {
     let text = StatusText(status(three), width: width).text
     #expect(

@@ -129,7 +129,8 @@ import Testing
     #expect(StatusText(status, width: 200).text.contains("next sync  now\n"))
   }
 
-  @Test("rosterctl status prints no text of upstream that controls the terminal, at any width", arguments: [20, 80, 300])
+  @Test(
+    "rosterctl status prints no text of upstream that controls the terminal, at any width", arguments: [20, 80, 300])
   func hostile(width: Int) {
     var status = status
     status.state = .unauthorized

@@ -15,7 +15,8 @@ import Testing
 
   private static let keys = "q quit  s sync  e events  ↑↓ scroll"
 
-  @Test("rosterctl watch shows the status above a line of keys, on a screen of any size", arguments: [(39, 10), (79, 24)])
+  @Test(
+    "rosterctl watch shows the status above a line of keys, on a screen of any size", arguments: [(39, 10), (79, 24)])
   func fits(size: (width: Int, rows: Int)) {
     var screen = screen()
     let lines = screen.frame(width: size.width, rows: size.rows, colour: false)

@@ -10,7 +10,9 @@ import Testing
     .rickandmorty, .github, .gitlab, .stripe, .jira, .wordpress, .zendesk, .pokeapi, .swapi, .notion,
   ]
 
-  @Test("P1.1, P7.2, P12.3: each bundled definition mirrors its API through additions, changes and removals", arguments: Self.all)
+  @Test(
+    "P1.1, P7.2, P12.3: each bundled definition mirrors its API through additions, changes and removals",
+    arguments: Self.all)
   func mirrors(_ api: PublicAPI) async throws {
     let server = try PublicServer(api)
     var scenario = Scenario(characters: [])
