@@ -158,7 +158,7 @@ extension CacheTrials {
     enum Pulled: CaseIterable { case whole, removed, garbage, damaged, ofAnother, folder, foreign }
 
     @Test(
-      "P4.1, C5.7: lost, damaged or foreign pulled pages cost a pull, and nothing else",
+      "P4.1, C5.6: lost, damaged or foreign pulled pages cost a pull, and nothing else",
       arguments: Pulled.allCases)
     func pulled(pulled: Pulled) async throws {
       try await withSite(.pages(3)) { site in

@@ -61,7 +61,7 @@ struct CacheTests {
     try folder.expectSound()
   }
 
-  @Test("C5.7: pulled pages that cannot be read are dropped, and the cache stays")
+  @Test("C5.6: pulled pages that cannot be read are dropped, and the cache stays")
   func damagedPulledPages() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1)]])

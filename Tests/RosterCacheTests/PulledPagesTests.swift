@@ -203,7 +203,7 @@ struct PulledPagesTests {
     #expect(try folder.names().contains("roster.db") == isCacheThere)
   }
 
-  @Test("C5.7: damaged pulled pages, header included, cost one pull and no more")
+  @Test("C5.6: damaged pulled pages, header included, cost one pull and no more")
   func damagedHeader() async throws {
     let cache = try await folder.define()
     try await broken(cache)
@@ -217,7 +217,7 @@ struct PulledPagesTests {
     await next.close()
   }
 
-  @Test("C5.7: `roster` and `roster.db` have separate pulled pages")
+  @Test("C5.6: `roster` and `roster.db` have separate pulled pages")
   func names() async throws {
     let one = try await folder.define()
     let two = try await Cache.open(
@@ -251,7 +251,7 @@ struct PulledPagesTests {
     await cache.close()
   }
 
-  @Test("C5.7: the next sync makes a removed file of pulled pages again")
+  @Test("C5.6: the next sync makes a removed file of pulled pages again")
   func removed() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))

@@ -12,7 +12,7 @@ struct RedefinitionTests {
   private let people = someRanked
 
   @Test(
-    "C6.2, C6.3, C6.5: columns are filled from `extra` and go back to it; the next sync records its changes"
+    "C6.1, C6.3, C6.5: columns are filled from `extra` and go back to it; another feed has the next sync's changes"
   )
   func columns() async throws {
     let cache = try await folder.define()

@@ -48,7 +48,7 @@ struct SnapshotPublicationTests {
     await cache.close()
   }
 
-  @Test("P5.1: only changed rows of kept and transferred pages are written, and changes have before and after")
+  @Test("P5.1, C5.2: only changed rows are written; changes have before and after, and the first snapshot has none")
   func changes() async throws {
     let cache = try await folder.define()
     var first = people(1...3)

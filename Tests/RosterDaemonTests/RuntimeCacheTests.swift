@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(
-    "P6.4, C5.7: pulled pages that were lost or damaged cost a pull, and no published page",
+    "P6.4, C5.6: pulled pages that were lost or damaged cost a pull, and no published page",
     arguments: [true, false])
   func pulledPagesLost(isDamaged: Bool) async throws {
     try await withBench { bench in

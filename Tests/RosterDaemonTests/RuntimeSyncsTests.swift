@@ -12,7 +12,7 @@ import Testing
 
 /// How a sync is told, from its number to its end.
 @Suite struct RuntimeSyncsTests {
-  @Test("P12.2: a sync that can still be joined is listed as running, though its row has its end already")
+  @Test("P2.4, P12.2: readers see a published sync while it can still be joined and is listed as running")
   func stillJoined() async throws {
     try await withBench { bench in
       try await bench.with { runtime in

@@ -108,7 +108,7 @@ struct SyncTests {
     #expect(facts.snapshot == 2 && facts.records == 10 && facts.pages == 6)
   }
 
-  @Test("P8.6, P8.10, P8.12: each resource has its own rule: a missing record is asked for, waited for, or stays")
+  @Test("P8.10, P8.11, P8.12: a missing record is asked for, waited for, or stays, by each resource's own rule")
   func removal() async throws {
     let bench = try bench()
     _ = try await bench.sync(Self.three)
