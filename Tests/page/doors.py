@@ -16,16 +16,16 @@ from programs import wait_until
 
 def run(lines, program, folder, driver):
     with Site(program, folder / "site") as site:
-        lines.check("S14: without the token 403, as another Host 403, POST 405, another path 404, a sentence each",
+        lines.check("S14.2: 403 without the token or with another Host, 405 for POST, 404 for another path, one sentence each",
                     lambda: refusals(site))
-        lines.check("S14: the cookie holds after the address; another port's rosterctl web has another",
+        lines.check("S14.2, S14.3: the cookie is valid after the address is used up; another port has another cookie",
                     lambda: cookie(site, driver))
-        lines.check("S14: a server on another port of 127.0.0.1 is sent no cookie", lambda: neighbour(site, driver))
-        lines.check("S15: 1,000 half requests keep nobody out, and end no stream", lambda: half_requests(site))
-        lines.check("S15: a client that shuts its side down gets its answer", lambda: half_closed(site))
-        lines.check("S14: --open opens the page in the browser, with an address that works once",
+        lines.check("S14.3: a server on another port of 127.0.0.1 gets no cookie", lambda: neighbour(site, driver))
+        lines.check("S15.1: 1,000 half requests block no client and end no stream", lambda: half_requests(site))
+        lines.check("S15.2: a client that shuts its sending side down gets its answer", lambda: half_closed(site))
+        lines.check("S14.1, S14.2: --open opens the page in the browser, with an address that works once",
                     lambda: opened(site, folder))
-        lines.check("Web: no daemon is 3, a port that is taken 73, a bad port 64", lambda: misuse(site, folder))
+        lines.check("Web: it is 3 without a daemon, 73 for a port in use, 64 for a bad port", lambda: misuse(site, folder))
         lines.check("Web: Ctrl-C ends it with 0", lambda: interrupted(site))
 
 

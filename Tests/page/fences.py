@@ -20,16 +20,16 @@ addEventListener('securitypolicyviolation', (event) => { (window.caught ??= []).
 
 def run(lines, program, folder, driver):
     with Site(program, folder / "site") as site:
-        lines.check("Page: its headers allow nothing but its own, and its parts are what they say",
+        lines.check("Page, S13.1: its headers allow only its own parts, and each part has its type",
                     lambda: headers(site))
-        lines.check("Page: what the policy forbids is not done, even by a script of the page's",
+        lines.check("Page, S13.1: the browser blocks what the policy forbids, even for a script of the page",
                     lambda: policy(site, driver))
         for name in ["status.sock", "status-metrics.sock"]:
-            lines.check(f"S10: a site whose name is made to mean this machine reads nothing of {name}",
+            lines.check(f"S10.1: a site whose name is made to mean this machine reads nothing of {name}",
                         lambda name=name: rebinding(site, driver, name))
-        lines.check("S10: another site's page reads nothing, shows nothing, and opens the page by a link",
+        lines.check("S10.3, S10.4: another site's page reads and shows nothing, and opens the page by a link only",
                     lambda: elsewhere(site, driver))
-        lines.check("Page: names that are HTML are text: nothing runs, nothing is loaded, nothing is reported",
+        lines.check("Page, S16.3: hostile names are text: they run and load nothing, and do not turn its direction",
                     lambda: hostile(site, driver, folder))
 
 

@@ -29,19 +29,19 @@ FULL = """[...document.querySelectorAll('#list [role=progressbar]')]
 def run(lines, program, folder, driver, pictures):
     with Site(program, folder / "site") as site:
         for name, test in [
-            ("while a sync runs the bars move, the counts grow, its end is told", running),
-            ("a sync that fails is told, and one that ends well again", failing),
+            ("during a sync the bars move and the counts grow, and its end is shown", running),
+            ("a failed sync is shown, and so is the next successful one", failing),
             ("the age of the data counts", counting),
-            ("a daemon that goes is told; one that comes is followed from the last event on", restart),
-            ("S16: after a sleep of the machine it asks again, from the last event on, without an alarm", asleep),
-            ("S16: it says that the daemon does not answer from the first call on, and tries again", unanswered),
-            ("S16: a daemon that hangs is told within 10 s", hanging),
-            ("one that nobody looks at keeps no stream open", hidden),
-            ("a new address of rosterctl web is told for, where the old one does not hold any more", superseded),
+            ("S16.1: a daemon that stops is shown; a new one is followed from the last event on", restart),
+            ("S16.2: after a sleep of the machine it asks again, from the last event on, without an alarm", asleep),
+            ("S16.1: it says from its first request on that the daemon does not answer, and tries again", unanswered),
+            ("S16.1: it reports a daemon that hangs within 10 s", hanging),
+            ("a hidden page keeps no stream open", hidden),
+            ("it asks for a new address of rosterctl web if the old one is not valid any more", superseded),
         ]:
             lines.check(f"Page: {name}", lambda test=test: test(site, driver, pictures))
             site.reset()
-    lines.check("Page: credentials that upstream refuses are told",
+    lines.check("Page: it shows credentials that upstream refuses",
                 lambda: unauthorized(program, folder / "token", driver, pictures))
     lines.check("Page: a hundred resources, each with its bar",
                 lambda: many(program, folder / "many", driver, pictures))

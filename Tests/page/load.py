@@ -60,8 +60,8 @@ def read(path):
 
 def run(lines, program, folder, driver, long):
     lines.check(
-        f"S1: with {PAGES_OPEN} pages open and a sync at full speed it answers"
-        + (" within 10 ms (p99)" if long else ", and waits for nobody"),
+        f"S1.1: with {PAGES_OPEN} pages open and a sync at full speed it answers"
+        + (" within 10 ms (p99)" if long else ", and waits for nothing"),
         lambda: measured(program, folder, driver, long))
 
 

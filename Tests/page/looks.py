@@ -60,14 +60,14 @@ def run(lines, program, folder, driver, pictures, docs):
         if docs:
             for name in ["page.png", "page-dark.png"]:
                 shutil.copy(pictures / f"idle-1440-{'dark' if 'dark' in name else 'light'}.png", docs / name)
-        lines.check("Page: without script it has the same facts as text, and says of each sync the same",
+        lines.check("Page: without script it has the same facts as text, for each sync too",
                     lambda: textual(site, driver, pictures))
-        lines.check("Page: by keyboard alone every sync is reached, the focus is seen, nothing holds it",
+        lines.check("Page: the keyboard reaches every sync, and the focus is visible and never trapped",
                     lambda: keyboard(site, driver, pictures))
         lines.check("Page: at every width the six facts fill their rows", lambda: rows(site, driver, pictures))
-        lines.check("Page: the pointer over a sync tells its sentence", lambda: pointer(site, driver))
-        lines.check("Page: to a screen reader everything has a role and a name", lambda: spoken(site, driver))
-        lines.check("Page: who wants no motion gets none", lambda: still(site, driver))
+        lines.check("Page: the pointer over a sync shows its sentence", lambda: pointer(site, driver))
+        lines.check("Page: everything has a role and a name for a screen reader", lambda: spoken(site, driver))
+        lines.check("Page: nothing moves if the user wants no motion", lambda: still(site, driver))
 
 
 def live_through(site):
