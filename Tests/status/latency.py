@@ -12,10 +12,10 @@ READING = ["/v1/syncs", "/v1/changes?since=0"]
 
 
 def run(lines, program, folder, long):
-    lines.check("S1: it answers while the database is locked and upstream is silent",
+    lines.check("S1.2: it answers while the database is locked and upstream is silent",
                 lambda: stuck(program, folder / "stuck"))
     if long:
-        lines.check("S1: p99 of each path within 10 ms while a sync runs at full speed",
+        lines.check("S1.1, S1.3: the p99 of each path is within 10 ms while a sync runs at full speed",
                     lambda: figures(program, folder / "fast"))
 
 

@@ -26,18 +26,18 @@ def run(lines, program, folder):
         for name, test in [
             ("every path answers GET and HEAD, with its type and no-store", gets),
             ("404 and 405 with Allow, as problem+json, for every path and method", wrong),
-            ("S12: 400 for a bad limit or max_age, and for a parameter that the path does not take", parameters),
+            ("S12.1: a bad limit or max_age is 400, and so is an unknown parameter", parameters),
             ("targets: percent escapes, absolute form, an empty query", targets),
-            ("S10: a request that another web site may have caused is 403, and its neighbours are answered", strangers),
-            ("S11: the metrics socket answers monitors and the page, and is 403 for all else", metrics_socket),
+            ("S10.1, S10.3, S10.4: a request that another site may have caused is 403, others are not", strangers),
+            ("S11.2: the metrics socket answers monitors and the page, and is 403 for everything else", metrics_socket),
             ("HTTP/1.0 with and without keep-alive, with and without Host; HTTP/1.1 needs one Host", versions),
             ("keep-alive, Connection: close, pipelined requests in order, blank lines between", connections),
-            ("Expect: 100-continue is told to go on, or why not", expectation),
-            ("an upgrade that is not known is answered, and the connection closed", upgrades),
-            ("the body of POST /v1/sync: none, JSON, chunks; else 400", bodies),
-            ("bodies over 64 KiB are 413, heads over 16 KiB 431, in one or in bytes", sizes),
+            ("Expect: 100-continue gets 100, or a refusal", expectation),
+            ("an unknown upgrade is answered, and the connection closed", upgrades),
+            ("S12.2: the body of POST /v1/sync is missing, JSON or chunks; any other is 400", bodies),
+            ("S2.2, S2.3: heads over 16 KiB are 431 and bodies over 64 KiB 413, in one piece or in bytes", sizes),
             ("POST is for root and the daemon's own user; others may read (SO_PEERCRED)", peers),
-            ("curl, h2c offer included, and rosterctl understand it", curl),
+            ("curl, with its h2c offer, and rosterctl understand the answers", curl),
         ]:
             lines.check("HTTP: " + name, lambda test=test: test(daemon))
     upstream.stop()
