@@ -7,7 +7,7 @@ LATEST = django("latest", '{ count = "/count" }')
 
 
 def in_parallel(ground):
-    """P1: pages counted by number or offset are pulled in parallel if upstream tells the number of records"""
+    """P1.4: pages by number or offset are pulled in parallel if the answer has the number of records"""
     for listing in [OFFSET, NUMBER]:
         server = ground.server(Django, DELAY="0.2")
         report = ground.roster(server, listing.documented(server, ground.program)).sync()
@@ -28,7 +28,7 @@ def fresh(ground):
 
 
 def audited(ground):
-    """P15.4: the audit sees a deletion that Django's documented Last-Modified hides, and trusts it no more"""
+    """P15.4: the audit sees a deletion that Django's documented Last-Modified hides, and distrusts that header"""
     server, roster = pulled(ground, 'audit_every = "1ms"')
     server.delete(server.keys()[MIDDLE])
     # One page of each sync is audited: after so many all are.

@@ -71,7 +71,7 @@ LISTINGS = [
 
 
 def life(listing, text, ground):
-    """P5, P6, P8: a record changes, another is inserted at the front, one is deleted"""
+    """P5.1, P6.1, P8.1: a record changes, another is inserted at the front, one is deleted"""
     server = ground.server(listing.server)
     roster = ground.roster(server, text(server, ground.program))
     expect(roster, server, published(added=RECORDS), PAGES)
@@ -103,7 +103,7 @@ def expect(roster, server, expected, requests, statuses=None):
 
 
 def killed(listing, text, ground):
-    """P4: a sync after SIGKILL transfers no kept page again"""
+    """P4.1, P4.2: a sync after SIGKILL transfers no kept page again"""
     server = ground.server(listing.server)
     roster = ground.roster(server, text(server, ground.program))
     # The answer that is on its way when the signal arrives may be lost.
@@ -118,7 +118,7 @@ def killed(listing, text, ground):
 
 
 def disturbed(listing, text, ground):
-    """P7: a record of a page that is already pulled is deleted, and no other is lost"""
+    """P7.1: a record of a page that is already pulled is deleted, and no other is lost"""
     server = ground.server(listing.server)
     roster = ground.roster(server, text(server, ground.program))
     roster.disturbed(KILLED_AFTER, lambda: server.delete(server.keys()[1]))
