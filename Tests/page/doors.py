@@ -16,7 +16,7 @@ from programs import wait_until
 
 def run(lines, program, folder, driver):
     with Site(program, folder / "site") as site:
-        lines.check("S14.2: 403 without the token or with another Host, 405 for POST, 404 for another path, one sentence each",
+        lines.check("S14.2: 403 without the token or with another Host, 405 for POST, 404 for another path, in words",
                     lambda: refusals(site))
         lines.check("S14.2, S14.3: the cookie is valid after the address is used up; another port has another cookie",
                     lambda: cookie(site, driver))
@@ -25,7 +25,7 @@ def run(lines, program, folder, driver):
         lines.check("S15.2: a client that shuts its sending side down gets its answer", lambda: half_closed(site))
         lines.check("S14.1, S14.2: --open opens the page in the browser, with an address that works once",
                     lambda: opened(site, folder))
-        lines.check("Web: it is 3 without a daemon, 73 for a port in use, 64 for a bad port", lambda: misuse(site, folder))
+        lines.check("Web: 3 without a daemon, 73 for a port in use, 64 for a bad port", lambda: misuse(site, folder))
         lines.check("Web: Ctrl-C ends it with 0", lambda: interrupted(site))
 
 
