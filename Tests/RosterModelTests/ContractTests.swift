@@ -1,9 +1,13 @@
 import FoundationEssentials
 import Testing
 
-/// docs/CONTRACT.md and whoever cites its promises, such as P9.
+/// docs/CONTRACT.md has one rule per line, such as P9.2. P9 is the promise of all rules that begin with P9. This suite
+/// checks that code and tests cite only numbers that exist, and that each rule is named by a test.
 @Suite("docs/CONTRACT.md")
 struct ContractTests {
+  /// Rules that no test names. A test that begins to name one takes it off this list.
+  private static let unproven: Set = ["P12.4", "S11.5"]
+
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
 
   @Test("Each promise that code and tests cite is explained", arguments: ["Sources", "Tests", "Benchmarks"])
@@ -16,14 +20,23 @@ struct ContractTests {
     }
   }
 
-  @Test("Each promise is explained once and named by a test")
-  func proven() throws {
+  @Test("Each rule is explained once, with a number below its promise")
+  func numbered() throws {
     let explained = try Self.explained()
     #expect(Set(explained).count == explained.count)
-    let named = try Self.texts(below: "Tests").reduce(into: Set<String>()) { $0.formUnion(Self.promises(in: $1.text)) }
-    let promises = Set(explained.map(Self.promise(of:))).filter { !Self.promises(in: $0).isEmpty }
-    let unproven = promises.subtracting(named)
-    #expect(unproven.isEmpty, "no test names \(unproven.sorted())")
+    let odd = explained.filter { Self.rules(in: $0) != [$0] }
+    #expect(odd.isEmpty, "no number of a rule, or of a new letter: \(odd)")
+  }
+
+  @Test("Each rule is named by a test, except those that are listed here")
+  func proven() throws {
+    let explained = Set(try Self.explained())
+    let others = try Self.texts(below: "Tests").filter { !$0.file.hasSuffix("ContractTests.swift") }
+    let named = others.reduce(into: Set<String>()) { $0.formUnion(Self.rules(in: $1.text)) }
+    let missing = explained.subtracting(named).subtracting(Self.unproven)
+    #expect(missing.isEmpty, "no test names \(missing.sorted())")
+    let settled = Self.unproven.subtracting(explained.subtracting(named))
+    #expect(settled.isEmpty, "a test names \(settled.sorted()), or the rule does not exist")
   }
 
   @Test(
@@ -33,8 +46,14 @@ struct ContractTests {
     #expect(Self.promises(in: text) == Set(found))
   }
 
-  /// The promises and rules that the contract explains, each as often as it does: its list items that begin with a
-  /// number in bold, such as P9 or P16.1.
+  @Test(
+    "A rule is the number of its promise, a dot and a number",
+    arguments: [("(T1.1)b", ["T1.1"]), ("P2.1: x, S4.10.", ["P2.1", "S4.10"]), ("XP9.1 P1.123 P2 1.2", [])])
+  func ruleNumbers(text: String, found: [String]) {
+    #expect(Self.rules(in: text) == Set(found))
+  }
+
+  /// The rules that the contract explains, with repetitions: its list items that begin with a number in bold.
   private static func explained() throws -> [String] {
     let contract = try String(contentsOfFile: root.appending(path: "docs/CONTRACT.md").path, encoding: .utf8)
     return contract.split(separator: "\n").filter { $0.hasPrefix("- **") }.map { line in
@@ -45,9 +64,9 @@ struct ContractTests {
   /// The promise that a rule belongs to: P16 of P16.1.
   private static func promise(of rule: String) -> String { String(rule.prefix { $0 != "." }) }
 
-  /// Rules of promises, such as P16.1.
+  /// Numbers of rules, such as P16.1. A new letter is added here.
   private static func rules(in text: String) -> Set<String> {
-    Set(text.matches(of: /\b[LPST][0-9]{1,2}\.[0-9]{1,2}\b/).map { String($0.0) })
+    Set(text.matches(of: /\b[CEFGILPRST][0-9]{1,2}\.[0-9]{1,2}\b/).map { String($0.0) })
   }
 
   /// Programs, not data, which may hold such words by chance.
