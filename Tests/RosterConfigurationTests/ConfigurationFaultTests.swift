@@ -10,7 +10,7 @@ struct ConfigurationFaultTests {
   init() throws { workspace = try Workspace() }
 
   @Test(
-    "F7.1, F7.11, F7.12: one line names file, line, key, what is wrong and what is allowed, and no secret",
+    "F7.9, F7.11, F7.12: one line names file, line, key, what is wrong and what is allowed, and no secret",
     arguments: [
       (
         "[sync]\nconcurrency = 100",

@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test("P7.9, P4.6: pages that never fit together are pulled three times, then the sync fails with 65 and keeps none")
+  @Test("P7.9, P4.6, P6.4: pages that never fit are pulled three times; it is 65, and neither they nor validators stay")
   func forever() async throws {
     try await withBench { bench in
       try await bench.sync()

@@ -13,7 +13,7 @@ private func decide(
 
 @Suite struct RetryTableTests {
   @Test(
-    "P11.2, P11.5: connection, DNS, TLS, timeout, truncation and the five statuses are retried with backoff",
+    "P11.1, P11.2, P11.5: connection, DNS, TLS, timeout, truncation and five statuses are retried with backoff",
     arguments: [.connection, .dns, .tls, .timeout, .truncated] as [Failure.Reason]
       + [408, 500, 502, 503, 504].map(Failure.Reason.status))
   func retried(reason: Failure.Reason) {
@@ -23,7 +23,7 @@ private func decide(
   }
 
   @Test(
-    "P11.15: other statuses, and failures without a reason, are not retried",
+    "P11.14, P11.15: 401, other statuses, and failures without a reason are not retried by the table",
     arguments: [300, 304, 400, 401, 403, 404, 410, 418, 501, 505])
   func notRetried(status: Int) {
     #expect(decide(.status(status)) == .giveUp)

@@ -31,7 +31,7 @@ import Testing
     #expect(hold.remaining(clock) != nil, "no page is asked for before the time that upstream has named")
   }
 
-  @Test("P11.1: the final message is the last attempt's, with the number of attempts")
+  @Test("P11.18: after the last retry the message is the last attempt's, with the number of attempts")
   func exhausted() async throws {
     let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), gate: RetryAfterGate(), clock: Naps().clock)
     let fault = RequestFault(.unreachable, cause: "upstream answered 500", hint: "wait", reason: .status(500))

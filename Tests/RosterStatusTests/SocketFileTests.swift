@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("A path that is too long for a socket is 73, and the message says so")
+  @Test("A path that is too long for a socket is 73, and the message has that reason")
   func longPath() async throws {
     try await withFolder { folder in
       let path = folder + "/" + String(repeating: "x", count: 120) + "/s"
