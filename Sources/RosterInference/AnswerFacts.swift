@@ -4,9 +4,9 @@ import RosterModel
 struct AnswerFacts {
   struct Fact {
     var at: JSONPointer
-    /// The word of the member's name.
+    /// The normalised name of the member.
     var word: String
-    /// That word; with the word of the surrounding object if the name itself, such as `href`, is vague.
+    /// The normalised name; for a vague name such as `href`, also the name of the surrounding object.
     var words: [String]
     var value: JSONValue
 
@@ -58,7 +58,7 @@ struct AnswerFacts {
     return fact.flatMap { fact in fact.value.integer.map { (fact.at, Int($0)) } }
   }
 
-  /// Whole numbers above `least` whose names do not say that they are something else than a total.
+  /// Whole numbers above `least`, except those whose names say that they are something other than a total.
   func possibleTotals(above least: Int) -> [(at: JSONPointer, value: Int)] {
     facts.compactMap { fact in
       guard let value = fact.value.integer, value > least, value < Vocabulary.maxTotal,

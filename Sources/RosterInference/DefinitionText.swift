@@ -1,7 +1,7 @@
 import RosterModel
 
 extension Inference {
-  /// TOML for a person to read and correct; what could not be seen is marked so. No secret is in it.
+  /// TOML for a person to read and correct. Facts that the answers do not show are marked. It contains no secret.
   package static func toml(of findings: [Finding]) -> String {
     var text = DefinitionText()
     text.origins(findings)
@@ -10,7 +10,7 @@ extension Inference {
     return text.lines.joined(separator: "\n") + "\n"
   }
 
-  /// The same for a configuration that has its `[upstream]` already: what these lists ask of that is a comment.
+  /// TOML to append to a configuration that already has an `[upstream]`. Settings for that table are given as comments.
   package static func addition(of findings: [Finding]) -> String {
     var text = DefinitionText()
     text.origins(findings)
@@ -36,11 +36,11 @@ extension [Finding] {
   }
 }
 
-/// Lines of TOML with their comments, which stand behind a line where they fit, else above it.
+/// Lines of TOML with comments. A comment follows its line if it fits, else it precedes the line.
 private struct DefinitionText {
   private(set) var lines: [String] = []
 
-  /// Of a line: what a terminal or a page of a diff shows without wrapping.
+  /// Maximum line length, which terminals and diff pages show without wrapping.
   private static let width = 110
 
   mutating func comment(_ text: String) {
@@ -57,7 +57,7 @@ private struct DefinitionText {
 
   mutating func table(_ name: String) { lines += ["", "[\(name)]"] }
 
-  /// - Parameter line: nil: there is only something to be said.
+  /// - Parameter line: nil if there are only comments.
   mutating func line(_ line: String?, _ notes: [Note] = []) {
     let plain = notes.filter(\.lines.isEmpty)
     if let line, plain.count == 1, let behind = plain.first.map({ "\(line)  # \($0.comment)" }),
@@ -71,7 +71,7 @@ private struct DefinitionText {
     for note in notes where !note.lines.isEmpty { suggest(note) }
   }
 
-  /// TOML that could stand there, as comments.
+  /// Suggests lines of TOML as comments.
   private mutating func suggest(_ note: Note) {
     let only = note.lines.map { "# \($0)" }
     if only.count == 1, let behind = only.first.map({ "\($0)  # \(note.comment)" }), behind.count <= Self.width {
@@ -90,7 +90,7 @@ private struct DefinitionText {
     comment("Read and correct it: \"not seen\" marks what one answer cannot show. Then: rosterd check --config FILE")
   }
 
-  /// The lists of one API were asked for with the same headers.
+  /// All lists of one API were requested with the same headers.
   mutating func upstream(_ findings: [Finding]) {
     guard let first = findings.first else { return }
     table("upstream")
@@ -103,7 +103,7 @@ private struct DefinitionText {
     line(nil, auth)
   }
 
-  /// What `upstream` would write besides base_url.
+  /// The lines of `upstream` other than base_url, as comments.
   mutating func upstreamHints(_ findings: [Finding]) {
     var upstream = DefinitionText()
     upstream.upstream(findings)
@@ -176,7 +176,7 @@ private struct DefinitionText {
 }
 
 extension Note {
-  /// On one line: the names of upstream's fields in it may hold anything.
+  /// The comment on one line, since names of upstream's fields in it may contain any character.
   fileprivate var comment: String {
     isUnseen ? "not seen: \(text.printable)" : text.printable
   }
@@ -185,7 +185,7 @@ extension Note {
 }
 
 extension Resource.Style {
-  /// Those without a default, or with another value than that.
+  /// The keys without a default, and those whose value differs from the default.
   fileprivate func keys(besides key: JSONPointer) -> [(Note.Place, String, String)] {
     switch self {
     case .number(let param, let first, let last):

@@ -1,10 +1,11 @@
 import RosterModel
 
-/// The columns and lists that take a record's fields. What none of them takes stays in `extra`: nothing is lost.
+/// The columns and lists that take a record's fields. Fields without a column or list stay in `extra`, so no data is
+/// lost.
 struct Fields {
   private(set) var columns: [Resource.Column] = []
   private(set) var lists: [Resource.List] = []
-  /// Of single columns and lists.
+  /// Notes about single columns and lists.
   private var remarks: [Note] = []
   /// Places of objects that at most a tenth of the records have, and how many records have them.
   private(set) var rare: [(at: JSONPointer, records: Int)] = []
@@ -20,7 +21,7 @@ struct Fields {
   private var nulls: [JSONPointer] = []
   private var emptyLists: [JSONPointer] = []
 
-  /// More are hard to read, and SQLite refuses expressions of more than 1,000 levels (sqlite.org/limits.html).
+  /// More columns are hard to read, and SQLite refuses expressions of more than 1,000 levels (sqlite.org/limits.html).
   static let maxColumns = 100
   private static let maxLists = 20
 

@@ -1,26 +1,26 @@
 package import RosterModel
 
-/// What one answer tells: a definition, and what its reader should know of it.
+/// The result for one answer: a definition, and notes for its reader.
 package struct Finding: Sendable, Equatable {
-  /// Where the answer came from; nil: nobody said.
+  /// The address or name of the answer's source; nil if unknown.
   package var source: String?
-  /// How many records it had.
+  /// Number of records in the answer.
   package var records: Int
-  /// `upstream.base_url`; a placeholder where nobody said where the answer came from.
+  /// The value for `upstream.base_url`; a placeholder if the source is unknown.
   package var baseURL: String
-  /// `upstream.headers`, those that hold no secret.
+  /// The values for `upstream.headers`, without secrets.
   package var headers: [Request.Header]
-  /// The next page's address is on another origin: it is asked of base_url's.
+  /// True if the next page's address is on another origin, so that it must be requested from base_url's origin.
   package var isRebased = false
-  /// The definition.
+  /// The inferred definition.
   package var resource: Resource
-  /// In the order in which they were made.
+  /// The notes in the order in which they were made.
   package var notes: [Note]
 
   /// Its table, and those of its lists.
   var tables: [String] { [resource.table] + resource.lists.map(\.table) }
 
-  /// What could not be seen, at a place.
+  /// The notes about facts that the answer does not show, at this place.
   package func unseen(_ place: Note.Place) -> [String] {
     notes.filter { $0.place == place && $0.isUnseen }.map(\.text)
   }
@@ -28,12 +28,12 @@ package struct Finding: Sendable, Equatable {
 
 /// A comment of a definition.
 package struct Note: Sendable, Equatable {
-  /// The line that it is about.
+  /// The lines of a definition that a note can be about.
   package enum Place: Sendable, Equatable {
     case baseURL, links, headers, auth
     case path, query, method, records, key, table, condition, search, byKey
     case style, param, first, start, size, at, more, last, count, beyond
-    /// All of them.
+    /// All columns.
     case columns
     case column(String)
     case list(String)
@@ -41,14 +41,14 @@ package struct Note: Sendable, Equatable {
 
   /// The line that it is about.
   package var place: Place
-  /// One answer cannot tell it.
+  /// True if a single answer cannot show the fact.
   package var isUnseen: Bool
-  /// Lines of TOML that could stand there; empty: none.
+  /// Suggested lines of TOML; may be empty.
   package var lines: [String]
   /// A clause.
   package var text: String
 
-  /// That something could not be seen.
+  /// A note about a fact that the answer does not show.
   static func unseen(_ place: Place, _ text: String, lines: String...) -> Note {
     Note(place: place, isUnseen: true, lines: lines, text: text)
   }

@@ -1,6 +1,6 @@
 package import RosterModel
 
-/// Turns one answer of a list into a definition that fits it. Pure.
+/// Derives a definition from one answer of a list. It has no state and does no I/O.
 package enum Inference {
   /// Throws `Failure` (65) if the answer has no list of objects, or the objects have no field that can be a key.
   package static func finding(_ answer: ListAnswer) throws(Failure) -> Finding {
@@ -57,7 +57,7 @@ package enum Inference {
     return findings
   }
 
-  /// Keys that the definition may have besides.
+  /// Suggestions for further keys of the definition.
   private static func suggestions(_ resource: Resource, _ fields: Fields, of records: [JSONValue]) -> [Note] {
     var notes: [Note] = []
     if let (at, count) = fields.rare.first {

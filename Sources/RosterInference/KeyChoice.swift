@@ -1,6 +1,6 @@
 import RosterModel
 
-/// The column that tells records apart.
+/// The choice of the column that identifies a record.
 struct KeyChoice {
   let column: Int
   let notes: [Note]
@@ -8,8 +8,8 @@ struct KeyChoice {
   /// nil if no column can be a key.
   init?(_ columns: [Resource.Column], of records: [JSONValue], resource: String) {
     let ranks = columns.map { Candidate.rank($0, of: records, resource: resource) }
-    // Each column that is tried costs a look at every record, so only those that a definition has room for are tried,
-    // and those whose name is that of a key.
+    // To try a column costs a look at every record. So only columns that fit into a definition, or have the name of a
+    // key, are tried.
     let tried = columns.indices.filter { $0 < Fields.maxColumns || ranks[$0] < Candidate.unnamed }
     var best: Candidate?
     for column in tried.sorted(by: { (ranks[$0], $0) < (ranks[$1], $1) }) {

@@ -1,20 +1,20 @@
 import FoundationEssentials
 package import RosterModel
 
-/// The address of a list, in the parts that a definition has.
+/// The address of a list, split into the parts of a definition.
 package struct ListAddress: Sendable, Equatable {
-  /// As it is asked for, secrets included.
+  /// The complete address, secrets included.
   package let url: String
-  /// What all lists of the API share: origin, and segments such as `api` and `v1`.
+  /// The part that all lists of the API share: the origin, and segments such as `api` and `v1`.
   private(set) var baseURL: String
-  /// Below it, with a leading `/`.
+  /// The path below `baseURL`, with a leading `/`.
   private(set) var path: String
   let parameters: [Request.Parameter]
 
-  /// Without the query, which may hold a secret (T9).
+  /// The address without its query, which may contain a secret (T9).
   package var shown: String { baseURL + path }
 
-  /// Throws `Failure` (64) for what is no http or https URL, or holds a user or password.
+  /// Throws `Failure` (64) if the text is not an http or https URL, or contains a user or password.
   package init(_ text: String) throws(Failure) {
     guard var parts = URLComponents(string: text) else { throw Self.failure("it is not a URL") }
     guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
@@ -25,7 +25,7 @@ package struct ListAddress: Sendable, Equatable {
       throw Self.failure("its host has letters beyond ASCII: write its xn-- form (idn2 prints it)")
     }
     guard parts.user == nil, parts.password == nil else { throw Self.failure("it holds a user or a password") }
-    // One too long for a number has no `port`, and another server would be asked.
+    // `port` is nil if the number is too large, and then the request would go to another server.
     guard parts.rangeOfPort == nil || (1...Int(UInt16.max)).contains(parts.port ?? 0) else {
       throw Self.failure("its port is not 1 to \(UInt16.max)")
     }
@@ -39,7 +39,7 @@ package struct ListAddress: Sendable, Equatable {
   }
 
   private static func failure(_ cause: String) -> Failure {
-    // The address is not repeated: it may hold a secret (T9).
+    // The address is not repeated, because it may contain a secret (T9).
     Failure(
       .usage, step: "ask", subject: "the address", cause: cause,
       hint: "give the address of a list, as in rosterd infer https://rickandmortyapi.com/api/character")
@@ -51,7 +51,7 @@ package struct ListAddress: Sendable, Equatable {
     return parameters(ofQuery: query.map { String($0.prefix { $0 != "#" }) })
   }
 
-  /// As forms are written: `+` is a space there.
+  /// Decodes as forms do: `+` is a space.
   private static func parameters(ofQuery query: String?) -> [Request.Parameter] {
     let spaced = (query ?? "").replacing("+", with: "%20")
     let items = URLComponents(string: "?\(spaced)")?.queryItems ?? []
@@ -73,7 +73,7 @@ package struct ListAddress: Sendable, Equatable {
     return String(origin) + common.map { "/\(paths[0][$0])" }.joined()
   }
 
-  /// This list as a definition below another base_url; nil if the list is not below that.
+  /// The same list as a definition below another base_url; nil if the list is not below it.
   package func below(_ base: String) -> ListAddress? {
     guard !isElsewhere(base), let folder = URLComponents(string: base)?.percentEncodedPath,
       let whole = URLComponents(string: url)?.percentEncodedPath
@@ -86,7 +86,7 @@ package struct ListAddress: Sendable, Equatable {
     return address
   }
 
-  /// One segment at least is the list's own.
+  /// The last segment always belongs to the list itself.
   private static func split(_ path: String) -> (common: String, own: String) {
     let segments = path.split(separator: "/", omittingEmptySubsequences: true)
     var count = 0
@@ -100,7 +100,7 @@ package struct ListAddress: Sendable, Equatable {
 
   private static func isCommon(_ segment: Substring, after before: Substring?) -> Bool {
     if ["api", "rest", "wp-json", "wp"].contains(segment.lowercased()) { return true }
-    // v1, v2.1; and, as in /rest/api/3, a bare number behind such a word.
+    // Versions such as v1 and v2.1, and a bare number after `api` or `rest`, as in /rest/api/3.
     let digits = segment.hasPrefix("v") || segment.hasPrefix("V") ? segment.dropFirst() : segment
     guard digits.first?.isASCIIDigit == true, digits.allSatisfy({ $0.isASCIIDigit || $0 == "." || $0 == "-" }) else {
       return false
@@ -108,7 +108,7 @@ package struct ListAddress: Sendable, Equatable {
     return digits.count < segment.count || before?.lowercased() == "api" || before?.lowercased() == "rest"
   }
 
-  /// Whether an address that the answer has leads to another origin than this one; one without a host does not.
+  /// True if an address from the answer has another origin than this one; false for an address without a host.
   func isElsewhere(_ address: String) -> Bool {
     guard let other = URLComponents(string: address), other.host != nil, let own = URLComponents(string: url) else {
       return false

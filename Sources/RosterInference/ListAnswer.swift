@@ -12,7 +12,7 @@ package struct ListAnswer: Sendable {
     /// The user's own headers; some may be secrets.
     package var headers: [Request.Header]
 
-    /// A request without redirects and without headers of the user's own, unless given.
+    /// No redirect and no headers by default.
     package init(_ address: ListAddress, redirected: ListAddress? = nil, headers: [Request.Header] = []) {
       self.address = address
       self.redirected = redirected
@@ -37,17 +37,17 @@ package struct ListAnswer: Sendable {
     }
   }
 
-  /// An answer with its head before it, as `curl -i` prints it; without one it is the body.
-  /// Throws as `init(_:headers:asked:)`.
+  /// Reads an answer with its head, as `curl -i` prints it, or a body alone. Throws the same errors as
+  /// `init(_:headers:asked:)`.
   package init(printed text: [UInt8]) throws(Failure) {
     var body = text[...]
     var headers: [Request.Header] = []
-    // Heads of interim answers and redirects come before the last one.
+    // The heads of interim answers and redirects precede the final head.
     while body.starts(with: "HTTP/".utf8), let head = AnswerHead(&body) { headers = head.headers }
     try self.init(Array(body), headers: headers)
   }
 
-  /// A name for what users paste by mistake; nil for anything else.
+  /// A name for content that users paste by mistake; nil for anything else.
   private static func look(of text: [UInt8]) -> String? {
     switch text.first(where: { $0 > 0x20 }) {
     case nil: "empty"

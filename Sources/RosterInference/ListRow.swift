@@ -7,7 +7,7 @@ struct ListRow {
   private(set) var isCut = false
   private var names: UniqueNames
 
-  /// More are hard to read.
+  /// More columns are hard to read.
   private static let maxColumns = 40
 
   init(resource: String) { names = UniqueNames(ofColumnsBeside: ReservedNames.listColumns(of: resource)) }

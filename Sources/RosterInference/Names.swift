@@ -1,12 +1,13 @@
 import RosterModel
 
 extension String {
-  /// Its letters and digits in lower case: `next_page`, `nextPage` and `page[next]` are what APIs call the same.
+  /// The letters and digits of a name in lower case. So `next_page`, `nextPage` and `page[next]` are equal, which mean
+  /// the same in different APIs.
   var word: String {
     String(String.UnicodeScalarView(unicodeScalars.filter { $0.isPlain && $0 != "_" })).lowercased()
   }
 
-  /// A plain identifier, `[a-z][a-z0-9_]*`: `createdAt` is `created_at`, `+1` is `field_1`.
+  /// The text as an identifier `[a-z][a-z0-9_]*`: `createdAt` becomes `created_at`, `+1` becomes `field_1`.
   var identifier: String {
     var parts: [String] = []
     for piece in unicodeScalars.split(whereSeparator: { !$0.isPlain || $0 == "_" }) {
@@ -18,10 +19,10 @@ extension String {
     return String(plain.prefix(Self.longestIdentifier))
   }
 
-  /// Names that people can still read; SQLite has no limit.
+  /// A length that people can still read; SQLite has no limit.
   private static let longestIdentifier = 60
 
-  /// `htmlURL` is html and URL, `HTMLText` HTML and Text.
+  /// Splits at capital letters: `htmlURL` into html and URL, `HTMLText` into HTML and Text.
   private static func humps(of piece: [Unicode.Scalar]) -> [String] {
     var humps: [String] = []
     for (index, scalar) in piece.enumerated() {
@@ -41,16 +42,16 @@ extension Unicode.Scalar {
   fileprivate var isPlain: Bool { isDigit || isLower || isUpper || self == "_" }
 }
 
-/// Gives each name once, and none that is rosterd's own. Identifiers are in lower case, so that none differs from
-/// another but for case.
+/// Returns each name once, and never one of rosterd's own. Identifiers are in lower case, so two names never differ by
+/// case alone.
 struct UniqueNames {
   private var taken: Set<String>
-  /// The number that is tried next, by name: many fields may ask for the same name.
+  /// The next number to append, for each name, because many fields may ask for the same name.
   private var numbers: [String: Int] = [:]
 
   init(reserved: Set<String>) { taken = reserved }
 
-  /// Names of columns: SQLite has its own for a row's id (sqlite.org/lang_createtable.html#rowid).
+  /// Names of columns. SQLite reserves two for a row's id (sqlite.org/lang_createtable.html#rowid).
   init(ofColumnsBeside reserved: [String]) { taken = Set(reserved).union(["rowid", "oid"]) }
 
   mutating func take(_ wanted: String) -> String {
@@ -64,9 +65,9 @@ struct UniqueNames {
   }
 }
 
-/// English nouns, as far as APIs use them for lists.
+/// Singular and plural of English nouns, as far as APIs use them for lists.
 enum Noun {
-  /// Of an identifier: its last word counts.
+  /// The singular of an identifier, whose last word decides.
   static func singular(_ name: String) -> String { changing(name, singularWord) }
 
   static func plural(_ name: String) -> String { changing(name, pluralWord) }

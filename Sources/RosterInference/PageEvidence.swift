@@ -169,7 +169,7 @@ struct PageEvidence {
     return nil
   }
 
-  /// A total is at least the number of records on the page, and larger if the list goes on.
+  /// A total is at least the number of records on the page, and larger if the list continues.
   private static func count(
     _ facts: AnswerFacts, _ header: (at: Resource.AnswerPlace, value: Int)?, _ records: Int, goesOn: Bool
   ) -> (certain: (at: Resource.AnswerPlace, value: Int)?, doubtful: JSONPointer?) {

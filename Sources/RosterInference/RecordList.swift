@@ -1,6 +1,6 @@
 import RosterModel
 
-/// Where the records are in an answer.
+/// The list of records in an answer.
 struct RecordList {
   var at: JSONPointer
   /// The list's elements that are objects.
@@ -39,7 +39,7 @@ struct RecordList {
     self.at = at
   }
 
-  /// A high score is that of a likely list of records.
+  /// A higher score means a more likely list of records.
   private func score(_ noun: String?) -> Int {
     let word = at.segments.last?.word ?? ""
     var score = min(records.count, 20) - 10 * at.segments.count - 5 * min(strangers, 4)
@@ -53,7 +53,7 @@ struct RecordList {
   }
 }
 
-/// All lists of an answer; lists inside records are not among them.
+/// All lists of an answer, without the lists inside records.
 private struct FoundLists {
   var lists: [RecordList] = []
   var unreadable: [UnreadableList] = []

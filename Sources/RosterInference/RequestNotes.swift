@@ -25,7 +25,7 @@ struct Query {
 }
 
 extension Resource.Scalar {
-  /// Sent as the same text.
+  /// The value is sent as exactly this text.
   fileprivate init(_ text: String) {
     if let number = Int64(text), "\(number)" == text {
       self = .integer(number)

@@ -1,11 +1,11 @@
 import RosterModel
 
-/// What a resource is called, and its table.
+/// The names of a resource and of its table.
 struct ResourceName {
   let resource: String
   let table: String
 
-  /// The contract's `[a-z][a-z0-9_]{0,39}`.
+  /// The limit of the contract: `[a-z][a-z0-9_]{0,39}`.
   private static let longest = 40
 
   init(noun: String?, _ list: RecordList) {
@@ -13,7 +13,7 @@ struct ResourceName {
     let kinds = Set(list.records.map { $0["object"]?.text ?? "" })
     let word = noun ?? listed ?? (kinds.count == 1 ? kinds.first : nil) ?? ""
     let named = word.isEmpty ? "record" : Noun.singular(word.identifier)
-    // Tables are called by it, those of its lists too.
+    // The tables of its lists begin with the same name.
     let isReserved = ["sqlite_", ReservedNames.setAside].contains { "\(named)_".hasPrefix($0) }
     let plain = isReserved ? "record_\(named)" : named
     resource = String(plain.prefix(Self.longest))
@@ -21,9 +21,9 @@ struct ResourceName {
     table = ReservedNames.tables.contains(plural) ? "\(plural)_list" : plural
   }
 
-  /// What no list of its may be called: its own table, and those of the index of words.
+  /// Names that its lists must not use: its own table, and those of the full-text index.
   var otherTables: UniqueNames {
-    // In `changes` a list is called by its table's name without the resource's.
+    // In `changes`, the name of a list is its table's name without the resource's.
     let shown = ["first_sync", "changed_sync"].map { "\(resource)_\($0)" }
     return UniqueNames(
       reserved: ReservedNames.tables.union(ReservedNames.wordTables(of: table)).union(shown).union([table]))

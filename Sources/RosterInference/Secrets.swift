@@ -1,6 +1,7 @@
 import RosterModel
 
-/// What of a request must not be repeated (T9). It errs towards silence: a user can put back what was harmless.
+/// The parts of a request that must not be repeated (T9). In case of doubt a value counts as secret, because a user can
+/// add a harmless value again.
 enum Secrets {
   /// A query parameter whose name or value looks like a credential.
   static func isSecret(_ parameter: Request.Parameter) -> Bool {
@@ -20,7 +21,7 @@ enum Secrets {
     "token", "secret", "password", "passwd", "auth", "signature", "credential", "session", "apikey", "bearer",
   ]
 
-  /// Long, and either letters and digits mixed, or letters without a pause.
+  /// True for a long value that mixes letters and digits, or has a long run without separators.
   private static func looksRandom(_ value: String) -> Bool {
     let isMadeOfWords = value.contains { " ,;:/".contains($0) }
     guard value.count >= 16, !isMadeOfWords, !isDate(value) else { return false }

@@ -1,11 +1,11 @@
 import RosterJSON
 import RosterModel
 
-/// What a field was in all records that were seen, taken together.
+/// The types and members of a field, combined over all records of the answer.
 struct Shape {
   enum Kind: String, Hashable {
     case text, integer, real, boolean, object, list
-    /// A whole number beyond 64 bits, or a number that no Double holds.
+    /// A whole number beyond 64 bits, or a number that does not fit into a Double.
     case wide
   }
 
@@ -14,26 +14,26 @@ struct Shape {
     var shape: Shape
   }
 
-  /// Of its values other than null.
+  /// Kinds of its values other than null.
   var kinds: Set<Kind> = []
-  /// How many values it had, null aside.
+  /// Number of values other than null.
   var present = 0
-  /// How many were null.
+  /// Number of null values.
   var nulls = 0
-  /// Of its objects, in the order in which they were met.
+  /// The members of its objects, in the order of their first occurrence.
   var members: [Member] = []
-  /// Of its lists, all their elements together; one, or none.
+  /// The combined shape of all elements of its lists; empty without elements.
   private var inner: [Shape] = []
-  /// Each text that is not empty is an http address, and there is one.
+  /// True if there is at least one text that is not empty, and all such texts are http addresses.
   var isAddress = false
-  /// Each text is a word of lower case, such as `mr-mime`.
+  /// True if each text is a lower-case word such as `mr-mime`.
   var isSlug = false
   /// True if a whole number has no equal `Double`.
   private(set) var hasLargeInteger = false
   /// Number of members of the object that has most of them.
   private var maxMembers = 0
 
-  /// nil: there were no elements.
+  /// nil if there were no elements.
   var element: Shape? { inner.first }
 
   init(of values: [JSONValue]) {
@@ -61,7 +61,7 @@ struct Shape {
     isSlug = !texts.isEmpty && texts.allSatisfy(\.isSlug)
   }
 
-  /// The type of a column that takes all of its values; nil where it cannot be seen, or it is a list or an object.
+  /// The type of a column that can store all values; nil if it is unknown, or if the field is a list or an object.
   var scalarType: Resource.ColumnType? {
     switch kinds {
     case [.text]: .text
@@ -74,7 +74,7 @@ struct Shape {
 
   var isScalar: Bool { !kinds.isEmpty && kinds.isDisjoint(with: [.object, .list]) }
 
-  /// Values of several kinds, or numbers that no other column holds.
+  /// True for values of several kinds, or for numbers that no other column type can store.
   var isMixed: Bool { scalarType == nil && !kinds.isEmpty && kinds != [.list] && kinds != [.object] }
 
   /// True for objects of which none has all members, or which have fewer than half of them in common.
@@ -85,7 +85,7 @@ struct Shape {
     members.filter { $0.shape.present + $0.shape.nulls == present }.count * 2 >= members.count
   }
 
-  /// For people: "text and integer".
+  /// The kinds for people: "text and integer".
   var kindNames: String { kinds.map(\.rawValue).sorted().joined(separator: " and ") }
 }
 
@@ -134,6 +134,6 @@ extension String {
 }
 
 extension JSONPointer {
-  /// One level deeper.
+  /// The pointer to a member one level deeper.
   func appending(_ segment: String) -> JSONPointer { JSONPointer(segments: segments + [segment]) }
 }

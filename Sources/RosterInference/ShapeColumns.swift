@@ -25,7 +25,8 @@ extension Shape {
   /// A sample of fewer whole numbers does not show that the next one has no fraction.
   private static let minWholeNumbers = 20
 
-  /// Whole numbers of a small sample become `real`, which stores fractions too; an `integer` column rejects them (P9).
+  /// Whole numbers of a small sample become `real`, which also stores fractions; an `integer` column would reject those
+  /// (P9).
   func columnType(named name: String) -> Resource.ColumnType {
     guard kinds == [.integer] else { return scalarType ?? .json }
     let isCertain = present >= Self.minWholeNumbers || hasLargeInteger || name.saysIDOrCount
@@ -35,8 +36,8 @@ extension Shape {
   /// True if a column of these whole numbers is `real` only because the sample is small.
   func isCautious(named name: String) -> Bool { kinds == [.integer] && columnType(named: name) == .real }
 
-  /// Of an object: its scalar fields that are worth a column. Not addresses beside other things; of many those that say
-  /// which one it is.
+  /// The scalar fields of an object that deserve a column. Addresses are excluded if there are other fields. If there
+  /// are many fields, only the identifying ones are included.
   var telling: [Member] {
     let scalars = members.filter(\.shape.isScalar)
     if scalars.count <= 3 { return scalars }
@@ -46,23 +47,23 @@ extension Shape {
     return naming.isEmpty ? [] : Array(naming.prefix(3))
   }
 
-  /// An address of a person or thing has about as many parts.
+  /// A postal address has about as many parts.
   private static var mostTelling: Int { 7 }
 
-  /// Of an object: its names are data, not fields.
+  /// True if the names of an object's members are data, not fields.
   func isMap(named word: String) -> Bool {
     if Vocabulary.maps.contains(word) || members.isEmpty { return true }
     let odd = members.filter { !$0.name.isFieldLike }
     return odd.count * 2 > members.count || odd.contains { $0.name.word.allSatisfy(\.isASCIIDigit) }
   }
 
-  /// GeoJSON's features have such; those of a page of Notion's are objects that the user has named.
+  /// GeoJSON's features have such wrappers. The members of a Notion page are objects that users have named.
   var wrapsPlainFields: Bool {
     let plain = members.filter { $0.shape.kinds != [.object] }
     return plain.count * 2 >= members.count
   }
 
-  /// Why no other type holds it: for people.
+  /// The reason why no other type fits, for people.
   var whyJSON: String {
     kinds == [.wide] ? "numbers beyond 64 bits, stored as written" : "\(kindNames), stored as written"
   }
@@ -76,7 +77,7 @@ extension String {
     return isLast || words.count > 1 && ["num", "nb"].contains(words[0]) || hasPrefix("number_of_")
   }
 
-  /// An identifier in any case.
+  /// True for an identifier in any case.
   fileprivate var isFieldLike: Bool {
     !isEmpty && utf8.count <= 40 && word.utf8.count * 2 > utf8.count && !contains(" ") && first?.isASCIIDigit == false
   }

@@ -1,5 +1,5 @@
-/// What APIs call things, as `String.word` writes them. From the documentation of those that were looked at, and of the
-/// frameworks that many are made with (Django, Laravel, Spring, OData, HAL, JSON:API, Kaminari, Algolia).
+/// Names that APIs use, in the form of `String.word`. They come from the documentation of the examined APIs and of
+/// common frameworks (Django, Laravel, Spring, OData, HAL, JSON:API, Kaminari, Algolia).
 enum Vocabulary {
   // MARK: Lists
 
@@ -7,7 +7,7 @@ enum Vocabulary {
     "results", "result", "data", "items", "records", "values", "value", "entries", "rows", "content", "elements",
     "objects", "nodes", "edges", "docs", "documents", "hits", "member", "hydramember", "list",
   ]
-  /// Lists of objects that stand beside the records.
+  /// Lists of objects that accompany the records.
   static let sideListNames: Set<String> = [
     "links", "included", "includes", "errors", "warnings", "facets", "aggregations", "filters", "messages", "schema",
     "columns", "fields", "suggestedfacets", "facetresults", "expandedcolumns", "expandablecolumns", "primarykeys",
@@ -20,15 +20,15 @@ enum Vocabulary {
 
   // MARK: Fields
 
-  /// Objects that only wrap a record's fields, as they are written.
+  /// Objects that only wrap a record's fields, in their original spelling.
   static let wrappers: Set<String> = ["attributes", "fields", "node", "_source"]
-  /// Objects that hold addresses of other things.
+  /// Objects that contain addresses of other resources.
   static let hypermedia: Set<String> = ["links", "embedded", "relationships"]
-  /// Objects whose names are data.
+  /// Objects whose member names are data.
   static let maps: Set<String> = [
     "meta", "metadata", "settings", "options", "extra", "customfields", "translations", "reactions",
   ]
-  /// What tells of an object inside a record which one it is.
+  /// Fields that identify an object inside a record.
   static let naming: Set<String> = [
     "id", "uuid", "key", "code", "name", "title", "login", "username", "slug", "email", "displayname", "fullname",
     "accountid", "number",
@@ -47,12 +47,12 @@ enum Vocabulary {
     "next", "nextpage", "nextpageurl", "nexturl", "nextlink", "odatanextlink", "nexthref", "nextpageuri", "nexturi",
     "nextrecordsurl", "hydranext", "nextpagelink",
   ]
-  /// Their names say that they lead on, whatever their value.
+  /// Names that always mean the next page, whatever their value.
   static let nextCursors: Set<String> = [
     "nextcursor", "endcursor", "aftercursor", "nextpagetoken", "nexttoken", "nextcontinuationtoken", "nextpagecursor",
     "nextmarker", "nextpagekey", "nextstartkey", "cursornext", "nextcursormark", "continue",
   ]
-  /// They may lead on where they hold a text.
+  /// Names that may mean the next page if their value is a text.
   static let cursors: Set<String> = [
     "cursor", "after", "pagetoken", "continuationtoken", "continuation", "bookmark", "scrollid", "next", "nextpage",
     "offset",
@@ -62,7 +62,7 @@ enum Vocabulary {
   static let more: Set<String> = [
     "hasmore", "hasnextpage", "hasnext", "more", "moreresults", "hasmoreitems", "morerecords", "hasmorepages",
   ]
-  /// True on the last page: the opposite of what `more` is.
+  /// Names that are true on the last page: the opposite of `more`.
   static let isLast: Set<String> = ["islast", "last", "islastpage", "done", "complete", "exhausted"]
   static let last: Set<String> = [
     "pages", "totalpages", "pagecount", "pagestotal", "lastpage", "numpages", "nbpages", "totalpage", "maxpage",
@@ -75,13 +75,13 @@ enum Vocabulary {
   static let size: Set<String> = [
     "limit", "perpage", "pagesize", "maxresults", "size", "itemsperpage", "resultsperpage", "take", "rows",
   ]
-  /// Those that can be nothing but a total.
+  /// Names that can only mean a total.
   static let total: Set<String> = [
     "total", "totalcount", "totalresults", "totalelements", "totalitems", "totalrecords", "recordstotal", "totalsize",
     "odatacount", "hydratotalitems", "numfound", "nbhits", "totalhits", "totalrows", "totalentries", "totalobjects",
     "filteredtablerowscount",
   ]
-  /// A total, or how many are on the page.
+  /// Names that mean either a total or the number of records on the page.
   static let count: Set<String> = ["count", "resultcount", "itemcount", "recordcount", "resultscount", "found"]
 
   // MARK: Pages, in addresses
@@ -99,11 +99,11 @@ enum Vocabulary {
   ]
   /// Values of a cursor that mean the list's beginning.
   static let cursorStarts: Set<String> = ["*", "0", "-1", "start", "first", "begin", "beginning", "initial"]
-  /// Parameters of an offset by the parameter of a size that APIs have beside it.
+  /// Offset parameters by the size parameter that APIs use with them.
   static let offsetsBySize = [
     "limit": "offset", "_limit": "_start", "page[limit]": "page[offset]", "$top": "$skip", "take": "skip",
   ]
-  /// Parameters of a page's number by the parameter of a size that APIs have beside it.
+  /// Page number parameters by the size parameter that APIs use with them.
   static let numbersBySize = ["page[size]": "page[number]", "_per_page": "_page", "_limit": "_page"]
 
   // MARK: Pages, in headers
@@ -113,19 +113,19 @@ enum Vocabulary {
     "totalresults", "xtotalrecords", "xtotalitems", "xtotalresults", "contentrange",
   ]
   static let lastHeaders: Set<String> = ["xwptotalpages", "xpaginationpagecount", "xpaginationtotalpages"]
-  /// Only of APIs that do not page by Link headers: GitLab, which does, leaves them out above 10,000 records
-  /// (docs.gitlab.com/api/rest).
+  /// Used only for APIs that do not page by Link headers. GitLab does, and leaves these headers out above 10,000
+  /// records (docs.gitlab.com/api/rest).
   static let unlinkedTotalHeaders: Set<String> = ["xtotal"]
-  /// The same.
+  /// Used only for APIs that do not page by Link headers.
   static let unlinkedLastHeaders: Set<String> = ["xtotalpages"]
   /// The next page's number; empty on the last page.
   static let nextHeaders: Set<String> = ["xnextpage"]
-  /// Of APIs that page by Link headers, which are absent where one page holds all.
+  /// Header prefixes of APIs that page by Link headers, which they leave out if one page has all records.
   static let linkingPrefixes = ["x-github-", "x-gitlab-"]
 
   // MARK: Numbers
 
-  /// A list of more records is unlikely, and times in seconds are larger.
+  /// A list with more records is unlikely, and times in seconds are larger.
   static let maxTotal: Int64 = 1_000_000_000
 
   /// True if a number of that name is something else than a total.
@@ -133,7 +133,7 @@ enum Vocabulary {
     name.identifier.split(separator: "_").contains { measures.contains(String($0)) }
   }
 
-  /// Words of names.
+  /// The words that such names contain.
   private static let measures: Set<String> = [
     "time", "timestamp", "took", "ms", "seconds", "duration", "elapsed", "runtime", "date", "year", "age", "expires",
     "code", "status", "version", "id", "port", "bytes", "length", "quota", "rate", "ratelimit", "remaining", "reset",
