@@ -1,6 +1,6 @@
 package import RosterModel
 
-/// One change of the feed on one line, for people.
+/// One change of the feed as one line for people.
 package struct ChangeLine: Sendable {
   private let id: Int64
   private let at: String
@@ -10,12 +10,12 @@ package struct ChangeLine: Sendable {
   private let what: String
 
   /// - Parameters:
-  ///   - id: of the change.
-  ///   - at: RFC 3339.
-  ///   - record: its id, for a resource of which no more is known.
-  ///   - telling: columns that tell one record from another, the key first; none: nothing is known of them.
-  ///   - before: a JSON object; nil where it was not there before.
-  ///   - after: likewise, afterwards.
+  ///   - id: Id of the change.
+  ///   - at: Time of the change, RFC 3339.
+  ///   - record: Id of the record, shown if its key is not known.
+  ///   - telling: Columns that identify a record for people, the key first; empty if the resource is unknown.
+  ///   - before: The record before the change as a JSON object; nil if it was added.
+  ///   - after: The record after the change as a JSON object; nil if it was removed.
   package init(
     id: Int64, at: String, kind: ChangeKind, resource: String, record: Int64, telling: [Resource.Column],
     before: String?,
@@ -31,11 +31,11 @@ package struct ChangeLine: Sendable {
     what = before.flatMap { before in after.map { Self.differences(before, $0) } } ?? ""
   }
 
-  /// At most `width` cells; nil: nobody's terminal, so nothing is cut.
+  /// A line of at most `width` cells; nil to cut nothing, because the output is not a terminal.
   package func text(width: Int?, colour: Bool = false) -> String {
     let (kind, tone) = (kind.rawValue, kind.tone)
     let isNarrow = (width ?? .max) < Self.wide
-    // Without the year.
+    // A narrow terminal gets no year.
     let head = "\(id)  \(isNarrow ? String(at.dropFirst(5)) : at)  "
     let gap = String(repeating: " ", count: max(0, Self.kinds - kind.cells) + 2)
     let name = title.oneLine.cut(to: isNarrow ? Self.shortTitle : Self.longTitle)
@@ -47,13 +47,13 @@ package struct ChangeLine: Sendable {
     return head.toned(.faint, colour) + kind.toned(tone, colour) + rest.cut(to: room)
   }
 
-  /// A terminal of fewer columns is narrow.
+  /// A terminal with fewer columns is narrow.
   private static let wide = 100
-  /// Longer ones would leave no room for what changed.
+  /// Longer titles would leave no room for the differences.
   private static let (shortTitle, longTitle) = (14, 24)
-  /// As wide as `changed`.
+  /// Width of the word `changed`.
   private static let kinds = 7
-  /// `status: Alive → Dead, episodes +1 −2`
+  /// The differences as text: `status: Alive → Dead, episodes +1 −2`.
   private static func differences(_ before: String, _ after: String) -> String {
     let diff = RecordDiff(before: before, after: after)
     return (diff.fields.map(\.line) + diff.lists.map(\.sum)).joined(separator: ", ")

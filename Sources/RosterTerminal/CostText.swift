@@ -1,15 +1,15 @@
 package import RosterModel
 
-/// What a configuration will cost upstream, as `rosterd check` tells it: comments of TOML.
+/// The requests that a configuration will cost, as TOML comments for `rosterd check`.
 package struct CostText: Sendable {
-  /// One comment a line, the warning included.
+  /// The lines, one comment each, the warning included.
   package let text: String
-  /// A clause; nil: `limit.budget` holds the syncs, or there is none.
+  /// A clause; nil if `limit.budget` suffices for the syncs, or is not set.
   package let warning: String?
 
   /// - Parameters:
-  ///   - pages: of the last sync that went well; nil: not known.
-  ///   - why: a clause: why they are not known.
+  ///   - pages: Number of pages of the last successful sync; nil if unknown.
+  ///   - why: A clause that says why the number is unknown.
   package init(pages: Int?, unknown why: String, interval: Duration, budget: RequestBudget?) {
     guard let pages, pages > 0 else {
       text = "# requests a day: not known, \(why)\n"
@@ -26,10 +26,10 @@ package struct CostText: Sendable {
   }
 }
 
-/// Whether a budget holds syncs of so many requests.
+/// Compares a budget with the requests of the syncs.
 private struct BudgetFit {
   let budget: RequestBudget
-  /// A sync's.
+  /// Number of requests of one sync.
   let requests: Int
 
   init(_ budget: RequestBudget, pages: Int) {
@@ -42,13 +42,13 @@ private struct BudgetFit {
   func warning(_ interval: Duration) -> String? {
     let syncs = budget.limit / requests
     guard syncs > 0 else { return "\(name) does not hold one sync of \(requests.counted(as: "request"))" }
-    // So many start in any window at most.
+    // The number of syncs that can start in one window.
     if (budget.window.seconds / interval.seconds).rounded(.up) <= Double(syncs) { return nil }
     return
       "\(name) does not hold them; sync.interval = \"\(Self.rounded(budget.window.seconds / Double(syncs)).text)\" would"
   }
 
-  /// Up to what a person would write.
+  /// Rounds up to a value that a person would write.
   private static func rounded(_ seconds: Double) -> Duration {
     let unit = seconds > minute ? minute : seconds > 1 ? 1 : 0.001
     return .milliseconds(((seconds / unit).rounded(.up) * unit * 1000).rounded())

@@ -1,10 +1,10 @@
 internal import RosterModel
 
 extension String {
-  /// The cells of a terminal that it takes.
+  /// Number of terminal cells that the text takes.
   var cells: Int { reduce(0) { $0 + Self.cells(of: $1) } }
 
-  /// At most so many cells, with `…` where something is missing.
+  /// The text, cut to at most `width` cells; `…` marks the cut.
   func cut(to width: Int) -> String {
     guard cells > width else { return self }
     var room = width - 1
@@ -15,7 +15,8 @@ extension String {
     return kept + "…"
   }
 
-  /// The text without what steers a terminal. Line ends and tabs become spaces, a run of them one space.
+  /// The text without characters that control a terminal. Line ends and tabs become spaces, and a run of them becomes
+  /// one space.
   var oneLine: String {
     replacing(/[\n\r\t\u{0B}\u{0C}\u{85}\u{2028}\u{2029}]+/, with: " ").printable
   }
@@ -33,7 +34,7 @@ extension String {
     }
   }
 
-  /// What is wide or full-width in every font (UAX 11, East_Asian_Width W and F), in blocks.
+  /// Blocks of characters that are wide or full-width in every font (UAX 11, East_Asian_Width W and F).
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
     0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x17000...0x18CFF, 0x1B000...0x1B2FF,

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import RosterModel
 
-/// An event of the stream in words, without what steers a terminal.
+/// An event of the stream in words, without characters that control a terminal.
 package enum EventText {
   private struct Fields: Decodable {
     var at: String
@@ -24,8 +24,8 @@ package enum EventText {
     }
   }
 
-  /// `2026-01-01T12:00:00.000Z  page.fetched      sync 18, page 17 (17/42)`. What is no JSON of an event stands as it
-  /// is.
+  /// A line such as `2026-01-01T12:00:00.000Z  page.fetched      sync 18, page 17 (17/42)`. Data that is not the JSON
+  /// of an event is shown unchanged.
   package static func line(name: String, data: String) -> String {
     guard let fields = fields(of: data) else { return "\(name)  \(data)".printable }
     let words = words(name, fields, data)
@@ -33,7 +33,7 @@ package enum EventText {
     return "\(fields.at)  \(name)\(words.isEmpty ? "" : "\(gap)  \(words)")".printable
   }
 
-  /// The same for a screen of `width` cells: the time of day (UTC), and as many lines as it takes.
+  /// The event for a screen of `width` cells: the time of day (UTC), and the words on as many lines as they need.
   static func lines(name: String, data: String, width: Int) -> [String] {
     guard let fields = fields(of: data) else { return "\(name)  \(data)".printable.wrapped(width) }
     let head = "\(timeOfDay(fields.at)) \(name) ".printable
@@ -42,7 +42,7 @@ package enum EventText {
     return [head] + rest.filter { !$0.isEmpty }.map { indent + $0 }
   }
 
-  /// As wide as `token.refreshing`.
+  /// Width of `token.refreshing`.
   private static let names = 16
   private static let indent = "  "
 

@@ -2,18 +2,18 @@ package import FoundationEssentials
 package import RosterExplanation
 internal import RosterModel
 
-/// An explanation for people: the state and since when, then a paragraph each.
+/// An explanation for people: the state and its beginning, then one paragraph for each part.
 package struct ExplanationText: Sendable {
   private let explanation: Explanation
   private let now: Date
 
-  /// - Parameter now: ages count to it.
+  /// - Parameter now: the reference for ages.
   package init(_ explanation: Explanation, now: Date) {
     self.explanation = explanation
     self.now = now
   }
 
-  /// Lines of at most `width` cells, as far as words permit, each with its end.
+  /// Lines of at most `width` cells, or as long as a single word, each with its line end.
   package func text(width: Int, colour: Bool = false) -> String {
     let layout = Rows(width: width, colour: colour)
     let (mark, tone) = explanation.state.mark
@@ -27,7 +27,7 @@ package struct ExplanationText: Sendable {
       + layout.row("next sync", explanation.nextAt.map { clock($0) + ago($0) })
   }
 
-  /// `08:02:13 UTC`, with its date where that is another day.
+  /// The time of day, `08:02:13 UTC`; with its date if that is another day.
   private func clock(_ time: String) -> String {
     let parts = time.split { $0 == "T" || $0 == "." || $0 == "Z" }
     guard parts.count > 2 else { return time }
@@ -40,7 +40,7 @@ package struct ExplanationText: Sendable {
     return seconds > 0 ? " (in \(Words.span(seconds)))" : " (\(Words.span(-seconds)) ago)"
   }
 
-  /// Times within a sentence.
+  /// The sentence with all its times in the form for people.
   private func times(_ text: String) -> String {
     text.replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/) { found in
       let time = String(found.0)
@@ -50,7 +50,7 @@ package struct ExplanationText: Sendable {
 }
 
 extension DaemonStatus.State {
-  /// What shows it at a glance.
+  /// A symbol and a colour that show the state at a glance.
   var mark: (String, Tone) {
     switch self {
     case .idle: ("●", .good)
@@ -63,7 +63,7 @@ extension DaemonStatus.State {
 }
 
 extension Concern {
-  /// One line: `page 17 of character: https://…`.
+  /// The item on one line: `page 17 of character: https://…`.
   fileprivate var text: String {
     let of = resource.map { " of \($0)" } ?? ""
     let place = page.map { ", page \($0)" + (position.map { ", position \($0)" } ?? "") } ?? ""

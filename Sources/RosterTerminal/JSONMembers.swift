@@ -1,16 +1,16 @@
 internal import RosterJSON
 
-/// The members of a JSON object that is known to be well-formed, their values as they were written: no reader of
-/// numbers may touch those (P10).
+/// The members of a well-formed JSON object. Values keep their original spelling, because to parse a number could
+/// change it (P10).
 enum JSONMembers {
-  /// In their order. Empty for what is no object.
+  /// The members in their order; empty if the value is not an object.
   static func of(_ object: String) -> [(name: String, value: String)] {
     read(object, "{", "}") { scanner throws(Malformed) in
       (JSONEscapes.text(scanner.bytes, try scanner.name()), text(of: try scanner.value(), scanner))
     }
   }
 
-  /// The elements of a list; empty for what is none.
+  /// The elements of a list; empty if the value is not a list.
   static func list(_ list: String) -> [String] {
     read(list, "[", "]") { scanner throws(Malformed) in text(of: try scanner.value(), scanner) }
   }
@@ -25,15 +25,15 @@ enum JSONMembers {
     }
   }
 
-  /// Each member's value as people read it: a text without quotes, nothing for null.
+  /// Each member's value in the form for people: a text without quotes, and an empty text for null.
   static func texts(_ object: String) -> [String: String] { texts(of(object)) }
 
-  /// The same of members that are known.
+  /// The same for members that were read before.
   static func texts(_ members: [(name: String, value: String)]) -> [String: String] {
     Dictionary(members.map { ($0.name, shown($0.value)) }) { first, _ in first }
   }
 
-  /// Likewise, of one value.
+  /// The same for one value.
   static func shown(_ value: String) -> String { value == "null" ? "" : text(value) ?? value }
 
   private static func read<Part>(

@@ -1,30 +1,30 @@
-/// What somebody presses.
+/// A key that the user presses.
 package enum Key: Sendable, Equatable {
   case up, down, pageUp, pageDown, home, end
   case letter(Unicode.Scalar)
 }
 
-/// Finds the keys in what a terminal sends (ECMA-48 §5.4 for the sequences; xterm's ctlseqs, "PC-Style Function Keys",
-/// for their meaning).
+/// Recognises keys in the bytes that a terminal sends (ECMA-48 §5.4 for the sequences; xterm's ctlseqs, "PC-Style
+/// Function Keys", for their meaning).
 package struct KeyReader: Sendable {
   private enum State {
     case ground, escape
-    /// Behind `ESC [` or `ESC O`, with the parameters so far.
+    /// After `ESC [` or `ESC O`, with the parameters read so far.
     case sequence([UInt8])
   }
 
   private var state = State.ground
 
-  /// Before the first byte.
+  /// Starts before the first byte.
   package init() {}
 
-  /// The keys that these bytes complete; what is none of ours is passed over.
+  /// The keys that these bytes complete. Unknown sequences are skipped.
   package mutating func keys(in bytes: some Sequence<UInt8>) -> [Key] { bytes.compactMap { key(completedBy: $0) } }
 
   private mutating func key(completedBy byte: UInt8) -> Key? {
     switch state {
     case .sequence(let parameters):
-      // Parameters and intermediates (ECMA-48 §5.4) come before the byte that ends it.
+      // Parameters and intermediates (ECMA-48 §5.4) precede the final byte.
       if (0x20...0x3F).contains(byte) {
         state = .sequence(parameters + [byte])
         return nil

@@ -1,13 +1,13 @@
-/// What somebody may have meant by a word that is none of those that there are.
+/// Finds the word that a user may have meant by an unknown word.
 package enum NearestWord {
-  /// One that begins so, or the one that the fewest slips of the fingers lead to; nil where nothing is near.
+  /// The shortest word that begins with `word`, or the one with the fewest typing errors; nil if none is near.
   package static func to(_ word: String, among words: [String]) -> String? {
     if let whole = words.filter({ $0.hasPrefix(word) }).min(by: { $0.count < $1.count }), !word.isEmpty { return whole }
     let near = words.map { ($0, slips(Array(word.lowercased().utf8), Array($0.utf8))) }.min { $0.1 < $1.1 }
     return near.flatMap { $0.1 <= max(1, word.count / 3) ? $0.0 : nil }
   }
 
-  /// Letters that are wrong, missing, too many, or two that are swapped (Damerau's distance of optimal alignments).
+  /// Number of typing errors: wrong, missing, extra or swapped letters (Damerau's distance of optimal alignments).
   private static func slips(_ one: [UInt8], _ other: [UInt8]) -> Int {
     var rows = [Array(0...other.count)]
     for (i, byte) in one.enumerated() {

@@ -1,19 +1,19 @@
 package import RosterModel
 
-/// What a sync has pulled and not published, for people: as `git diff --stat` first, then record by record.
+/// The unpublished changes of a sync for people: first a summary as `git diff --stat`, then each record.
 package struct PendingText: Sendable {
   private let pull: PendingPull
   private let width: Int?
   private let colour: Bool
 
-  /// - Parameter width: nil: nobody's terminal, so nothing is cut.
+  /// - Parameter width: nil to cut nothing, because the output is not a terminal.
   package init(_ pull: PendingPull, width: Int?, colour: Bool = false) {
     self.pull = pull
     self.width = width
     self.colour = colour
   }
 
-  /// What became of the sync, a line a resource, and the sum; each line with its end.
+  /// The state of the sync, a line for each resource, and the sum; each line with its end.
   package var summary: String {
     let hasRecords = pull.resources.contains { $0.differences + $0.absent > 0 }
     let lines =
@@ -39,7 +39,7 @@ package struct PendingText: Sendable {
     return "sync \(sync) has published nothing: it would change \(what)\(missed)\(why)"
   }
 
-  /// What became of a sync that has not pulled everything.
+  /// The state of a sync that has not pulled everything.
   private var state: String {
     switch pull.report?.outcome {
     case .running: "runs"
@@ -71,7 +71,7 @@ package struct PendingText: Sendable {
     ]
   }
 
-  /// Each kind that there is has a sign.
+  /// A bar with the sign of each kind of change that occurs.
   private func bar(_ resource: PendingResource, _ scale: Double) -> String {
     ChangeKind.allCases.map { kind in
       let count = resource[keyPath: kind.count]
@@ -84,14 +84,14 @@ package struct PendingText: Sendable {
 
   // MARK: A record
 
-  /// `~ character 1  Rick Sanchez`, and below it, field by field, what it has and would have; each line with its end.
+  /// `~ character 1  Rick Sanchez`, and one line for each field with its old and new value; each line with its end.
   package func text(of record: PendingRecord, _ resource: PendingResource) -> String {
     let who = name(record.key, record.after ?? record.before ?? "", resource)
     let head = record.kind.sign.toned(record.kind.tone, colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who)
     return ([head] + rows(record)).map { $0 + "\n" }.joined()
   }
 
-  /// `? character 1  Rick Sanchez`, with its end: a record that the pull misses for the first time.
+  /// `? character 1  Rick Sanchez` with a line end, for a record that is missing from the pull for the first time.
   package func text(of record: AbsentRecord, _ resource: PendingResource) -> String {
     let who = name(record.key, record.record, resource)
     return "?".toned(.faint, colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who) + "\n"
@@ -133,7 +133,7 @@ package struct PendingText: Sendable {
     } + (shown.count < elements.count ? ["and \(elements.count - shown.count) more"] : [])
   }
 
-  /// `Alive → Dead`. Where both do not fit, what they begin with alike is left out first.
+  /// `Alive → Dead`. If both values do not fit, their common beginning is left out first.
   private func step(_ before: String, _ after: String, _ room: Int?) -> String {
     var (before, after) = (before.printable, after.printable)
     let arrow = " → "
@@ -148,13 +148,13 @@ package struct PendingText: Sendable {
     return before.toned(.bad, colour) + arrow + after.toned(.good, colour)
   }
 
-  /// Longer names are cut: the values are what is looked for.
+  /// Longer names are cut, because the values are more important.
   private static let longestLabel = 24
-  /// A narrower terminal breaks lines itself.
+  /// Minimum width of a value. A narrower terminal breaks the lines itself.
   private static let leastValue = 20
-  /// Of a list, on a terminal.
+  /// Maximum number of list elements on a terminal.
   private static let mostElements = 10
-  /// Of what is alike, so that the eye finds its place.
+  /// Number of equal characters kept before the first difference, for orientation.
   private static let context = 8
 }
 

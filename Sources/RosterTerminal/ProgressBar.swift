@@ -1,24 +1,24 @@
 package import RosterModel
 
-/// One line that shows how far a sync is. Drawn again after a carriage return on a terminal.
+/// The progress of a sync on one line. A terminal redraws it after a carriage return.
 package struct ProgressBar: Sendable, Equatable {
-  /// Pages that are there.
+  /// Number of pages done.
   package var done: Int
-  /// Pages in all; 0: not known (yet).
+  /// Total number of pages; 0 while it is unknown.
   package var total: Int
-  /// What else there is to tell, `340 records`, the most important first.
+  /// Further counts such as `340 records`, the most important first.
   package var counts: [String]
-  /// False where the pages are told beside it.
+  /// False if the number of pages is shown elsewhere on the line.
   var showsPages = true
 
-  /// `total` 0: not known yet. `counts` are shown as far as there is room, the first ones first.
+  /// `total` is 0 while it is unknown. `counts` are shown as far as there is room, the first ones first.
   package init(done: Int, total: Int, counts: [String] = []) {
     self.done = done
     self.total = total
     self.counts = counts
   }
 
-  /// Of a running sync.
+  /// The progress of a running sync.
   package init(_ current: DaemonStatus.Current) {
     var counts = [current.records.counted(as: "record")]
     if current.phase == .verifying || current.phase == .publishing { counts.insert(current.phase.rawValue, at: 0) }
@@ -28,7 +28,7 @@ package struct ProgressBar: Sendable, Equatable {
     self.init(done: current.pagesDone, total: current.pagesTotal ?? 0, counts: counts)
   }
 
-  /// At most `width` cells, without a line end: `━━━━━━━╸────────  17/42 pages  340 records`.
+  /// The line of at most `width` cells, without a line end: `━━━━━━━╸────────  17/42 pages  340 records`.
   package func text(width: Int, colour: Bool = false) -> String {
     let pages = total > 0 ? "\(done)/\(total) pages" : done > 0 ? done.counted(as: "page") : "asking for page 1"
     var tail = showsPages ? "  " + pages : ""
@@ -42,7 +42,7 @@ package struct ProgressBar: Sendable, Equatable {
     return bar(room, colour) + tail
   }
 
-  /// The bar alone.
+  /// The bar without text.
   func bar(_ width: Int, _ colour: Bool = false) -> String {
     let share = total > 0 ? min(1, max(0, Double(done) / Double(total))) : 0
     let halves = Int(share * Double(width * 2))
@@ -51,7 +51,7 @@ package struct ProgressBar: Sendable, Equatable {
     return filled.toned(.good, colour) + rest.toned(.faint, colour)
   }
 
-  /// A shorter bar says nothing, a longer one no more.
+  /// A shorter bar shows nothing useful, and a longer one shows nothing more.
   private static let leastBar = 10
   private static let widestBar = 40
 }

@@ -1,13 +1,13 @@
-/// What differs between two states of a record, as `changes` keeps them.
+/// The differences between two states of a record, as stored in `changes`.
 struct RecordDiff: Equatable {
   struct Field: Equatable {
-    /// `status`, `extra.origin.dimension`.
+    /// Name of the field: `status`, `extra.origin.dimension`.
     var name: String
-    /// As people read it; nil: it was not there.
+    /// The value in the form for people; nil if the field did not exist.
     var before: String?
     var after: String?
 
-    /// `status: Alive → Dead`
+    /// The difference as text: `status: Alive → Dead`.
     var line: String { "\(name): \(earlier) → \(later)" }
     var earlier: String { before ?? Self.none }
     var later: String { after ?? Self.none }
@@ -18,16 +18,16 @@ struct RecordDiff: Equatable {
     var name: String
     var added: [String]
     var removed: [String]
-    /// The same elements, in another order.
+    /// True if the elements are equal and only their order differs.
     var isReordered: Bool
 
-    /// A line for each element that came or went.
+    /// A line for each added or removed element.
     var lines: [String] {
       added.map { "+ \(name): \($0)" } + removed.map { "− \(name): \($0)" }
         + (isReordered ? ["\(name): in another order"] : [])
     }
 
-    /// How many.
+    /// The numbers of added and removed elements.
     var sum: String {
       if isReordered { return "\(name): in another order" }
       return name + (added.isEmpty ? "" : " +\(added.count)") + (removed.isEmpty ? "" : " −\(removed.count)")
@@ -35,10 +35,10 @@ struct RecordDiff: Equatable {
   }
 
   var fields: [Field] = []
-  /// Those that differ.
+  /// The lists that differ.
   var lists: [List] = []
 
-  /// Of two JSON objects with the columns, `extra` and lists.
+  /// Compares two JSON objects that contain the columns, `extra` and the lists of a record.
   init(before: String, after: String) {
     let (old, new) = (Parts(before), Parts(after))
     for name in old.fields.names + new.fields.names.filter({ old.fields.values[$0] == nil }) {
@@ -53,7 +53,7 @@ struct RecordDiff: Equatable {
     }
   }
 
-  /// The elements of a list that another one lacks, as often as it lacks them.
+  /// The elements that another list lacks, each with its multiplicity.
   private static func without(_ list: [String], _ other: [String]) -> [String] {
     var left = Dictionary(other.map { ($0, 1) }, uniquingKeysWith: +)
     return list.filter { element in
@@ -63,7 +63,7 @@ struct RecordDiff: Equatable {
     }
   }
 
-  /// Names and what they stand for, in their order.
+  /// Names with their values, in the order of insertion.
   private struct Named<Value> {
     var names: [String] = []
     var values: [String: Value] = [:]
@@ -90,12 +90,12 @@ struct RecordDiff: Equatable {
     }
   }
 
-  /// A text whose end cannot be seen stands in quotes.
+  /// Adds quotes to a text whose beginning or end would be invisible.
   private static func quotedIfBlank(_ text: String) -> String {
     text.isEmpty || text.hasPrefix(" ") || text.hasSuffix(" ") ? "“\(text)”" : text
   }
 
-  /// The elements of a list as people read them, an object by its filled members.
+  /// The elements of a list in the form for people; an object is shown by its members that are not empty.
   static func elements(_ list: String) -> [String] {
     JSONMembers.list(list).map { element in
       guard element.hasPrefix("{") else { return JSONMembers.text(element) ?? element }
@@ -104,7 +104,8 @@ struct RecordDiff: Equatable {
     }
   }
 
-  /// The fields that have no column, those of an object by themselves, each with its JSON as upstream wrote it.
+  /// The fields without a column, each with its JSON in upstream's spelling. The fields of a nested object are listed
+  /// individually.
   static func extra(_ object: String, below path: String) -> [(name: String, text: String)] {
     JSONMembers.of(object).flatMap { name, value in
       let path = "\(path).\(name)"

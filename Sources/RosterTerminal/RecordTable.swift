@@ -1,23 +1,22 @@
 package import RosterModel
 
-/// A page of records, for people, or all records for a program.
+/// A page of records for people, or all records for a program.
 package struct RecordTable: Sendable {
   private let telling: [Resource.Column]
   private let columns: [Resource.Column]
   private let values: [[String: String]]
 
   /// - Parameters:
-  ///   - telling: the columns that a table shows first, the key before all others.
-  ///   - columns: all columns of the resource, as its definition orders them.
-  ///   - records: JSON objects, in the order in which they are to stand.
+  ///   - telling: The columns that a table shows first, the key before all others.
+  ///   - columns: All columns of the resource, in the order of its definition.
+  ///   - records: JSON objects, in the order of the table.
   package init(_ telling: [Resource.Column], besides columns: [Resource.Column], _ records: [String]) {
     self.telling = telling
     self.columns = columns
     values = records.map(JSONMembers.texts)
   }
 
-  /// Lines of at most `width` cells, each with its end. Columns besides those that tell records apart are shown as far
-  /// as they fit without cutting anything.
+  /// Lines of at most `width` cells, each with its end. Further columns are shown if they fit without a cut.
   package func text(width: Int, colour: Bool = false) -> String {
     var shown = telling
     var room = width - table(telling).naturalWidth
@@ -30,15 +29,15 @@ package struct RecordTable: Sendable {
     return table(shown).lines(width: width, colour: colour).map { $0 + "\n" }.joined()
   }
 
-  /// A line with the names of all columns, then a line a record, separated by tabs. No text is cut. A tab or a line end
-  /// in a text is a space.
+  /// A line with the names of all columns, then a line for each record, separated by tabs. Texts are not cut. A tab or
+  /// a line end inside a text becomes a space.
   package var tabSeparated: String {
     let names = columns.map(\.name)
     let rows = [names] + values.map { values in names.map { (values[$0] ?? "").oneLine } }
     return rows.map { $0.joined(separator: "\t") + "\n" }.joined()
   }
 
-  /// `rosterctl show` has longer texts whole: a list has a line a record.
+  /// A list has one line for each record, so longer texts are cut; `rosterctl show` prints them completely.
   private static let longest = 80
 
   private func table(_ columns: [Resource.Column]) -> Table {
@@ -54,16 +53,16 @@ package struct RecordTable: Sendable {
   }
 }
 
-/// The resources of a cache, for people.
+/// The resources of a cache for people.
 package struct ResourceTable: Sendable {
   private let resources: [(name: String, table: String, records: Int)]
 
-  /// In the order in which they are to stand.
+  /// - Parameter resources: in the order of the table.
   package init(_ resources: [(name: String, table: String, records: Int)]) {
     self.resources = resources
   }
 
-  /// Lines of at most `width` cells, each with its end; nil: nobody's terminal, so nothing is cut.
+  /// Lines of at most `width` cells, each with its end; nil to cut nothing, because the output is not a terminal.
   package func text(width: Int?, colour: Bool = false) -> String {
     let table = Table(
       columns: [

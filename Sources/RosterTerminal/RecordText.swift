@@ -1,21 +1,21 @@
 package import RosterModel
 
-/// One record and its history, for people.
+/// One record and its history for people.
 package struct RecordText: Sendable {
   /// A row of `changes`.
   package struct Change: Sendable {
-    /// By which sync.
+    /// The sync that made the change.
     package var sync: Int64
-    /// What became of it.
+    /// The kind of change.
     package var kind: ChangeKind
-    /// RFC 3339.
+    /// Time of the change, RFC 3339.
     package var at: String
-    /// A JSON object; nil where it was not there before.
+    /// The record before the change as a JSON object; nil if it was added.
     package var before: String?
-    /// Likewise, afterwards.
+    /// The record after the change as a JSON object; nil if it was removed.
     package var after: String?
 
-    /// The columns of `changes`.
+    /// Takes the columns of `changes`.
     package init(sync: Int64, kind: ChangeKind, at: String, before: String?, after: String?) {
       self.sync = sync
       self.kind = kind
@@ -35,13 +35,13 @@ package struct RecordText: Sendable {
   private let colour: Bool
 
   /// - Parameters:
-  ///   - record: the JSON of `rosterctl show`.
-  ///   - resource: its name.
-  ///   - columns: all of them, so that lists are told from values that are lists.
-  ///   - telling: those that tell one record from another, the key first.
-  ///   - changes: oldest first.
-  ///   - at: the time of which it is told (RFC 3339); nil: now.
-  ///   - width: nil: nobody's terminal, so no line is broken.
+  ///   - record: The JSON of `rosterctl show`.
+  ///   - resource: The resource's name.
+  ///   - columns: All columns, which distinguish lists from columns with a list as value.
+  ///   - telling: The columns that identify a record for people, the key first.
+  ///   - changes: The oldest first.
+  ///   - at: The time of the shown state, RFC 3339; nil for now.
+  ///   - width: nil to break no line, because the output is not a terminal.
   package init(
     _ record: String, of resource: String, columns: [Resource.Column], telling: [Resource.Column], changes: [Change],
     at: String? = nil, width: Int?, colour: Bool = false
@@ -56,7 +56,7 @@ package struct RecordText: Sendable {
     self.colour = colour
   }
 
-  /// The record first, then what changed, the latest first; each line with its end.
+  /// The record, then its changes with the latest first; each line with its end.
   package var text: String {
     let (head, told) = heading
     let rows = members.filter { !told.contains($0.name) }.map { row($0.name, $0.value) }.joined()
@@ -65,7 +65,7 @@ package struct RecordText: Sendable {
 
   private var then: String { at.map { "as it was at \($0)".wrapped(width).map { $0 + "\n" }.joined() } ?? "" }
 
-  /// `character 1: Rick Sanchez`, and the columns that are told by it.
+  /// The heading `character 1: Rick Sanchez`, and the columns that it shows.
   private var heading: (text: String, told: Set<String>) {
     let values = JSONMembers.texts(members)
     guard let key = telling.first else { return (resource, []) }
@@ -80,7 +80,7 @@ package struct RecordText: Sendable {
     return Rows(width: width, colour: colour, labels: max(Rows.labels, min(longest, Self.longestLabel) + 1))
   }
 
-  /// Longer names push their values to the right.
+  /// Longer names move their values to the right.
   private static let longestLabel = 20
 
   private func row(_ name: String, _ value: String) -> String {
@@ -97,7 +97,7 @@ package struct RecordText: Sendable {
     }
   }
 
-  /// A text as it is broken, and as the width breaks it; none for an empty one.
+  /// The lines of a text, further broken to the width; none for an empty text.
   private func lines(_ text: String) -> [String] {
     if text.isEmpty { return [] }
     return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -111,7 +111,7 @@ package struct RecordText: Sendable {
     return "\(texts.count): \(folder)\(ranges)".wrapped(width - rows.indent)
   }
 
-  /// `https://…/episode/` and `1–3, 7`, where they are numbered upwards below one folder.
+  /// `https://…/episode/` and `1–3, 7`, if the addresses differ only by ascending numbers at their ends.
   private static func numbered(_ addresses: [String]) -> (folder: String, ranges: String)? {
     let parts = addresses.map { address in
       let slash = address.lastIndex(of: "/").map(address.index(after:)) ?? address.startIndex

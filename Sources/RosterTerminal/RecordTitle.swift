@@ -1,7 +1,8 @@
 internal import RosterModel
 
 extension [Resource.Column] {
-  /// What people call a record by: the text behind the key, of those columns that tell one from another; else nothing.
+  /// The name of a record for people: the text column after the key among the identifying columns; empty if there is
+  /// none.
   func title(_ values: [String: String]) -> String {
     dropFirst().first.flatMap { $0.type == .text ? values[$0.name] : nil } ?? ""
   }

@@ -1,6 +1,6 @@
 internal import RosterModel
 
-/// A record that could not be stored, and why.
+/// A record that could not be stored, with the reason.
 package struct RejectText: Sendable {
   private let resource: String
   private let page: Int
@@ -9,10 +9,10 @@ package struct RejectText: Sendable {
   private let document: String
 
   /// - Parameters:
-  ///   - resource: its name.
-  ///   - page: in the order they came, from 1; 0: asked for by its key.
-  ///   - position: in the page, from 0.
-  ///   - document: as upstream sent it.
+  ///   - resource: The resource's name.
+  ///   - page: The page in the order of arrival, from 1; 0 for a record that was requested by its key.
+  ///   - position: The position in the page, from 0.
+  ///   - document: The record as upstream sent it.
   package init(resource: String, page: Int, position: Int, reason: String, document: String) {
     self.resource = resource
     self.page = page
@@ -21,8 +21,8 @@ package struct RejectText: Sendable {
     self.document = document
   }
 
-  /// The reason, and below it the record, cut to `width` cells; nil: nobody's terminal, so nothing is cut. Each line
-  /// with its end.
+  /// The reason, and below it the record, cut to `width` cells; nil to cut nothing, because the output is not a
+  /// terminal. Each line has its end.
   package func text(width: Int?, colour: Bool = false) -> String {
     let width = width ?? .max / 2
     let place = page == 0 ? "asked for by its key" : "page \(page), position \(position)"

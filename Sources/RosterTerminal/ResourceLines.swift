@@ -1,15 +1,15 @@
 internal import RosterModel
 
-/// A line a resource: what the cache has of it, or how far the sync is with it. Nothing where there is only one: of
-/// that, all is told already.
+/// One line for each resource: its state in the cache, or the progress of its pull. Empty for a single resource, which
+/// the other lines describe completely.
 struct ResourceLines {
   private let table: Table
   private let hidden: Int
 
   /// - Parameters:
-  ///   - current: the sync that runs.
-  ///   - cached: of the snapshot.
-  ///   - most: lines at most, besides the names of columns and how many more there are; nil: all.
+  ///   - current: The running sync; nil if none runs.
+  ///   - cached: The resources of the snapshot.
+  ///   - most: Maximum number of resource lines, besides the heading and the line "… and N more"; nil for all.
   init(_ current: DaemonStatus.Current?, cached: [DaemonStatus.CachedResource], most: Int?) {
     if let current, current.phase != .discovering, current.resources.count > 1 {
       let shown = Self.underWay(current.resources, most ?? .max)
@@ -24,14 +24,13 @@ struct ResourceLines {
     }
   }
 
-  /// At most `width` cells each, without line ends.
+  /// Lines of at most `width` cells, without line ends.
   func lines(width: Int, colour: Bool) -> [String] {
     if table.rows.isEmpty { return [] }
     return table.lines(width: width, colour: colour) + (hidden > 0 ? ["… and \(hidden) more"] : [])
   }
 
-  /// What the snapshot has. Of some resources nothing may be known yet: they were pulled for the first time, and not
-  /// published.
+  /// The state in the snapshot. Resources that were pulled for the first time and not published have no facts yet.
   private static func table(
     _ resources: [DaemonStatus.CachedResource], hasAbsent: Bool, hasDistrusted: Bool
   ) -> Table {
@@ -53,7 +52,7 @@ struct ResourceLines {
       })
   }
 
-  /// How far the pull is.
+  /// The progress of the pull.
   private static func table(_ resources: [DaemonStatus.PulledResource]) -> Table {
     Table(
       columns: [
@@ -72,7 +71,8 @@ struct ResourceLines {
 
   private static let barWidth = 20
 
-  /// Where there is no room for all, those that move first, then those that are to come; in their order otherwise.
+  /// If there is no room for all resources: those being pulled come first, then those that have not begun. The shown
+  /// ones keep their order.
   private static func underWay(_ all: [DaemonStatus.PulledResource], _ most: Int) -> [DaemonStatus.PulledResource] {
     guard all.count > most else { return all }
     func rank(_ resource: DaemonStatus.PulledResource) -> Int {

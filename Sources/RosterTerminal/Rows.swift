@@ -1,26 +1,26 @@
 internal import RosterModel
 
-/// Lines of a name and a value, the values below each other.
+/// Lines of a name and a value, with the values aligned.
 struct Rows {
   var width: Int
   var colour: Bool
-  /// Cells for a name.
+  /// Number of cells for a name.
   var labels = Self.labels
 
-  /// As wide as `first seen`, and a space before it.
+  /// Width of `first seen` and a space before it.
   static let labels = 11
-  /// Where a value begins, behind such labels.
+  /// Column in which a value begins after a default label.
   static let indent = labels + gap
   private static let gap = 2
-  /// Where a value begins.
+  /// Column in which a value begins.
   var indent: Int { labels + Self.gap }
 
-  /// Lines of at most `width` cells, as far as words permit, each with its end; nothing without a value.
+  /// Lines of at most `width` cells, or as long as a single word, each with its end; empty without a value.
   func row(_ name: String, _ value: String?) -> String {
     value.map { row(name, lines: $0.printable.wrapped(width - indent)) } ?? ""
   }
 
-  /// Lines that are as wide as they have to be.
+  /// Rows for lines that are already broken.
   func row(_ name: String, lines: [String]) -> String {
     let label = name.padded(left: labels).toned(.faint, colour) + "  "
     let indent = String(repeating: " ", count: self.indent)

@@ -1,10 +1,10 @@
 package import FoundationEssentials
 package import RosterModel
 
-/// The status for people: the state first, then how old the data is, what runs, the token, the syncs. Each fact stands
-/// once. Without a daemon, what the cache tells.
+/// The status for people: first the state, then the age of the data, the running sync, the token and the syncs. Each
+/// fact appears once. Without a daemon, it shows the facts of the cache.
 package struct StatusText: Sendable {
-  /// nil: no daemon answers.
+  /// nil if no daemon answers.
   private let daemon: DaemonStatus?
   private let rawMessage: String
   private let cached: DaemonStatus.Cache
@@ -15,8 +15,8 @@ package struct StatusText: Sendable {
   private let resources: ResourceLines
 
   /// - Parameters:
-  ///   - width: cells a line.
-  ///   - mostResources: lines for resources; nil: as many as there are.
+  ///   - width: Number of cells per line.
+  ///   - mostResources: Maximum number of lines for resources; nil for all.
   package init(_ status: DaemonStatus, width: Int, colour: Bool = false, mostResources: Int? = nil) {
     daemon = status
     (rawMessage, cached, sync) = (status.message, status.cache, status.sync)
@@ -26,7 +26,7 @@ package struct StatusText: Sendable {
     now = Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
   }
 
-  /// - Parameter now: ages count to it.
+  /// - Parameter now: the reference for ages.
   package init(_ status: CacheStatus, now: Date, width: Int, colour: Bool = false, mostResources: Int? = nil) {
     daemon = nil
     (rawMessage, cached, sync) = (status.message, status.cache, DaemonStatus.Sync(last: status.last))
@@ -36,18 +36,18 @@ package struct StatusText: Sendable {
     self.now = now
   }
 
-  /// Lines of at most `width` cells, as far as words permit, each with its end.
+  /// Lines of at most `width` cells, or as long as a single word, each with its end.
   package var text: String {
     let layout = Rows(width: width, colour: colour)
-    // In order of importance, since a small screen shows the first ones.
+    // Rows are ordered by importance, since a small screen shows only the first ones.
     return headline + layout.row("data", data)
-      // The bar has its width already, and colours that no line break may part.
+      // The bar already fits the width, and its colours must not be split by a line break.
       + layout.row("progress", lines: progress.map { [$0] } ?? [])
       + layout.row("resources", lines: resources.lines(width: width - layout.indent, colour: colour))
       + rows.dropFirst(data == nil ? 0 : 1).map { layout.row($0.name, $0.value) }.joined()
   }
 
-  /// What stands below the headline, besides bars and resources.
+  /// The rows below the headline, without bars and resources.
   package var rows: [(name: String, value: String)] {
     [
       ("data", data), ("token", token), ("last sync", last), ("next sync", next), ("config", config),
@@ -55,13 +55,13 @@ package struct StatusText: Sendable {
     ].compactMap { row in row.1.map { (row.0, $0) } }
   }
 
-  /// The headline in one line, without the state that it begins with.
+  /// The headline on one line, without the state at its beginning.
   package var sentence: String {
     let state = daemon.map { "\($0.state.rawValue): " } ?? ""
     return (message.hasPrefix(state) ? String(message.dropFirst(state.count)) : message).printable
   }
 
-  /// What the daemon does, or what is wrong and what to do: the first lines of `text`.
+  /// The daemon's activity, or the problem and its remedy: the first lines of `text`.
   package var headline: String {
     let lines = message.printable.wrapped(width - 2)
     let (mark, tone) = daemon?.state.mark ?? ("○", .bad)
@@ -76,7 +76,7 @@ package struct StatusText: Sendable {
     return filled(facts.filter { !isTold($0) }.joined(separator: ", "))
   }
 
-  /// Of the snapshot.
+  /// Facts about the snapshot.
   private var facts: [String] {
     let cache = cached
     var facts = [cache.records.counted(as: "record"), cache.pages.counted(as: "page")]
@@ -93,7 +93,7 @@ package struct StatusText: Sendable {
     return facts
   }
 
-  /// What `resources.proof` says, in words that need no table of proofs.
+  /// The meaning of `resources.proof` in plain words.
   private static func completeness(_ proof: String) -> String {
     switch proof {
     case "count": "complete by upstream's count"
@@ -178,7 +178,7 @@ package struct StatusText: Sendable {
     daemon.map { "rosterd \($0.version), pid \($0.pid), up \(Words.span($0.uptimeSeconds))" }
   }
 
-  /// Whether it is a clause of the headline.
+  /// True if the fact is already a clause of the headline.
   private func isTold(_ fact: String) -> Bool {
     let clauses = message.replacing("; ", with: ", ").replacing(": ", with: ", ").split(separator: ", ")
     return clauses.contains { $0 == fact }
@@ -188,7 +188,7 @@ package struct StatusText: Sendable {
 
   // MARK: Times, by the daemon's own clock
 
-  /// The daemon's sentence, its times as people say them: `verified 3.2 s ago; next sync in 14 min`.
+  /// The daemon's sentence with relative times: `verified 3.2 s ago; next sync in 14 min`.
   private var message: String {
     rawMessage
       .replacing(/next sync at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
@@ -211,7 +211,7 @@ package struct StatusText: Sendable {
     seconds(until: time).map { $0 > 0 ? "in \(Words.span($0))" : "\(Words.span(-$0)) ago" }
   }
 
-  /// When a sync is to begin: `in 14 min`, `now`, `due since 11:56:40 UTC (3 min 20 s ago)`.
+  /// The start of the next sync: `in 14 min`, `now`, `due since 11:56:40 UTC (3 min 20 s ago)`.
   private func due(_ time: String) -> String? {
     guard let seconds = seconds(until: time) else { return nil }
     if seconds > 0 { return "in \(Words.span(seconds))" }
@@ -221,10 +221,10 @@ package struct StatusText: Sendable {
     return "due since \(clock) UTC (\(Words.span(-seconds)) ago)"
   }
 
-  /// A bar with all its counts needs no more cells, however wide a line may be.
+  /// A bar with all its counts needs no more cells, even on a wider terminal.
   private static let widestProgress = 200
 
-  /// What a sync may take to begin, in seconds.
+  /// Number of seconds that a due sync may take to begin.
   private static let moment = 1.0
   private static let day = 86_400.0
 }

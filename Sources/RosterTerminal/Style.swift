@@ -1,6 +1,6 @@
 internal import RosterModel
 
-/// What a piece of text means to its reader, and the colour that shows it (ECMA-48 SGR).
+/// The meaning of a piece of text, and the colour for it (ECMA-48 SGR).
 package enum Tone: Sendable {
   case plain, strong, faint, good, busy, bad
 
@@ -27,13 +27,13 @@ extension ChangeKind {
 }
 
 extension String {
-  /// The text in the colour of its tone, or as it is.
+  /// The text in the colour of its tone; unchanged without colour.
   func toned(_ tone: Tone, _ colour: Bool) -> String {
     guard colour, let code = tone.code else { return self }
     return "\u{1b}[\(code)m\(self)\u{1b}[0m"
   }
 
-  /// At most so many cells of a line that may have colours; one that is cut has none.
+  /// The line cut to at most `width` cells. It may contain colours; a line that is cut loses them.
   func cut(to width: Int, _ colour: Bool) -> String {
     let plain = colour ? replacing(/\u{1b}\[[0-9;]*m/, with: "") : self
     return plain.cells > width ? plain.cut(to: width) : self
@@ -43,8 +43,8 @@ extension String {
     String(repeating: " ", count: Swift.max(0, width - cells)) + self
   }
 
-  /// Lines of at most `width` cells, broken at spaces, though not between a number and its unit; a longer word stands
-  /// alone on its line, whole, so that it can be copied.
+  /// Lines of at most `width` cells, broken at spaces, but not between a number and its unit. A longer word gets a line
+  /// of its own and is not broken, so that it can be copied.
   func wrapped(_ width: Int) -> [String] {
     var lines: [String] = []
     for word in unbreakable {

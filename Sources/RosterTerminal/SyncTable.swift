@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 package import RosterModel
 
-/// The latest syncs, for people: when, how they ended, how long they took, what they brought.
+/// The latest syncs for people: time, result, duration, and counts.
 package struct SyncTable: Sendable {
   private let reports: [SyncRecord]
 
@@ -10,8 +10,8 @@ package struct SyncTable: Sendable {
     self.reports = reports
   }
 
-  /// Lines of at most `width` cells, each with its end; the reasons of syncs that were not all well stand below them.
-  /// nil: nobody's terminal, so nothing is cut.
+  /// Lines of at most `width` cells, each with its end; nil to cut nothing, because the output is not a terminal. A
+  /// sync with an error has the reason below its line.
   package func text(width: Int?, colour: Bool = false) -> String {
     let lines = table.lines(width: width, colour: colour)
     return zip(lines, [[]] + reports.map { Self.reason($0, width) })
@@ -50,7 +50,7 @@ package struct SyncTable: Sendable {
     ]
   }
 
-  /// Nothing of an interrupted sync is known: its row was written when it began.
+  /// The row of an interrupted sync was written at its start, so it has no counts.
   private static func counted(_ number: Int, _ report: SyncRecord) -> String {
     report.outcome == .interrupted ? "" : String(number)
   }
@@ -72,7 +72,7 @@ package struct SyncTable: Sendable {
 }
 
 extension SyncRecord {
-  /// nil while it runs.
+  /// nil while the sync runs.
   var seconds: Double? {
     guard let start = Date(rfc3339: startedAt), let end = finishedAt.flatMap(Date.init(rfc3339:)) else { return nil }
     return max(0, end.timeIntervalSince(start))

@@ -2,8 +2,8 @@ package import RosterModel
 
 /// A sync in words.
 package enum SyncText {
-  /// `sync 17 published in 0.4 s: 42 pages, 826 records, 2 added; 43 requests, 1 refresh`, without what steers a
-  /// terminal.
+  /// `sync 17 published in 0.4 s: 42 pages, 826 records, 2 added; 43 requests, 1 refresh`, without characters that
+  /// control a terminal.
   package static func line(_ report: SyncRecord) -> String {
     let head = head(report) + took(report)
     if let error = report.error, report.outcome == .failed { return "\(head): \(error)".printable }
@@ -13,16 +13,16 @@ package enum SyncText {
       + error.printable
   }
 
-  /// What is known of an interrupted sync: its row was written when it began.
+  /// The text for an interrupted sync, whose row was written at its start and has no counts.
   static let kept = "what it pulled is kept for the next"
 
   /// `sync 17 published`.
   static func head(_ report: SyncRecord) -> String { "sync \(report.id) \(report.outcome.rawValue)" }
 
-  /// ` in 0.4 s`; nothing while it runs.
+  /// The duration, ` in 0.4 s`; empty while the sync runs.
   static func took(_ report: SyncRecord) -> String { report.seconds.map { " in \(Words.took($0))" } ?? "" }
 
-  /// What it saw, and what changed by it.
+  /// The pages and records, and the changes.
   static func contents(_ report: SyncRecord) -> [String] {
     let changes = [
       (report.added, "added"), (report.changed, "changed"), (report.removed, "removed"), (report.rejected, "rejected"),
@@ -31,7 +31,7 @@ package enum SyncText {
       + changes.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
   }
 
-  /// What it cost.
+  /// The requests and other costs.
   static func work(_ report: SyncRecord) -> [String] {
     var parts = [report.requests.counted(as: "request")]
     if report.notModified > 0 { parts.append("\(report.notModified) not modified") }

@@ -1,9 +1,9 @@
-/// Columns for people, as wide as there is room.
+/// Columns for people, as wide as the terminal permits.
 struct Table: Sendable {
   struct Column: Sendable {
     var name: String
     var isNumber = false
-    /// May lose the end of its texts where the terminal is narrow.
+    /// True if texts in this column may be cut on a narrow terminal.
     var shrinks = false
   }
 
@@ -15,8 +15,8 @@ struct Table: Sendable {
   var columns: [Column]
   var rows: [[Cell]]
 
-  /// A line for the names and one a row, of at most `width` cells; nil: as wide as the texts are. Where even short
-  /// texts do not fit, the last columns are left out.
+  /// A line for the heading and one for each row, of at most `width` cells; nil for no limit. If even short texts do
+  /// not fit, the last columns are left out.
   func lines(width: Int?, colour: Bool) -> [String] {
     let widths = widths(within: width ?? .max)
     let head = columns.map { Cell(text: $0.name, tone: .faint) }
@@ -27,7 +27,7 @@ struct Table: Sendable {
   }
 
   static let gap = "  "
-  /// Shorter, a name cannot be told from another.
+  /// Minimum width of a shrunken column, so that names can still be distinguished.
   private static let least = 8
 
   private static func text(_ width: Int, _ column: Column, _ cell: Cell, _ colour: Bool) -> String {

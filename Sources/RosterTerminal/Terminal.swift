@@ -1,19 +1,19 @@
 import Glibc
 
-/// What is known of where a program writes to.
+/// Facts about the destination of a program's output.
 package struct Terminal: Sendable, Equatable {
-  /// A person may be looking, and lines can be drawn again.
+  /// True if a person may be looking, and lines can be redrawn.
   package var isInteractive: Bool
-  /// Cells a line.
+  /// Number of cells per line.
   package var columns: Int
-  /// Control sequences for colour may be written.
+  /// True if colours may be written.
   package var colour: Bool
-  /// Lines a screen.
+  /// Number of lines on the screen.
   package var rows: Int
-  /// How wide a table may be; nil: nobody told, and who reads a pipe wants whole texts.
+  /// Maximum width of a table; nil if no width is known, for example in a pipe, whose reader wants complete texts.
   package var limit: Int?
 
-  /// Of what is known already.
+  /// Takes known facts.
   package init(isInteractive: Bool, columns: Int, colour: Bool, rows: Int = usualRows, limit: Int? = nil) {
     self.isInteractive = isInteractive
     self.columns = columns
@@ -22,8 +22,8 @@ package struct Terminal: Sendable, Equatable {
     self.colour = colour
   }
 
-  /// Looks at the terminal of a descriptor. `NO_COLOR` removes colour (no-color.org). A terminal whose `TERM`
-  /// is `dumb`, empty or not set receives no control sequence (terminfo(5)).
+  /// Reads the properties of a descriptor's terminal. `NO_COLOR` disables colour (no-color.org). A terminal whose
+  /// `TERM` is `dumb`, empty or unset receives no control sequence (terminfo(5)).
   package static func of(_ descriptor: Int32, environment: [String: String]) -> Terminal {
     let interactive = isatty(descriptor) == 1 && !["", "dumb"].contains(environment["TERM", default: ""])
     let plain = !environment["NO_COLOR", default: ""].isEmpty
@@ -37,9 +37,9 @@ package struct Terminal: Sendable, Equatable {
       rows: known && size.ws_row > 0 ? Int(size.ws_row) : usualRows, limit: told == nil && !interactive ? nil : columns)
   }
 
-  /// Where nothing is known, a VT100's; below the least, no line of ours makes sense.
+  /// The width of a VT100 is the default. Below the minimum, no line would be readable.
   private static let usualColumns = 80
-  /// Of a VT100.
+  /// The height of a VT100.
   package static let usualRows = 24
   private static let leastColumns = 20
 }

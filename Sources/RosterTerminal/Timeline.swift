@@ -1,20 +1,20 @@
 package import RosterModel
 
-/// The story of the token in one sync: whose requests were refused, who refreshed, who waited, what was sent again.
-/// Groups what belongs together, so that 42 pages fit a screen.
+/// The history of the token in one sync: the refused requests, the refresh, the requests that waited for it, and the
+/// resent ones. Related events are grouped, so that 42 pages fit on a screen.
 package struct Timeline: Sendable {
-  /// What one line gathers.
+  /// The kinds of lines.
   private enum Kind: Hashable {
     case started, first, fetched, refused, refreshing, joined, refreshed, failed, late, again, retried, ended
   }
 
   /// A page of one of the lists that the sync pulls.
   private struct Page: Hashable {
-    /// nil: an event that names none.
+    /// nil if the event names no resource.
     var resource: String?
     var number: Int
 
-    /// nil: the event is of no page.
+    /// nil if the event is not about a page.
     init?(_ event: Event) {
       guard let page = event.page else { return nil }
       (resource, number) = (event.resource, page)
@@ -28,14 +28,14 @@ package struct Timeline: Sendable {
     var event: Event
   }
 
-  /// More lines than a demo's story has: what is between the beginning and the end of a longer one is left out.
+  /// Maximum number of lines; a demo has fewer. A longer history is shown without its middle part.
   private static let most = 16
 
   private let entries: [Entry]
-  /// Of which pages are told, in the order in which they came.
+  /// The resources of the pages, in the order in which they occurred.
   private let resources: [String]
 
-  /// Events with the seconds since the start, in the order in which they happened.
+  /// - Parameter events: each with its seconds since the start, in chronological order.
   package init(_ events: [(Double, Event)]) {
     var story = Story()
     for (at, event) in events { story.tell(at, event) }
@@ -43,7 +43,7 @@ package struct Timeline: Sendable {
     resources = events.compactMap(\.1.resource).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 
-  /// One line an entry, each with its end.
+  /// One line for each entry, each with its end.
   package func text(colour: Bool = false) -> String {
     lines.map { $0.text(colour) + "\n" }.joined()
   }
@@ -60,12 +60,12 @@ package struct Timeline: Sendable {
 // MARK: Grouping
 
 extension Timeline {
-  /// Gathers events of one kind between two turns of the token: `refreshing` and its end start new groups.
+  /// Groups events of one kind. A refresh and its end close all groups before them.
   private struct Story {
     var entries: [Entry] = []
-    /// Entries before this one are told; nothing joins them any more.
+    /// Entries before this index are closed.
     private var chapter = 0
-    /// Refused or waiting since then, and not fetched yet.
+    /// Pages that were refused or waited since the last refresh, and were not fetched yet.
     private var resent: Set<Page> = []
 
     mutating func tell(_ at: Double, _ event: Event) {
@@ -119,7 +119,7 @@ extension Timeline {
       (time, mark, tone, words) = ("", "⋮", .faint, "\(count.counted(as: "line")) like these left out")
     }
 
-    /// - Parameter pages: those of the entry, in words.
+    /// - Parameter pages: the entry's pages in words.
     init(_ entry: Entry, _ pages: String) {
       time = Self.time(entry.at)
       (mark, tone, words) = Self.telling(entry, pages)
@@ -131,7 +131,7 @@ extension Timeline {
         + words.toned(tone == .faint ? .plain : tone, colour)
     }
 
-    /// As wide as `99999.9 ms`.
+    /// Width of `99999.9 ms`.
     private static let times = 10
 
     private static func time(_ seconds: Double) -> String {
@@ -174,7 +174,7 @@ extension Timeline {
     }
   }
 
-  /// `pages 2–6`; where there are several lists, `pages 2–6 of character, 1 of location`.
+  /// `pages 2–6`; with several lists, `pages 2–6 of character, 1 of location`.
   private func pages(of entry: Entry) -> String {
     func numbers(_ resource: String) -> String {
       Words.ranges(entry.pages.filter { $0.resource == resource }.map(\.number))

@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 package import RosterModel
 
-/// What `rosterctl watch` prints where nothing can be drawn again: a line for what happens, now and then one for the
-/// pages.
+/// The output of `rosterctl watch` if lines cannot be redrawn: one line for each event, and for pages at most one per
+/// second.
 package struct WatchLine: Sendable {
   private var lastPage: Double?
 
-  /// Before anything has happened.
+  /// Starts before the first event.
   package init() {}
 
-  /// Seconds between two lines that tell of pages.
+  /// Minimum number of seconds between two lines about pages.
   private static let interval = 1.0
 
-  /// Of an event, its data as JSON; nil: not worth a line. `seconds` is any clock that goes on.
+  /// The line for an event with JSON data; nil if it gets none. `seconds` is the time of any monotonic clock.
   package mutating func line(name: String, data: String, seconds: Double) -> String? {
     switch Event.Name(rawValue: name) {
     case .pageFetched:
@@ -27,7 +27,7 @@ package struct WatchLine: Sendable {
     return EventText.line(name: name, data: data)
   }
 
-  /// Of one sync: `2026-01-01T12:00:00.400Z  sync 17 published in 0.4 s: …`.
+  /// The line for one sync: `2026-01-01T12:00:00.400Z  sync 17 published in 0.4 s: …`.
   package static func line(_ report: SyncRecord) -> String {
     "\(report.finishedAt ?? report.startedAt)  \(SyncText.line(report))"
   }

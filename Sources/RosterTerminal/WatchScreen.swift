@@ -1,44 +1,45 @@
 internal import RosterModel
 
-/// What `rosterctl watch` has on the screen: the status or the events, as far as there is room, above a line of keys.
+/// The screen of `rosterctl watch`: the status or the events, as far as there is room, above a line that lists the
+/// keys.
 package struct WatchScreen: Sendable {
-  /// What follows from a key, besides another frame.
+  /// The effect of a key, besides a new frame.
   package enum Action: Sendable, Equatable {
     case none, quit, sync
   }
 
-  /// The status, as it was last asked for.
+  /// The latest status.
   package var text: WatchText
-  /// What became of the last key, until the next one.
+  /// The result of the last key, shown until the next one.
   package var notice: String?
   private let hasKeys: Bool
   private var events: [(name: String, data: String)] = []
   private var showsEvents = false
-  /// Lines of the status above the screen.
+  /// Number of status lines scrolled off the top.
   private var top = 0
-  /// Events below the screen.
+  /// Number of events scrolled off the bottom.
   private var back = 0
-  /// What a page key moves by: the lines of the latest frame.
+  /// Number of lines that a page key scrolls: those of the latest frame.
   private var page = 1
 
-  /// - Parameter hasKeys: false where nothing can be pressed, since standard input is no terminal.
+  /// - Parameter hasKeys: false if standard input is not a terminal, so that no key can be read.
   package init(_ text: WatchText, hasKeys: Bool) {
     self.text = text
     self.hasKeys = hasKeys
   }
 
-  /// Enough to look back at a sync with trouble.
+  /// Enough events to scroll through a sync with many failures.
   private static let kept = 1000
 
-  /// An event of the stream.
+  /// Adds an event of the stream.
   package mutating func happened(name: String, data: String) {
     events.append((name, data))
     if events.count > Self.kept { events.removeFirst() }
-    // What is being read stays where it is.
+    // The events that the user has scrolled to stay in place.
     if back > 0 { back = min(back + 1, events.count - 1) }
   }
 
-  /// Scrolls, turns to the other view, or says what else is wanted.
+  /// Scrolls or switches the view, or returns another action.
   package mutating func pressed(_ key: Key) -> Action {
     notice = nil
     switch key {
@@ -60,14 +61,14 @@ package struct WatchScreen: Sendable {
     if showsEvents {
       back = max(0, min(back - lines, events.count - 1))
     } else {
-      // The next frame knows where the end is.
+      // The next frame limits this to the end.
       top = max(0, top + lines)
     }
   }
 
   // MARK: Frames
 
-  /// At most `rows` lines of at most `width` cells: what a terminal has no room for would overwrite its last cell.
+  /// At most `rows` lines of at most `width` cells. Longer output would overwrite the last cell of the terminal.
   package mutating func frame(width: Int, rows: Int, colour: Bool) -> [String] {
     let below = footer(width, rows, colour)
     page = max(1, rows - below.count)
@@ -82,7 +83,7 @@ package struct WatchScreen: Sendable {
     return Array(all.dropFirst(top).prefix(room))
   }
 
-  /// Those that fit, the latest at the end.
+  /// The events that fit, the latest last.
   private mutating func latest(_ room: Int, _ width: Int) -> [String] {
     if events.isEmpty { return ["nothing has happened since this began"] }
     func lines(_ event: (name: String, data: String)) -> [String] {
@@ -90,7 +91,7 @@ package struct WatchScreen: Sendable {
     }
     var shown: [String] = []
     for event in events.dropLast(back).reversed() where shown.count < room { shown = lines(event) + shown }
-    // Above the first there is nothing to scroll to.
+    // The view cannot scroll beyond the first event.
     while shown.count < room, back > 0 {
       shown += lines(events[events.count - back])
       back -= 1

@@ -1,12 +1,12 @@
 package import RosterModel
 
-/// What `rosterctl watch` shows: the status, and how long the latest syncs took.
+/// The content of `rosterctl watch`: the status, and the durations of the latest syncs.
 package struct WatchText: Sendable {
-  /// As it was when a daemon last answered.
+  /// The status when a daemon last answered.
   package var status: DaemonStatus
   /// The latest first.
   package var syncs: [SyncRecord]
-  /// Why no daemon answers, where none does.
+  /// The reason why no daemon answers; nil if one does.
   package var silence: String?
 
   /// - Parameter syncs: the latest first.
@@ -16,8 +16,9 @@ package struct WatchText: Sendable {
     self.silence = silence
   }
 
-  /// Lines of at most `width` cells, as far as words permit; of a hundred resources as many as leave room for the rest.
-  /// - Parameter room: lines of the screen.
+  /// Lines of at most `width` cells, or as long as a single word. If there are many resources, only as many are shown
+  /// as leave room for the rest.
+  /// - Parameter room: number of lines on the screen.
   func lines(width: Int, room: Int, colour: Bool) -> [String] {
     let gone = silence.map {
       ["○ " + Self.gone.toned(.bad, colour)] + ($0.printable + Self.below).wrapped(width - 2).map { "  " + $0 } + [""]

@@ -1,6 +1,6 @@
-/// Ages, sizes and ranges of numbers as people say them.
+/// Durations, sizes and number ranges in the form for people.
 package enum Words {
-  /// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`: two units at most.
+  /// A duration with at most two units: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
   static func span(_ seconds: Double) -> String {
     if seconds < 10 { return "\((max(0, seconds) * 10).rounded() / 10) s" }
     let whole = Int(seconds.rounded())
@@ -11,19 +11,19 @@ package enum Words {
     return "\(whole) s"
   }
 
-  /// What something took: as `span`, and `12 ms` where that would be nothing.
+  /// The time that an action took: as `span`, but in milliseconds (`12 ms`) below 0.1 s.
   static func took(_ seconds: Double) -> String {
     seconds < 0.1 ? "\(Int((max(0, seconds) * 1000).rounded())) ms" : span(seconds)
   }
 
-  /// `826`, `4,032`.
+  /// A number with separators: `826`, `4,032`.
   package static func grouped(_ number: Int) -> String {
     let digits = Array(String(number))
     return String(
       digits.indices.flatMap { ($0 > 0 && (digits.count - $0) % 3 == 0 ? [","] : []) + [digits[$0]] })
   }
 
-  /// `2026-01-01 12:00:00` of `2026-01-01T12:00:00.000Z`.
+  /// A time to the second: `2026-01-01 12:00:00` for `2026-01-01T12:00:00.000Z`.
   static func second(_ time: String) -> String {
     time.prefix("2026-01-01T12:00:00".count).split(separator: "T").joined(separator: " ")
   }
@@ -44,7 +44,7 @@ package enum Words {
     return "\(bytes) B"
   }
 
-  /// `2, 5–9, 12`, from numbers in any order.
+  /// Ranges such as `2, 5–9, 12`, from numbers in any order.
   static func ranges(_ numbers: some Sequence<Int>) -> String {
     var ranges: [ClosedRange<Int>] = []
     for number in Set(numbers).sorted() {
@@ -60,7 +60,7 @@ package enum Words {
     }.joined(separator: ", ")
   }
 
-  /// Whether a word stands behind a number, in these texts.
+  /// True for the units that may follow a number in these texts.
   static func isUnit(_ word: some StringProtocol) -> Bool {
     ["ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB"].contains { $0 == word }
   }
