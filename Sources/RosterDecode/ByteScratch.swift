@@ -1,4 +1,5 @@
-/// Bytes that are written anew for each record or row. Places in it are offsets: it moves when it grows.
+/// Reusable memory for the bytes of one record or row. Positions in it are offsets, because the memory moves when it
+/// grows.
 struct ByteScratch: ~Copyable {
   private var memory: UnsafeMutableBufferPointer<UInt8>
   private(set) var count = 0
@@ -9,7 +10,7 @@ struct ByteScratch: ~Copyable {
 
   deinit { memory.deallocate() }
 
-  /// More than what a usual record needs; what a large one took is given back before the next body.
+  /// `usual` is enough for a typical record. Memory above `kept` bytes is released before the next body.
   private static let usual = 4096
   private static let kept = 1 << 20
 
@@ -34,7 +35,7 @@ struct ByteScratch: ~Copyable {
     count += bytes.count
   }
 
-  /// `write` fills as much of the room as it needs and tells how much.
+  /// Appends the bytes that `write` puts into the free room. `write` returns their number.
   mutating func append(_ room: Int, _ write: (UnsafeMutableBufferPointer<UInt8>) -> Int) {
     reserve(room)
     count += write(memory.extracting(count..<count + room))

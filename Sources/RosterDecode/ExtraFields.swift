@@ -1,34 +1,35 @@
 import RosterJSON
 
-/// A member that no column takes, in eight bytes: its value is found again behind its name. Offsets are of 31 bits.
+/// A member that no column takes, packed into eight bytes. Offsets have 31 bits. The position of the value is not
+/// stored: it is found again after the name.
 struct ExtraField {
   private static let flag: UInt32 = 1 << 31
   private let first: UInt32
   private let last: UInt32
 
-  /// - Parameter name: from its opening quote on.
+  /// - Parameter name: the name, from its opening quote.
   init(name: JSONSlice, value: JSONSlice) {
     first = name.start
     last = value.end | (value.hasSpace ? Self.flag : 0)
   }
 
-  /// What is left of an object that a definition looks into, or a list that it looks into.
+  /// Stands for the remaining members of an object, or the elements of a list, that the definition has places in.
   init(child: Int) {
     first = UInt32(child) | Self.flag
     last = 0
   }
 
   var child: Int? { first & Self.flag == 0 ? nil : Int(first & ~Self.flag) }
-  /// Of the opening quote: what comes later counts.
+  /// Offset of the name's opening quote. If a name occurs twice, the one with the larger offset wins.
   var start: Int { Int(first) }
   var end: Int { Int(last & ~Self.flag) }
   var hasSpace: Bool { last & Self.flag != 0 }
 }
 
-/// The members of the row at hand that no column takes, by the node whose object they are in.
+/// The members of the current row that no column takes, grouped by the node of their object.
 struct ExtraFields {
   private(set) var fields: [[ExtraField]]
-  /// Objects with a name that has escapes: two spellings may be one name there.
+  /// True for objects that have a name with escapes: there two different spellings may be the same name.
   private(set) var hasEscapes: [Bool]
   private var filled: [Int] = []
 
@@ -60,14 +61,14 @@ struct ExtraFields {
     filled.removeAll(keepingCapacity: true)
   }
 
-  /// Fields for which memory is kept.
+  /// Number of fields whose memory is kept for the next record.
   private static let kept = 4096
 
   mutating func sort(_ node: Int, by precedes: (ExtraField, ExtraField) -> Bool) {
     fields[node].sort(by: precedes)
   }
 
-  /// Of fields of one name side by side, the last one stays.
+  /// Keeps only the last of adjacent fields with the same name.
   mutating func removeRepeated(_ node: Int, _ isSame: (ExtraField, ExtraField) -> Bool) {
     var kept = 0
     let count = fields[node].count

@@ -1,16 +1,16 @@
-/// The keys of a page in a few bytes each, for the cache to keep and to walk: of integers the difference to the one
-/// before, of texts length and bytes. Which of the two it is, the plan knows (`RecordPlan.hasTextKeys`).
+/// The keys of a page in a compact form that the cache stores. An integer key is stored as the difference to the
+/// previous key, a text key as its length and its bytes. `RecordPlan.hasTextKeys` says which form applies.
 package struct KeyList: Sendable, Equatable {
-  /// What the cache keeps. Only `KeyCursor` reads it.
+  /// The bytes that the cache stores. Only `KeyCursor` reads them.
   package private(set) var bytes: [UInt8] = []
-  /// How many keys there are.
+  /// Number of keys.
   package private(set) var count = 0
   private var previous: Int64 = 0
 
-  /// No keys.
+  /// Makes an empty list.
   package init() {}
 
-  /// An integer key; a list has keys of one kind only.
+  /// Appends an integer key. A list has keys of one kind only.
   package mutating func append(_ key: Int64) {
     let step = key &- previous
     previous = key
@@ -18,14 +18,14 @@ package struct KeyList: Sendable, Equatable {
     count += 1
   }
 
-  /// A text key, as UTF-8.
+  /// Appends a text key, which is UTF-8.
   package mutating func append(_ key: UnsafeBufferPointer<UInt8>) {
     append(varint: UInt64(key.count))
     bytes.append(contentsOf: key)
     count += 1
   }
 
-  /// Begins anew in the same memory.
+  /// Empties the list and keeps its memory.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     (count, previous) = (0, 0)
@@ -42,7 +42,7 @@ package struct KeyList: Sendable, Equatable {
   }
 }
 
-/// A record's key. A text is good for as long as what it was read from.
+/// A record's key. A text key is valid as long as the memory that it was read from.
 package enum RecordKey {
   /// 1…2^63-1.
   case integer(Int64)
@@ -50,15 +50,15 @@ package enum RecordKey {
   case text(UnsafeBufferPointer<UInt8>)
 }
 
-/// Walks the bytes of a `KeyList`. Bytes that are none (a damaged file) end the walk early; nothing outside them is
-/// read.
+/// Reads the keys of a `KeyList` one by one. Invalid bytes (a damaged file) end the list early. The cursor never reads
+/// beyond the bytes.
 package struct KeyCursor {
   private let bytes: UnsafeBufferPointer<UInt8>
   private let isText: Bool
   private var at = 0
   private var previous: Int64 = 0
 
-  /// Stands before the first key of `KeyList.bytes`, which must stay where they are.
+  /// Starts before the first key of `KeyList.bytes`, which must stay in place.
   package init(_ bytes: UnsafeBufferPointer<UInt8>, isText: Bool) {
     self.bytes = bytes
     self.isText = isText

@@ -1,51 +1,52 @@
 package import RosterModel
 
-/// What one pass over a body finds: enough to plan the next page, to compare the pull with the cache, and to come back
-/// for the records.
+/// The result of one pass over a body: enough to plan the next page, to compare the pull with the cache, and to find
+/// the records again.
 package struct PageScan: Sendable, Equatable {
-  /// Elements of the list: storable, rejected and skipped ones together; at most 100,000.
+  /// Number of elements of the list: storable, rejected and skipped records together, at most 100,000.
   package var records = 0
-  /// Records that cannot be stored (P9).
+  /// Number of records that cannot be stored (P9).
   package var rejects = 0
-  /// Those of them whose key is not known: with one of them nothing of the resource is removed (P9).
+  /// Number of rejected records without a known key. One of them is enough to suspend all removals of the resource
+  /// (P9).
   package var rejectsOfUnknownKey = 0
-  /// Records that `where` passes over.
+  /// Number of records that `where` excludes.
   package var skipped = 0
-  /// Keys of the storable records, in their order, a key that is met twice twice.
+  /// Keys of the storable records in the order of the body. A duplicate key is listed as often as it occurs.
   package var keys = KeyList()
-  /// Keys of the records that are rejected and have one.
+  /// Keys of the rejected records that have one.
   package var rejectedKeys = KeyList()
-  /// Keys of the records that are skipped and have one.
+  /// Keys of the skipped records that have one.
   package var skippedKeys = KeyList()
-  /// The byte at which the list, or the one record, begins: for `RecordDecoder.begin(_:at:)`.
+  /// Offset of the list, or of the single record, for `RecordDecoder.begin(_:at:)`.
   package var recordsAt = 0
 
-  /// What stands where `pages.count` says; absent where it says nothing.
+  /// The value at `pages.count`; absent if the definition has no such place.
   package var count = PointedValue()
-  /// Where the style's `last` says.
+  /// The value at the style's `last`.
   package var last = PointedValue()
-  /// Where `pages.more` says.
+  /// The value at `pages.more`.
   package var more = PointedValue()
-  /// Where the style's `at` says: in the answer for `cursor` and `next`, in the last record for `after`.
+  /// The value at the style's `at`: in the answer for `cursor` and `next`, in the last record for `after`.
   package var at = PointedValue()
 
-  /// Nothing is found yet.
+  /// Makes the result of a body in which nothing was found yet.
   package init() {}
 
-  /// Records that can be stored, those with a key that is met twice twice.
+  /// Number of storable records. A duplicate key counts each time that it occurs.
   package var storable: Int { keys.count }
 }
 
-/// What stands at a place of an answer.
+/// The value that was found at a place of an answer.
 package struct PointedValue: Sendable, Equatable {
-  /// Absent and null are told apart: one is no answer, the other one is.
+  /// Absent and null differ: an absent member is not an answer, null is one.
   package enum Kind: Sendable, Equatable {
     case absent
     case null
     case boolean(Bool)
-    /// Without fraction and exponent, and within 64 bits.
+    /// A number without fraction and exponent that fits into 64 bits.
     case integer(Int64)
-    /// Any other number, as it was written.
+    /// Any other number, in upstream's spelling.
     case number(String)
     case text(String)
     /// A list or an object.
@@ -55,12 +56,12 @@ package struct PointedValue: Sendable, Equatable {
     case members([JSONValue.Member])
   }
 
-  /// What it is.
+  /// Kind and content of the value.
   package var kind: Kind
-  /// Bytes from the start of the body, for whoever finds it malformed; 0 where it is absent.
+  /// Offset of the value in the body, for error messages; 0 if the value is absent.
   package var offset: Int
 
-  /// A value at a byte of the body.
+  /// Makes the value that begins at this offset of the body.
   package init(_ kind: Kind = .absent, offset: Int = 0) {
     self.kind = kind
     self.offset = offset

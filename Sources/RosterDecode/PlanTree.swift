@@ -1,18 +1,18 @@
 import RosterJSON
 import RosterModel
 
-/// The places that a plan looks at, as a tree of names: one node a place, in the order in which they were added, roots
-/// among them.
+/// The places that a plan reads, as a tree of names with one node per place. Nodes, roots included, are in the order in
+/// which they were added.
 struct PlanTree: Sendable {
   private(set) var nodes: [Node] = []
 
   struct Node: Sendable {
     var segment = ""
-    /// The segment with the escapes that JSON needs.
+    /// The segment in its JSON spelling, with escapes.
     var written: [UInt8] = []
-    /// As an element of a list; -1: it is none.
+    /// The segment as the index of a list element; -1 if it is not a number.
     var index = -1
-    /// The last element of a list that a child is; -1: none is.
+    /// The highest index among the children that are list elements; -1 if there is no such child.
     var lastIndex = -1
     var parent: Int?
     var children: [Int] = []
@@ -23,19 +23,19 @@ struct PlanTree: Sendable {
   struct Role: OptionSet, Sendable {
     var rawValue: UInt8
 
-    /// A column or list takes the value: it is not in `extra`.
+    /// A column or list takes the value, so that it is not in `extra`.
     static let taken = Role(rawValue: 1)
-    /// On the way to a column or list: of an object there, `extra` has only what is left.
+    /// The node is an ancestor of a column or list: if it is an object, `extra` contains only its remaining members.
     static let split = Role(rawValue: 2)
-    /// The list of records.
+    /// The node is the list of records.
     static let records = Role(rawValue: 4)
-    /// A child may be an element of a list.
+    /// A child may be an element of a list, selected by its index.
     static let indexed = Role(rawValue: 8)
     static let hasChildren = Role(rawValue: 16)
-    /// A list of the definition.
+    /// The node is a list of the definition.
     static let list = Role(rawValue: 32)
 
-    /// Its lists and objects are gone through, not skipped.
+    /// Lists and objects at these nodes are read member by member; at all others they are skipped.
     static let entered: Role = [.hasChildren, .records, .list]
   }
 
@@ -44,7 +44,7 @@ struct PlanTree: Sendable {
     return nodes.count - 1
   }
 
-  /// The node at a place below a root, made where there is none yet.
+  /// Returns the node at a place below a root, and adds it if it does not exist.
   mutating func node(_ pointer: JSONPointer, below root: Int) -> Int {
     pointer.segments.reduce(root) { parent, segment in child(segment, of: parent) }
   }
@@ -75,7 +75,7 @@ struct PlanTree: Sendable {
     nodes[node].role.insert(role)
   }
 
-  /// A column or list takes what is there: what is on the way to it is split.
+  /// Marks a node as taken by a column or list, and its ancestors as split.
   mutating func take(_ node: Int, _ role: Role = []) {
     mark(node, role.union(.taken))
     var parent = nodes[node].parent
@@ -85,7 +85,7 @@ struct PlanTree: Sendable {
     }
   }
 
-  /// How messages name a place: `location.url`.
+  /// The place in the form that messages use: `location.url`.
   func path(_ node: Int) -> String {
     var segments: [String] = []
     var at = node

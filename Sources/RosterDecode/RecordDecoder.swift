@@ -1,8 +1,9 @@
 import RosterJSON
 import RosterModel
 
-/// Reads bodies by a plan: once in the pull (`scan`), once more in the publication (`begin`, `next`). Its memory is
-/// used again for each body, so one belongs to one task. Does no I/O.
+/// Reads bodies by a plan: once during the pull (`scan`), and once more during the publication (`begin`, `next`). Its
+/// memory
+/// is reused for each body, so one decoder belongs to one task. It does no I/O.
 ///
 ///     try decoder.begin(body, at: scan.recordsAt)
 ///     while let step = try decoder.next() {
@@ -12,31 +13,31 @@ import RosterModel
 ///       }
 ///     }
 ///
-/// Of members of one name the last one counts. Names are compared byte by byte, once their escapes are read.
+/// If an object has several members of one name, the last one wins. Names are compared byte by byte after unescaping.
 package struct RecordDecoder: ~Copyable {
-  /// What it reads by.
+  /// The compiled definition.
   package let plan: RecordPlan
 
-  /// In one body.
+  /// Maximum number of records in one body.
   static let mostRecords = 100_000
 
   let tree: WalkTree
   let keyNode: Int
-  /// A place is an element of a list by its number: such lists are in `extra`.
+  /// True if the definition selects a list element by its index. Such lists stay in `extra`.
   let keepsLists: Bool
-  /// A value of the row at hand has escapes, or white space between its tokens.
+  /// True if a value of the current row has escapes, or white space between its tokens.
   var needsPreparing = false
   var scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
-  /// A name that has escapes in the body.
+  /// A name with escapes, after unescaping.
   var name = ByteScratch()
   /// The first element of each list that cannot be stored.
   var listFaults: [RecordFault.ElementFault?]
 
-  // Of the pull.
+  // The result of the pull's pass.
   var found = PageScan()
   var lastRecord: Int?
 
-  // Of the publication.
+  // State of the publication's pass.
   var collectsExtra = false
   var extras: ExtraFields
   var record: RowMemory
@@ -47,17 +48,17 @@ package struct RecordDecoder: ~Copyable {
   var openedList = 0
   var rowsAt = 0
   var rowProgress = Progress.ended
-  /// Of the record at hand, among all of the body, from 0.
+  /// Position of the current record among all records of the body, counted from 0.
   package internal(set) var position = -1
 
-  /// How far a list has been gone through.
+  /// Progress through a list.
   enum Progress {
-    /// The answer is the record itself.
+    /// The answer is a single record, not a list.
     case single
     case beforeFirst, inside, ended
   }
 
-  /// Takes the memory that any body needs.
+  /// Allocates the memory that every body needs.
   package init(_ plan: RecordPlan) {
     self.plan = plan
     tree = WalkTree(plan)
@@ -72,7 +73,7 @@ package struct RecordDecoder: ~Copyable {
   var slots: UnsafeMutableBufferPointer<JSONSlice> { tree.slots }
   var bytes: UnsafeBufferPointer<UInt8> { scanner.bytes }
 
-  /// Forgets what an earlier body needed more memory for than usual.
+  /// Releases memory that an unusually large earlier body needed.
   mutating func start(_ body: UnsafeBufferPointer<UInt8>, at start: Int) throws(Malformed) {
     guard body.count <= JSONSlice.largestBody, start >= 0 else {
       throw Malformed(offset: 0, expected: "at most \(JSONSlice.largestBody) bytes")

@@ -1,7 +1,7 @@
 import RosterJSON
 import RosterModel
 
-/// Whether a record is storable (P9).
+/// Decides whether a record can be stored (P9).
 extension RecordDecoder {
   enum Outcome {
     case skipped
@@ -9,7 +9,7 @@ extension RecordDecoder {
     case rejected(RecordFault)
   }
 
-  /// Reads the value at hand, which should be a record.
+  /// Reads the current value, which should be a record.
   mutating func readRecord() throws(Malformed) -> Outcome {
     tree.record.nodes.update(repeating: .absent)
     if !extras.isEmpty { extras.removeAll() }
@@ -58,7 +58,7 @@ extension RecordDecoder {
     return nil
   }
 
-  /// The first column, or thing on the way to one, that is not what it should be.
+  /// Returns the first column that has a wrong type, or the first ancestor of a column that is not an object.
   @inline(__always)
   private func fault(_ row: WalkTree.Row) -> RecordFault.ElementFault? {
     for way in row.ways where !isPassable(Int(way)) { return .way(node: Int(way)) }
@@ -89,7 +89,7 @@ extension RecordDecoder {
 
   // MARK: Lists
 
-  /// Reads the elements of the list at hand and notes the first one that cannot be stored.
+  /// Reads the elements of the current list and notes the first one that cannot be stored.
   mutating func checkElements(_ list: Int) throws(Malformed) {
     let collects = collectsExtra
     collectsExtra = false

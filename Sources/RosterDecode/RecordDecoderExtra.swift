@@ -1,9 +1,9 @@
 import RosterJSON
 
-/// What no column or list takes (P10): as upstream wrote it, in the order of its names, so that another order of the
-/// same fields is no change.
+/// Members that no column or list takes (P10). Values are as upstream wrote them; members are sorted by name, so that a
+/// different order of the same members is not a change.
 extension RecordDecoder {
-  /// Writes what is left of the row whose root the node is; nil: nothing is.
+  /// Writes the remaining members of the row with this root node; nil if nothing remains.
   mutating func writeExtra(_ root: Int, into scratch: inout ByteScratch) -> Range<Int>? {
     let start = scratch.count
     write(root, into: &scratch)
@@ -15,7 +15,7 @@ extension RecordDecoder {
     return collectChildren(of: root)
   }
 
-  /// Adds to each object on the way what is left of those inside it; false: nothing is.
+  /// Adds the remaining members of nested objects to their parents; false if nothing remains.
   private mutating func collectChildren(of node: Int) -> Bool {
     let role = tree.steps[node].role
     guard role.contains(.split), !role.contains(.taken) else { return false }
@@ -60,7 +60,7 @@ extension RecordDecoder {
     }
   }
 
-  /// As it is written between the quotes.
+  /// The bytes between the name's quotes, escapes included.
   private func name(of field: ExtraField) -> UnsafeBufferPointer<UInt8> {
     if let child = field.child { return tree.steps[child].written }
     return Self.name(at: field.start, bytes)
@@ -72,7 +72,7 @@ extension RecordDecoder {
     return UnsafeBufferPointer(rebasing: bytes[start + 1..<end])
   }
 
-  /// Behind the name, its quote, the colon, and white space.
+  /// The value follows the name, its closing quote, the colon and optional white space.
   private func valueRange(of field: ExtraField, name: UnsafeBufferPointer<UInt8>) -> Range<Int> {
     var start = field.start + name.count + 2
     while bytes[start] <= 0x20 || bytes[start] == UInt8(ascii: ":") { start += 1 }
@@ -80,9 +80,9 @@ extension RecordDecoder {
   }
 }
 
-/// The order of names is that of their bytes, as upstream wrote them.
+/// Names are ordered by their bytes as upstream wrote them.
 extension RecordDecoder {
-  /// Sorts the fields of an object; of several of one name the last one stays.
+  /// Sorts the fields of an object. If a name occurs several times, the last occurrence wins.
   private mutating func order(_ node: Int) {
     guard extras.fields[node].count > 1 else { return }
     let names = FieldNames(bytes: bytes, steps: tree.steps)
@@ -97,18 +97,18 @@ extension RecordDecoder {
   }
 }
 
-/// Compares the names of fields without taking them out of the body.
+/// Compares the names of fields where they are in the body, without a copy.
 private struct FieldNames {
   let bytes: UnsafeBufferPointer<UInt8>
   let steps: UnsafeMutableBufferPointer<WalkTree.Step>
 
-  /// Of one name, the earlier one first.
+  /// Orders by name. Fields with the same name are ordered by their position.
   func order(_ one: ExtraField, _ other: ExtraField, _ compare: (ExtraField, ExtraField) -> Int) -> Bool {
     let result = compare(one, other)
     return result == 0 ? one.start < other.start : result < 0
   }
 
-  /// Less than 0, 0 or more, by the bytes between the quotes.
+  /// Compares the bytes between the quotes; the result is negative, zero or positive.
   func compareWritten(_ one: ExtraField, _ other: ExtraField) -> Int {
     let (one, other) = (written(one), written(other))
     var at = 0
@@ -116,7 +116,7 @@ private struct FieldNames {
       let (first, second) = (Self.byte(one, at), Self.byte(other, at))
       if first != second || first < 0 { return first - second }
       if first == Int(UInt8(ascii: "\\")) {
-        // What is escaped is no end, a quote neither.
+        // A byte after a backslash never ends the name, not even a quote.
         at += 1
         let (first, second) = (Int(one[at]), Int(other[at]))
         if first != second { return first - second }
@@ -125,13 +125,13 @@ private struct FieldNames {
     }
   }
 
-  /// From the first byte of the name on, to the end of the body.
+  /// The bytes from the name's first one to the end of the body.
   private func written(_ field: ExtraField) -> UnsafeBufferPointer<UInt8> {
     if let child = field.child { return steps[child].written }
     return UnsafeBufferPointer(rebasing: bytes[(field.start + 1)...])
   }
 
-  /// -1 at a name's end.
+  /// -1 at the end of the name.
   private static func byte(_ name: UnsafeBufferPointer<UInt8>, _ at: Int) -> Int {
     at < name.count && name[at] != UInt8(ascii: "\"") ? Int(name[at]) : -1
   }

@@ -1,10 +1,10 @@
 package import RosterJSON
 import RosterModel
 
-/// The publication: record by record.
+/// The publication's pass: one record after the other.
 extension RecordDecoder {
-  /// Goes to the records of a body that has been scanned: its UTF-8 and what is not among the records are not checked
-  /// again. The bytes must stay where they are until the last call that reads them.
+  /// Starts the publication's pass over a body that `scan` has accepted. UTF-8, and everything outside the records, is
+  /// not checked again. The bytes must stay in place until the last call that reads them.
   ///
   /// - Parameter start: `PageScan.recordsAt`.
   package mutating func begin(_ body: UnsafeBufferPointer<UInt8>, at start: Int) throws(Malformed) {
@@ -22,15 +22,15 @@ extension RecordDecoder {
     }
   }
 
-  /// What `next` came to.
+  /// The result of `next`.
   package enum Step {
-    /// `key`, `column`, `extra` and `openList` tell of it.
+    /// A record that can be stored: read it by `key`, `column`, `extra` and `openList`.
     case record
-    /// `reject` tells of it.
+    /// A record that cannot be stored: read it by `reject`.
     case rejected
   }
 
-  /// The next record that `where` does not pass over, in the body's order; nil behind the last.
+  /// Reads the next record that `where` does not exclude, in the body's order; nil after the last record.
   package mutating func next() throws(Malformed) -> Step? {
     while try advances() {
       position += 1
@@ -59,7 +59,7 @@ extension RecordDecoder {
     return try advance(&progress)
   }
 
-  /// Goes before the next element of a list; false behind its end.
+  /// Moves to the next element of a list; false after the last one.
   private mutating func advance(_ progress: inout Progress) throws(Malformed) -> Bool {
     switch progress {
     case .ended: return false
@@ -89,7 +89,7 @@ extension RecordDecoder {
     record.prepare(column, slots[Int(plan.node)], plan.type, bytes)
   }
 
-  /// Of the record at hand.
+  /// Key of the current record.
   package var key: RecordKey {
     switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
     case .integer(let number): .integer(number)
@@ -104,17 +104,17 @@ extension RecordDecoder {
     return filled(record.value(index, slots[Int(column.node)], column.type, bytes), column)
   }
 
-  /// A text that is not there is '', unless its column says otherwise.
+  /// A missing text is '', unless its column is nullable.
   @inline(__always)
   private func filled(_ value: FieldValue, _ column: WalkTree.Column) -> FieldValue {
     guard case .null = value, !column.isNullable else { return value }
     return .text(UnsafeBufferPointer(rebasing: bytes[0..<0]))
   }
 
-  /// A JSON object of the fields that no column or list takes, names in their order (P10); nil: there are none.
+  /// A JSON object of the members that no column or list takes, sorted by name (P10); nil without such members.
   package var extra: UnsafeBufferPointer<UInt8>? { record.extraBytes }
 
-  /// The record that cannot be stored, after `next` said so.
+  /// The rejected record, after `next` returned `.rejected`.
   package var reject: RecordReject {
     RecordReject(
       position: position, key: hasKey ? key : nil, document: UnsafeBufferPointer(rebasing: bytes[document]),
@@ -123,7 +123,7 @@ extension RecordDecoder {
 
   // MARK: The lists of a record
 
-  /// Goes before the first element of `plan.resource.lists[index]`. May be called again, to go over it again.
+  /// Moves to before the first element of `plan.resource.lists[index]`. A further call starts over.
   package mutating func openList(_ index: Int) {
     openedList = index
     let slice = slots[plan.lists[index].node]
@@ -131,7 +131,7 @@ extension RecordDecoder {
     rowsAt = Int(slice.start) + 1
   }
 
-  /// False behind the last element of the list that was opened.
+  /// Reads the next element of the opened list; false after the last one.
   package mutating func nextRow() -> Bool {
     let behind = scanner
     defer { scanner = behind }
@@ -145,7 +145,7 @@ extension RecordDecoder {
       try readElement(tree.rows[openedList])
       rowsAt = scanner.at
     } catch {
-      // `next` has read the same bytes without a fault.
+      // This cannot fail: `next` has accepted the same bytes.
       return false
     }
     prepareRow()
@@ -167,12 +167,12 @@ extension RecordDecoder {
     swap(&scratch, &row.scratch)
   }
 
-  /// The value for `columns[index]` of the list that was opened.
+  /// The value for `columns[index]` of the opened list.
   package func rowColumn(_ index: Int) -> FieldValue {
     let column = tree.rows[openedList].columns[index]
     return filled(row.value(index, slots[Int(column.node)], column.type, bytes), column)
   }
 
-  /// As `extra`, of the element; nil for an element that is no object.
+  /// Like `extra`, for the current element; nil if the element is not an object.
   package var rowExtra: UnsafeBufferPointer<UInt8>? { row.extraBytes }
 }

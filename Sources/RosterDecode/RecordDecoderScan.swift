@@ -1,13 +1,13 @@
 package import RosterJSON
 import RosterModel
 
-/// The pull: one pass over a body.
+/// The pull's pass over a body.
 extension RecordDecoder {
-  /// Checks a page's whole body (RFC 8259, UTF-8; a byte order mark before it is passed over) and finds what a pull
-  /// needs of it.
+  /// Checks the whole body of a page (RFC 8259, UTF-8, an optional byte order mark) and collects the facts that a pull
+  /// needs.
   ///
-  /// Throws `Malformed` where it is no JSON, has no list of records where the definition says, or more than 100,000
-  /// records. Whether what stands at `count`, `last`, `more` and `at` is what the style needs, its caller decides.
+  /// Throws `Malformed` if the body is not JSON, has no list of records at the definition's place, or has more than
+  /// 100,000 records. The caller decides whether the values at `count`, `last`, `more` and `at` suit the page style.
   package mutating func scan(page body: [UInt8]) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
@@ -28,8 +28,8 @@ extension RecordDecoder {
     }
   }
 
-  /// The same for the answer of `by_key`, which is the record or the list itself. The places of `pages` are not looked
-  /// for.
+  /// Checks the answer to a `by_key` request, which is a record or a list of records. The places of `pages` are not
+  /// read.
   package mutating func scan(answer body: [UInt8]) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
@@ -54,13 +54,13 @@ extension RecordDecoder {
     found = PageScan()
   }
 
-  /// The body is its owner's again.
+  /// Drops the references to the body, whose owner may free it now.
   private mutating func forget() {
     scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
     found = PageScan()
   }
 
-  /// The list at hand. A second one of that name takes the place of the first.
+  /// Reads the current list. If the same name occurs again, the later list replaces the earlier one.
   mutating func scanRecords() throws(Malformed) {
     found = PageScan()
     lastRecord = nil
@@ -134,7 +134,8 @@ extension RecordDecoder {
     return PointedValue(kind, offset: Int(slice.start))
   }
 
-  /// Reads the members of an object; any other value is returned unchanged. Of members of one name the last one counts.
+  /// Reads the members of an object; returns any other value unchanged. If a name occurs several times, the last
+  /// occurrence wins.
   private mutating func members(of value: PointedValue) throws(Malformed) -> PointedValue {
     guard value.kind == .compound, bytes[value.offset] == UInt8(ascii: "{") else { return value }
     let end = scanner.at
@@ -153,7 +154,7 @@ extension RecordDecoder {
       .members(members.map { .init(String(decoding: $0.key, as: UTF8.self), $0.value) }), offset: value.offset)
   }
 
-  /// The value at hand.
+  /// Reads the current value as a scalar.
   private mutating func scalar() throws(Malformed) -> JSONValue {
     _ = scanner.peek()
     let start = scanner.at
@@ -170,8 +171,8 @@ extension RecordDecoder {
 
   private func written(_ slice: JSONSlice) -> String { String(decoding: bytes[slice.range], as: UTF8.self) }
 
-  /// Goes to a place below the value that begins at `start`, by reading that once more: for the one record, or the few
-  /// elements, that a style looks into.
+  /// Finds the value at a place below the value that begins at `start`. This reads the bytes again, which only the few
+  /// records and elements that a page style looks into need.
   private mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
     let end = scanner.at
     defer { scanner.at = end }
@@ -186,7 +187,7 @@ extension RecordDecoder {
     return value(try scanner.value())
   }
 
-  /// Where the value at hand has a member, or element, of that name; nil: nowhere.
+  /// Offset of a member, or element, of the current value; nil if it does not exist.
   private mutating func member(_ segment: String) throws(Malformed) -> Int? {
     switch scanner.peek() {
     case UInt8(ascii: "{"): try lastMember(Array(segment.utf8))

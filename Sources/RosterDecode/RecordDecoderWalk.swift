@@ -1,8 +1,8 @@
 import RosterJSON
 
-/// The way through an answer, a record or an element: what is on the way to a place is gone into, all else is skipped.
+/// Reads an answer, a record or an element. Values on the path to a place are entered; all others are skipped.
 extension RecordDecoder {
-  /// Reads the value at hand, which is at that node, into the node's slot.
+  /// Reads the current value into the slot of its node.
   mutating func readField(_ node: Int) throws(Malformed) {
     if !slots[node].kind.isAbsent { forget(node) }
     let byte = scanner.peek()
@@ -26,7 +26,7 @@ extension RecordDecoder {
     slots[node] = JSONSlice(start, scanner.at, byte == UInt8(ascii: "[") ? .list : .object, hasSpace: hasSpace)
   }
 
-  /// What an earlier member of the same name had, with all below it.
+  /// Clears the slots of an earlier member with the same name, and of all nodes below it.
   private mutating func forget(_ node: Int) {
     slots[node] = .absent
     extras.remove(node)
@@ -58,7 +58,7 @@ extension RecordDecoder {
     name.kind.isEscaped ? tree.child(unescaped(name), of: node) : tree.child(bytes, name.content, of: node)
   }
 
-  /// A string's text: a slice of the body, or of `name`, where it is good until the next one.
+  /// The text of a string: a slice of the body, or of `name` until the next call.
   @inline(__always)
   mutating func text(_ string: JSONSlice) -> UnsafeBufferPointer<UInt8> {
     string.kind.isEscaped ? unescaped(string) : UnsafeBufferPointer(rebasing: bytes[string.content])
@@ -71,8 +71,8 @@ extension RecordDecoder {
     return name[0..<name.count]
   }
 
-  /// Elements that a place names by their number are rare: a list that is also one of the definition's is read twice
-  /// for them.
+  /// Places that select an element by its index are rare. A list that is also a list of the definition is read a second
+  /// time for them.
   private mutating func readList(_ node: Int, _ role: PlanTree.Role) throws(Malformed) {
     let (start, spaces) = (scanner.at, scanner.spaces)
     if role.contains(.records) {
@@ -89,7 +89,7 @@ extension RecordDecoder {
   }
 
   private mutating func readIndexed(_ node: Int) throws(Malformed) {
-    // The list stays whole in `extra`: what is left of its elements has no place there.
+    // The list stays whole in `extra`, so its elements contribute no remaining members.
     let collects = collectsExtra
     collectsExtra = false
     defer { collectsExtra = collects }

@@ -1,16 +1,17 @@
 import RosterJSON
 import RosterModel
 
-/// Why a record cannot be stored (P9): a few bytes, so that a page of nothing else costs no more than others.
+/// The reason why a record cannot be stored (P9). It takes a few bytes, so that a page full of rejects costs no more
+/// than any other page.
 enum RecordFault {
   case notAnObject
   case keyMissing
   case keyInvalid
-  /// The key is a value of another type than its column's.
+  /// The key has another type than its column.
   case keyMistyped(JSONKind)
-  /// A value of another type than its column's.
+  /// The value has another type than its column.
   case column(node: Int, Resource.ColumnType)
-  /// On the way to a column there is something that holds no fields.
+  /// An ancestor of a column is not an object.
   case way(node: Int)
   case notAList(node: Int)
   case element(list: Int, ElementFault)

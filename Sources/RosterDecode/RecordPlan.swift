@@ -1,14 +1,14 @@
 package import RosterModel
 
-/// A definition compiled once, for any number of bodies: which member leads to which column or list.
+/// A definition in compiled form, used for any number of bodies. It says which member belongs to which column or list.
 package struct RecordPlan: Sendable {
-  /// What it was compiled from.
+  /// The definition that was compiled.
   package let resource: Resource
-  /// The column that is the key.
+  /// Index of the key's column.
   package let keyColumn: Int
 
-  /// Levels of one record, itself the first: deeper than any API nests, and well within what readers' tools take
-  /// (SQLite's JSON functions end at 1,000, Python's parser before that; sqlite.org/json1.html §3).
+  /// Maximum nesting depth of a record, which itself is level 1. Real APIs nest less deeply, and readers' tools accept
+  /// more (SQLite's JSON functions 1,000 levels, sqlite.org/json1.html §3; Python's parser somewhat less).
   static let deepest = 128
 
   let tree: PlanTree
@@ -19,11 +19,11 @@ package struct RecordPlan: Sendable {
 
   var keyNode: Int { record.columns[keyColumn] }
 
-  /// Else they are integers of 1…2^63-1.
+  /// True for text keys; false for integer keys from 1 to 2^63-1.
   package var hasTextKeys: Bool { resource.columns[keyColumn].type == .text }
 
-  /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, two lists at
-  /// one place, or a place deeper than any record may nest. The configuration is read so that none of them comes here.
+  /// Compiles a definition. Throws `Failure` (70) if it has no columns, a key that is no column, two lists at one
+  /// place, or a place below the maximum depth. The configuration rejects such definitions earlier.
   package init(_ resource: Resource) throws(Failure) {
     guard let keyColumn = resource.keyColumn else {
       throw Self.failure(resource, "no integer or text column is its key")
@@ -41,7 +41,7 @@ package struct RecordPlan: Sendable {
     self.keyColumn = keyColumn
     var tree = PlanTree()
     places = AnswerPlaces(resource, &tree)
-    // Nodes of a record are side by side, so that they are forgotten at once.
+    // The nodes of a record are contiguous, so that one call clears them all.
     let root = tree.addRoot()
     let columns = Self.columns(resource.columns, below: root, &tree)
     conditions = resource.conditions.map { ConditionPlan(tree.node($0.at, below: root), $0.test) }
@@ -71,14 +71,14 @@ package struct RecordPlan: Sendable {
   }
 }
 
-/// One row: a record, or an element of a list.
+/// The plan of one row: a record, or an element of a list.
 struct RowPlan: Sendable {
-  /// The root first.
+  /// The nodes of the row; the first one is the root.
   let nodes: Range<Int>
   /// The node of each column.
   let columns: [Int]
   let types: [Resource.ColumnType]
-  /// Nodes on the way to a column or list, the root of an element included: an object, null or absent.
+  /// Ancestors of columns and lists, an element's root included. Each must be an object, null or absent.
   let ways: [Int]
 
   init(nodes: Range<Int>, columns: [Int], types: [Resource.ColumnType], isElement: Bool = false, _ tree: PlanTree) {
@@ -89,12 +89,12 @@ struct RowPlan: Sendable {
   }
 
   var root: Int { nodes.lowerBound }
-  /// Values of elements go into columns as they are: nothing in them is looked for.
+  /// True if elements are stored as whole values, without places inside them.
   var isBare: Bool { nodes.count == 1 }
 }
 
 struct ListPlan: Sendable {
-  /// Where the list is in the record.
+  /// Node of the list in the record.
   let node: Int
   let row: RowPlan
 
@@ -117,7 +117,7 @@ struct ConditionPlan: Sendable {
   }
 }
 
-/// What is looked for in an answer besides the records' own fields.
+/// The places of an answer outside the records' own fields.
 struct AnswerPlaces: Sendable {
   let root: Int
   let records: Int
@@ -130,9 +130,9 @@ struct AnswerPlaces: Sendable {
 
   enum Place: Sendable {
     case nowhere
-    /// Met on the way through the answer.
+    /// The place is read on the way through the answer.
     case node(Int)
-    /// Inside the list of records: looked up once that is read.
+    /// The place is inside the list of records, and is looked up after the list was read.
     case inRecords(JSONPointer)
     case inLastRecord(JSONPointer)
   }
@@ -185,7 +185,7 @@ extension Resource {
 }
 
 extension Resource.AnswerPlace {
-  /// nil: it is not in the body.
+  /// nil if the value is not in the body.
   fileprivate var pointer: JSONPointer? {
     if case .body(let pointer) = self { pointer } else { nil }
   }

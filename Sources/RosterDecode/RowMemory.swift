@@ -1,11 +1,11 @@
 import RosterJSON
 import RosterModel
 
-/// What a row at hand has besides slices of the body: texts without their escapes, JSON without its white space,
+/// The values of the current row that are not slices of the body: unescaped texts, JSON without white space, and
 /// `extra`.
 struct RowMemory: ~Copyable {
   var scratch = ByteScratch()
-  /// Where in `scratch` a column's bytes are; empty: they are as in the body.
+  /// The range of a column's bytes in `scratch`; empty if the value is a slice of the body.
   private var places: [Range<Int>]
   var extra: Range<Int>?
 
@@ -22,7 +22,7 @@ struct RowMemory: ~Copyable {
     extra = nil
   }
 
-  /// Makes what cannot be a slice of the body.
+  /// Prepares a value that cannot be a slice of the body.
   mutating func prepare(
     _ column: Int, _ slice: JSONSlice, _ type: Resource.ColumnType, _ body: UnsafeBufferPointer<UInt8>
   ) {
@@ -36,7 +36,7 @@ struct RowMemory: ~Copyable {
     }
   }
 
-  /// The value of a column that has been prepared and found good.
+  /// The value of a column that was prepared and checked.
   @inline(__always)
   func value(
     _ column: Int, _ slice: JSONSlice, _ type: Resource.ColumnType, _ body: UnsafeBufferPointer<UInt8>

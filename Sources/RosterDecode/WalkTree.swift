@@ -1,24 +1,24 @@
 import RosterJSON
 import RosterModel
 
-/// A plan's tree as the decoder walks it: plain memory, looked up by the bytes of a name.
+/// A plan's tree in the form that the decoder walks: plain memory, with a hash table of names per node.
 struct WalkTree: ~Copyable {
-  /// What is read for each member.
+  /// The data of one node.
   struct Step {
     var role: PlanTree.Role
-    /// The children's table: its first entry, and its size less one; -1 without children.
+    /// First entry and mask (size minus 1) of the children's table; the mask is -1 without children.
     var table: Int32
     var mask: Int32
     var name: UnsafeBufferPointer<UInt8>
-    /// Its first eight bytes.
+    /// The first eight bytes of the name.
     var word: UInt64
-    /// The name with the escapes that JSON needs.
+    /// The name in its JSON spelling, with escapes.
     var written: UnsafeBufferPointer<UInt8>
-    /// As an element of a list; -1: it is none.
+    /// The name as the index of a list element; -1 if it is not a number.
     var index: Int
-    /// The last element of a list that a child is; -1: none is.
+    /// The highest index among the children that are list elements; -1 if there is no such child.
     var lastIndex: Int
-    /// For `list` nodes, the definition's.
+    /// Index of the definition's list, for `list` nodes.
     var list: Int
   }
 
@@ -38,7 +38,7 @@ struct WalkTree: ~Copyable {
   }
 
   let steps: UnsafeMutableBufferPointer<Step>
-  /// What was found for each node.
+  /// The value found for each node.
   let slots: UnsafeMutableBufferPointer<JSONSlice>
   let record: Row
   let rows: UnsafeMutableBufferPointer<Row>
@@ -89,7 +89,8 @@ struct WalkTree: ~Copyable {
     return UnsafeBufferPointer(place)
   }
 
-  /// Twice as many as children at least, so that a name that is none of theirs mostly meets an empty entry at once.
+  /// The table has at least twice as many entries as children, so that an unknown name usually hits an empty entry at
+  /// once.
   private static func tableSize(_ node: PlanTree.Node) -> Int {
     var size = 1
     while size < node.children.count * 2 { size *= 2 }
@@ -111,12 +112,12 @@ struct WalkTree: ~Copyable {
     }
   }
 
-  /// The first eight bytes of a name as a number, the first one lowest; 0 for those that it does not have.
+  /// The first eight bytes of a name as a little-endian number, padded with 0.
   static func word(_ name: UnsafeBufferPointer<UInt8>) -> UInt64 {
     name.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The same in one step, of a name that is so far from the end of the body that eight bytes can be read.
+  /// The same in one step. At least eight bytes must be readable from `start`.
   @inline(__always)
   private static func word(_ body: UnsafeBufferPointer<UInt8>, _ start: Int, _ count: Int) -> UInt64 {
     let word = UInt64(
@@ -126,11 +127,11 @@ struct WalkTree: ~Copyable {
 
   @inline(__always)
   private static func hash(_ word: UInt64, _ count: Int) -> Int {
-    // A multiplication mixes upwards: the upper half has a part of every byte (Knuth's multiplicative hashing).
+    // A multiplication mixes upwards: the upper half depends on every byte (Knuth's multiplicative hashing).
     Int(truncatingIfNeeded: ((word &+ UInt64(truncatingIfNeeded: count)) &* 0x9E37_79B9_7F4A_7C15) >> 40)
   }
 
-  /// The child whose name is at a place of the body, without escapes; -1: none.
+  /// The child whose unescaped name is at this range of the body; -1 if no child matches.
   @inline(__always)
   func child(_ body: UnsafeBufferPointer<UInt8>, _ content: Range<Int>, of node: Int) -> Int {
     let name = UnsafeBufferPointer(rebasing: body[content])
@@ -154,12 +155,12 @@ struct WalkTree: ~Copyable {
     }
   }
 
-  /// The children's table, with -1 for entries that are empty.
+  /// The children's table. An empty entry is -1.
   func children(of node: Int) -> UnsafeMutableBufferPointer<Int32> {
     tables.extracting(Int(steps[node].table)..<Int(steps[node].table + steps[node].mask + 1))
   }
 
-  /// The child that is an element of a list; -1: none.
+  /// The child with this list index; -1 if no child matches.
   func child(at index: Int, of node: Int) -> Int {
     guard index <= steps[node].lastIndex else { return -1 }
     for child in children(of: node) where child >= 0 && steps[Int(child)].index == index { return Int(child) }
@@ -168,7 +169,7 @@ struct WalkTree: ~Copyable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Of two whose first eight bytes are the same.
+  /// Compares two names whose first eight bytes are equal.
   @inline(__always)
   fileprivate func isSame(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
     guard count == other.count else { return false }
