@@ -1,6 +1,7 @@
-/// JSON without insignificant white space, so that only what upstream means makes a difference.
+/// JSON without insignificant white space, so that formatting alone is never a difference.
 package enum JSONCompact {
-  /// Writes a value that a scanner has found, white space between tokens aside; gives how many bytes it is.
+  /// Writes a value that a scanner has accepted, without white space between its tokens. Returns the number of bytes
+  /// written.
   package static func write(
     _ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, into text: UnsafeMutableBufferPointer<UInt8>
   ) -> Int {

@@ -1,6 +1,6 @@
-/// The escapes of JSON strings (RFC 8259 §7), which a scanner has found to be good.
+/// The escapes of JSON strings (RFC 8259 §7). All functions expect a string that a scanner has accepted.
 package enum JSONEscapes {
-  /// What `\letter` stands for; nil for `u` and for what is none.
+  /// The byte that `\letter` means; nil for `u` and for invalid letters.
   static func byte(_ letter: UInt8) -> UInt8? {
     switch letter {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
@@ -13,7 +13,7 @@ package enum JSONEscapes {
     }
   }
 
-  /// The number in `\uXXXX` at a place; nil where there is none.
+  /// The number in `\uXXXX` at this position; nil if it is invalid.
   static func unit(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int) -> UInt16? {
     guard at + 6 <= bytes.count else { return nil }
     var value: UInt16 = 0
@@ -28,7 +28,8 @@ package enum JSONEscapes {
     return value
   }
 
-  /// Writes the text between the quotes; gives how many bytes it is, at most as many as `content` has.
+  /// Writes the unescaped text between the quotes. Returns the number of bytes written, which is at most that of
+  /// `content`.
   package static func unescape(
     _ bytes: UnsafeBufferPointer<UInt8>, _ content: Range<Int>, into text: UnsafeMutableBufferPointer<UInt8>
   ) -> Int {
@@ -41,7 +42,7 @@ package enum JSONEscapes {
     return count
   }
 
-  /// The text of a string that a scanner has found.
+  /// The text of a string that a scanner has accepted.
   package static func text(_ bytes: UnsafeBufferPointer<UInt8>, _ string: JSONSlice) -> String {
     let content = string.content
     guard string.kind == .escapedString else { return String(decoding: bytes[content], as: UTF8.self) }
@@ -49,17 +50,17 @@ package enum JSONEscapes {
   }
 }
 
-/// The bytes of a text that is written with escapes, one after the other. `\uXXXX` of half a surrogate pair is U+FFFD:
-/// no text can hold it.
+/// The bytes of a text with escapes, one by one after unescaping. `\uXXXX` with half a surrogate pair becomes U+FFFD,
+/// because UTF-8 cannot represent it.
 package struct UnescapedBytes {
   private let bytes: UnsafeBufferPointer<UInt8>
   private let end: Int
   private var at: Int
-  /// UTF-8 of an escape that is being given out, the next byte lowest.
+  /// The remaining UTF-8 bytes of an escape, the next byte lowest.
   private var pending: UInt32 = 0
   private var pendingCount = 0
 
-  /// The text between the quotes, which a scanner has found to be good.
+  /// - Parameter content: the text between the quotes, which a scanner has accepted.
   package init(_ bytes: UnsafeBufferPointer<UInt8>, _ content: Range<Int>) {
     self.bytes = bytes
     at = content.lowerBound

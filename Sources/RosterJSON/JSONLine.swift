@@ -1,7 +1,8 @@
 package import FoundationEssentials
 
 extension Encodable {
-  /// As JSON, its keys sorted so that two answers compare, a newline at its end for terminals.
+  /// The value as one line of JSON. Keys are sorted, so that two answers can be compared, and a newline ends the line
+  /// for terminals.
   package func jsonLine() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

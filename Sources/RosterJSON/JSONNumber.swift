@@ -1,9 +1,9 @@
-/// What a number that a scanner has found is worth.
+/// Converts numbers that a scanner has accepted.
 package enum JSONNumber {
-  /// Digits with an optional minus; nil where they do not fit 64 bits.
+  /// The value of digits with an optional minus; nil if it does not fit into 64 bits.
   package static func integer(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Int64? {
     let negative = bytes[range.lowerBound] == UInt8(ascii: "-")
-    // Below zero, where there is one number more.
+    // Accumulated as a negative number, because the negative range has one number more.
     var value: Int64 = 0
     for index in range.lowerBound + (negative ? 1 : 0)..<range.upperBound {
       let (shifted, over) = value.multipliedReportingOverflow(by: 10)
@@ -15,15 +15,15 @@ package enum JSONNumber {
     return value == .min ? nil : -value
   }
 
-  /// The nearest Double; nil where it is larger than any.
+  /// The nearest Double; nil if the number is too large for one.
   package static func double(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Double? {
     if let exact = short(bytes, range) { return exact }
     guard let value = Double(String(decoding: bytes[range], as: UTF8.self)), value.isFinite else { return nil }
     return value
   }
 
-  /// Up to 15 digits and 22 places: both are Doubles, and one division of such two is rounded right (Clinger 1990).
-  /// Nearly all numbers of an API are of that kind.
+  /// A fast path for up to 15 digits and 22 decimal places. Both factors are exact Doubles, and their quotient is
+  /// rounded correctly (Clinger 1990). Nearly all numbers of an API are of this kind.
   private static func short(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Double? {
     guard range.count <= 15 else { return nil }
     var (digits, places, isFraction): (Int64, Int, Bool) = (0, 0, false)

@@ -1,28 +1,27 @@
-/// Reads JSON (RFC 8259) strictly, from the front, value by value, without making anything of it: what it finds are
-/// slices of the bytes, which must stay where they are. Text in the bytes must be UTF-8: `checkUTF8` says whether it
-/// is.
+/// A strict reader of JSON (RFC 8259) that reads the bytes value by value. It creates no values: its results are
+/// slices of the bytes, which must stay in place. The bytes must be UTF-8, which `checkUTF8` verifies.
 ///
-/// It is inlined into whoever reads records: a call for each byte would double the price of a page.
+/// The scanner is inlined into its callers: a function call for each byte would double the cost of a page.
 package struct JSONScanner {
-  /// All that there is to read.
+  /// All bytes to read.
   package let bytes: UnsafeBufferPointer<UInt8>
-  /// The byte that is read next.
+  /// Offset of the next byte to read.
   package var at: Int
-  /// Lists and objects that are open.
+  /// Number of open lists and objects.
   package var level = 0
-  /// The most that were open at once since somebody lowered it.
+  /// The highest `level` since a caller last reset it.
   package var deepest = 0
-  /// How many bytes of insignificant white space were passed so far.
+  /// Number of bytes of insignificant white space read so far.
   package var spaces = 0
 
-  /// Stands before the byte `at`.
+  /// Starts before the byte at `at`.
   @inlinable
   package init(_ bytes: UnsafeBufferPointer<UInt8>, at: Int = 0) {
     self.bytes = bytes
     self.at = at
   }
 
-  /// All bytes at once, which costs a small part of what each string by itself does.
+  /// Checks all bytes at once, which is far cheaper than a check of each string.
   package static func checkUTF8(_ bytes: UnsafeBufferPointer<UInt8>) throws(Malformed) {
     do throws(UTF8.ValidationError) {
       _ = try UTF8Span(validating: bytes.span)
@@ -31,7 +30,7 @@ package struct JSONScanner {
     }
   }
 
-  /// That something else was expected at the byte that is read next.
+  /// An error that says what was expected at the next byte.
   @inline(never)
   package func malformed(_ expected: String) -> Malformed {
     Malformed(offset: at, expected: expected)
@@ -49,7 +48,7 @@ package struct JSONScanner {
     return 0
   }
 
-  /// Reads that token, of one byte, if it is the next.
+  /// Reads the next token if it is this one-byte symbol.
   @inlinable @inline(__always)
   package mutating func take(_ symbol: UInt8) -> Bool {
     guard peek() == symbol else { return false }
@@ -57,13 +56,13 @@ package struct JSONScanner {
     return true
   }
 
-  /// The bytes end here.
+  /// Throws unless only white space is left.
   package mutating func end() throws(Malformed) {
     _ = peek()
     if at < bytes.count { throw malformed("the end") }
   }
 
-  /// Goes into the list or object at hand.
+  /// Enters the current list or object.
   @inlinable
   package mutating func enter() {
     at += 1
@@ -71,7 +70,7 @@ package struct JSONScanner {
     deepest = max(deepest, level)
   }
 
-  /// Goes on behind an element or member: true before the next one, false behind `close`.
+  /// Continues after an element or member: true before the next one, false after `close`.
   @inlinable
   package mutating func goesOn(until close: UInt8) throws(Malformed) -> Bool {
     let byte = peek()
@@ -83,7 +82,7 @@ package struct JSONScanner {
     return byte != close
   }
 
-  /// Leaves the list or object that was entered, if it is empty.
+  /// Leaves the entered list or object if it is empty.
   @inlinable
   package mutating func isEmpty(until close: UInt8) -> Bool {
     guard take(close) else { return false }

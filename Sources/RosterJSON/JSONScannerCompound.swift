@@ -1,6 +1,6 @@
 extension JSONScanner {
-  /// Reads the list or object at which it stands. Not by recursion: how deep it nests is upstream's choice, and the
-  /// stack of a task is small.
+  /// Reads the current list or object. It does not recurse: upstream decides how deep a value nests, and the stack of a
+  /// task is small.
   @usableFromInline
   package mutating func compound() throws(Malformed) {
     var open = OpenBrackets()
@@ -12,7 +12,8 @@ extension JSONScanner {
     }
   }
 
-  /// Reads a whole scalar or empty list or object (false), or up to the first value inside of one (true).
+  /// Reads a scalar or an empty list or object completely (false), or enters a list or object up to its first value
+  /// (true).
   @inline(__always)
   private mutating func goesIn(_ open: inout OpenBrackets) throws(Malformed) -> Bool {
     let byte = peek()
@@ -34,7 +35,7 @@ extension JSONScanner {
     }
   }
 
-  /// Behind a value: true before the next one, false behind a bracket that closes.
+  /// Continues after a value: true before the next value, false after a closing bracket.
   @inline(__always)
   private mutating func goesOn(_ open: inout OpenBrackets) throws(Malformed) -> Bool {
     let byte = peek()
@@ -52,7 +53,7 @@ extension JSONScanner {
   }
 }
 
-/// Which brackets are open, a bit each: 8 MiB of `[` take 1 MiB.
+/// The kinds of all open brackets, one bit each: 8 MiB of `[` take 1 MiB.
 private struct OpenBrackets {
   private(set) var depth = 0
   private var top: UInt64 = 0

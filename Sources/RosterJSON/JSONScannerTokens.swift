@@ -1,5 +1,5 @@
 extension JSONScanner {
-  /// A literal or a number.
+  /// Reads a literal or a number.
   @usableFromInline
   package mutating func word(_ first: UInt8) throws(Malformed) -> JSONKind {
     switch first {
@@ -46,7 +46,7 @@ extension JSONScanner {
     if at == start { throw malformed(expected) }
   }
 
-  /// Reads the string at whose opening quote it stands; true: it has escapes.
+  /// Reads the string at the current opening quote; true if it has escapes.
   @inlinable
   package mutating func string() throws(Malformed) -> Bool {
     at = plainEnd(from: at + 1)
@@ -58,7 +58,7 @@ extension JSONScanner {
     return true
   }
 
-  /// From the first byte on that is no plain text, behind the closing quote.
+  /// Reads from the first byte that is not plain text to after the closing quote.
   @usableFromInline
   mutating func restOfString() throws(Malformed) {
     while at < bytes.count, bytes[at] == UInt8(ascii: "\\") {
@@ -81,9 +81,9 @@ extension JSONScanner {
     }
   }
 
-  /// The first quote, backslash or control character: eight bytes at a time, each test the classic one for a byte that
-  /// is zero, or less than some number, in a word (graphics.stanford.edu/~seander/bithacks.html, "Determine if a word
-  /// has a byte less than n").
+  /// Position of the first quote, backslash or control character. It tests eight bytes at a time with the classic bit
+  /// tricks for a zero byte and for a byte below a limit (graphics.stanford.edu/~seander/bithacks.html, "Determine if a
+  /// word has a byte less than n").
   @inlinable @inline(__always)
   func plainEnd(from start: Int) -> Int {
     var index = start

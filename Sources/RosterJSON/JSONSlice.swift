@@ -1,45 +1,45 @@
-/// What a value is, as far as its bytes tell without being read.
+/// The kind of a value, as far as its first pass shows it.
 package enum JSONKind: UInt8, Sendable {
   /// There is no value.
   case absent
   case null, `false`, `true`
   /// A number without fraction and exponent.
   case integer
-  /// A number with one.
+  /// A number with a fraction or an exponent.
   case fraction
   case string
-  /// A string with escapes in it.
+  /// A string that contains escapes.
   case escapedString
   case list
   case object
 
-  // By patterns, not ==: that is a call where it is used from another module.
-  /// There is no value.
+  // These use patterns and not ==, which would be a function call in other modules.
+  /// True if there is no value.
   @inlinable
   package var isAbsent: Bool { if case .absent = self { true } else { false } }
-  /// It is an object.
+  /// True for an object.
   @inlinable
   package var isObject: Bool { if case .object = self { true } else { false } }
-  /// It is a list.
+  /// True for a list.
   @inlinable
   package var isList: Bool { if case .list = self { true } else { false } }
-  /// It is a string with escapes in it.
+  /// True for a string that contains escapes.
   @inlinable
   package var isEscaped: Bool { if case .escapedString = self { true } else { false } }
 }
 
-/// Where a value is among the bytes, quotes and brackets included.
+/// The position of a value among the bytes, quotes and brackets included.
 package struct JSONSlice {
-  /// Its first byte.
+  /// Offset of the first byte.
   package var start: UInt32
-  /// The byte behind it.
+  /// Offset after the last byte.
   package var end: UInt32
-  /// What it is.
+  /// Kind of the value.
   package var kind: JSONKind
-  /// There is white space between its tokens.
+  /// True if there is white space between the value's tokens.
   package var hasSpace: Bool
 
-  /// From `start` up to `end`, which is not in it.
+  /// Makes a slice from `start` up to, but not including, `end`.
   @inlinable
   package init(_ start: Int, _ end: Int, _ kind: JSONKind, hasSpace: Bool = false) {
     self.start = UInt32(truncatingIfNeeded: start)
@@ -48,17 +48,17 @@ package struct JSONSlice {
     self.hasSpace = hasSpace
   }
 
-  /// No value.
+  /// The slice of a missing value.
   @inlinable
   package static var absent: JSONSlice { JSONSlice(0, 0, .absent) }
 
-  /// Where it is.
+  /// The bytes of the value.
   @inlinable
   package var range: Range<Int> { Int(start)..<Int(end) }
-  /// Of a string: what is between the quotes.
+  /// The bytes between the quotes of a string.
   @inlinable
   package var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
 
-  /// Offsets are of 31 bits: no body may be as large as this.
+  /// Upper bound for the size of a body: offsets have 31 bits.
   package static let largestBody = 1 << 31 - 1
 }

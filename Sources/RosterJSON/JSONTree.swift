@@ -1,12 +1,12 @@
 package import RosterModel
 
 extension JSONValue {
-  /// A record of upstream has at most 128 levels (P9), and stands in another object where it is shown. A tree is let go
-  /// of by recursion.
+  /// A record has at most 128 levels (P9), and answers wrap it in further objects. The limit matters because a tree is
+  /// freed by recursion.
   private static let deepest = 136
 
-  /// Reads a whole text strictly (RFC 8259). Throws `Malformed` where it is no JSON, or nests deeper than 136 levels.
-  /// Of members of one name the last one counts.
+  /// Reads a complete JSON text strictly (RFC 8259). Throws `Malformed` if it is not JSON or nests deeper than 136
+  /// levels. If a name occurs several times in an object, the last value wins.
   package init(json bytes: some Sequence<UInt8>) throws(Malformed) {
     self = try Array(bytes).withUnsafeBufferPointer { bytes throws(Malformed) -> JSONValue in
       try JSONScanner.checkUTF8(bytes)

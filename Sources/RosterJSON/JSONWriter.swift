@@ -1,6 +1,6 @@
 package import RosterModel
 
-/// Writes JSON into bytes that are used again: the one place that knows how text is escaped.
+/// Writes JSON into reusable memory. This is the only place that escapes text.
 ///
 ///     var json = JSONWriter()
 ///     json.object { json in
@@ -8,29 +8,29 @@ package import RosterModel
 ///       json.member("name", "Rick")
 ///     }
 package struct JSONWriter: Sendable {
-  /// What has been written.
+  /// The JSON written so far.
   package private(set) var bytes: [UInt8] = []
-  /// Something stands before the next member or element, in the list or object at hand.
+  /// True if the next member or element of the current list or object needs a comma before it.
   private var needsComma = false
 
-  /// Nothing is written yet.
+  /// Starts with nothing written.
   package init() {}
 
-  /// The same as text.
+  /// The JSON written so far, as text.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Begins anew in the same memory.
+  /// Empties the writer and keeps its memory.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     needsComma = false
   }
 
-  /// An object, of what the closure writes: names and values in turns.
+  /// Writes an object. The closure writes names and values alternately.
   package mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
     try compound(UInt8(ascii: "{"), UInt8(ascii: "}"), members)
   }
 
-  /// A list, of what the closure writes.
+  /// Writes a list. The closure writes its elements.
   package mutating func list(_ elements: (inout JSONWriter) throws -> Void) rethrows {
     try compound(UInt8(ascii: "["), UInt8(ascii: "]"), elements)
   }
@@ -54,24 +54,24 @@ package struct JSONWriter: Sendable {
     needsComma = false
   }
 
-  /// null
+  /// Writes null.
   package mutating func null() { raw("null".utf8) }
-  /// true or false.
+  /// Writes true or false.
   package mutating func value(_ value: Bool) { raw((value ? "true" : "false").utf8) }
-  /// A whole number.
+  /// Writes a whole number.
   package mutating func value(_ value: some BinaryInteger) { raw(String(value).utf8) }
 
-  /// JSON has no infinity and no NaN: null.
+  /// Writes a number. Infinity and NaN become null, because JSON has no form for them.
   package mutating func value(_ value: Double) { raw((value.isFinite ? value.description : "null").utf8) }
 
-  /// Text, in quotes.
+  /// Writes a text in quotes.
   package mutating func value(_ text: String) {
     begin()
     Self.append(text, to: &bytes)
     needsComma = true
   }
 
-  /// A tree, its numbers as they were written.
+  /// Writes a tree. Numbers keep their original spelling.
   package mutating func value(_ value: JSONValue) {
     switch value {
     case .null: null()
@@ -83,7 +83,7 @@ package struct JSONWriter: Sendable {
     }
   }
 
-  /// Text as UTF-8 bytes.
+  /// Writes a text given as UTF-8.
   package mutating func value(utf8 text: UnsafeBufferPointer<UInt8>) {
     begin()
     bytes.append(UInt8(ascii: "\""))
@@ -92,7 +92,7 @@ package struct JSONWriter: Sendable {
     needsComma = true
   }
 
-  /// What is JSON already.
+  /// Writes bytes that are already JSON.
   package mutating func raw(_ json: some Collection<UInt8>) {
     begin()
     bytes.append(contentsOf: json)
@@ -105,37 +105,37 @@ package struct JSONWriter: Sendable {
 }
 
 extension JSONWriter {
-  /// A name and its text.
+  /// Writes a name and a text.
   package mutating func member(_ name: String, _ value: String) {
     self.name(name)
     self.value(value)
   }
 
-  /// A name and its whole number.
+  /// Writes a name and a whole number.
   package mutating func member(_ name: String, _ value: some BinaryInteger) {
     self.name(name)
     self.value(value)
   }
 
-  /// A name and its number; null for infinity and NaN.
+  /// Writes a name and a number; null for infinity and NaN.
   package mutating func member(_ name: String, _ value: Double) {
     self.name(name)
     self.value(value)
   }
 
-  /// A name and its text; nil is null.
+  /// Writes a name and a text; null if the text is nil.
   package mutating func member(_ name: String, _ value: String?) {
     self.name(name)
     if let value { self.value(value) } else { null() }
   }
 
-  /// A name and its true or false.
+  /// Writes a name and true or false.
   package mutating func member(_ name: String, _ value: Bool) {
     self.name(name)
     self.value(value)
   }
 
-  /// A name and its tree.
+  /// Writes a name and a tree.
   package mutating func member(_ name: String, _ value: JSONValue) {
     self.name(name)
     self.value(value)
@@ -143,7 +143,7 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
-  /// Text in quotes, for whoever writes a single one.
+  /// Appends one text in quotes, for callers that need no whole writer.
   package static func append(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     var text = text
@@ -151,7 +151,8 @@ extension JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// As SQLite's JSON functions write text: nothing but what must be is escaped, the short forms where there are some.
+  /// Escapes text as SQLite's JSON functions do: only the characters that must be escaped, with short forms where they
+  /// exist.
   private static func appendEscaped(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
     var plain = 0
     for index in text.indices where text[index] < 0x20 || text[index] == 0x22 || text[index] == 0x5C {

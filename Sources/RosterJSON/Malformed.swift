@@ -1,16 +1,16 @@
-/// The body is not what was expected of it: where, and what.
+/// An error in a body: the position, and what was expected there.
 package struct Malformed: Error, Equatable, CustomStringConvertible {
-  /// Bytes from the start of the body.
+  /// Offset of the error in the body.
   package var offset: Int
   /// A noun: "a value".
   package var expected: String
 
-  /// At a byte of the body, something else was expected.
+  /// Makes the error for this offset of the body.
   package init(offset: Int, expected: String) {
     self.offset = offset
     self.expected = expected
   }
 
-  /// One clause.
+  /// The error as one clause.
   package var description: String { "expected \(expected) at byte \(offset)" }
 }

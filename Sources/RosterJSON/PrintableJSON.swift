@@ -1,8 +1,8 @@
 internal import RosterModel
 
 extension Unicode.Scalar {
-  /// `\u202e`: what stands for it in a JSON string (RFC 8259 §7). For those below U+10000, as all that steer a terminal
-  /// are.
+  /// The escape `\uXXXX` of the character (RFC 8259 §7). It must be below U+10000, as all characters that control a
+  /// terminal are.
   package var jsonEscape: String {
     let hex = String(value, radix: 16)
     return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
@@ -10,7 +10,8 @@ extension Unicode.Scalar {
 }
 
 extension String {
-  /// JSON lines that mean the same, with what would steer a terminal as escapes: it stands in strings only.
+  /// The same JSON lines, with escapes for all characters that control a terminal. Such characters occur only inside
+  /// strings.
   package var printableJSON: String {
     func isKept(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || !scalar.steersTerminal }
     guard !unicodeScalars.allSatisfy(isKept) else { return self }
