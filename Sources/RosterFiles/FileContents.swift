@@ -1,9 +1,10 @@
 import Glibc
 
-/// The bytes of a file, or of a pipe that somebody has open for writing; one that is larger than `limit` is EFBIG.
+/// Reads a file, or a pipe that has a writer. A file larger than `limit` throws EFBIG.
 package func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
   var about = stat()
-  // Opening it would wait for a writer, perhaps for ever; `<(command)` and `/dev/stdin` are open already.
+  // To open a named pipe without a writer would block, perhaps for ever. `<(command)` and `/dev/stdin` are already
+  // open.
   let mayWait = stat(path, &about) == 0 && about.st_mode & S_IFMT == S_IFIFO && !path.hasPrefix("/dev/")
   if mayWait { throw SystemError(code: EINVAL) }
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -23,7 +24,7 @@ package func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8
   throw SystemError(code: EFBIG)
 }
 
-/// Writes all of it, however many calls it takes and whatever interrupts one.
+/// Writes all bytes, with as many calls as that takes, and retries interrupted calls.
 package func write(_ bytes: [UInt8], to descriptor: CInt) throws(SystemError) {
   var rest = bytes[...]
   while !rest.isEmpty {

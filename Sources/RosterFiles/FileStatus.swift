@@ -1,10 +1,10 @@
 package import Glibc
 
-/// What stat(2) says of a file, links followed; nil: there is none, or it may not be looked at, as errno tells.
+/// The result of stat(2), which follows links; nil if the file is missing or may not be looked at (errno says which).
 package func fileStatus(_ path: String) -> stat? {
   var found = stat()
   return stat(path, &found) == 0 ? found : nil
 }
 
-/// In bytes; 0: there is no such file.
+/// Size in bytes; 0 if the file is missing.
 package func fileSize(_ path: String) -> Int64 { fileStatus(path).map { Int64($0.st_size) } ?? 0 }

@@ -1,10 +1,9 @@
 import Glibc
 package import RosterModel
 
-/// Makes the folder that a file lies in, and those above it, where they are not there yet; they survive a power cut.
-/// Throws a Failure 73.
-/// - Parameter mode: as `mode_t`, of the folders that are made, whatever the umask: others need to pass through those
-///   above the cache (section 5), nobody through the token store's.
+/// Makes the missing folders on the path of a file. They survive a power cut. Throws a Failure 73.
+/// - Parameter mode: `mode_t` of the new folders, whatever the umask. Other users need to pass through the folders
+///   above the cache (section 5), and must not pass through those above the token store.
 package func makeFolder(of path: String, mode: UInt32) throws(Failure) {
   let parts = path.split(separator: "/").dropLast()
   var folder = path.hasPrefix("/") ? "" : "."
@@ -30,13 +29,14 @@ private func make(_ folder: String, _ mode: UInt32) throws(FileError) {
     giveToFolderOwner(folder)
     try flushFolder(parentFolder(of: folder))
   } catch {
-    // The next start would take it for one that survives.
+    // A later start would assume that the folder is durable.
     rmdir(folder)
     throw error
   }
 }
 
-/// What was made, renamed or removed in a folder is durable only with the folder (fsync(2)).
+/// A name that was created, changed or removed in a folder is durable only after the folder itself was flushed
+/// (fsync(2)).
 func flushFolder(_ folder: String) throws(FileError) {
   let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   guard directory >= 0 else { throw .last("open", folder) }
@@ -44,13 +44,13 @@ func flushFolder(_ folder: String) throws(FileError) {
   guard fsync(directory) == 0 else { throw .last("flush", folder) }
 }
 
-/// The folder that a file lies in, by its path alone: "." for a bare name.
+/// The folder part of a path, without a look at the file system: "." for a bare name.
 package func parentFolder(of path: String) -> String {
   guard let slash = path.lastIndex(of: "/") else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
-/// Where the file system that holds a file begins: what a person finds in df(1).
+/// The mount point of the file system that has the file, as df(1) prints it.
 package func mountPoint(of path: String) -> String {
   var folder = parentFolder(of: path)
   guard let device = Inode(folder)?.device else { return folder }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Which file it is while it exists, however it is called. The number is given out again once the file has gone.
+/// Identity of a file while it exists, whatever its name. The number is reused after the file was removed.
 package struct Inode: Sendable, Equatable {
   /// `st_dev` of stat(3type).
   package let device: UInt
   /// `st_ino`.
   package let number: UInt
 
-  /// The file that has this name; nil: there is none, or it may not be looked at.
-  /// - Parameter following: whether a symbolic link stands for what it points to.
+  /// The file with this name; nil if it is missing or may not be looked at.
+  /// - Parameter following: true to look at the target of a symbolic link instead of the link.
   package init?(_ path: String, following: Bool = true) {
     var found = stat()
     guard following ? stat(path, &found) == 0 : lstat(path, &found) == 0 else { return nil }

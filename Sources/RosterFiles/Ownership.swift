@@ -2,10 +2,11 @@ import Glibc
 package import RosterModel
 import Synchronization
 
-/// The right to write a cache or a token store, which one process has at a time (P14).
+/// The exclusive right of one process to write a cache or a token store (P14).
 ///
-/// It is a lock on `<path>.lock`, held until this value goes away or the process ends, however it ends (flock(2)). The
-/// file stays, so that no two processes can lock two files of that name. It tells who has it: pid and program.
+/// It is a lock on `<path>.lock`, held until this value is freed or the process ends in any way (flock(2)). The lock
+/// file is never removed, so that two processes cannot lock two files of the same name. It contains the owner's pid and
+/// program.
 package final class Ownership: Sendable {
   private let lock: String
   private let path: String
@@ -13,9 +14,9 @@ package final class Ownership: Sendable {
   private let descriptor: Mutex<CInt>
 
   /// - Parameters:
-  ///   - path: What is to be owned.
-  ///   - program: Whom the lock file names.
-  /// - Throws: 75 where another process has it, 73 where the lock cannot be made.
+  ///   - path: The file to own.
+  ///   - program: The program's name for the lock file.
+  /// - Throws: 75 if another process owns the file, 73 if the lock cannot be made.
   package init(of path: String, program: String = "rosterd") throws(Failure) {
     lock = "\(path).lock"
     self.path = path
@@ -23,8 +24,8 @@ package final class Ownership: Sendable {
     descriptor = Mutex(try Self.take(path, program))
   }
 
-  /// A lock counts by its file's name. Where the file was removed, it is made again.
-  /// - Throws: as `init`; then the old one is still held.
+  /// Makes the lock file again if it was removed: a lock protects only while its file has the right name.
+  /// - Throws: the same as `init`; then the old lock is still held.
   package func renew() throws(Failure) {
     guard descriptor.withLock({ Self.isReplaced($0, lock) }) else { return }
     let taken = try Self.take(path, program)
@@ -34,7 +35,7 @@ package final class Ownership: Sendable {
     }
   }
 
-  /// Whether another file, or none, has the name. Of one that cannot be looked at nobody knows.
+  /// True if the name belongs to another file or to none. False if the name may not be looked at.
   private static func isReplaced(_ descriptor: CInt, _ name: String) -> Bool {
     guard let own = Inode(descriptor: descriptor) else { return false }
     guard let found = Inode(name) else { return [ENOENT, ENOTDIR].contains(errno) }
@@ -44,7 +45,7 @@ package final class Ownership: Sendable {
   private static func take(_ path: String, _ program: String) throws(Failure) -> CInt {
     while true {
       let descriptor = try lockOnce(path, program)
-      // Between open and lock somebody may have removed it: another process would lock the next file of that name.
+      // If the file was removed between open and lock, another process would lock the next file of that name.
       if !isReplaced(descriptor, "\(path).lock") { return descriptor }
       close(descriptor)
     }
@@ -54,7 +55,7 @@ package final class Ownership: Sendable {
     let lock = "\(path).lock"
     let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
     guard descriptor >= 0 else { throw cannotLock(path, .last) }
-    // Whatever the umask took; a lock that another user made may stay as it is.
+    // The mode must not depend on the umask. A refusal is ignored: another user's lock file keeps its mode.
     _ = fchmod(descriptor, mode)
     giveToFolderOwner(descriptor, at: lock)
     do throws(Failure) {
@@ -71,7 +72,7 @@ package final class Ownership: Sendable {
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       if errno == EINTR { continue }
       if errno == EWOULDBLOCK, tries < Self.maxTries {
-        // `isHeld` of another process has the lock for an instant.
+        // Another process that calls `isHeld` has a shared lock for an instant.
         tries += 1
         poll(nil, 0, 5)
         continue
@@ -87,7 +88,7 @@ package final class Ownership: Sendable {
 
   deinit { descriptor.withLock { _ = close($0) } }
 
-  /// Gives it up while the value still lives.
+  /// Releases the lock while the value still exists.
   package func release() { descriptor.withLock { _ = flock($0, LOCK_UN) } }
 
   private static let mode: mode_t = 0o600
@@ -98,12 +99,12 @@ package final class Ownership: Sendable {
     let descriptor = open("\(path).lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return errno == ENOENT ? false : nil }
     defer { close(descriptor) }
-    // A shared lock: two that look do not see each other.
+    // The lock is shared, so that two processes that check at the same time do not see each other.
     if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return false }
     return errno == EWOULDBLOCK ? true : nil
   }
 
-  /// "4711 rosterd run", as its holder wrote it; nil where it has not yet.
+  /// The owner's pid and program from the lock file ("4711 rosterd run"); nil if they are not written yet.
   private static func holder(_ descriptor: CInt) -> (pid: Int, program: String)? {
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = pread(descriptor, &bytes, bytes.count, 0)

@@ -1,14 +1,14 @@
 package import Glibc
 
-/// What a Unix socket is called by in the file system (unix(7)).
+/// Addresses of Unix sockets in the file system (unix(7)).
 package enum UnixSocket {
-  /// A stream whose calls do not block and that no child inherits, as socket(2) takes it.
+  /// The type for socket(2) of a stream that does not block and that child processes do not inherit.
   package static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
 
-  /// Bytes of a path: sun_path without the NUL that ends it.
+  /// Maximum number of bytes in a path: sun_path without its final NUL.
   package static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-  /// Calls with the address of a socket; nil where the path does not fit.
+  /// Calls `body` with the address of a socket; nil if the path is too long.
   package static func withAddress<Result>(
     of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result? {

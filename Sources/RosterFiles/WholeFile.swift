@@ -4,12 +4,12 @@ package import Glibc
 package struct FileError: Error, Equatable {
   /// An infinitive: "flush".
   package var step: String
-  /// On what.
+  /// Path of the file.
   package var path: String
-  /// Why.
+  /// Cause of the failure.
   package var error: SystemError
 
-  /// As errno was left by the call that just failed.
+  /// The error of the call that just failed.
   static func last(_ step: String, _ path: String) -> Self { Self(step: step, path: path, error: .last) }
 }
 
@@ -20,33 +20,34 @@ package struct FileOwner: Sendable, Equatable {
   /// Id of the group.
   package var group: gid_t
 
-  /// Changes nothing yet.
+  /// Stores both ids. It does not change any file.
   package init(user: uid_t, group: gid_t) {
     self.user = user
     self.group = group
   }
 }
 
-/// A file of one writer that is replaced as a whole: a reader, a crash or a full disk sees the old one or the new one.
+/// A file with one writer that is always replaced as a whole: after a crash or on a full disk, readers see either the
+/// old or the new content.
 package struct WholeFile: Sendable {
-  /// Its folder is there.
+  /// Path of the file. Its folder must exist.
   package let path: String
-  /// Of the new file, whatever the umask.
+  /// Mode of the new file, whatever the umask.
   package let mode: UInt32
-  /// Owner of the new file; nil: the process's own user and group, and for root those of the folder (P14.1).
+  /// Owner of the new file; nil for the process's own user and group, or the folder's if the process is root (P14.1).
   package let owner: FileOwner?
 
-  /// Writes nothing yet.
+  /// Stores the settings. It does not write yet.
   package init(_ path: String, mode: UInt32, owner: FileOwner? = nil) {
     self.path = path
     self.mode = mode
     self.owner = owner
   }
 
-  /// In the same folder, since rename(2) is atomic only within a file system.
+  /// A path in the same folder as the file, since rename(2) is atomic only within a file system.
   package var temporaryPath: String { path + ".new" }
 
-  /// Returns when the new file would survive a power cut, unless it need not.
+  /// Replaces the file. If `durably`, it returns only when the new file would survive a power cut.
   package func replace(with bytes: [UInt8], durably: Bool = true) throws(FileError) {
     do throws(FileError) {
       try writeTemporary(bytes, durably)
@@ -58,11 +59,11 @@ package struct WholeFile: Sendable {
     if durably { try flushFolder(parentFolder(of: path)) }
   }
 
-  /// Nothing where there is none.
+  /// Removes the file if it exists.
   package func remove() { unlink(path) }
 
   private func writeTemporary(_ bytes: [UInt8], _ durably: Bool) throws(FileError) {
-    // A crash may have left one.
+    // An earlier crash may have left the temporary file.
     unlink(temporaryPath)
     let file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
     guard file >= 0 else { throw .last("create", temporaryPath) }
@@ -72,7 +73,7 @@ package struct WholeFile: Sendable {
     } else {
       giveToFolderOwner(file, at: path)
     }
-    // The umask may have taken the owner's bits too.
+    // The umask may have removed even the owner's bits.
     guard fchmod(file, mode) == 0 else { throw .last("set the mode of", temporaryPath) }
     do throws(SystemError) { try write(bytes, to: file) } catch {
       throw FileError(step: "write", path: temporaryPath, error: error)
