@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import RosterModel
 import Synchronization
 
-/// What the connections, the gates and the waiting tests share.
+/// The state that the connections, the gates and the waiting tests share.
 final class Backend: Sendable {
   typealias Resume = @Sendable () -> Void
 
@@ -46,13 +46,13 @@ final class Backend: Sendable {
     self.now = now
   }
 
-  /// Changes or reads everything under the lock, then wakes those who waited for it.
+  /// Changes or reads the state under the lock, then wakes the waiters whose condition is now true.
   @discardableResult
   func with<Result: Sendable>(_ change: @Sendable (inout SimulatedUpstream, Date) -> Result) -> Result {
     update { change(&$0.upstream, now()) }
   }
 
-  /// Decides the answer; `send` gets it at once, or when its gate is opened.
+  /// Decides the answer. `send` gets it at once, or when its gate is opened.
   func receive(_ request: Request, send: @escaping @Sendable (Int, SimulatedUpstream.Plan) -> Void) -> Int {
     let (id, plan) = update { state -> (Int, SimulatedUpstream.Plan?) in
       let id = state.newID()
@@ -73,7 +73,7 @@ final class Backend: Sendable {
     }
   }
 
-  /// The answer is out, or its connection is gone: only the first call counts.
+  /// Records that the answer is complete, or that its connection was closed. Only the first call counts.
   func ended(_ id: Int, abandoned: Bool) {
     update { state in
       guard let target = state.active.removeValue(forKey: id) else { return }
@@ -102,7 +102,7 @@ final class Backend: Sendable {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         update { $0.watchers[id] = Watcher(holds: condition, resume: continuation) }
-        // A cancellation before that line found nobody to wake.
+        // A cancellation before the watcher was stored has not resumed it.
         if Task.isCancelled { cancelWait(id) }
       }
     } onCancel: {

@@ -1,47 +1,47 @@
-/// One character that the upstream has.
+/// One character of the upstream.
 package struct Character: Sendable, Equatable {
-  /// Where somebody is from, or is: a member object of the API's answer.
+  /// The origin or the location of a character: a member object in the API's answer.
   package struct Place: Sendable, Equatable {
-    /// As the API names it.
+    /// Name of the place.
     package var name: String
-    /// Of the place itself; empty: unknown.
+    /// Address of the place itself; empty if unknown.
     package var url: String
 
-    /// Nowhere, unless said.
+    /// The default is no place.
     package init(name: String = "", url: String = "") {
       self.name = name
       self.url = url
     }
   }
 
-  /// 1…2^63-1.
+  /// Id, 1 to 2^63-1.
   package var id: Int64
-  /// As the API names it.
+  /// Name of the character.
   package var name: String
   /// Alive, Dead or unknown.
   package var status: String
-  /// What it is.
+  /// The species.
   package var species: String
-  /// A closer word for the species; often empty.
+  /// A more precise word for the species; often empty.
   package var type: String
   /// Female, Male, Genderless or unknown.
   package var gender: String
-  /// Where it is from.
+  /// The origin.
   package var origin: Place
-  /// Where it was seen last.
+  /// The last known location.
   package var location: Place
   /// Address of a picture.
   package var image: String
-  /// Of the character itself.
+  /// Address of the character itself.
   package var url: String
-  /// When the API took it up, as a text.
+  /// The time at which the API added it, as a text.
   package var created: String
-  /// Addresses, in order.
+  /// Addresses of its episodes, in order.
   package var episodes: [String]
-  /// A JSON object of the fields that have no column, as upstream wrote them; nil: none.
+  /// A JSON object of further fields in upstream's spelling; nil without further fields.
   package var extra: String?
 
-  /// Empty but for its id, unless said.
+  /// All fields except the id are empty by default.
   package init(
     id: Int64, name: String = "", status: String = "", species: String = "", type: String = "",
     gender: String = "", origin: Place = Place(), location: Place = Place(), image: String = "",

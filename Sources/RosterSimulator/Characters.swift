@@ -1,15 +1,15 @@
 internal import FoundationEssentials
 import RosterModel
 
-/// Characters that the simulator makes up: the same ones each time.
+/// Generated characters, which are the same each time.
 package enum Characters {
-  /// As many as the public API has, on 42 pages of 20.
+  /// The number of characters in the public API, on 42 pages of 20.
   package static let usual = 826
-  /// Named in every body, and no address of the simulator, as with the real API behind a proxy (the name is reserved by
-  /// RFC 2606).
+  /// The base of all addresses inside bodies. It is not the simulator's own, as with the real API through a proxy (RFC
+  /// 2606 reserves the name).
   package static let publicURL = "https://roster.example/api"
 
-  /// Ids 1…count, in order.
+  /// Characters with the ids 1 to `count`, in order.
   package static func made(_ count: Int) -> [Character] {
     var dice = Dice(state: 20_171_104)
     return (1...max(count, 1)).prefix(count).map { made(id: $0, &dice) }
@@ -27,13 +27,13 @@ package enum Characters {
       created: Date(timeIntervalSince1970: firstCreated + Double(id * hourAndABit)).rfc3339, episodes: dice.episodes())
   }
 
-  /// 2019-03-02T08:15:30.250Z and steps from it; any time would do.
+  /// 2019-03-02T08:15:30.250Z; the value is arbitrary.
   private static let firstCreated = 1_551_514_530.25
   private static let hourAndABit = 4_217
 
-  /// Of locations, in the order of their ids: as characters name them.
+  /// Names of the locations in the order of their ids.
   static var places: [String] { Dice.places }
-  /// Ids of episodes that characters are in are 1 to this.
+  /// Highest id of an episode; the lowest is 1.
   static let episodes = 51
 
   private static let kinds: [(name: String, types: [String])] = [
@@ -46,8 +46,8 @@ package enum Characters {
 }
 
 extension Character {
-  /// The same one with ` ·vN` behind each of its texts (in place of an earlier mark), so that a mixture of two versions
-  /// shows.
+  /// A copy with ` ·vN` at the end of each text (which replaces an earlier mark). A mixture of two versions becomes
+  /// visible by it.
   package func marked(_ version: Int) -> Character {
     func mark(_ text: String) -> String {
       "\(text.split(separator: " ·v", omittingEmptySubsequences: false).first ?? "") ·v\(version)"
@@ -64,7 +64,7 @@ extension Character {
   }
 }
 
-/// SplitMix64: the same throws for the same start, on every machine (Steele, Lea, Flood 2014, fig. 16).
+/// SplitMix64: the same sequence for the same seed on every machine (Steele, Lea, Flood 2014, fig. 16).
 private struct Dice: RandomNumberGenerator {
   var state: UInt64
 
@@ -94,7 +94,7 @@ private struct Dice: RandomNumberGenerator {
     return Character.Place(name: Self.places[index], url: "\(Characters.publicURL)/location/\(index + 1)")
   }
 
-  /// Most are seen once or twice, a few nearly always.
+  /// Most characters have one to three episodes, a few have many.
   mutating func episodes() -> [String] {
     let all = Characters.episodes
     let first = Int(next() % UInt64(all))

@@ -1,6 +1,6 @@
 package import RosterModel
 
-/// What a request asks for.
+/// The subject of a request.
 package enum Target: Sendable, Equatable {
   case page(Int)
   case characters(String)
@@ -8,17 +8,17 @@ package enum Target: Sendable, Equatable {
   case other
 }
 
-/// A request as the simulator saw it.
+/// A request as it reached the simulator.
 package struct Seen: Sendable, Equatable {
-  /// What it asked for.
+  /// Subject of the request.
   package var target: Target
-  /// Among the page requests, or among the token requests, from 1; 0 for others.
+  /// Number among the page requests, or among the token requests, from 1; 0 for others.
   package var ordinal = 0
-  /// As it came, its body whole.
+  /// The request as received, with its complete body.
   package var request: Request
-  /// Of the access token that it carried, be it good or not; nil: none, or one that was never granted.
+  /// Generation of its access token, whether valid or not; nil if it had none, or one that was never granted.
   package var generation: Int?
-  /// nil until it is decided, and where the connection was dropped.
+  /// nil until it is decided, or if the connection was dropped.
   package var status: Int?
 
   /// N of `?page=N`; nil for other requests.
@@ -26,49 +26,49 @@ package struct Seen: Sendable, Equatable {
     if case .page(let page) = target { page } else { nil }
   }
 
-  /// The header's first value.
+  /// The first value of a header.
   package subscript(name: String) -> String? {
     Response(status: 0, headers: request.headers)[name]
   }
 }
 
-/// Everything that reached the simulator.
+/// Counts of everything that reached the simulator.
 package struct Counts: Sendable {
-  /// In the order in which they came.
+  /// Page requests in the order of arrival.
   package var pageRequests: [Seen] = []
-  /// Requests for characters by id, in the order in which they came.
+  /// Requests for characters by id, in the order of arrival.
   package var byIDRequests: [Seen] = []
-  /// In the order in which they came.
+  /// Token requests in the order of arrival.
   package var tokenRequests: [Seen] = []
-  /// Requests for anything else.
+  /// Number of other requests.
   package var strays = 0
-  /// Accepted since the start.
+  /// Number of connections accepted since the start.
   package var connections = 0
-  /// Page and by-id requests that are not wholly answered yet.
+  /// Number of page and by-id requests without a complete answer.
   package var inFlight = 0
-  /// The most that `inFlight` ever was.
+  /// Maximum of `inFlight` so far.
   package var peakInFlight = 0
-  /// Token requests that are not wholly answered yet.
+  /// Number of token requests without a complete answer.
   package var tokensInFlight = 0
-  /// More than 1: two refreshes at once.
+  /// Maximum of `tokensInFlight` so far; more than 1 means two refreshes at once.
   package var peakTokensInFlight = 0
-  /// Answers that wait for `release`.
+  /// Number of answers that wait for `release`.
   package var held = 0
-  /// Requests whose connection was gone before the answer was.
+  /// Number of requests whose connection was closed before the complete answer.
   package var abandoned = 0
-  /// Token requests that gave a token.
+  /// Number of token requests that got a token.
   package var tokensGranted = 0
-  /// Token requests that were answered with an error of the flow.
+  /// Number of token requests that got an error of the flow.
   package var tokensRefused = 0
-  /// Uses of a refresh token that was spent already; each revokes the session.
+  /// Number of uses of a spent refresh token; each one revokes the session.
   package var reuses = 0
 
-  /// All requests for one page, in the order in which they came.
+  /// All requests for one page, in the order of arrival.
   package func requests(ofPage page: Int) -> [Seen] {
     pageRequests.filter { $0.page == page }
   }
 
-  /// How many page requests were answered so.
+  /// Number of page requests with this status.
   package func pages(answered status: Int) -> Int {
     pageRequests.count { $0.status == status }
   }

@@ -1,9 +1,9 @@
 internal import RosterJSON
 internal import RosterModel
 
-/// The JSON of `/api/character` and its like, as the public API answers it.
+/// The JSON of `/api/character` and similar lists, in the format of the public API.
 enum PageEndpoint {
-  /// What one answer says instead of the truth.
+  /// Deliberate errors in one answer.
   struct Distortion {
     var count: Int?
     var pages: Int?
@@ -15,7 +15,7 @@ enum PageEndpoint {
   static let nothingHere = #"{"error":"There is nothing here"}"#
   static let noID = #"{"error":"Hey! you must provide an id"}"#
 
-  /// Page 1…; nothing past the last.
+  /// The page with this number, from 1; 404 after the last one.
   static func page(_ page: Int, of characters: [Character], _ distortion: Distortion = Distortion()) -> Response {
     list("character", page, count: characters.count, distortion) { json, index in
       if let record = distortion.records[index % pageSize] {
@@ -26,7 +26,7 @@ enum PageEndpoint {
     }
   }
 
-  /// Page 1… of any kind of record; `write` writes the one at an index.
+  /// A page of any kind of record; `write` writes the record at an index.
   static func list(
     _ name: String, _ page: Int, count: Int, _ distortion: Distortion = Distortion(),
     writing write: (inout JSONWriter, Int) -> Void
@@ -55,8 +55,8 @@ enum PageEndpoint {
       writing: { json, index in json.value(characters[index]) })
   }
 
-  /// `ID` asks for an object, `ID,ID…` for a list of those that exist. `find` knows the index of an id, `write` writes
-  /// the record at an index.
+  /// The answer for `ID`, an object, or for `ID,ID…`, a list of the existing ones. `find` returns the index of an id,
+  /// and `write` writes the record at an index.
   static func records(
     _ ids: String, of kind: String, find: (Int64) -> Int?, writing write: (inout JSONWriter, Int) -> Void
   ) -> Response {
@@ -82,7 +82,7 @@ enum PageEndpoint {
 }
 
 extension JSONWriter {
-  /// - Parameter extra: members that stand behind the character's own ones.
+  /// - Parameter extra: members to add after the character's own ones.
   fileprivate mutating func value(_ character: Character, extra: [String] = []) {
     object { json in
       json.member("id", character.id)

@@ -1,18 +1,18 @@
 package import RosterModel
 
-/// Which requests a rule or a gate is about.
+/// The requests that a rule or a gate applies to.
 package enum Match: Sendable, Equatable {
   case anyPage
   case page(Int)
   case pages(ClosedRange<Int>)
-  /// The n-th page request of all, from 1.
+  /// The n-th of all page requests, from 1.
   case request(Int)
   /// Requests for characters by id.
   case byID
   case anyToken
   /// The n-th token request, from 1.
   case token(Int)
-  /// Page requests that will be answered so. For gates only: a rule applies before there is a status.
+  /// Page requests with this status. It is only for gates: rules apply before the status is decided.
   case status(Int)
 
   func covers(_ seen: Seen) -> Bool {
@@ -27,30 +27,30 @@ package enum Match: Sendable, Equatable {
   }
 }
 
-/// What goes wrong, or changes, at a request.
+/// A fault or a change at a request.
 package enum Fault: Sendable {
-  /// How much of the answer is sent before it breaks off.
+  /// The part of the answer that is sent before the interruption.
   package enum Cut: Sendable, Equatable { case nothing, head, half }
-  /// What becomes of the connection then.
+  /// The end of the connection after the interruption.
   package enum Ending: Sendable, Equatable {
     case reset, close
-    /// The rest follows when it is released.
+    /// The rest follows after a release.
     case stall
   }
 
-  /// Sent instead of the real answer; the request has no effect (no token is spent or granted).
+  /// Sent instead of the real answer. The request has no effect: it neither spends nor grants a token.
   case answer(status: Int, headers: [Request.Header] = [], body: String = "")
   /// The connection is reset and the request has no effect.
   case drop
-  /// The request has its effect, but its answer breaks off.
+  /// The request has its effect, but its answer is interrupted.
   case cut(after: Cut, Ending)
   /// The characters change before this request is answered.
   case drift(@Sendable (inout [Character]) -> Void)
-  /// The page's `info` says so instead of the truth; nil: the truth.
+  /// Replaces the numbers in the page's `info`; nil for the true number.
   case info(count: Int? = nil, pages: Int? = nil)
-  /// JSON that takes the place of the page's records, by position from 0.
+  /// JSON that replaces the page's records, by position from 0.
   case records([Int: String])
-  /// JSON members added to each record of the page: `"power":1e400`.
+  /// JSON members added to each record of the page, such as `"power":1e400`.
   case extra(String)
 
   /// An error with a small JSON body.
@@ -65,29 +65,29 @@ package enum Fault: Sendable {
     return .answer(status: status, headers: headers, body: "<!doctype html><title>Welcome</title><p>Log in to go on.")
   }
 
-  /// An answer without a body that leads elsewhere.
+  /// An answer without a body that redirects to another address.
   package static func redirect(to location: String, status: Int = 302) -> Fault {
     .answer(status: status, headers: [Request.Header("Location", location)])
   }
 
-  /// What a page past the end answers.
+  /// The answer for a page after the end.
   package static var vanished: Fault { .answer(status: 404, body: PageEndpoint.nothingHere) }
 }
 
-/// A fault, the requests that it befalls, and how many of them.
+/// A fault, the requests that it applies to, and their maximum number.
 package struct Rule: Sendable {
   var match: Match
-  /// nil: each time.
+  /// nil for no limit.
   var times: Int?
   var fault: Fault
 
-  /// The fault befalls the first `times` requests that match; nil: all of them.
+  /// The fault applies to the first `times` requests that match; nil for all of them.
   package static func on(_ match: Match, times: Int? = nil, _ fault: Fault) -> Rule {
     Rule(match: match, times: times, fault: fault)
   }
 }
 
-/// The faults of one request, together.
+/// All faults of one request.
 struct Faults {
   var answer: Response?
   var drop = false
@@ -95,7 +95,7 @@ struct Faults {
   var edits: [@Sendable (inout [Character]) -> Void] = []
   var page = PageEndpoint.Distortion()
 
-  /// Counts down the rules that apply.
+  /// Collects the faults of the matching rules, and counts these rules down.
   init(of seen: Seen, from rules: inout [Rule]) {
     for index in rules.indices where rules[index].match.covers(seen) && rules[index].times != 0 {
       rules[index].times = rules[index].times.map { $0 - 1 }

@@ -1,28 +1,28 @@
 package import RosterModel
 
-/// How the simulated upstream behaves: a value that a test builds, and may change while the simulator runs.
+/// The behaviour of the simulated upstream. A test builds this value, and may change it while the simulator runs.
 package struct Scenario: Sendable {
-  /// What an answer carries to be asked with again (RFC 9110 §8.8).
+  /// The validators of an answer (RFC 9110 §8.8).
   package enum Validators: Sendable, Equatable {
     case none, etag
-    /// Last-Modified, so much older than the start or the latest update.
+    /// Last-Modified with this age before the start or the latest update.
     case lastModified(age: Duration)
   }
 
-  /// In the order of their pages.
+  /// The characters in the order of their pages.
   package var characters: [Character]
-  /// From a request's arrival to the first byte of its answer, for pages and tokens alike.
+  /// Delay from the arrival of a request to the first byte of its answer, for pages and tokens.
   package var latency: Duration = .zero
-  /// What is served beside characters: other lists, at addresses of their own; nil is 404. Called one at a time.
+  /// Answers for other addresses than those of characters, such as further lists; nil for 404. Calls are serialised.
   package var beside: @Sendable (Request) -> Response? = { _ in nil }
-  /// What page answers carry.
+  /// Validators of page answers.
   package var validators: Validators = .etag
-  /// What the token URL does, and which tokens pages are given for.
+  /// Behaviour of the token URL, and the validity of tokens.
   package var tokens: Tokens
-  /// All that match a request apply to it, in this order.
+  /// All rules that match a request apply to it, in this order.
   package var rules: [Rule]
 
-  /// 826 made-up characters without tokens and faults, unless given.
+  /// The default is 826 generated characters, without tokens and faults.
   package init(
     characters: [Character] = Characters.made(Characters.usual), tokens: Tokens = Tokens(), rules: [Rule] = []
   ) {
@@ -31,8 +31,8 @@ package struct Scenario: Sendable {
     self.rules = rules
   }
 
-  /// What `rosterd demo` pulls, three lists: at a concurrency of 8, the first page of each and two full rounds pass,
-  /// and the eight requests of the third meet a dead token.
+  /// The upstream of `rosterd demo`, with three lists. At a concurrency of 8, the first page of each list and two full
+  /// rounds succeed, and the eight requests of the third round have an expired token.
   package static var demo: Scenario {
     var scenario = Scenario(tokens: Tokens(flow: .authenticateForm, uses: [19]))
     scenario.beside = SideLists(of: scenario.characters).answer
@@ -40,7 +40,7 @@ package struct Scenario: Sendable {
     return scenario
   }
 
-  /// The same lists without tokens and latency: what `rosterd demo --serve` serves.
+  /// The same lists without tokens and latency, for `rosterd demo --serve`.
   package static var served: Scenario {
     var scenario = Scenario()
     scenario.beside = SideLists(of: scenario.characters).answer
@@ -49,26 +49,27 @@ package struct Scenario: Sendable {
 }
 
 extension Scenario {
-  /// How tokens are granted, and when they die.
+  /// The grant and the expiry of tokens.
   package struct Tokens: Sendable {
-    /// What the token URL answers; a request in the shape of another flow is refused.
+    /// The flow of the token URL; requests of another flow are refused.
     package var flow: Flow
-    /// Where a request must carry its access token, as `auth.send` has it.
+    /// Place of the access token in a request, as in `auth.send`.
     package var place = TokenPlace.bearer
-    /// How many page answers the tokens of generation 0, 1, … are good for; later generations have no such end.
+    /// Number of page answers that the tokens of generation 0, 1, … are valid for; later generations have no such
+    /// limit.
     package var uses: [Int]
-    /// After so long an access token is refused; nil: never.
+    /// Lifetime of an access token; nil for no limit.
     package var lifetime: Duration?
-    /// `expires_in` as announced, in seconds, whatever `lifetime` is; nil: left out.
+    /// The announced `expires_in` in seconds, independent of `lifetime`; nil to leave it out.
     package var expiresIn: Int?
-    /// Access tokens are JWTs, whose `exp` is `lifetime` or an hour ahead.
+    /// True if access tokens are JWTs, whose `exp` is `lifetime` or one hour ahead.
     package var areJWTs = false
-    /// false: the answer of an OAuth flow names no refresh token and the old one stays good.
+    /// False if an OAuth answer contains no refresh token and the old one stays valid.
     package var rotate = true
-    /// The client credentials grant gives a refresh token too.
+    /// True if the client credentials grant returns a refresh token, too.
     package var grantRefreshToken = false
 
-    /// Without an end to any token, unless given.
+    /// Tokens have no limits by default.
     package init(flow: Flow = .none, uses: [Int] = [], lifetime: Duration? = nil, expiresIn: Int? = nil) {
       self.flow = flow
       self.uses = uses

@@ -1,7 +1,7 @@
 internal import RosterJSON
 package import RosterModel
 
-/// What the public API lists besides characters: the locations where they are, and the episodes that they are in.
+/// The other lists of the public API: the locations and the episodes of the characters.
 package struct SideLists: Sendable {
   private struct Location {
     var name: String
@@ -10,10 +10,10 @@ package struct SideLists: Sendable {
   }
 
   private let locations: [Location]
-  /// Addresses of characters, by the address of a location or an episode.
+  /// Addresses of characters, by the address of their location or episode.
   private let inhabitants: [String: [String]]
 
-  /// That fit these characters.
+  /// Makes lists that fit these characters.
   package init(of characters: [Character]) {
     locations = (0..<Self.locationCount).map(Self.location)
     var inhabitants: [String: [String]] = [:]
@@ -25,15 +25,15 @@ package struct SideLists: Sendable {
     self.inhabitants = inhabitants
   }
 
-  /// As many as the public API has, on 7 pages.
+  /// The number of locations in the public API, on 7 pages.
   package static let locationCount = 126
-  /// Likewise, on 3.
+  /// The number of episodes, on 3 pages.
   package static let episodeCount = Characters.episodes
 
-  /// nil: it asks for something else.
+  /// nil if the request is for another list.
   @Sendable package func answer(_ request: Request) -> Response? {
     if let found = request.url.wholeMatch(of: /\/api\/(location|episode)\/?(?:\?(.*))?/) {
-      // The real API takes what is no page for page 1.
+      // The real API answers page 1 if the page is not a number.
       let page = found.2.flatMap { Form(Array($0.utf8))["page"] }.flatMap { Int($0) } ?? 1
       return found.1 == "location"
         ? PageEndpoint.list("location", max(page, 1), count: Self.locationCount, writing: writeLocation)
@@ -85,7 +85,7 @@ package struct SideLists: Sendable {
     json.list { json in for address in addresses { json.value(address) } }
   }
 
-  /// Those that characters name first, then more of their kind, where nobody is.
+  /// First the locations that characters name, then further ones without characters.
   private static func location(_ index: Int) -> Location {
     let (round, place) = index.quotientAndRemainder(dividingBy: Characters.places.count)
     return Location(
@@ -93,7 +93,7 @@ package struct SideLists: Sendable {
       dimension: index % 4 == 3 ? "unknown" : "Dimension C-\(place * 7 + round)")
   }
 
-  /// Any time would do.
+  /// The value is arbitrary.
   private static let created = "2019-03-02T08:15:30.250Z"
   private static let perSeason = 11
   private static let kinds = ["Planet", "Space station", "Moon", "", "Microverse"]

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import RosterModel
 
-/// The simulated upstream without its sockets: what it answers to each request, and what it has counted.
+/// The simulated upstream without its sockets: it answers requests and counts them.
 struct SimulatedUpstream {
-  /// How one request is answered.
+  /// The plan for the answer to one request.
   struct Plan {
     var seen: Seen
     var response: Response
@@ -82,7 +82,7 @@ struct SimulatedUpstream {
     }
   }
 
-  /// Adds the validator, and takes the body away where the request's one still holds (RFC 9110 §13.1).
+  /// Adds the validator, and answers 304 if the validator of the request is still current (RFC 9110 §13.1).
   private func validated(_ response: Response, for seen: Seen) -> Response {
     guard response.status == 200 else { return response }
     let validator: Request.Header
@@ -107,14 +107,14 @@ struct SimulatedUpstream {
     }
   }
 
-  /// FNV-1a, 64 bits: it need only differ between versions of a page.
+  /// FNV-1a with 64 bits: a fingerprint only needs to differ between versions of a page.
   private func fingerprint(_ bytes: [UInt8]) -> UInt64 {
     bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
   }
 }
 
 extension Target {
-  /// `request.url`: path and query.
+  /// Reads `request.url`, which has a path and a query.
   init(_ request: Request) {
     let parts = request.url.split(separator: "?", maxSplits: 1)
     let path = parts.first ?? ""
@@ -122,7 +122,7 @@ extension Target {
       self = path == "/token" || path == "/api/token" ? .token : .other
     } else if path == "/api/character" || path == "/api/character/" {
       let query = parts.count > 1 ? Form(Array(parts[1].utf8))["page"] : nil
-      // The real API takes what is no page for page 1.
+      // The real API answers page 1 if the page is not a number.
       self = .page(max(query.flatMap { Int($0) } ?? 1, 1))
     } else if let ids = path.wholeMatch(of: /\/api\/character\/(.+)/)?.1 {
       self = .characters(String(ids))

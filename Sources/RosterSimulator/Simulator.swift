@@ -1,8 +1,8 @@
 package import FoundationEssentials
 import RosterModel
 
-/// The embedded upstream: a paged HTTP API with a token endpoint on loopback, whose every answer a test or the demo can
-/// choose, order and count.
+/// The embedded upstream: a paged HTTP API with a token endpoint on loopback. A test or the demo can choose, delay and
+/// count each answer.
 package final class Simulator: Sendable {
   private let backend: Backend
   private let server: SimulatorServer
@@ -12,7 +12,8 @@ package final class Simulator: Sendable {
     self.server = server
   }
 
-  /// Listens on 127.0.0.1 when it returns. `now` is the upstream's own time: of `Date`, and of the life of tokens.
+  /// Returns when it listens on 127.0.0.1. `now` is the upstream's clock, for `Date` headers and the lifetime of
+  /// tokens.
   /// - Parameter port: 0 for a free one.
   package static func start(
     _ scenario: Scenario = Scenario(), port: UInt16 = 0, now: @escaping @Sendable () -> Date = { Date() }
@@ -24,7 +25,7 @@ package final class Simulator: Sendable {
   /// Closes the socket and every connection.
   package func stop() async { await server.stop() }
 
-  /// Forgets the requests that it has seen, for a test of thousands; the numbers stay.
+  /// Forgets the recorded requests, for tests with thousands of them. The counts are kept.
   package func forgetRequests() {
     backend.with { upstream, _ in
       upstream.counts.pageRequests = []
@@ -33,27 +34,27 @@ package final class Simulator: Sendable {
     }
   }
 
-  /// Closes every connection, and goes on listening.
+  /// Closes every connection, and continues to listen.
   package func disconnect() async { await server.disconnect() }
 
   /// Scheme, 127.0.0.1 and the port, without a trailing slash.
   package var origin: String { "http://127.0.0.1:\(server.port)" }
-  /// For `upstream.base_url`.
+  /// The value for `upstream.base_url`.
   package var baseURL: String { "\(origin)/api" }
-  /// For `auth.token_url`; the relative `token` works too.
+  /// The value for `auth.token_url`; the relative `token` works, too.
   package var tokenURL: String { "\(origin)/token" }
 
-  /// As a request would find them now.
+  /// The current characters.
   package var characters: [Character] { backend.with { upstream, _ in upstream.scenario.characters } }
-  /// What reached it until now.
+  /// The counts so far.
   package var counts: Counts { backend.with { upstream, _ in upstream.counts } }
 
-  /// What the running session started with.
+  /// The credentials at the start of the current session.
   package var credentials: SimulatedCredentials { backend.with { upstream, _ in upstream.tokens.credentials } }
-  /// Every token and secret there ever was.
+  /// All tokens and secrets ever granted.
   package var secrets: [String] { backend.with { upstream, _ in upstream.tokens.secrets } }
 
-  /// The next version of the characters, for requests from now on.
+  /// Changes the characters for all later requests.
   package func update(_ edit: @Sendable (inout [Character]) -> Void) {
     backend.with { upstream, now in
       edit(&upstream.scenario.characters)
@@ -61,22 +62,22 @@ package final class Simulator: Sendable {
     }
   }
 
-  /// Changes anything else of the scenario; a new flow needs a `newSession`.
+  /// Changes any other part of the scenario; a new flow needs a `newSession`.
   package func configure(_ change: @Sendable (inout Scenario) -> Void) {
     backend.with { upstream, _ in change(&upstream.scenario) }
   }
 
-  /// Refuses all access tokens granted so far; the refresh token stays good.
+  /// Invalidates all access tokens granted so far; the refresh token stays valid.
   package func killAccessTokens() {
     backend.with { upstream, _ in upstream.tokens.killAccess() }
   }
 
-  /// Refuses everything granted so far: the operator has to bring new credentials.
+  /// Invalidates all tokens granted so far: the operator has to provide new credentials.
   package func endSession() {
     backend.with { upstream, _ in upstream.tokens.revoke() }
   }
 
-  /// Ends the session and gives what the next one starts with.
+  /// Ends the session and returns the credentials for the next one.
   package func newSession() -> SimulatedCredentials {
     backend.with { upstream, now in
       upstream.tokens.newSession(now: now)
@@ -84,13 +85,13 @@ package final class Simulator: Sendable {
     }
   }
 
-  /// From now on requests that match take effect and are counted, but their answers wait for `release`.
+  /// Holds back the answers of matching requests until `release`. The requests take effect and are counted.
   package func hold(_ match: Match) { backend.hold(match) }
 
-  /// Opens the gates that are equal to `match` and sends the held and stalled answers that it covers; nil: all.
+  /// Opens the gates that are equal to `match`, and sends the held and stalled answers that they cover; nil for all.
   package func release(_ match: Match? = nil) { backend.release(match) }
 
-  /// Returns when the counts satisfy the condition, looked at after each event. Throws CancellationError.
+  /// Returns when the counts satisfy the condition, which is tested after each event. Throws CancellationError.
   @discardableResult
   package func waitFor(_ condition: @escaping @Sendable (Counts) -> Bool) async throws -> Counts {
     try await backend.wait(for: condition)

@@ -10,7 +10,7 @@ struct SimulatorServer: Sendable {
   private let open: OpenChannels
   let port: Int
 
-  /// - Parameter port: On 127.0.0.1; 0 for a free one.
+  /// - Parameter port: The port on 127.0.0.1; 0 for a free one.
   static func start(_ backend: Backend, port: Int) async throws -> SimulatorServer {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let open = OpenChannels()
@@ -35,12 +35,12 @@ struct SimulatorServer: Sendable {
   }
 
   func disconnect() async {
-    // A connection that is gone already is what is asked for.
+    // The channel may already be closed, which is the intended result.
     for channel in open.all { try? await channel.close() }
   }
 
   func stop() async {
-    // It fails only where it was shut down before, which is what is asked for.
+    // This fails only if the group was shut down before, which is the intended result.
     try? await group.shutdownGracefully()
   }
 }
@@ -57,7 +57,7 @@ private final class OpenChannels: Sendable {
   }
 }
 
-/// One connection: gathers a request, asks the backend, and sends what it answers.
+/// One connection: collects a request, asks the backend, and sends the answer.
 private final class Connection: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -99,7 +99,7 @@ private final class Connection: ChannelInboundHandler {
   }
 }
 
-/// Sends one answer, up to where its fault breaks it off.
+/// Sends one answer, up to the interruption of its fault.
 private struct Delivery: Sendable {
   let id: Int
   let plan: SimulatedUpstream.Plan
@@ -155,7 +155,7 @@ private struct Delivery: Sendable {
   }
 
   private func sendEnd() {
-    // Counted before it is sent, so that who has read the answer finds it counted.
+    // Counted before it is sent, so that a test that has read the answer sees the count.
     backend.ended(id, abandoned: false)
     write(.end(nil))
     channel.flush()

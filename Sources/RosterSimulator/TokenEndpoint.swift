@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 internal import RosterModel
 
-/// What the operator puts into the credential files; made up, so nothing to hide. nil: not part of the flow.
+/// The content of the credential files. The values are generated, so they need no protection. nil if the flow does not
+/// use the file.
 package struct SimulatedCredentials: Sendable, Equatable {
   /// The file `access_token`.
   package var accessToken: String?
@@ -16,7 +17,7 @@ package struct SimulatedCredentials: Sendable, Equatable {
   /// The file `password`.
   package var password: String?
 
-  /// By their names in `credentials_dir`.
+  /// The contents by their file names in `credentials_dir`.
   package var files: [String: String] {
     [
       "access_token": accessToken, "refresh_token": refreshToken, "client_id": clientID, "client_secret": clientSecret,
@@ -25,7 +26,8 @@ package struct SimulatedCredentials: Sendable, Equatable {
   }
 }
 
-/// Grants tokens with strict rotation and decides which ones are good. A value: one method an event, time an argument.
+/// Grants tokens with strict rotation and decides which ones are valid. It is a value with one method for each event,
+/// and the time is an argument.
 struct TokenEndpoint {
   enum Outcome: Equatable { case granted, refused, reused }
 
@@ -37,7 +39,7 @@ struct TokenEndpoint {
 
   var settings: Scenario.Tokens
   private(set) var credentials = SimulatedCredentials()
-  /// Every token and secret there ever was, for tests that look for leaks.
+  /// All tokens and secrets ever granted, for tests that look for leaks.
   private(set) var secrets: [String] = []
   private var generation = 0
   private var access: [String: Access] = [:]
@@ -50,7 +52,7 @@ struct TokenEndpoint {
     newSession(now: now)
   }
 
-  /// Ends everything granted before, and starts with generation 0.
+  /// Invalidates everything granted before, and starts with generation 0.
   mutating func newSession(now: Date) {
     revoke()
     generation = 0
@@ -68,22 +70,22 @@ struct TokenEndpoint {
     }
   }
 
-  /// No token granted so far is good any more, the refresh token included.
+  /// Invalidates all tokens granted so far, the refresh token included.
   mutating func revoke() {
     access = [:]
     if let refreshToken { spent.insert(refreshToken) }
     refreshToken = nil
   }
 
-  /// Access tokens granted so far are refused from now on; the refresh token stays good.
+  /// Invalidates the access tokens granted so far; the refresh token stays valid.
   mutating func killAccess() { access = [:] }
 
-  /// Of the request's token, be it good or not.
+  /// Generation of the request's token, whether valid or not.
   func generation(of request: Request) -> Int? {
     token(of: request).flatMap { generations[$0] }
   }
 
-  /// Whether the request is answered, which uses its token once.
+  /// True if the request's token is valid; this uses the token once.
   mutating func admit(_ request: Request, now: Date) -> Bool {
     if settings.flow == .none { return true }
     guard let token = token(of: request), let found = access[token] else { return false }
@@ -152,7 +154,7 @@ struct TokenEndpoint {
     if settings.areJWTs { secrets.append(token) }
     access[token] = Access(generation: generation, dies: dies, usesLeft: uses)
     generations[token] = generation
-    // The next one is asked for with this one.
+    // The next token is requested with this one.
     if settings.flow == .bearerRenew { refreshToken = token }
     return token
   }
@@ -172,7 +174,7 @@ struct TokenEndpoint {
     return token
   }
 
-  /// Random, so that no other simulator takes it for its own.
+  /// Random, so that another simulator does not accept it.
   private mutating func secret(_ name: String) -> String {
     secrets.append("\(name)-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))")
     return secrets[secrets.count - 1]
@@ -184,12 +186,12 @@ struct TokenEndpoint {
     return [#"{"alg":"none","typ":"JWT"}"#, claims, id].map(base64URL).joined(separator: ".")
   }
 
-  /// Unpadded (RFC 7515 §2).
+  /// Base64url without padding (RFC 7515 §2).
   private func base64URL(_ text: String) -> String {
     Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 
-  /// nil: there is none in its place.
+  /// nil if the token's place is empty.
   private func token(of request: Request) -> String? {
     let place = settings.flow == .basic ? TokenPlace.basic : settings.place
     let value =
@@ -207,7 +209,7 @@ struct TokenEndpoint {
     return String(authorization.dropFirst("Bearer ".count))
   }
 
-  /// HTTP Basic, its two parts form-encoded (RFC 6749 §2.3.1).
+  /// HTTP Basic with form-encoded parts (RFC 6749 §2.3.1).
   private func isClient(_ authorization: String?) -> Bool {
     guard let authorization, authorization.hasPrefix("Basic "),
       let decoded = Data(base64Encoded: String(authorization.dropFirst("Basic ".count)))
