@@ -2,18 +2,18 @@ import Glibc
 import RosterFiles
 package import RosterModel
 
-/// The status socket as its clients see it: a path to connect to, and what it means when that fails.
+/// The status socket from its clients' point of view: a path, and the meaning of a failed connection.
 package struct DaemonSocket: Sendable {
-  /// Where it is.
+  /// Path of the socket.
   package let path: String
 
-  /// Connects to nothing yet.
+  /// Does not connect yet.
   package init(_ path: String) { self.path = path }
 
-  /// A connection whose calls do not block; the caller closes it. Throws `Failure`: 3 where no daemon answers, 77 where
-  /// the socket is not allowed to this user.
+  /// Returns a connection with non-blocking calls; the caller closes it. Throws `Failure`: 3 if no daemon answers, 77
+  /// if this user may not use the socket.
   package func connect() throws(Failure) -> Int32 {
-    // NIO's own way takes 103 bytes of a path, as other systems do; Linux takes 107 (unix(7)).
+    // NIO limits a path to 103 bytes, as other systems do; Linux allows 107 (unix(7)).
     let descriptor = socket(AF_UNIX, UnixSocket.stream, 0)
     if descriptor < 0 { throw failure(errno) }
     let answer = UnixSocket.withAddress(of: path) { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }

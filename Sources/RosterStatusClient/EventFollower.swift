@@ -1,24 +1,22 @@
 package import RosterModel
 import Synchronization
 
-/// Follows the events of one daemon after the other, as soon as there is one: over a restart, from the last one that
-/// came on.
+/// Follows the events of a daemon, and of its successors after a restart. It resumes after the last event received.
 package struct EventFollower: Sendable {
-  /// How a daemon is told that is still there and no longer answers: its stream looks like one to which nothing
-  /// happens.
+  /// Detects a daemon that still runs and no longer answers. Its stream looks like one without events.
   package struct Pulse: Sendable {
-    /// Without any event it is asked that often.
+    /// Time without an event after which the daemon is asked for its health.
     package var interval: Duration
-    /// And has this long to answer.
+    /// Time that it has to answer.
     package var limit: Duration
 
-    /// How often, and for how long.
+    /// Sets both times.
     package init(interval: Duration, limit: Duration) {
       self.interval = interval
       self.limit = limit
     }
 
-    /// Together the five seconds after which a silence is told.
+    /// The default: a silence is reported after five seconds in total.
     package static let usual = Pulse(interval: .seconds(3), limit: .seconds(2))
   }
 
@@ -26,21 +24,21 @@ package struct EventFollower: Sendable {
   private let policy: SilencePolicy
   private let pulse: Pulse
 
-  /// Between two looks for a daemon that does not answer, or has not yet; nothing tells of one.
+  /// Delay between two attempts to reach a daemon that does not answer. There is no notification of a start.
   private static let interval = Duration.milliseconds(300)
 
-  /// - Parameter policy: what becomes of a silence.
+  /// - Parameter policy: the treatment of a silence.
   package init(client: StatusClient, policy: SilencePolicy, pulse: Pulse = .usual) {
     self.client = client
     self.policy = policy
     self.pulse = pulse
   }
 
-  /// Ends with its task, with what one of the closures throws, and where the policy gives up: then with a Failure (3).
-  /// Also throws a Failure (77) where the socket is not allowed to this user.
+  /// Ends when its task is cancelled, when a closure throws, or when the policy gives up, with a Failure (3). Also
+  /// throws a Failure (77) if this user may not use the socket.
   /// - Parameters:
-  ///   - opened: called once nothing that happens is missed any more; true: not for the first time.
-  ///   - silent: called with the reason where the policy says so.
+  ///   - opened: Called when no later event can be missed; its argument is true for every stream but the first.
+  ///   - silent: Called with the reason when the policy reports a silence.
   package func follow(
     opened: @escaping @Sendable (_ again: Bool) async throws -> Void = { _ in },
     silent: @escaping @Sendable (Failure) async throws -> Void,
@@ -64,7 +62,7 @@ package struct EventFollower: Sendable {
     }
   }
 
-  /// One daemon, until it ends or no longer answers; always throws.
+  /// Follows one daemon until it ends or stops answering; always throws.
   private func once(
     _ stream: Stream, opened: @escaping @Sendable (Bool) async throws -> Void,
     each: @escaping @Sendable (StreamedEvent) async throws -> Void
@@ -95,7 +93,7 @@ package struct EventFollower: Sendable {
     }
   }
 
-  /// Throws where the daemon shows no sign of life.
+  /// Throws if the daemon shows no sign of life.
   private func watch(_ stream: Stream) async throws {
     let (began, longest) = (ContinuousClock.now, pulse.interval + pulse.limit)
     while !stream.isOpen {
@@ -120,7 +118,7 @@ package struct EventFollower: Sendable {
   }
 }
 
-/// What is known of the streams so far.
+/// Facts about the streams so far.
 private final class Stream: Sendable {
   private struct State {
     var last: String?
@@ -135,11 +133,11 @@ private final class Stream: Sendable {
   var silence: Duration { ContinuousClock.now - state.withLock { $0.sign } }
   var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// What to go on after. A daemon that began while nobody listened sends all that it has to an id that is none of its
-  /// own.
+  /// The id after which the next stream resumes. "0" matches no id: a daemon that started while no client was connected
+  /// then sends all events that it has.
   var last: String? { state.withLock { $0.last ?? ($0.streams > 0 || $0.wasRefused ? "0" : nil) } }
 
-  /// - Returns: Whether there was one before.
+  /// - Returns: true if there was a stream before.
   func open() -> Bool {
     state.withLock { state in
       (state.sign, state.isOpen) = (.now, true)
@@ -148,7 +146,7 @@ private final class Stream: Sendable {
     }
   }
 
-  /// Nobody was there to answer.
+  /// Records that no daemon listened.
   func wasRefused() { state.withLock { $0.wasRefused = true } }
 
   func sign(_ id: String?) {
@@ -158,7 +156,7 @@ private final class Stream: Sendable {
     }
   }
 
-  /// Whether the stream that has ended was open.
+  /// True if the stream that has ended was open.
   func wasOpened() -> Bool {
     state.withLock { state in
       defer { state.isOpen = false }

@@ -1,13 +1,13 @@
-/// One event as a client reads it from `/v1/events`.
+/// One event of `/v1/events` from a client's point of view.
 package struct StreamedEvent: Sendable, Equatable {
-  /// nil: `events.lost`.
+  /// nil for `events.lost`.
   package var id: String?
-  /// `sync.started`
+  /// Name such as `sync.started`.
   package var name: String
-  /// A JSON object.
+  /// The data, a JSON object.
   package var data: String
 
-  /// What was read.
+  /// Makes an event.
   package init(id: String? = nil, name: String, data: String) {
     self.id = id
     self.name = name
@@ -15,13 +15,13 @@ package struct StreamedEvent: Sendable, Equatable {
   }
 }
 
-/// Reads `text/event-stream` as the daemon writes it: one line each of id, event and data, a blank line after them
-/// (WHATWG HTML §9.2.6).
+/// Parses `text/event-stream` in the daemon's form: one line each for id, event and data, then a blank line (WHATWG
+/// HTML §9.2.6).
 struct EventStreamParser {
   private var line: [UInt8] = []
   private var event = StreamedEvent(name: "message", data: "")
 
-  /// The events that these bytes complete.
+  /// Returns the events that these bytes complete.
   mutating func feed(_ bytes: some Sequence<UInt8>) -> [StreamedEvent] {
     var events: [StreamedEvent] = []
     for byte in bytes {

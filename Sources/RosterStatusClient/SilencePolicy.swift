@@ -1,23 +1,23 @@
-/// What becomes of one who follows a daemon that does not answer.
+/// Decides how a client treats a daemon that does not answer.
 package struct SilencePolicy: Sendable {
-  /// What to do now.
+  /// The client's next step.
   package enum Verdict: Sendable, Equatable {
     case wait, tell, giveUp
   }
 
-  /// A silence of this length is told, once.
+  /// Length of a silence after which it is reported once.
   package var toldAfter: Duration
-  /// nil: never.
+  /// Length of a silence after which the client gives up; nil for never.
   package var givenUpAfter: Duration?
   private var isTold = false
 
-  /// Before anything was asked.
+  /// Starts without a silence.
   package init(toldAfter: Duration, givenUpAfter: Duration?) {
     self.toldAfter = toldAfter
     self.givenUpAfter = givenUpAfter
   }
 
-  /// - Parameter silence: since the last sign of life, or since the beginning.
+  /// - Parameter silence: the time since the last sign of life, or since the start.
   package mutating func failed(after silence: Duration) -> Verdict {
     if let givenUpAfter, silence >= givenUpAfter { return .giveUp }
     guard !isTold, silence >= toldAfter else { return .wait }
@@ -25,6 +25,6 @@ package struct SilencePolicy: Sendable {
     return .tell
   }
 
-  /// A daemon showed that it is there.
+  /// Ends the silence after a sign of life.
   package mutating func answered() { isTold = false }
 }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Who may use a socket, told to one who may not. Connecting needs permission to write to it and to search its folders
-/// (unix(7)).
+/// Explains to a user without permission who may use a socket. To connect, a user needs write permission for it and
+/// search permission for its folders (unix(7)).
 enum SocketAccess {
-  /// An imperative.
+  /// The advice as an imperative.
   static func hint(for path: String) -> String {
-    // Where a folder may not be searched, that folder decides.
+    // If a folder may not be searched, its permissions decide.
     var place = path
     var about = stat()
     while stat(place, &about) != 0, let slash = place.lastIndex(of: "/"), slash > place.startIndex {
@@ -13,7 +13,7 @@ enum SocketAccess {
     }
     let needed = place == path ? S_IWGRP : S_IXGRP
     let owner = userName(about.st_uid) ?? "\(about.st_uid)"
-    // Nobody is made a member of root's group for this.
+    // A user should not become a member of root's group for this.
     guard about.st_mode & needed != 0, about.st_gid != 0, let group = groupName(about.st_gid) else {
       return owner == "root" ? "only root may use it" : "only root and \(owner) may use it"
     }
@@ -21,13 +21,13 @@ enum SocketAccess {
     return "it is for the group \(group): `sudo adduser \(user) \(group)` lets you in from the next login on"
   }
 
-  /// nil: not to be found out.
+  /// nil if the owner is unknown.
   static func owner(of path: String) -> String? {
     var about = stat()
     return stat(path, &about) == 0 ? userName(about.st_uid) : nil
   }
 
-  /// What glibc itself takes for an entry (sysconf(3), _SC_GETGR_R_SIZE_MAX), for groups of many members.
+  /// The buffer size for a group with many members; glibc suggests less (sysconf(3), _SC_GETGR_R_SIZE_MAX).
   private static let room = 64 * 1024
 
   private static func groupName(_ id: gid_t) -> String? {

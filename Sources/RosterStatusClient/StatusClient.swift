@@ -3,22 +3,22 @@ import NIOHTTP1
 import NIOPosix
 package import RosterModel
 
-/// Asks a daemon over its status socket.
+/// Sends requests to a daemon over its status socket.
 package struct StatusClient: Sendable {
   private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
   private let socket: DaemonSocket
 
-  /// Asks nothing yet.
+  /// Does not connect yet.
   package init(socket path: String) {
     socket = DaemonSocket(path)
   }
 
-  /// The user to whom the socket belongs, which is the daemon's; nil: not to be found out.
+  /// The socket's owner, who is the daemon's user; nil if unknown.
   package var owner: String? { SocketAccess.owner(of: socket.path) }
 
-  /// One request and its whole answer, whatever its status. Throws `Failure`: 3 where no daemon answers within `limit`,
-  /// 77 where the socket is not allowed to this user; or CancellationError.
+  /// Sends one request and returns its complete answer, whatever its status. Throws `Failure`: 3 if no daemon answers
+  /// within `limit`, 77 if this user may not use the socket; or CancellationError.
   package func send(
     _ method: String, _ target: String, body: [UInt8] = [], within limit: Duration = .seconds(10)
   ) async throws -> Response {
@@ -34,9 +34,9 @@ package struct StatusClient: Sendable {
     }
   }
 
-  /// Follows the event stream, after the event of that id where one is named, until `each` returns false or the stream
-  /// ends, also by the daemon's death. `opened` is called once nothing that happens is missed any more; it may end the
-  /// matter by returning false. Throws as `send` does.
+  /// Follows the event stream until `each` returns false or the stream ends, also because the daemon was killed. With
+  /// `last`, it resumes after that event. `opened` is called when no later event can be missed, and may stop the stream
+  /// by returning false. Throws the same errors as `send`.
   package func follow(
     after last: String? = nil, opened: () async throws -> Bool = { true },
     each: (StreamedEvent) async throws -> Bool
@@ -66,7 +66,7 @@ package struct StatusClient: Sendable {
     }
   }
 
-  /// What a stream ends with where the daemon was killed.
+  /// The errors that end a stream when the daemon was killed.
   private static func isEnd(_ error: any Error) -> Bool {
     error is IOError || error is ChannelError || error as? HTTPParserError == .invalidEOFState
   }
@@ -99,7 +99,7 @@ package struct StatusClient: Sendable {
       version: .http1_1, method: HTTPMethod(rawValue: method), uri: target, headers: fields)
     var parts: [HTTPClientRequestPart] = [.head(head), .end(nil)]
     if !body.isEmpty { parts.insert(.body(.byteBuffer(ByteBuffer(bytes: body))), at: 1) }
-    // At once: a daemon that refuses the head may have closed before the end is written.
+    // All parts in one write: a daemon that refuses the head may close the connection before the end is written.
     try await outbound.write(contentsOf: parts)
   }
 
