@@ -1,50 +1,50 @@
-/// A resource without records, because `where` passes over every one that upstream lists.
+/// A resource without records, because `where` excludes every record that upstream lists.
 package struct EmptiedResource: Sendable, Equatable {
-  /// As `[resource.NAME]` has it.
+  /// Name in `[resource.NAME]`.
   package var name: String
-  /// Records that were passed over.
+  /// Number of excluded records.
   package var skipped: Int
 
-  /// Of the last published or unchanged sync.
+  /// Makes the description of an emptied resource after the last published or unchanged sync.
   package init(name: String, skipped: Int) {
     self.name = name
     self.skipped = skipped
   }
 
-  /// For an operator: a definition that fits nothing looks like an upstream that has nothing.
+  /// A message for the operator: a definition that excludes everything looks like an upstream without records.
   package var complaint: String {
     let records = skipped == 1 ? "the only record" : "all \(skipped) records"
     return "the `where` of \(name) passes over \(records): see that it fits what upstream sends"
   }
 }
 
-/// What is to be told of the snapshot that readers see.
+/// Facts about the snapshot that readers see.
 package struct CacheFacts: Sendable, Equatable {
-  /// As `cache_info.feed`.
+  /// The value of `cache_info.feed`.
   package var feed: String
-  /// `syncs.id` of the sync that published what is there; nil before the first.
+  /// `syncs.id` of the sync that published the snapshot; nil before the first one.
   package var snapshot: Int64?
-  /// When that sync ended, RFC 3339; nil before the first.
+  /// End of that sync, RFC 3339; nil before the first one.
   package var publishedAt: String?
   /// End of the last published or unchanged sync.
   package var verifiedAt: String?
-  /// Of the snapshot, of all resources.
+  /// Number of records in the snapshot, over all resources.
   package var records: Int
-  /// Of the snapshot, of all resources.
+  /// Number of pages in the snapshot, over all resources.
   package var pages: Int
-  /// In the order of their names.
+  /// The resources, sorted by name.
   package var resources: [DaemonStatus.CachedResource]
-  /// Those whose `where` fits nothing.
+  /// The resources whose `where` excludes every record.
   package var emptied: [EmptiedResource]
-  /// Of the last sync that published or verified the snapshot: what the next one is likely to take; nil before the
-  /// first.
+  /// Number of requests of the last sync that published or verified the snapshot, as an estimate for the next one; nil
+  /// before the first one.
   package var requests: Int?
-  /// The last sync that has ended.
+  /// The last sync that has ended; nil before the first one.
   package var last: SyncRecord?
-  /// A reader's transaction keeps the log from being written back into the file.
+  /// True if a reader's transaction prevents SQLite from writing the log back into the database.
   package var isWALPinned: Bool
 
-  /// An empty cache's, unless said otherwise.
+  /// The defaults describe an empty cache.
   package init(
     feed: String = "", snapshot: Int64? = nil, publishedAt: String? = nil, verifiedAt: String? = nil, records: Int = 0,
     pages: Int = 0, resources: [DaemonStatus.CachedResource] = [], emptied: [EmptiedResource] = [],

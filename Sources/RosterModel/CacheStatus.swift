@@ -10,7 +10,7 @@ package struct CacheStatus: Encodable, Sendable, Equatable {
   /// The latest sync that ended; nil before there is one.
   package var last: SyncRecord?
 
-  /// A status of these parts.
+  /// Makes a status from its parts.
   package init(message: String, cache: DaemonStatus.Cache, last: SyncRecord?) {
     self.message = message
     self.cache = cache
@@ -33,7 +33,7 @@ package struct CacheStatus: Encodable, Sendable, Equatable {
 }
 
 extension DaemonStatus.Cache {
-  /// The snapshot of a cache whose files have that many bytes.
+  /// Describes the snapshot of a cache with these file sizes.
   package init(path: String, _ facts: CacheFacts, sizeBytes: Int64, walBytes: Int64, now: Date) {
     self.init(path: path)
     snapshot = facts.snapshot

@@ -1,2 +1,2 @@
-/// What became of a record, as `changes.kind` has it.
+/// The kind of change of a record, as in `changes.kind`.
 package enum ChangeKind: String, Sendable, CaseIterable { case added, changed, removed }

@@ -1,21 +1,22 @@
-/// Something that a trouble is about: what a person looks at next.
+/// An item that a trouble is about, which the user should look at next.
 package struct Concern: Codable, Sendable, Equatable {
-  /// What sort of thing it is.
+  /// The kinds of items.
   package enum Kind: String, Codable, Sendable, CaseIterable {
     case page, record, resource, address, file, header, setting
   }
 
-  /// What sort of thing it is.
+  /// The kind of item.
   package var kind: Kind
-  /// A page's or another address, a record's key, a resource's name, a path, a header, a key of the configuration.
+  /// The address of a page or another address, the key of a record, the name of a resource or of a header, a path, or a
+  /// key of the configuration.
   package var name: String
-  /// Of a page or a record: the resource's name; left out elsewhere.
+  /// Name of the resource of a page or record; nil for other kinds.
   package var resource: String?
-  /// Of a page, or of a record that a page lists: from 1, in the order in which they came.
+  /// Number of the page, or of the page that lists the record, counted from 1 in the order of arrival.
   package var page: Int?
-  /// Of a rejected record: from 0 in its page.
+  /// Position of a rejected record in its page, counted from 0.
   package var position: Int?
-  /// What is the matter with this one of several.
+  /// The problem of this item, if several items have different ones.
   package var reason: String?
 
   private init(_ kind: Kind, _ name: String) {
@@ -23,7 +24,7 @@ package struct Concern: Codable, Sendable, Equatable {
     self.name = name
   }
 
-  /// A page of a list, by its address; token parameters are no part of it.
+  /// A page of a list with its address, which has no token parameters.
   package static func page(_ number: Int, of resource: String, _ url: String) -> Concern {
     var page = Concern(.page, url)
     page.resource = resource
@@ -31,7 +32,7 @@ package struct Concern: Codable, Sendable, Equatable {
     return page
   }
 
-  /// A record by its key; nil: it has none that can be read.
+  /// A record with its key; nil if its key cannot be read.
   package static func record(
     _ key: String?, of resource: String, page: Int? = nil, position: Int? = nil, reason: String? = nil
   ) -> Concern {
@@ -43,18 +44,18 @@ package struct Concern: Codable, Sendable, Equatable {
     return record
   }
 
-  /// As `[resource.NAME]` has it.
+  /// A resource with its name in `[resource.NAME]`.
   package static func resource(_ name: String) -> Concern { Concern(.resource, name) }
-  /// An address that is no page's.
+  /// An address that is not a page's.
   package static func address(_ url: String) -> Concern { Concern(.address, url) }
-  /// By its path.
+  /// A file with its path.
   package static func file(_ path: String) -> Concern { Concern(.file, path) }
-  /// Of an answer.
+  /// A header of an answer.
   package static func header(_ name: String) -> Concern { Concern(.header, name) }
   /// A key of the configuration.
   package static func setting(_ key: String) -> Concern { Concern(.setting, key) }
 
-  /// What a failure was tried on: a URL or a path; nil: neither.
+  /// The URL or path that a failure names as its subject; nil if the subject is neither.
   init?(subject: String) {
     if subject.hasPrefix("/") {
       self.init(.file, subject)

@@ -1,4 +1,4 @@
-/// What the row of a sync and the status of the one that runs have in common of what is counted.
+/// The counters that the row of a sync and the status of the running sync have in common.
 protocol Counted {
   var records: Int { get set }
   var requests: Int { get set }
@@ -21,7 +21,7 @@ extension Counted {
 }
 
 extension SyncRecord {
-  /// With what was counted so far.
+  /// The record with the current counters.
   package func counting(_ counts: Tally.Counts) -> SyncRecord {
     var record = self
     record.take(counts)
@@ -33,7 +33,7 @@ extension SyncRecord {
 }
 
 extension DaemonStatus.Current {
-  /// Of the sync that runs, with what was counted so far.
+  /// The status of the running sync with the current counters.
   package init(_ record: SyncRecord, _ counts: Tally.Counts, _ phase: Phase) {
     self.init(id: record.id, startedAt: record.startedAt, phase: phase)
     take(counts)

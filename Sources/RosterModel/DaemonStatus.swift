@@ -1,22 +1,23 @@
-/// The document of `/v1/status`: what rosterd answers and rosterctl reads.
+/// The document of `/v1/status`: rosterd writes it and rosterctl reads it.
 package struct DaemonStatus: Codable, Sendable, Equatable {
-  /// Section 6 of docs/CONTRACT.md says which one holds.
+  /// The daemon's state. Section 6 of docs/CONTRACT.md says when each one applies.
   package enum State: String, Codable, Sendable, CaseIterable {
     case starting, idle, syncing, degraded, unauthorized, stopping
   }
 
-  /// `upstream`.
+  /// The member `upstream`.
   package struct Upstream: Codable, Sendable, Equatable {
-    /// As `upstream.base_url` has it, without a trailing slash.
+    /// The value of `upstream.base_url` without a trailing slash.
     package var baseURL: String
-    /// It wants no request before, RFC 3339 (P11); null while it takes them.
+    /// End of a pause that upstream asked for, RFC 3339 (P11); null if there is no pause.
     @OrNull package var heldUntil: String?
-    /// What the last sync that went well, or else the last one, and `sync.interval` come to; null before there is one.
+    /// Expected requests per day, from `sync.interval` and the last successful sync, or else the last sync; null before
+    /// there is one.
     @OrNull package var requestsPerDay: Int?
     /// null without `limit.budget`.
     @OrNull package var budget: Budget?
 
-    /// `base_url` alone.
+    /// Makes the member with `base_url` alone.
     package init(baseURL: String) {
       self.baseURL = baseURL
       _heldUntil = OrNull(wrappedValue: nil)
@@ -32,16 +33,16 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
-  /// `limit.budget`, and what of it is used.
+  /// `limit.budget` and its use.
   package struct Budget: Codable, Sendable, Equatable {
-    /// Requests.
+    /// Number of requests allowed per window.
     package var limit: Int
-    /// In any such time.
+    /// Length of the sliding window.
     package var windowSeconds: Double
-    /// Requests of the window that ends now, token requests included.
+    /// Requests in the window that ends now, token requests included.
     package var used: Int
 
-    /// Any numbers.
+    /// Makes a budget from its numbers.
     package init(limit: Int, windowSeconds: Double, used: Int) {
       self.limit = limit
       self.windowSeconds = windowSeconds
@@ -54,30 +55,30 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
-  /// `cache`: the snapshot that readers see, and what its file takes.
+  /// The member `cache`: the snapshot that readers see, and the size of its files.
   package struct Cache: Codable, Sendable, Equatable {
-    /// Of the database itself, where `cache.path` is a link.
+    /// Path of the database file itself, even if `cache.path` is a link.
     package var path: String
-    /// The sync that published it; null before there is one.
+    /// Id of the sync that published the snapshot; null before there is one.
     @OrNull package var snapshot: Int64?
-    /// RFC 3339; null before there is a snapshot.
+    /// Time of the publication, RFC 3339; null before there is a snapshot.
     @OrNull package var publishedAt: String?
     /// The end of the last published or unchanged sync, RFC 3339; null before there is one.
     @OrNull package var verifiedAt: String?
-    /// Counts from `verified_at`.
+    /// Time since `verified_at`; null before there is one.
     @OrNull package var ageSeconds: Double?
-    /// Of the snapshot, of all resources.
+    /// Number of records in the snapshot, over all resources.
     package var records = 0
-    /// Of the snapshot.
+    /// Number of pages in the snapshot.
     package var pages = 0
-    /// Of the database file.
+    /// Size of the database file.
     package var sizeBytes: Int64 = 0
-    /// Of its write-ahead log, which grows while a reader keeps a transaction open.
+    /// Size of the write-ahead log, which grows while a reader keeps a transaction open.
     package var walBytes: Int64 = 0
-    /// Of the snapshot.
+    /// The resources of the snapshot.
     package var resources: [CachedResource] = []
 
-    /// Without a snapshot.
+    /// Makes the member for a cache without a snapshot.
     package init(path: String) {
       self.path = path
       _snapshot = OrNull(wrappedValue: nil)
@@ -98,27 +99,27 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
 
   /// One resource of the snapshot.
   package struct CachedResource: Codable, Sendable, Equatable {
-    /// As `[resource.NAME]` has it.
+    /// Name in `[resource.NAME]`.
     package var name: String
-    /// Where its records are in the cache.
+    /// Name of the table with its records.
     package var table: String
-    /// Rows of that table.
+    /// Number of rows in that table.
     package var records: Int
-    /// Of its last whole pull.
+    /// Number of pages in its last complete pull.
     package var pages: Int
-    /// What proves that its last pull was whole (P7): `count`, `end` or `weak`; null before there is one.
+    /// The proof that its last pull was complete (P7): `count`, `end` or `weak`; null before there is one.
     @OrNull package var proof: String?
-    /// Records that upstream did not list the last time (P8, `twice` and `never`).
+    /// Number of records that upstream did not list in the last pull, and that were kept (P8, `twice` and `never`).
     package var absent: Int
-    /// `trusted`, also if upstream sends none, or `distrusted` (P15).
+    /// `trusted`, also if upstream sends no validators, or `distrusted` (P15).
     package var validators = Self.trusted
-    /// Time of the sync that found the lie, RFC 3339; null while they are trusted.
+    /// Time of the sync that found a false 304, RFC 3339; null while validators are trusted.
     @OrNull package var distrustedSince: String?
 
-    /// The value of `validators` while no lie was found.
+    /// The value of `validators` as long as no false 304 was found.
     package static let trusted = "trusted"
 
-    /// A row of the table `resources`, with trusted validators.
+    /// Makes the row of a resource with trusted validators.
     package init(name: String, table: String, records: Int, pages: Int, proof: String?, absent: Int) {
       self.name = name
       self.table = table
@@ -135,18 +136,18 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
-  /// How far the pull of one resource is.
+  /// Progress of the pull of one resource.
   package struct PulledResource: Codable, Sendable, Equatable {
-    /// As `[resource.NAME]` has it.
+    /// Name in `[resource.NAME]`.
     package let name: String
-    /// Pages that arrived, were unchanged, or were taken over.
+    /// Number of pages that arrived, were unchanged, or were reused.
     package var pagesDone = 0
-    /// null while no answer tells.
+    /// Total number of pages; null while no answer says it.
     @OrNull package var pagesTotal: Int?
-    /// On the pages that are done.
+    /// Number of records on those pages.
     package var records = 0
 
-    /// Not begun.
+    /// Makes the progress of a pull that has not begun.
     package init(name: String) {
       self.name = name
       _pagesTotal = OrNull(wrappedValue: nil)
@@ -159,40 +160,40 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
-  /// `sync.current`: the sync that runs. Pages and records count from the start of the current pull, the rest over
-  /// all pulls (P7).
+  /// `sync.current`: the running sync. Pages and records count from the start of the current pull, the other numbers
+  /// over all pulls of the sync (P7).
   package struct Current: Codable, Sendable, Equatable {
-    /// How far it is.
+    /// The phases of a sync.
     package enum Phase: String, Codable, Sendable { case discovering, pulling, verifying, publishing }
 
-    /// Its id in `syncs`.
+    /// Id in `syncs`.
     package var id: Int64
-    /// RFC 3339.
+    /// Start time, RFC 3339.
     package var startedAt: String
-    /// How far it is now.
+    /// Current phase.
     package var phase: Phase
     /// True if everything is transferred again (L1).
     package var fresh = false
-    /// Pages that arrived, were unchanged, or were taken over.
+    /// Number of pages that arrived, were unchanged, or were reused.
     package var pagesDone = 0
-    /// As upstream told it; null while no answer tells.
+    /// Total number of pages according to upstream; null while no answer says it.
     @OrNull package var pagesTotal: Int?
-    /// On the pages that are done.
+    /// Number of records on those pages.
     package var records = 0
-    /// Pages that are asked for, be it that they wait for a retry or a token.
+    /// Number of requested pages without an answer, including those that wait for a retry or a token.
     package var inFlight = 0
-    /// Every attempt and redirect hop.
+    /// Number of requests: every attempt and every redirect hop.
     package var requests = 0
-    /// Repeats by P11 except those for 401.
+    /// Number of retries (P11), without those after a 401.
     package var retries = 0
-    /// Token requests that succeeded.
+    /// Number of successful token requests.
     package var refreshes = 0
-    /// Body bytes as received.
+    /// Number of body bytes as received.
     package var bytes = 0
-    /// Each of them.
+    /// Progress of each resource.
     package var resources: [PulledResource] = []
 
-    /// With nothing done yet.
+    /// Makes the status of a sync at its start.
     package init(id: Int64, startedAt: String, phase: Phase) {
       self.id = id
       self.startedAt = startedAt
@@ -209,16 +210,16 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
-  /// `sync`: what runs, what ran last, what runs next.
+  /// The member `sync`: the running sync, the last one, and the start of the next one.
   package struct Sync: Codable, Sendable, Equatable {
     /// null between syncs.
     @OrNull package var current: Current?
-    /// The latest that ended; null before there is one.
+    /// The latest sync that has ended; null before there is one.
     @OrNull package var last: SyncRecord?
-    /// When the next one starts, RFC 3339; null while none is planned.
+    /// Start of the next sync, RFC 3339; null if none is planned.
     @OrNull package var nextAt: String?
 
-    /// Each null unless given.
+    /// All members are null by default.
     package init(current: Current? = nil, last: SyncRecord? = nil, nextAt: String? = nil) {
       _current = OrNull(wrappedValue: current)
       _last = OrNull(wrappedValue: last)
@@ -231,16 +232,16 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
-  /// `config`: the configuration that holds, and the last one that was refused.
+  /// The member `config`: the configuration in use, and the error of the last rejected reload.
   package struct Config: Codable, Sendable, Equatable {
-    /// null: no file, the defaults hold.
+    /// Path of the file; null if the defaults apply because there is no file.
     @OrNull package var path: String?
-    /// When the configuration that holds was read, RFC 3339.
+    /// Time at which the configuration in use was read, RFC 3339.
     package var loadedAt: String
-    /// Why the last reload was refused; null once one was taken.
+    /// Reason why the last reload was rejected; null after a successful reload.
     @OrNull package var lastError: String?
 
-    /// Without an error.
+    /// Makes the member without an error.
     package init(path: String?, loadedAt: String) {
       _path = OrNull(wrappedValue: path)
       self.loadedAt = loadedAt
@@ -254,30 +255,30 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
-  /// The program's, such as 0.2.0.
+  /// Version of the program, such as 0.2.0.
   package var version: String
-  /// Of the daemon.
+  /// Process id of the daemon.
   package var pid: Int32
-  /// When the daemon started, RFC 3339.
+  /// Start time of the daemon, RFC 3339.
   package var startedAt: String
-  /// Since `started_at`.
+  /// Time since `started_at`.
   package var uptimeSeconds: Double
-  /// The first that holds.
+  /// The first state whose condition is true.
   package var state: State
-  /// One sentence: what it does, or what is wrong and what to do.
+  /// One sentence: the current activity, or the problem and its remedy.
   package var message: String
-  /// Where pages come from.
+  /// The source of the pages.
   package var upstream: Upstream
-  /// What readers see.
+  /// The snapshot that readers see.
   package var cache: Cache
-  /// What runs, what ran last, what runs next.
+  /// The running sync, the last one, and the start of the next one.
   package var sync: Sync
-  /// Of the access token, by `auth.flow`.
+  /// The access token of `auth.flow`.
   package var token: TokenStatus
-  /// The configuration that holds.
+  /// The configuration in use.
   package var config: Config
 
-  /// The document as it is sent.
+  /// Makes the document.
   package init(
     version: String, pid: Int32, startedAt: String, uptimeSeconds: Double, state: State,
     message: String, upstream: Upstream, cache: Cache, sync: Sync, token: TokenStatus, config: Config
@@ -302,31 +303,31 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   }
 }
 
-/// `token` of `/v1/status`: what the keeper reports, no secret in it (T9).
+/// The member `token` of `/v1/status`, without any secret (T9).
 package struct TokenStatus: Codable, Sendable, Equatable {
-  /// Of the access token; `none`: there is none, or none is needed.
+  /// State of the access token; `none` if no token exists, or no token is needed.
   package enum State: String, Codable, Sendable {
     case none, valid, expired, refreshing, unauthorized
   }
 
   /// The value of `auth.flow`.
   package var flow: String
-  /// Of the current access token.
+  /// State of the current access token.
   package var state: State
-  /// RFC 3339; null where it is not known.
+  /// Time of expiry, RFC 3339; null if unknown.
   @OrNull package var expiresAt: String?
-  /// Token requests that succeeded, since the daemon started.
+  /// Number of successful token requests since the daemon started.
   package var refreshes = 0
-  /// Requests that shared another's refresh.
+  /// Number of requests that shared a refresh which another request had started.
   package var joined = 0
-  /// Late 401s that needed none.
+  /// Number of late 401s that needed no refresh, because the token was already newer.
   package var avoided = 0
-  /// When the last token request succeeded, RFC 3339; null before there is one.
+  /// Time of the last successful token request, RFC 3339; null before there is one.
   @OrNull package var lastRefreshAt: String?
-  /// Why the last token request failed; null after one that succeeded.
+  /// Error of the last token request; null if it succeeded.
   @OrNull package var lastError: String?
 
-  /// Before any token request.
+  /// Makes the status before the first token request.
   package init(flow: String, state: State = .none) {
     self.flow = flow
     self.state = state
@@ -344,7 +345,7 @@ package struct TokenStatus: Codable, Sendable, Equatable {
 }
 
 extension DaemonStatus.State {
-  /// What holds where no sync runs, by the last one that ended.
+  /// The state between two syncs, which depends on the last sync that has ended.
   package init(after last: SyncRecord?) {
     if last?.exit == Failure.Kind.refused.exitCode {
       self = .unauthorized

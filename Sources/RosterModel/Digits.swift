@@ -1,4 +1,4 @@
 extension UInt8 {
-  /// Whether it is ASCII's 0 to 9.
+  /// True for the ASCII digits 0 to 9.
   package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
 }

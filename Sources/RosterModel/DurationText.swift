@@ -11,7 +11,7 @@ extension Duration {
     self = .milliseconds((value * seconds * 1000).rounded())
   }
 
-  /// The shortest text that `init(text:)` reads as the same duration, to the millisecond.
+  /// The shortest text from which `init(text:)` makes the same duration, to the millisecond.
   package var text: String {
     let milliseconds = Int64((seconds * 1000).rounded())
     for (name, unit) in Self.units.reversed() {

@@ -1,6 +1,6 @@
-/// Something that happened, as `/v1/events` tells it.
+/// An event of `/v1/events`.
 package struct Event: Sendable, Equatable {
-  /// The kinds of events, by the names that section 6 of docs/CONTRACT.md lists.
+  /// The kinds of events with their names in section 6 of docs/CONTRACT.md.
   package enum Name: String, Sendable, CaseIterable {
     case syncStarted = "sync.started"
     case pageFetched = "page.fetched"
@@ -22,34 +22,34 @@ package struct Event: Sendable, Equatable {
     case eventsLost = "events.lost"
   }
 
-  /// What happened; it decides which of the others are set.
+  /// Kind of the event, which decides which of the other fields are set.
   package var name: Name
-  /// The sync it belongs to, by its id in `syncs`.
+  /// Id of the event's sync in `syncs`.
   package var sync: Int64?
   /// The resource's name.
   package var resource: String?
-  /// In the order in which they came, from 1.
+  /// Number of the page, counted from 1 in the order of arrival.
   package var page: Int?
-  /// Pages that the sync has done, this one included.
+  /// Number of pages that the sync has done, this one included.
   package var pagesDone: Int?
-  /// Pages in all, as upstream told it.
+  /// Total number of pages according to upstream.
   package var pagesTotal: Int?
-  /// The attempt that failed, from 1.
+  /// Number of the failed attempt, counted from 1.
   package var attempt: Int?
   /// One word of section 6: `timeout`, `status_503`, `late` and so on.
   package var reason: String?
-  /// Until the next attempt.
+  /// Delay until the next attempt.
   package var delaySeconds: Double?
   /// One sentence, without secrets (T9).
   package var error: String?
-  /// What `rosterd sync` would have exited with.
+  /// Exit code that `rosterd sync` would have had.
   package var exit: Int32?
   /// True if everything is transferred again (L1); nil for all events but `sync.started`.
   package var isFresh: Bool?
-  /// Set for those that end a sync; its columns stand in `data`.
+  /// The row of the sync, for events that end a sync; its columns are in `data`.
   package var report: SyncRecord?
 
-  /// With what the name needs.
+  /// Makes an event with the fields that its name needs.
   package init(
     _ name: Name, sync: Int64? = nil, resource: String? = nil, page: Int? = nil, pagesDone: Int? = nil,
     pagesTotal: Int? = nil, attempt: Int? = nil, reason: String? = nil,
@@ -71,7 +71,7 @@ package struct Event: Sendable, Equatable {
 }
 
 extension Event {
-  /// The same, naming the page on whose behalf it happens, if any.
+  /// The event with the page of the current request, if there is one.
   package var withPage: Event {
     var event = self
     event.resource = RequestContext.page?.resource
@@ -80,30 +80,30 @@ extension Event {
   }
 }
 
-/// Takes an event at once, from any thread, without waiting for anything.
+/// Receives events from any thread, and returns at once.
 package typealias EventSink = @Sendable (Event) -> Void
 
-/// The request on whose behalf something happens, so that the token's events and the log can name the sync and page
-/// they belong to.
+/// The request that the current task works for. Events of tokens and log lines take the id of the sync and the page
+/// from it.
 package enum RequestContext {
   /// A page of a list.
   package struct Page: Sendable, Equatable {
-    /// The resource's name; of several that list from one address, the first.
+    /// Name of the resource; the first one if several list from the same address.
     package var resource: String
-    /// From 1.
+    /// Number of the page, counted from 1.
     package var number: Int
 
-    /// That page of that resource.
+    /// Makes the page with this number of a resource.
     package init(_ number: Int, of resource: String) {
       self.resource = resource
       self.number = number
     }
   }
 
-  /// By its id in `syncs`; nil: on behalf of no sync.
+  /// Id of the sync in `syncs`; nil outside of a sync.
   @TaskLocal package static var sync: Int64?
-  /// nil: on behalf of no page.
+  /// nil outside of a page request.
   @TaskLocal package static var page: Page?
-  /// Redirects that it followed: from the first on its URL is upstream's text, and may repeat a secret (T9).
+  /// Number of redirects followed. After the first one, the URL is upstream's text and may repeat a secret (T9).
   @TaskLocal package static var hop = 0
 }

@@ -1,6 +1,6 @@
 extension Failure.Kind {
-  /// What `rosterd sync` and `rosterctl` exit with, and what `syncs.exit` holds (section 1 of docs/CONTRACT.md;
-  /// sysexits.h where it has one).
+  /// The exit code of `rosterd sync` and `rosterctl`, and the value of `syncs.exit` (section 1 of docs/CONTRACT.md;
+  /// from sysexits.h if that has a suitable one).
   package var exitCode: Int32 {
     switch self {
     case .cancelled: 1
@@ -16,7 +16,7 @@ extension Failure.Kind {
     }
   }
 
-  /// nil: no kind has that code.
+  /// nil if no kind has this code.
   package init?(exitCode: Int32) {
     guard let kind = Self.allCases.first(where: { $0.exitCode == exitCode }) else { return nil }
     self = kind

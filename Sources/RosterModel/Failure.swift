@@ -1,23 +1,23 @@
-/// Why something did not work: what was tried, on what, the cause, and what the user can do.
+/// An error for the user: the failed step, its subject, the cause, and the remedy.
 package struct Failure: Error, Sendable, Equatable {
-  /// What sort of trouble it is: each has an exit code of its own.
+  /// The kinds of failures, each with an exit code of its own.
   package enum Kind: Sendable, CaseIterable {
     case cancelled
-    /// Of rosterctl only: no daemon answers on the socket.
+    /// No daemon answers on the socket. Only rosterctl has this kind.
     case noDaemon
     case usage, badAnswer, unreachable, defect, cannotWrite, owned, refused, configuration
   }
 
-  /// What happened to a request: the label of `page.retried` and `rosterd_retries_total`, and the row of the retry
-  /// table (P11).
+  /// The fault of a request: the label of `page.retried` and `rosterd_retries_total`, and the row of the retry table
+  /// (P11).
   package enum Reason: Sendable, Equatable {
     case connection, dns, tls, timeout, truncated, malformed
     case tooLarge
-    /// 429, or 403 where no permitted request remains.
+    /// 429, or 403 if no permitted request remains.
     case rateLimit
     case status(Int)
 
-    /// As events and metrics have it: `timeout`, `status_503`.
+    /// The word in events and metrics: `timeout`, `status_503`.
     package var label: String {
       switch self {
       case .connection: "connection"
@@ -33,26 +33,26 @@ package struct Failure: Error, Sendable, Equatable {
     }
   }
 
-  /// What sort of trouble it is: the exit code.
+  /// Kind of the failure, which decides the exit code.
   package var kind: Kind
-  /// An infinitive: "pull page 17".
+  /// The step as an infinitive: "pull page 17".
   package var step: String
-  /// What it was tried on: a URL, a path.
+  /// The subject of the step: a URL or a path.
   package var subject: String
-  /// A clause: "upstream answered 500 (after 4 attempts)".
+  /// The cause as a clause: "upstream answered 500 (after 4 attempts)".
   package var cause: String
-  /// An imperative, or nil where nothing can be done: "see whether upstream is healthy".
+  /// The remedy as an imperative, "see whether upstream is healthy"; nil if nothing can be done.
   package var hint: String?
-  /// Set where a request failed.
+  /// The fault of the request; nil for other failures.
   package var reason: Reason?
-  /// Retry-After, or the reset of a rate limit: no request starts earlier, from the answer on.
+  /// Retry-After, or the reset time of a rate limit, counted from the answer. No request starts earlier.
   package var retryAfter: Duration?
-  /// What is the matter, where neither `reason` nor `kind` says it well enough.
+  /// The trouble to explain, if neither `reason` nor `kind` determines it; else nil.
   package var trouble: Trouble.Kind?
-  /// What to look at, beside the subject.
+  /// Items to look at, besides the subject.
   package var concerned: [Concern] = []
 
-  /// `reason` and `retryAfter` are for what a request came to.
+  /// `reason` and `retryAfter` are for failed requests.
   package init(
     _ kind: Kind, step: String, subject: String, cause: String, hint: String? = nil,
     reason: Reason? = nil, retryAfter: Duration? = nil

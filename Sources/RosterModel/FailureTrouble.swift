@@ -1,14 +1,14 @@
-// What a failure, and the row of a sync, are explained as.
+// The troubles that explain a failure and the row of a sync.
 
 extension Trouble {
-  /// As the failure tells it.
+  /// The trouble that explains a failure.
   package init(_ failure: Failure) {
     self.init(
       failure.explained, "cannot \(failure.step) (\(failure.subject)): \(failure.cause)", hint: failure.hint,
       failure.concerned.isEmpty ? Concern(subject: failure.subject).map { [$0] } ?? [] : failure.concerned)
   }
 
-  /// As a row of `syncs` alone tells it; nil: it had none.
+  /// The trouble that a row of `syncs` alone can show; nil if the sync had none.
   package init?(row: SyncRecord) {
     guard row.isDegraded else { return nil }
     let cause = row.error ?? "\(row.rejected) of its records could not be stored"
@@ -19,10 +19,11 @@ extension Trouble {
 }
 
 extension Failure {
-  /// What is the matter, as far as anybody knows: who failed, what became of the request, the exit code.
+  /// The most precise trouble known, in this order: from the code that failed, from the fault of the request, from the
+  /// exit code.
   package var explained: Trouble.Kind { trouble ?? reason?.trouble ?? kind.trouble }
 
-  /// The same failure, which says what is the matter, and what to look at.
+  /// The failure with a trouble and further items to look at.
   package func with(_ trouble: Trouble.Kind, _ concerned: [Concern] = []) -> Failure {
     var failure = self
     failure.trouble = trouble
@@ -32,7 +33,7 @@ extension Failure {
 }
 
 extension Failure.Reason {
-  /// What it is explained as.
+  /// The trouble that explains this fault.
   package var trouble: Trouble.Kind {
     switch self {
     case .connection: .connection
@@ -54,7 +55,7 @@ extension Failure.Reason {
 }
 
 extension Failure.Kind {
-  /// What it is explained as where nobody knows more.
+  /// The trouble that explains this kind if nothing more precise is known.
   package var trouble: Trouble.Kind {
     switch self {
     case .cancelled: .cancelled

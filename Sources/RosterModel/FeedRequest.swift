@@ -1,15 +1,15 @@
-/// Which changes somebody asks for (`GET /v1/changes`).
+/// The query of `GET /v1/changes`.
 package struct FeedRequest: Sendable, Equatable {
-  /// Those with a larger id; 0 or more.
+  /// Only changes with a larger id; 0 or more.
   package var since: Int64
-  /// The feed that the id is of; nil: whichever is there.
+  /// The feed of that id; nil for the current feed.
   package var feed: String?
-  /// Of this resource only; nil: of all.
+  /// Only changes of this resource; nil for all.
   package var resource: String?
-  /// At most so many, 1…1000.
+  /// Maximum number of changes, 1 to 1000.
   package var limit: Int
 
-  /// Of all resources, unless one is named.
+  /// Asks for all resources by default.
   package init(since: Int64, feed: String? = nil, resource: String? = nil, limit: Int = 100) {
     self.since = since
     self.feed = feed
@@ -18,12 +18,12 @@ package struct FeedRequest: Sendable, Equatable {
   }
 }
 
-/// What the feed answers.
+/// The answers to a query of changes.
 package enum FeedAnswer: Sendable, Equatable {
   /// The contract's JSON, `{"feed","changes":[…],"last"}`.
   case page(json: [UInt8], isEmpty: Bool)
-  /// Nobody can go on from there: a clause that says why.
+  /// The reader must start from scratch: a clause that gives the reason.
   case readAnew(String)
-  /// The cache knows no such resource: one sentence.
+  /// The cache has no such resource: one sentence.
   case noResource(String)
 }

@@ -1,6 +1,6 @@
 extension String {
-  /// A header's value without the white space around it, which is no part of it (RFC 9110 §5.5): NIO's parser leaves
-  /// what stands behind it.
+  /// The value without surrounding white space, which is not part of a header's value (RFC 9110 §5.5). NIO's parser
+  /// keeps trailing white space.
   package var fieldValue: String {
     guard isSpace(utf8.first) || isSpace(utf8.last) else { return self }
     var bytes = utf8.drop(while: isSpace)

@@ -1,4 +1,4 @@
-/// `auth.flow`: how an access token is come by.
+/// `auth.flow`: the way to get an access token.
 package enum Flow: String, Sendable, CaseIterable {
   case none
   case `static`
@@ -9,7 +9,7 @@ package enum Flow: String, Sendable, CaseIterable {
   case bearerRefresh = "bearer_refresh"
   case bearerRenew = "bearer_renew"
 
-  /// Whether it gets new tokens from `token_url`; the others open no store.
+  /// True if the flow gets new tokens from `token_url`. The other flows open no token store.
   package var refreshes: Bool {
     switch self {
     case .none, .static, .basic: false
@@ -17,6 +17,6 @@ package enum Flow: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether a client is part of the token request, and so of what a stored token belongs to (T8).
+  /// True if the token request identifies a client, so that a stored token belongs to that client (T8).
   package var identifiesClient: Bool { self == .oauth2Refresh || self == .oauth2ClientCredentials }
 }

@@ -2,7 +2,7 @@ package import FoundationEssentials
 import Glibc
 
 extension Date {
-  /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+  /// The date in the form `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
   package var httpDate: String {
     var seconds = time_t(timeIntervalSince1970.rounded(.down))
     var parts = tm()
@@ -40,10 +40,11 @@ extension Date {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// Two digits: no server of today means a year before 1970.
+  /// Years of two digits are in 1970 to 2069: no server of today means an earlier one.
   private static func fullYear(_ twoDigits: Int) -> Int { twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits }
 
-  /// Days since 1970-01-01 in the Gregorian calendar, its years begun in March so that the leap day comes last.
+  /// Days since 1970-01-01 in the Gregorian calendar. The year is counted from March, so that the leap day is its last
+  /// day.
   private static func days(year: Int, month: Int, day: Int) -> Int {
     let years = month > 2 ? year : year - 1
     let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1

@@ -6,14 +6,15 @@ package struct Request: Sendable, Hashable {
     case post = "POST"
   }
 
-  /// One field; equal only by exact spelling, though names mean the same in any case (RFC 9110 §5.1).
+  /// A header field. Two fields are equal only if their spelling is the same, although header names are
+  /// case-insensitive (RFC 9110 §5.1).
   package struct Header: Sendable, Hashable {
-    /// In the spelling that is sent, or was received.
+    /// The name, in the spelling that is sent or was received.
     package var name: String
-    /// Without CR and LF, which would begin another field.
+    /// The value, without CR and LF, which would begin another field.
     package var value: String
 
-    /// A field of that name and value.
+    /// Makes a field.
     package init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
@@ -22,12 +23,12 @@ package struct Request: Sendable, Hashable {
 
   /// A parameter of the query, not encoded.
   package struct Parameter: Sendable, Hashable {
-    /// As upstream knows it.
+    /// The name that upstream knows.
     package var name: String
-    /// Any text.
+    /// The value, which may be any text.
     package var value: String
 
-    /// Both as they are before they are percent-encoded.
+    /// - Parameters are not percent-encoded yet.
     package init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
@@ -36,19 +37,19 @@ package struct Request: Sendable, Hashable {
 
   /// GET for pages, POST for tokens.
   package var method: Method
-  /// Absolute. Without `secret`, so that it may be shown.
+  /// The absolute URL without `secret`, so that it may be shown.
   package var url: String
-  /// In the order in which they are sent.
+  /// The headers in the order in which they are sent.
   package var headers: [Header]
-  /// Empty: none is sent.
+  /// The body; empty to send none.
   package var body: [UInt8]
-  /// An access token that is sent in the query (`auth.send`): only the transport adds it to the address, where it takes
-  /// the place of parameters of its name (T8).
+  /// An access token to send in the query (`auth.send`). Only the transport adds it to the address, where it replaces
+  /// parameters of the same name (T8).
   package var secret: Parameter?
-  /// It is sent on no connection that has served another one.
+  /// True if the request must not use a connection that has served another request.
   package var needsNewConnection = false
 
-  /// Without headers and body unless given.
+  /// Headers and body are empty by default.
   package init(_ method: Method, _ url: String, headers: [Header] = [], body: [UInt8] = []) {
     self.method = method
     self.url = url
@@ -57,36 +58,36 @@ package struct Request: Sendable, Hashable {
   }
 }
 
-/// One HTTP answer, its body whole.
+/// An HTTP answer with its complete body.
 package struct Response: Sendable {
-  /// An access token as a request carried it.
+  /// The access token that a request carried.
   package struct SentToken: Sendable {
-    /// The name of the request's `secret`; nil: it was sent in a header.
+    /// Name of the request's `secret`; nil if the token was sent in a header.
     package var parameter: String?
     /// The token itself.
     package var text: String
 
-    /// In a header, unless a parameter is named.
+    /// `parameter` is nil for a token in a header.
     package init(_ text: String, parameter: String? = nil) {
       self.text = text
       self.parameter = parameter
     }
   }
 
-  /// The final one (RFC 9110 §15): 1xx are passed over.
+  /// The final status (RFC 9110 §15), after all 1xx.
   package var status: Int
-  /// In the order in which they came; a name may come more than once.
+  /// The headers in the order of arrival; a name may occur several times.
   package var headers: [Request.Header]
-  /// Decompressed.
+  /// The decompressed body.
   package var body: [UInt8]
-  /// Body bytes as received, before decompression.
+  /// Number of body bytes as received, before decompression.
   package var received: Int
   /// The address that answered after redirects; nil without a redirect.
   package var redirectedTo: String?
-  /// That its request carried: what the answer says of the list may repeat it. Never shown (T9).
+  /// The token of the request, because the answer may repeat it in links. Never shown (T9).
   package var token: SentToken?
 
-  /// `received` is the body's size where it is left out, as for an answer that came uncompressed.
+  /// `received` is the size of the body by default, as for an uncompressed answer.
   package init(status: Int, headers: [Request.Header] = [], body: [UInt8] = [], received: Int? = nil) {
     self.status = status
     self.headers = headers
@@ -94,18 +95,18 @@ package struct Response: Sendable {
     self.received = received ?? body.count
   }
 
-  /// The first header of that name, in any case.
+  /// The value of the first header with this name, in any case.
   package subscript(name: String) -> String? {
     headers.first { $0.name.utf8.count == name.utf8.count && $0.name.lowercased() == name.lowercased() }?.value
   }
 }
 
-/// Sends one request and brings its whole answer. Throws a `RequestFault`; the `Failure` of another request that had to
-/// come first, as for a token; or CancellationError.
+/// Sends one request and returns its complete answer. Throws a `RequestFault`; a `Failure` of another request that had
+/// to come first, such as one for a token; or CancellationError.
 package typealias Send = @Sendable (Request) async throws -> Response
 
 extension String {
-  /// Whether it is what RFC 9110 §5.6.2 calls a token: the name of a header or a method.
+  /// True for a token in the sense of RFC 9110 §5.6.2: the name of a header or a method.
   package var isHTTPToken: Bool { !isEmpty && utf8.allSatisfy(Self.isTokenByte) }
 
   private static func isTokenByte(_ byte: UInt8) -> Bool {

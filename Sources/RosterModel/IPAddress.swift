@@ -1,8 +1,9 @@
 import Glibc
 
-/// Addresses as texts.
+/// Conversion of IP addresses to and from text.
 package enum IPAddress {
-  /// Of IPv4 four, of IPv6 sixteen, in the order of the network (inet_pton(3)); nil: the text is no address.
+  /// The 4 bytes of an IPv4 or 16 bytes of an IPv6 address in network order (inet_pton(3)); nil if the text is not an
+  /// address.
   package static func bytes(_ text: String) -> [UInt8]? {
     for (family, size) in [(AF_INET, 4), (AF_INET6, 16)] {
       var bytes = [UInt8](repeating: 0, count: size)
@@ -11,7 +12,7 @@ package enum IPAddress {
     return nil
   }
 
-  /// The notation of an address of 4 or 16 bytes (inet_ntop(3)); empty for any other number of bytes.
+  /// The text of an address of 4 or 16 bytes (inet_ntop(3)); empty for any other number of bytes.
   package static func text(_ bytes: [UInt8]) -> String {
     guard bytes.count == 4 || bytes.count == 16 else { return "" }
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in

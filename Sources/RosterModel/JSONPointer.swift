@@ -1,15 +1,15 @@
-/// Addresses a value inside JSON (RFC 6901). `""` is the whole; `/a/0` the first element of the list `a`, or the member
-/// `0` where `a` is an object.
+/// The address of a value inside JSON (RFC 6901). `""` is the whole value; `/a/0` is the first element if `a` is a
+/// list, and the member `0` if `a` is an object.
 package struct JSONPointer: Sendable {
-  /// Unescaped, from the outermost on.
+  /// The unescaped segments, the outermost first.
   package var segments: [String]
 
-  /// Of segments as they are, unescaped; without any: the whole.
+  /// Makes a pointer from unescaped segments; without any it addresses the whole value.
   package init(segments: [String] = []) {
     self.segments = segments
   }
 
-  /// nil where the text is no pointer: it starts with neither nothing nor `/`, or has a `~` without 0 or 1 behind it.
+  /// nil if the text is not a pointer: it does not start with `/`, or has a `~` that neither 0 nor 1 follows.
   package init?(_ text: String) {
     if text.isEmpty {
       self.init()
@@ -24,11 +24,10 @@ package struct JSONPointer: Sendable {
     self.init(segments: segments)
   }
 
-  /// Whether it addresses the whole value.
+  /// True if the pointer addresses the whole value.
   package var isWhole: Bool { segments.isEmpty }
 
-  /// The number of a list's element that a segment means (RFC 6901 §4: digits without a leading zero); nil where it
-  /// means none.
+  /// The list index that a segment means (RFC 6901 §4: digits without a leading zero); nil if it is not an index.
   package static func index(_ segment: String) -> Int? {
     let digits = segment.utf8
     guard digits.allSatisfy(\.isDigit) else { return nil }
@@ -55,9 +54,9 @@ package struct JSONPointer: Sendable {
   }
 }
 
-/// Byte by byte: names that only Unicode normalization makes equal are two.
+/// Compared byte by byte: names that only Unicode normalization makes equal are different.
 extension JSONPointer: Equatable {
-  /// Whether both have the same segments, byte by byte.
+  /// True if both have the same segments, byte by byte.
   package static func == (one: JSONPointer, other: JSONPointer) -> Bool {
     one.segments.count == other.segments.count
       && zip(one.segments, other.segments).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
@@ -65,7 +64,7 @@ extension JSONPointer: Equatable {
 }
 
 extension JSONPointer: CustomStringConvertible {
-  /// As it is written in the configuration.
+  /// The pointer as the configuration writes it.
   package var description: String {
     var text: [UInt8] = []
     for segment in segments {

@@ -1,22 +1,22 @@
-/// Any JSON as a tree, for what is small: configuration, tokens, status. Records of upstream are never made into one.
+/// Any JSON as a tree, for small documents: configuration, tokens, status. Records of upstream never become trees.
 package enum JSONValue: Sendable, Equatable {
   case null
   case boolean(Bool)
-  /// As it is written, so that no digit is lost (RFC 8259 §6).
+  /// A number in its original spelling, so that no digit is lost (RFC 8259 §6).
   case number(String)
   case text(String)
   case list([JSONValue])
-  /// In the order in which they are written, each name once.
+  /// The members in their original order, each name once.
   case object([Member])
 
-  /// A name of an object, and what it has.
+  /// A name of an object with its value.
   package struct Member: Sendable, Equatable {
-    /// Without its escapes.
+    /// The unescaped name.
     package var name: String
-    /// Of any kind.
+    /// The value, of any kind.
     package var value: JSONValue
 
-    /// A member of that name and value.
+    /// Makes a member.
     package init(_ name: String, _ value: JSONValue) {
       self.name = name
       self.value = value
@@ -25,16 +25,16 @@ package enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue {
-  /// A number without fraction and exponent.
+  /// Makes a number without fraction and exponent.
   package static func integer(_ number: some BinaryInteger) -> JSONValue { .number(String(number)) }
 
-  /// A member's value; names are compared byte by byte. nil where there is none, or this is no object.
+  /// The value of a member; nil if there is no such member, or this is not an object. Names are compared byte by byte.
   package subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
   }
 
-  /// What stands at a place; nil where nothing does.
+  /// The value at a place; nil if the place does not exist.
   package subscript(at: JSONPointer) -> JSONValue? {
     at.segments.reduce(self) { value, segment in
       guard case .list(let elements) = value else { return value?[segment] }
@@ -42,17 +42,17 @@ extension JSONValue {
     }
   }
 
-  /// nil for what is no text.
+  /// nil if this is not a text.
   package var text: String? {
     if case .text(let text) = self { text } else { nil }
   }
 
-  /// nil for what is no number.
+  /// nil if this is not a number.
   package var number: Double? {
     if case .number(let digits) = self { Double(digits) } else { nil }
   }
 
-  /// nil where it is no number, or has a fraction, an exponent, or more than 64 bits.
+  /// nil if this is not a number, or has a fraction or an exponent, or does not fit into 64 bits.
   package var integer: Int64? {
     if case .number(let digits) = self { Int64(digits) } else { nil }
   }

@@ -1,6 +1,6 @@
 /// Link headers (RFC 8288 §3): `<https://…?page=2>; rel="next", <…>; rel="last"`, in one header or in several.
 package enum LinkHeader {
-  /// The target of the first link whose relation types hold `next`; nil: there is none.
+  /// The target of the first link whose relation types include `next`; nil without such a link.
   package static func next(in headers: [Request.Header]) -> String? {
     for header in headers where header.name.lowercased() == "link" {
       var reader = LinkReader(header.value)
@@ -12,11 +12,12 @@ package enum LinkHeader {
   }
 }
 
-/// Goes over the links of one header. What is no link ends the walk: RFC 8288 appendix B.2 is as lenient.
+/// Reads the links of one header one by one. Invalid text ends the reading, which is as lenient as RFC 8288 appendix
+/// B.2.
 private struct LinkReader {
   struct Link {
     var target: String
-    /// In lower case: relation types are compared without case (RFC 8288 §2.1.1).
+    /// Relation types in lower case, because they are case-insensitive (RFC 8288 §2.1.1).
     var relations: [Substring] = []
   }
 
@@ -31,7 +32,7 @@ private struct LinkReader {
     rest = rest[rest.index(after: end)...]
     var isRelated = false
     while let (name, value) = parameter() {
-      // Of several `rel` the first counts (§3.3).
+      // If a link has several `rel`, the first one applies (§3.3).
       guard name == "rel", !isRelated else { continue }
       isRelated = true
       link.relations = value.lowercased().split(separator: " ").map { $0 }
@@ -50,7 +51,7 @@ private struct LinkReader {
     return (name.lowercased(), take("\"") ? quoted() : String(read { $0 != ";" && $0 != "," }))
   }
 
-  /// RFC 9110 §5.6.4: a backslash takes the next character as it is.
+  /// Reads a quoted string: a backslash escapes the next character (RFC 9110 §5.6.4).
   private mutating func quoted() -> String {
     var text = ""
     while let character = rest.popFirst(), character != "\"" {

@@ -1,6 +1,6 @@
-/// `log.format`: how the log is written.
+/// `log.format`: the format of the log.
 package enum LogFormat: String, Sendable, CaseIterable {
-  /// `journald` where stderr is the journal, else `text`.
+  /// `journald` if stderr is the journal, else `text`.
   case auto
   case journald, text, json
 }

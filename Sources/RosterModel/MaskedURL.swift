@@ -1,17 +1,18 @@
 extension String {
-  /// A URL as it may be shown: without what its query says, which may hold a key (T9).
+  /// The URL without the text of its query, which may contain a key (T9).
   package var queryMasked: String {
     guard let mark = firstIndex(of: "?") else { return self }
     return "\(self[...mark])***"
   }
 
-  /// A URL, or a part of one, without the values of those parameters whose names are a credential's.
+  /// A URL, or a part of one, without the values of parameters that have the name of a credential.
   package var secretsMasked: String { secretsMasked(besides: nil) }
 
-  /// The same.
+  /// The same with two exceptions.
   /// - Parameters:
-  ///   - secret: a parameter that holds a credential whatever it is called, not encoded; nil: none.
-  ///   - placeholders: a value that holds one of these is no secret, and stays.
+  ///   - secret: The name, not encoded, of a further parameter that contains a credential; nil without such a
+  ///     parameter.
+  ///   - placeholders: A value that contains one of these texts is not a secret and is kept.
   package func secretsMasked(besides secret: String?, keeping placeholders: [String] = []) -> String {
     guard let mark = firstIndex(of: "?") else { return self }
     let parameters = self[index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false).map { pair in
@@ -24,7 +25,7 @@ extension String {
     return self[...mark] + parameters.joined(separator: "&")
   }
 
-  /// A URL, or what was to be one, without user and password.
+  /// A URL, or an invalid attempt at one, without user and password.
   package var userMasked: String {
     guard let start = firstRange(of: "://")?.upperBound else { return self }
     let authority = self[start...].prefix { !"/?#".contains($0) }
@@ -32,7 +33,7 @@ extension String {
     return "\(self[..<start])***\(self[end...])"
   }
 
-  /// As forms are read: upstream knows a parameter by what its name stands for, however it is encoded.
+  /// The name as a form decoder reads it. Upstream recognises a parameter by the decoded name, however it was encoded.
   private var parameterDecoded: String {
     var bytes: [UInt8] = []
     var rest = utf8[...]
@@ -47,8 +48,8 @@ extension String {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether a parameter of this name holds a credential: `api_key`, `X-Amz-Signature`, `accessToken`. It is not as
-  /// strict as `rosterd infer`: what it takes for one is not shown to whom it belongs.
+  /// True if a parameter of this name holds a credential: `api_key`, `X-Amz-Signature`, `accessToken`. It accepts more
+  /// names than `rosterd infer` does, because a name that is taken for a credential by mistake only hides its value.
   package var namesSecret: Bool {
     let word = lowercased().filter { $0.isLetter || $0.isNumber }
     return secretNames.contains(word) || secretEndings.contains { word.hasSuffix($0) }
@@ -56,8 +57,8 @@ extension String {
 }
 
 extension JSONValue {
-  /// The same shape, without the texts and numbers under a credential's name: what is read from it again fits the same
-  /// places.
+  /// The tree without the texts and numbers of members that are named like a credential. It keeps its shape, so that
+  /// the same places exist.
   package var secretsMasked: JSONValue { masked(false) }
 
   private func masked(_ isSecret: Bool) -> JSONValue {

@@ -1,11 +1,11 @@
-/// Why the row of a sync could not be written as it began. It is a sync that failed, with a number of its own.
+/// The row of a sync could not be written at its start. The sync counts as failed and keeps the id meant for it.
 package struct NotBegun: Error {
-  /// The number that it would have had in `syncs`.
+  /// The id that was meant for it in `syncs`.
   package var id: Int64
-  /// Why the row could not be written: a `Failure`, mostly.
+  /// The reason why the row could not be written, mostly a `Failure`.
   package var cause: any Error
 
-  /// A sync of that number that did not begin.
+  /// Makes the error for a sync with this id.
   package init(id: Int64, cause: any Error) {
     self.id = id
     self.cause = cause

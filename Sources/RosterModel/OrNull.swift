@@ -1,21 +1,21 @@
-/// An optional that is encoded as null, not left out: the contract's JSON names every field always.
+/// An optional that is encoded as null and never left out: the contract's JSON always has every member.
 @propertyWrapper
 package struct OrNull<Value: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
-  /// nil is null.
+  /// The value; nil is encoded as null.
   package var wrappedValue: Value?
 
-  /// nil is null.
+  /// Wraps a value.
   package init(wrappedValue: Value?) {
     self.wrappedValue = wrappedValue
   }
 
-  /// Takes null for nil. Throws `DecodingError` for what is neither null nor a value.
+  /// Decodes null as nil. Throws `DecodingError` for anything that is neither null nor a value.
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
   }
 
-  /// Writes null for nil.
+  /// Encodes nil as null.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }

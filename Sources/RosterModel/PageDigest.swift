@@ -1,34 +1,35 @@
-/// A body in eight bytes: tells whether it is, byte for byte, the one that was published. SipHash-1-3 (Aumasson and
-/// Bernstein, 2012) under a key that only this cache knows, so that nobody can make two bodies that count as one.
+/// A digest of eight bytes, which shows that a body is byte for byte equal to the published one. It is SipHash-1-3
+/// (Aumasson and Bernstein, 2012) with a key that only this cache knows, so that upstream cannot construct two bodies
+/// with the same digest.
 package struct PageDigest: Sendable, Equatable {
   private let first: UInt64
   private let second: UInt64
 
-  /// By the two halves of a key, which must be random and kept with what they have digested.
+  /// Takes the two halves of a key, which must be random and stored with the digests.
   package init(first: UInt64, second: UInt64) {
     self.first = first
     self.second = second
   }
 
-  /// `key`: 16 bytes.
+  /// - Parameter key: 16 bytes.
   package init(key: [UInt8]) {
     func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } }
     self.init(first: number(key.prefix(8)), second: number(key.dropFirst(8).prefix(8)))
   }
 
-  /// The digest of a body.
+  /// Returns the digest of a body.
   package func callAsFunction(_ body: [UInt8]) -> Int64 {
     body.withUnsafeBytes { self($0) }
   }
 
-  /// The digest of the bytes.
+  /// Returns the digest of the bytes.
   package func callAsFunction(_ bytes: UnsafeRawBufferPointer) -> Int64 {
     var state = SipState(first, second)
     let whole = bytes.count & ~7
     for at in stride(from: 0, to: whole, by: 8) {
       state.take(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)))
     }
-    // The last word: what is left, and the length in its highest byte.
+    // The last word contains the remaining bytes, and the length in its highest byte.
     var last = UInt64(truncatingIfNeeded: bytes.count) << 56
     for at in whole..<bytes.count { last |= UInt64(bytes[at]) << UInt64(8 * (at - whole)) }
     state.take(last)

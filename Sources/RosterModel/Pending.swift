@@ -1,81 +1,82 @@
-/// What a sync has pulled and not published, held against the snapshot.
+/// The changes that a sync has pulled and not published, compared with the snapshot.
 package struct PendingPull: Sendable, Equatable {
-  /// Which pulled it; nil: nothing is pending.
+  /// Id of the sync that pulled them; nil if nothing is pending.
   package var sync: Int64?
-  /// Its row; nil: it is gone.
+  /// Row of that sync; nil if the row was removed.
   package var report: SyncRecord?
-  /// All pages are there, so that who is missing is known.
+  /// True if all pages are there, so that the missing records are known.
   package var isWhole = false
-  /// Why something of the file is left out, a clause; nil: nothing is.
+  /// The reason why a part of the file is left out, a clause; nil if nothing is left out.
   package var leftOut: String?
-  /// In the order of the definitions; then those that are not pulled any more.
+  /// The resources in the order of the definitions, then those that are no longer pulled.
   package var resources: [PendingResource] = []
 
-  /// Nothing is pending.
+  /// Makes a pull with nothing pending.
   package init() {}
 
-  /// Records that publishing it would change.
+  /// Number of records that its publication would change.
   package var differences: Int { resources.reduce(0) { $0 + $1.differences } }
 }
 
-/// How many records of a resource publishing a pull would change.
+/// The number of records of a resource that the publication of a pull would change.
 package struct PendingResource: Sendable, Equatable {
-  /// `Resource.name`.
+  /// The value of `Resource.name`.
   package var name: String
-  /// Columns that tell one record from another, the key first.
+  /// The columns that identify a record for people, the key first.
   package var telling: [Resource.Column]
-  /// The names of its columns and lists, as the JSON of its records has them.
+  /// Names of its columns and lists, as in the JSON of its records.
   package var members: [String]
-  /// Records of the snapshot.
+  /// Number of records in the snapshot.
   package var before = 0
-  /// Records that the snapshot does not have.
+  /// Number of records that the snapshot does not have.
   package var added = 0
-  /// Records that it has otherwise.
+  /// Number of records that differ from the snapshot.
   package var changed = 0
-  /// Records that would go.
+  /// Number of records that would be removed.
   package var removed = 0
-  /// Records that this pull misses for the first time, and that stay (P8).
+  /// Number of records that are missing from a pull for the first time, and are kept (P8).
   package var absent = 0
 
-  /// Without differences.
+  /// Starts without differences.
   package init(name: String, telling: [Resource.Column], members: [String]) {
     self.name = name
     self.telling = telling
     self.members = members
   }
 
-  /// All of them.
+  /// Number of all differences.
   package var differences: Int { added + changed + removed }
 }
 
-/// A record that a pull misses for the first time and does not remove (P8).
+/// A record that is missing from a pull for the first time, and is kept (P8).
 package struct AbsentRecord: Sendable, Equatable {
   /// Its key as JSON: a number, or a text in quotes.
   package var key: String
-  /// The record as `changes.before` would have it.
+  /// The record in the form of `changes.before`.
   package var record: String
 
-  /// A record of the snapshot.
+  /// Makes a record of the snapshot.
   package init(key: String, record: String) {
     self.key = key
     self.record = record
   }
 }
 
-/// What publishing a pull would do to one record.
+/// The change of one record that the publication of a pull would make.
 package struct PendingRecord: Sendable, Equatable {
-  /// What becomes of it.
+  /// The kind of change.
   package var kind: ChangeKind
   /// Its key as JSON: a number, or a text in quotes.
   package var key: String
-  /// Of a changed one: columns, fields of `extra` by their path (`extra.origin.dimension`), lists.
+  /// The parts that differ, if the record is changed: columns, members of `extra` by their path
+  /// (`extra.origin.dimension`), lists.
   package var fields: [String]
-  /// As `changes.before`; nil: it is not there.
+  /// The record in the form of `changes.before`; nil if it is added.
   package var before: String?
-  /// As `changes.after`; nil: it will not be there.
+  /// The record in the form of `changes.after`; nil if it is removed.
   package var after: String?
 
-  /// All of it.
+  /// Makes a change.
   package init(kind: ChangeKind, key: String, fields: [String] = [], before: String? = nil, after: String? = nil) {
     self.kind = kind
     self.key = key

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
 extension Date {
-  /// Reads a time as people write one: RFC 3339 with any offset (`2026-11-21T05:19:03Z`), a date, which is its first
-  /// moment in UTC, or how long ago (`2h`). nil for anything else.
+  /// Reads a time in the forms that people write: RFC 3339 with any offset (`2026-11-21T05:19:03Z`), a date, which
+  /// means its first moment in UTC, or an age (`2h`). nil for anything else.
   package init?(pointInTime text: String, now: Date) {
     if let ago = Duration(text: text) {
       self = now.addingTimeInterval(-ago.seconds)
@@ -13,10 +13,11 @@ extension Date {
     }
   }
 
-  /// `2026-11-21`, and `2026-11-21T05:19:03`.
+  /// Lengths of `2026-11-21` and `2026-11-21T05:19:03`.
   private static let (dayLength, secondsLength) = (10, 19)
 
-  /// RFC 3339 §5.6, `date-time`: date and time to the second, a fraction, an offset. A space may take the place of T.
+  /// `date-time` of RFC 3339 §5.6: date and time to the second, an optional fraction, an offset. A space may replace
+  /// the T.
   private static func rfc3339(_ text: [UInt8]) -> Date? {
     guard text.count > secondsLength,
       [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(text[dayLength])
@@ -27,7 +28,7 @@ extension Date {
     let fraction = rest.first == UInt8(ascii: ".") ? rest.dropFirst().prefix(while: \.isDigit) : []
     guard fraction.isEmpty == (rest.first != UInt8(ascii: ".")) else { return nil }
     let whole = "\(day)T\(time)Z"
-    // What is read must be what was written: the parser takes February 30 for March 2.
+    // The result is formatted and compared, because the parser accepts February 30 as March 2.
     guard let date = try? ISO8601FormatStyle().parse(whole), date.formatted(ISO8601FormatStyle()) == whole,
       let offset = offset(rest.dropFirst(fraction.isEmpty ? 0 : fraction.count + 1))
     else { return nil }
@@ -35,7 +36,7 @@ extension Date {
     return date.addingTimeInterval(part - offset)
   }
 
-  /// `time-offset`, in seconds east of Greenwich; nil: it is none.
+  /// `time-offset` in seconds east of Greenwich; nil if it is invalid.
   private static func offset(_ text: ArraySlice<UInt8>) -> Double? {
     if text.elementsEqual("Z".utf8) || text.elementsEqual("z".utf8) { return 0 }
     let digits = text.dropFirst()

@@ -1,32 +1,32 @@
-/// By way of which proxy a server is asked: `upstream.proxy` with what the environment says.
+/// Selects the proxy for each server, from `upstream.proxy` and the environment.
 package struct ProxyRules: Sendable, Equatable {
-  /// For servers that are spoken to in plain HTTP.
+  /// The proxy for plain HTTP.
   package var http: ProxyServer?
-  /// For https: the proxy opens a tunnel (CONNECT), and TLS is with the server itself.
+  /// The proxy for https: it opens a tunnel (CONNECT), through which TLS is spoken with the server itself.
   package var https: ProxyServer?
-  /// The list of `NO_PROXY`; see `ProxyException`.
+  /// The entries of `NO_PROXY`; see `ProxyException`.
   package var exceptions: [ProxyException]
 
-  /// Without proxies unless given.
+  /// No proxies by default.
   package init(http: ProxyServer? = nil, https: ProxyServer? = nil, exceptions: [ProxyException] = []) {
     self.http = http
     self.https = https
     self.exceptions = exceptions
   }
 
-  /// nil: it is asked directly.
+  /// nil if the server is asked directly.
   /// - Parameters:
   ///   - scheme: `http` or `https`.
-  ///   - host: without the brackets of an IPv6 address.
+  ///   - host: The host without the brackets of an IPv6 address.
   package func proxy(scheme: String, host: String, port: Int) -> ProxyServer? {
     guard let proxy = scheme == "https" ? https : http else { return nil }
     return exceptions.contains { $0.covers(host: host, port: port) } ? nil : proxy
   }
 }
 
-/// One entry of `NO_PROXY`: `*`, a host with all below it (`example.com`, the same as `.example.com`, `*.example.com`
-/// and `example.com.`), an IP address or a block of addresses (`10.0.0.0/8`). An entry that ends with a port
-/// (`host:8080`, `[::1]:8080`) holds for that port only.
+/// One entry of `NO_PROXY`: `*`, a host and its subdomains (`example.com`, equivalent to `.example.com`,
+/// `*.example.com` and `example.com.`), an IP address or a block of addresses (`10.0.0.0/8`). An entry that ends with a
+/// port (`host:8080`, `[::1]:8080`) applies to that port only.
 package struct ProxyException: Sendable, Equatable {
   private enum Hosts: Equatable {
     case all
@@ -37,7 +37,7 @@ package struct ProxyException: Sendable, Equatable {
   private let hosts: Hosts
   private let port: Int?
 
-  /// What parts the entries is commas and white space.
+  /// Entries are separated by commas and white space.
   package static func list(_ text: String) -> [ProxyException] {
     text.split { $0 == "," || $0.isWhitespace }.map { ProxyException(String($0)) }
   }
@@ -45,7 +45,7 @@ package struct ProxyException: Sendable, Equatable {
   private init(_ entry: String) {
     var host = entry[...]
     var port: Int?
-    // An IPv6 address has colons of its own, and a port only behind brackets.
+    // An IPv6 address contains colons, so its port must follow brackets.
     if let colon = host.lastIndex(of: ":"), host.hasPrefix("[") || host.firstIndex(of: ":") == colon,
       let number = Int(host[host.index(after: colon)...])
     {
@@ -64,7 +64,7 @@ package struct ProxyException: Sendable, Equatable {
     }
   }
 
-  /// - Parameter host: without the brackets of an IPv6 address.
+  /// - Parameter host: the host without the brackets of an IPv6 address.
   package func covers(host: String, port: Int) -> Bool {
     if let own = self.port, own != port { return false }
     switch hosts {
@@ -77,16 +77,16 @@ package struct ProxyException: Sendable, Equatable {
     }
   }
 
-  /// An absolute name ends with a dot, and is the same host.
+  /// An absolute name ends with a dot and means the same host.
   private static func withoutRootDot(_ name: String) -> String { name.hasSuffix(".") ? String(name.dropLast()) : name }
 }
 
-/// The IP addresses that begin with the same bits.
+/// A block of IP addresses: all that begin with the same bits.
 private struct IPBlock: Equatable {
   let bytes: [UInt8]
   let bits: Int
 
-  /// `10.0.0.0/8`; without a length one address. nil: it is none.
+  /// Reads `10.0.0.0/8`; without a length it is a single address. nil if the text is invalid.
   init?(_ text: Substring) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let bytes = IPAddress.bytes(String(parts[0])) else { return nil }

@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// An HTTP proxy, spoken to without TLS.
+/// An HTTP proxy, contacted without TLS.
 package struct ProxyServer: Sendable, Hashable {
-  /// Without the brackets of an IPv6 address.
+  /// The host without the brackets of an IPv6 address.
   package var host: String
-  /// 1 to 65535.
+  /// The port, 1 to 65535.
   package var port: Int
-  /// `Proxy-Authorization`; nil: none is sent.
+  /// The value of `Proxy-Authorization`; nil to send none.
   package var authorization: ProxyAuthorization?
-  /// Where it can be mended: `upstream.proxy`, or an environment variable.
+  /// The place where the user can correct it: `upstream.proxy`, or an environment variable.
   package var setting: String
 
-  /// It need not be there.
+  /// The proxy is not contacted.
   package init(host: String, port: Int, authorization: ProxyAuthorization? = nil, setting: String) {
     self.host = host
     self.port = port
@@ -19,31 +19,31 @@ package struct ProxyServer: Sendable, Hashable {
     self.setting = setting
   }
 
-  /// As it may be shown.
+  /// The URL, without credentials.
   package var url: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }
 
 extension ProxyServer: CustomStringConvertible {
-  /// The URL.
+  /// The URL, without credentials.
   package var description: String { url }
 }
 
-/// User and password for a proxy: whatever prints or dumps it sees "***" (T9).
+/// User and password of a proxy. Every printed or dumped form is "***" (T9).
 package struct ProxyAuthorization: Sendable, Hashable {
   private let pair: String
 
-  /// A user without a password has an empty one.
+  /// A user without a password gets an empty one.
   package init(user: String, password: String) { pair = "\(user):\(password)" }
 
-  /// The credentials of HTTP Basic (RFC 7617): for the request that needs them, and for nothing else.
+  /// The credentials of HTTP Basic (RFC 7617), to be used only in the request to the proxy.
   package func reveal() -> String { Data(pair.utf8).base64EncodedString() }
 }
 
 extension ProxyAuthorization: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Always the same.
+  /// Always "***".
   package var description: String { "***" }
-  /// Always the same.
+  /// Always "***".
   package var debugDescription: String { description }
-  /// Shows nothing.
+  /// Shows no members.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }

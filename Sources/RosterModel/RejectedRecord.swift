@@ -1,21 +1,21 @@
-/// A record that could not be stored, and why (P9).
+/// A record that could not be stored, with the reason (P9).
 package struct RejectedRecord: Codable, Sendable, Equatable {
-  /// The sync that met it first.
+  /// The sync that found it first.
   package var sync: Int64
   /// The resource's name.
   package var resource: String
-  /// Number of its page, from 1; 0 for a record that was requested by its key.
+  /// Number of its page, counted from 1; 0 for a record that was requested by its key.
   package var page: Int
-  /// Place in the page, from 0.
+  /// Position in the page, counted from 0.
   package var position: Int
-  /// nil if the record has none that can be read.
+  /// nil if the record has no readable key.
   package var key: String?
-  /// A clause.
+  /// The reason as a clause.
   package var reason: String
   /// The record as upstream sent it.
   package var document: String
 
-  /// A row of `rejects`, with the record's key.
+  /// Makes a row of `rejects`, with the record's key.
   package init(
     sync: Int64, resource: String, page: Int, position: Int, key: String? = nil, reason: String, document: String
   ) {
@@ -28,11 +28,11 @@ package struct RejectedRecord: Codable, Sendable, Equatable {
     self.document = document
   }
 
-  /// The record as an explanation names it.
+  /// The record as an item of an explanation.
   package var concern: Concern {
     .record(key, of: resource, page: page > 0 ? page : nil, position: page > 0 ? position : nil, reason: reason)
   }
 
-  /// Its place as people count, a phrase: `record 3`, `record 3 on page 2`.
+  /// The position counted from 1, as a phrase: `record 3`, `record 3 on page 2`.
   package var place: String { "record \(position + 1)" + (page > 1 ? " on page \(page)" : "") }
 }

@@ -1,22 +1,22 @@
-/// `limit.budget` of the configuration: at most so many requests in any time so long (P1).
+/// `limit.budget`: a maximum number of requests in any window of this length (P1).
 package struct RequestBudget: Sendable, Equatable {
-  /// 1…`mostRequests`.
+  /// Number of requests, 1 to `mostRequests`.
   package var limit: Int
-  /// `leastWindow` or longer.
+  /// Length of the window, at least `leastWindow`.
   package var window: Duration
 
-  /// Above what one program sends in a month, and far from any overflow.
+  /// More than one program sends in a month, and far from any overflow.
   package static let mostRequests = 1_000_000_000
-  /// As `sync.interval`: shorter times are what `limit.rate` is for.
+  /// Equal to the minimum of `sync.interval`; for shorter times there is `limit.rate`.
   package static let leastWindow = Duration.milliseconds(100)
 
-  /// Both within their ranges.
+  /// - Parameters must be within their ranges.
   package init(limit: Int, window: Duration) {
     self.limit = limit
     self.window = window
   }
 
-  /// Reads a number, a slash and a duration: `10000/1d`; nil for anything else, and out of range.
+  /// Reads a number, a slash and a duration: `10000/1d`. nil for anything else, and for values out of range.
   package init?(text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].utf8.allSatisfy(\.isDigit),
@@ -26,12 +26,12 @@ package struct RequestBudget: Sendable, Equatable {
     self.init(limit: limit, window: window)
   }
 
-  /// What `init(text:)` reads as the same.
+  /// The text from which `init(text:)` makes the same budget.
   package var text: String { "\(limit)/\(window.text)" }
 }
 
 extension Duration {
-  /// What so many requests after each such interval come to in a day, rounded.
+  /// Number of requests per day, rounded, if this number is sent after each such interval.
   package func perDay(_ requests: Int) -> Int {
     Int(min(Double(requests) * 86_400 / seconds, Double(Int32.max)).rounded())
   }

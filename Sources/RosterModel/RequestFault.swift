@@ -1,30 +1,30 @@
-/// What is wrong with one request or with its answer. The step is known to who asked: that one makes the `Failure`.
+/// A fault of one request or its answer. The caller knows the step, and makes a `Failure` of it.
 package struct RequestFault: Error, Sendable, Equatable {
-  /// What sort of trouble it is where no other attempt helps.
+  /// Kind of the failure if no retry helps.
   package var kind: Failure.Kind
-  /// A clause: "upstream answered 500".
+  /// The cause as a clause: "upstream answered 500".
   package var cause: String
-  /// An imperative, or nil where nothing can be done.
+  /// The remedy as an imperative; nil if nothing can be done.
   package var hint: String?
-  /// The row of the retry table (P11); nil: no attempt that follows would fare better.
+  /// The row of the retry table (P11); nil if a retry could not help.
   package var reason: Failure.Reason?
-  /// Retry-After, or the reset of a rate limit: no request starts earlier, from the answer on.
+  /// Retry-After, or the reset time of a rate limit, counted from the answer. No request starts earlier.
   package var retryAfter: Duration?
-  /// No byte of the request can have reached the server: there was no connection to send it on.
+  /// True if no byte of the request can have reached the server, because there was no connection.
   package var isUnsent = false
-  /// The connection had served a request before, and ended before an answer began: upstream closed it while it was
-  /// idle, as far as anybody can know.
+  /// True if a connection that had served a request before ended before the answer began. Upstream has probably closed
+  /// it while it was idle.
   package var isOfKeptConnection = false
-  /// The way to upstream ended at the proxy, which the cause names.
+  /// True if the request failed at the proxy, which the cause names.
   package var isOfProxy = false
-  /// What is the matter, where neither `reason` nor `kind` says it well enough.
+  /// The trouble to explain, if neither `reason` nor `kind` determines it; else nil.
   package var trouble: Trouble.Kind?
-  /// The header that said so.
+  /// The header that revealed the fault.
   package var header: String?
-  /// Body bytes of an answer that came before it failed.
+  /// Number of body bytes received before the failure.
   package var received = 0
 
-  /// Of a request that may have been sent, without an answer.
+  /// The defaults are for a request that may have been sent, and got no answer.
   package init(
     _ kind: Failure.Kind, cause: String, hint: String? = nil, reason: Failure.Reason? = nil,
     retryAfter: Duration? = nil
@@ -36,11 +36,11 @@ package struct RequestFault: Error, Sendable, Equatable {
     self.retryAfter = retryAfter
   }
 
-  /// As it ends a step.
+  /// The failure of the step that the request belonged to.
   /// - Parameters:
-  ///   - step: an infinitive: "pull page 17".
-  ///   - subject: the URL that was asked for first: where a redirect leads is upstream's text, and may repeat a secret
-  ///     (T9).
+  ///   - step: An infinitive: "pull page 17".
+  ///   - subject: The URL that was requested first. The target of a redirect is upstream's text, and may repeat a
+  ///   secret (T9).
   package func failure(step: String, subject: String) -> Failure {
     var failure = Failure(
       kind, step: step, subject: subject, cause: cause, hint: hint, reason: reason, retryAfter: retryAfter)
@@ -49,7 +49,7 @@ package struct RequestFault: Error, Sendable, Equatable {
     return failure
   }
 
-  /// The same fault, which says what is the matter.
+  /// The fault with a trouble.
   package func with(_ trouble: Trouble.Kind) -> RequestFault {
     var fault = self
     fault.trouble = trouble

@@ -1,43 +1,43 @@
-/// A kind of record that upstream lists, as `[resource.NAME]` defines it: where its pages are, what a record is, and
-/// which tables it fills.
+/// A kind of record that upstream lists, as defined in `[resource.NAME]`: its pages, its records, and the tables that
+/// it fills.
 package struct Resource: Sendable, Equatable {
-  /// `[a-z][a-z0-9_]{0,39}`.
+  /// The name, which matches `[a-z][a-z0-9_]{0,39}`.
   package var name: String
-  /// Below base_url, with a leading `/`.
+  /// Path below base_url, with a leading `/`.
   package var path: String
-  /// Sent with every page, in this order.
+  /// Query parameters of every page request, in this order.
   package var query: [Parameter]
-  /// How its pages are asked for.
+  /// Method of the page requests.
   package var method: Method
   /// The JSON of every POST; an object.
   package var body: JSONValue
-  /// Where the list of records is in an answer.
+  /// Place of the list of records in an answer.
   package var records: JSONPointer
-  /// One of the columns is at the same place and says whether it is an integer or a text.
+  /// Place of the key. A column with the same place says whether it is an integer or a text.
   package var key: JSONPointer
-  /// Of its records, in the cache: `name`, unless the definition says another.
+  /// Table of its records in the cache; by default the resource's name.
   package var table: String
-  /// A record that one of them does not hold for is skipped.
+  /// The conditions of `where`. A record that does not fulfil all of them is skipped.
   package var conditions: [Condition]
-  /// Names of text columns; empty: no `<table>_fts`.
+  /// Names of the text columns to index; without any there is no `<table>_fts`.
   package var search: [String]
-  /// A path with `{key}` or `{keys}`; nil: nobody can be asked for by key.
+  /// A path with `{key}` or `{keys}`; nil if upstream cannot be asked for single records.
   package var byKey: String?
-  /// What becomes of a record that a whole pull has missed.
+  /// Treatment of records that a complete pull does not contain.
   package var removal: Removal
-  /// Percent of the records that one sync may remove; nil: `sync.max_removal`.
+  /// Maximum percentage of the records that one sync may remove; nil for `sync.max_removal`.
   package var maxRemoval: Int?
   /// Period in which each page that validators confirm is transferred once unconditionally (P15); nil if never.
   package var auditEvery: Duration?
-  /// How one page follows another.
+  /// The way from one page to the next.
   package var pages: Pages
-  /// Of `table`, in the order in which the definition has them.
+  /// Columns of `table` in the order of the definition.
   package var columns: [Column]
   /// Lists inside a record, each with a table of its own.
   package var lists: [List]
 
-  /// Defaults as the contract has them. `table`: nil means `name`; `removal`: nil means ask where `byKey` is given,
-  /// else twice.
+  /// The defaults are those of the contract. `table` nil means `name`. `removal` nil means `ask` if `byKey` is given,
+  /// else `twice`.
   package init(
     name: String, path: String, query: [Parameter] = [], method: Method = .get, body: JSONValue = .object([]),
     records: JSONPointer = JSONPointer(), key: JSONPointer = JSONPointer(segments: ["id"]), table: String? = nil,
@@ -67,16 +67,16 @@ package struct Resource: Sendable, Equatable {
   /// The default of `audit_every`.
   package static let usualAudit = Duration.seconds(86_400)
 
-  /// Of a page request.
+  /// Method of a page request.
   package enum Method: String, Sendable, CaseIterable {
     case get = "GET"
     case post = "POST"
   }
 
-  /// What becomes of a record that a whole pull has missed (P8).
+  /// Treatment of a record that a complete pull does not contain (P8).
   package enum Removal: String, Sendable, CaseIterable { case ask, twice, never }
 
-  /// A value without parts, as TOML writes it.
+  /// A simple value, as in TOML.
   package enum Scalar: Sendable, Equatable {
     case text(String)
     case integer(Int64)
@@ -84,14 +84,14 @@ package struct Resource: Sendable, Equatable {
     case boolean(Bool)
   }
 
-  /// One name and value of a query.
+  /// A query parameter.
   package struct Parameter: Sendable, Equatable {
-    /// Not yet percent-encoded.
+    /// The name, not percent-encoded yet.
     package var name: String
-    /// As it is written in the configuration.
+    /// The value as the configuration writes it.
     package var value: Scalar
 
-    /// A parameter of that name and value.
+    /// Makes a parameter.
     package init(_ name: String, _ value: Scalar) {
       self.name = name
       self.value = value
@@ -100,18 +100,18 @@ package struct Resource: Sendable, Equatable {
 
   /// One entry of `where`.
   package struct Condition: Sendable, Equatable {
-    /// Of a value in the record.
+    /// Place of a value in the record.
     package var at: JSONPointer
-    /// What must be so of it.
+    /// The test of that value.
     package var test: Test
 
-    /// What must be so at that place.
+    /// Makes a condition.
     package init(_ at: JSONPointer, _ test: Test) {
       self.at = at
       self.test = test
     }
 
-    /// null is absent. Numbers are equal by value: 1, 1.0 and 1e0 are.
+    /// null counts as absent. Numbers are equal by value: 1, 1.0 and 1e0 are equal.
     package enum Test: Sendable, Equatable {
       case absent
       case present
@@ -119,18 +119,19 @@ package struct Resource: Sendable, Equatable {
     }
   }
 
-  /// One column of a table, and the place in a record that fills it.
+  /// One column of a table, and the place of its value in a record.
   package struct Column: Sendable, Equatable {
-    /// In SQL, quoted wherever it stands.
+    /// Name in SQL, where it is always quoted.
     package var name: String
-    /// In a list's column `""` is the element itself.
+    /// Place of the value. In a list's column `""` is the element itself.
     package var at: JSONPointer
-    /// What is stored of the value (P9).
+    /// Type of the stored value (P9).
     package var type: ColumnType
-    /// Of text only: NULL instead of '' where absent or null. All other types are NULL then anyway.
+    /// For text columns: true to store NULL, false to store '' if the value is absent or null. Other types always store
+    /// NULL then.
     package var isNullable: Bool
 
-    /// A text column that is never NULL, unless said otherwise.
+    /// The default is a text column that is never NULL.
     package init(_ name: String, at: JSONPointer, _ type: ColumnType = .text, isNullable: Bool = false) {
       self.name = name
       self.at = at
@@ -139,40 +140,40 @@ package struct Resource: Sendable, Equatable {
     }
   }
 
-  /// What a value must be to be stored (P9); `json` takes any.
+  /// The types of storable values (P9); `json` accepts any value.
   package enum ColumnType: String, Sendable, CaseIterable { case text, integer, real, boolean, json }
 
-  /// A list inside a record: a table of its own, a row an element.
+  /// A list inside a record: it has a table of its own, with one row per element.
   package struct List: Sendable, Equatable {
-    /// Of its elements, in the cache.
+    /// Table of its elements in the cache.
     package var table: String
-    /// In the record.
+    /// Place of the list in the record.
     package var at: JSONPointer
-    /// Of `table`, beside the record's key and the element's position.
+    /// Columns of `table`, besides the record's key and the element's position.
     package var columns: [Column]
 
-    /// The list at that place of a record.
+    /// Makes a list.
     package init(table: String, at: JSONPointer, columns: [Column]) {
       self.table = table
       self.at = at
       self.columns = columns
     }
 
-    /// Elements with places in them, not only bare ones: their table has a column `extra`.
+    /// True if a column is a member of the elements, and not the whole element: then the table has a column `extra`.
     package var hasExtra: Bool { columns.contains { !$0.at.isWhole } }
   }
 }
 
 extension Resource {
-  /// The column that is the key; nil in a definition that has none there.
+  /// Index of the key's column; nil if the definition has no column for the key.
   package var keyColumn: Int? {
     columns.firstIndex { $0.at == key && ($0.type == .integer || $0.type == .text) }
   }
 }
 
 extension Resource {
-  /// What a list is called in `changes` and where records are shown: its table's name without a leading `<resource>_`,
-  /// unless a column has that.
+  /// The name of a list in `changes`, and for people: its table's name without a leading `<resource>_`, unless a column
+  /// has that name.
   package static func name(ofList table: String, in resource: String, columns: [String]) -> String {
     let prefix = resource + "_"
     let short = table.hasPrefix(prefix) ? String(table.dropFirst(prefix.count)) : table

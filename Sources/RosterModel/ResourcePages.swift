@@ -1,20 +1,21 @@
 extension Resource {
-  /// How one page follows another: `[resource.NAME.pages]`.
+  /// `[resource.NAME.pages]`: the way from one page to the next.
   package struct Pages: Sendable, Equatable {
-    /// What the next page is known by.
+    /// The style of paging.
     package var style: Style
-    /// nil: as upstream pleases.
+    /// Page size; nil to leave it to upstream.
     package var size: Size?
-    /// Where a boolean is: false ends the list.
+    /// Place of a boolean, whose value false ends the list.
     package var more: AnswerPlace?
-    /// Where the number of all records is, those that `where` skips included: the proof that a pull is whole (P7).
+    /// Place of the total number of records, those that `where` skips included. The total proves that a pull is
+    /// complete (P7).
     package var count: AnswerPlace?
-    /// A page with fewer records than `size` ends the list.
+    /// True if a page with fewer records than `size` ends the list.
     package var short: Bool
-    /// Statuses that say "past the end" behind the first page; not for announced pages.
+    /// Statuses that mean "past the end" after the first page. They are errors for announced pages.
     package var beyond: [Int]
 
-    /// Defaults as the contract has them.
+    /// The defaults are those of the contract.
     package init(
       _ style: Style = .number(), size: Size? = nil, more: AnswerPlace? = nil, count: AnswerPlace? = nil,
       short: Bool = false, beyond: [Int] = []
@@ -28,9 +29,9 @@ extension Resource {
     }
   }
 
-  /// What the next page is known by.
+  /// The page styles: how the next page is determined.
   package enum Style: Sendable, Equatable {
-    /// Counts pages. `last`: where the number of pages is; they are pulled in parallel then (P1).
+    /// Counts pages. `last` is the place of the number of pages; if it is given, pages are pulled in parallel (P1).
     case number(param: RequestPlace = .query("page"), first: Int = 1, last: AnswerPlace? = nil)
     /// Counts records.
     case offset(param: RequestPlace, first: Int = 0)
@@ -40,35 +41,35 @@ extension Resource {
     case next(at: AnswerPlace)
     /// Follows `rel="next"` of the Link header (RFC 8288).
     case link
-    /// Sends a value of the last record.
+    /// Sends a value of the last record of the previous page.
     case after(param: RequestPlace, at: JSONPointer)
-    /// There is one page.
+    /// The list has one page.
     case one
   }
 
-  /// Records a page, and where upstream is told; nil: it is not told.
+  /// Page size, and the parameter for it; a nil parameter means that it is not sent.
   package struct Size: Sendable, Equatable {
-    /// From 1.
+    /// Number of records per page, at least 1.
     package var records: Int
-    /// nil: upstream gives so many unasked.
+    /// nil if upstream uses this size without being asked.
     package var param: RequestPlace?
 
-    /// So many records a page.
+    /// Makes a page size.
     package init(_ records: Int, param: RequestPlace? = nil) {
       self.records = records
       self.param = param
     }
   }
 
-  /// Where a request has a value.
+  /// The place of a value in a request.
   package enum RequestPlace: Sendable, Equatable {
     case query(String)
     case body(JSONPointer)
-    /// Each member of an object is a query parameter (`*`). Only a cursor has it.
+    /// Each member of an object is a query parameter (`*`). Only the cursor style has it.
     case everyMember
   }
 
-  /// Where an answer has a value.
+  /// The place of a value in an answer.
   package enum AnswerPlace: Sendable, Equatable {
     case body(JSONPointer)
     case header(String)
@@ -76,7 +77,7 @@ extension Resource {
 }
 
 extension Resource.Style {
-  /// As the configuration writes it.
+  /// The name in the configuration.
   package var name: String {
     switch self {
     case .number: "number"
@@ -91,7 +92,7 @@ extension Resource.Style {
 }
 
 extension Resource.Style {
-  /// What a request names its page by; nil if upstream gives the address, or there is one page only.
+  /// The place in the request that selects the page; nil if upstream gives the address, or if there is only one page.
   package var param: Resource.RequestPlace? {
     switch self {
     case .number(let param, _, _), .offset(let param, _), .cursor(let param, _, _), .after(let param, _): param
@@ -115,7 +116,7 @@ extension Resource.RequestPlace: CustomStringConvertible {
     }
   }
 
-  /// As it is written in the configuration.
+  /// The place as the configuration writes it.
   package var description: String {
     switch self {
     case .query(let name): name
@@ -128,7 +129,7 @@ extension Resource.RequestPlace: CustomStringConvertible {
 }
 
 extension Resource.AnswerPlace: CustomStringConvertible {
-  /// As written: a JSON Pointer, or `header:NAME`. nil: a pointer that is none, or no header's name.
+  /// Reads a JSON Pointer, or `header:NAME`. nil if the pointer or the header's name is invalid.
   package init?(_ text: String) {
     if text.hasPrefix(Self.headerMark) {
       let name = String(text.dropFirst(Self.headerMark.count))
@@ -140,13 +141,13 @@ extension Resource.AnswerPlace: CustomStringConvertible {
     }
   }
 
-  /// True for the header that names a range and, after the slash, the total (RFC 9110 §14.4).
+  /// True for Content-Range, which contains a range and, after the slash, the total (RFC 9110 §14.4).
   package var isContentRange: Bool {
     if case .header(let name) = self { name.lowercased() == "content-range" } else { false }
   }
 
-  /// The part of the header's value that is a total: all of it, but what stands after the slash of a Content-Range.
-  /// nil for `*` there, which means that the total is unknown (RFC 9110 §14.4).
+  /// The part of the header's value that is a total: the part after the slash of a Content-Range, else the whole value.
+  /// nil for `*` in a Content-Range, which means that the total is unknown (RFC 9110 §14.4).
   package func total(in value: String?) -> String? {
     guard isContentRange, let value else { return value }
     let total = value.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? value
@@ -155,7 +156,7 @@ extension Resource.AnswerPlace: CustomStringConvertible {
 
   private static let headerMark = "header:"
 
-  /// As it is written in the configuration.
+  /// The place as the configuration writes it.
   package var description: String {
     switch self {
     case .body(let pointer): pointer.description

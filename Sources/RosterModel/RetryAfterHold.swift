@@ -1,25 +1,25 @@
 package import FoundationEssentials
 
-/// A time before which upstream wants no page request, as it is kept over restarts (P11).
+/// A time before which upstream wants no page request, in the form that survives a restart (P11).
 package struct RetryAfterHold: Sendable, Equatable {
-  /// When upstream asked for it.
+  /// Time of upstream's answer.
   package var setAt: Date
-  /// As upstream asked.
+  /// End of the pause that upstream asked for.
   package var until: Date
 
-  /// No hold is longer, whatever upstream says and whatever was stored.
+  /// Upper bound for every pause, whatever upstream asked for or the file contains.
   package static let longest = Duration.seconds(86400)
 
-  /// Seconds: what a time may gain on its way to a file and back, as doubles do.
+  /// Rounding error, in seconds, of a time that was written to a file and read back.
   private static let precision = 0.001
 
-  /// - Parameter until: cut to a day from `setAt` where it is used.
+  /// - Parameter until: the end of the pause. `remaining(at:)` limits it to one day after `setAt`.
   package init(setAt: Date, until: Date) {
     self.setAt = setAt
     self.until = until
   }
 
-  /// How long it still lasts; nil: it is over, or was set by a clock that was wrong, since `setAt` is yet to come.
+  /// The remaining pause; nil if it is over. Also nil if `setAt` is in the future, because then the clock was wrong.
   package func remaining(at now: Date) -> Duration? {
     guard setAt <= now + Self.precision else { return nil }
     let end = min(until, setAt + Self.longest.seconds)

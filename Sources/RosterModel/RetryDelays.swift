@@ -1,14 +1,14 @@
-/// `[retry]` of the configuration: how long to wait before a request is tried again (P11).
+/// The `[retry]` settings: the delays before a request is retried (P11).
 package struct RetryDelays: Sendable, Equatable {
-  /// Of one request, after its first attempt; 0…20.
+  /// Maximum number of retries of one request, 0 to 20.
   package var maxRetries: Int
-  /// Before the first retry; doubles with each further one.
+  /// Delay before the first retry; it doubles with each further one.
   package var base: Duration
-  /// What the doubled delay does not exceed; not less than `base`.
+  /// Upper bound for the doubled delay; at least `base`.
   package var max: Duration
-  /// Up to this much is added to each delay.
+  /// Maximum random addition to each delay.
   package var jitter: Duration
-  /// The longest Retry-After that is waited for within a sync.
+  /// Maximum Retry-After that a sync waits for.
   package var maxRetryAfter: Duration
 
   /// The defaults are those of section 2 of docs/CONTRACT.md.
@@ -23,11 +23,11 @@ package struct RetryDelays: Sendable, Equatable {
     self.maxRetryAfter = maxRetryAfter
   }
 
-  /// The wait after a failed attempt (1 is the first), never shorter than Retry-After; nil: no further attempt.
+  /// The delay after a failed attempt (the first one is 1), at least Retry-After; nil if there is no further attempt.
   /// `random` is a number in 0..<1.
   package func delay(afterAttempt attempt: Int, retryAfter: Duration?, random: Double) -> Duration? {
     guard attempt <= maxRetries, (retryAfter ?? .zero) <= maxRetryAfter else { return nil }
-    // Beyond 2^30 the doubling only risks an overflow: `max` has long taken over.
+    // Further doubling could overflow, and `max` limits the delay long before.
     let doubled = base * (1 << Swift.min(attempt - 1, 30))
     return Swift.max(Swift.min(doubled, max), retryAfter ?? .zero) + jitter * random
   }

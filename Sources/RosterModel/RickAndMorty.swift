@@ -1,6 +1,6 @@
-/// The API that rosterd knows without a configuration.
+/// The API that rosterd uses without a configuration.
 extension Resource {
-  /// What holds where the configuration names no resource: `config/sources/rickandmorty.toml` without its other two.
+  /// The resource that applies if the configuration names none: the first one of `config/sources/rickandmorty.toml`.
   package static let character = rickAndMorty(
     "character", table: "characters", search: ["name", "species", "type", "origin_name", "location_name"],
     columns: [
@@ -11,13 +11,13 @@ extension Resource {
     ],
     list: addresses("character_episodes", "episode"))
 
-  /// Not pulled unless it is defined; the demo and tests have several resources with it.
+  /// Only for configurations that define it, such as those of the demo and the tests.
   package static let location = rickAndMorty(
     "location", table: "locations", search: ["name", "type", "dimension"],
     columns: [id, text("name"), text("type"), text("dimension"), text("url"), text("created")],
     list: addresses("location_residents", "residents"))
 
-  /// Likewise.
+  /// The same applies to this one.
   package static let episode = rickAndMorty(
     "episode", table: "episodes", search: ["name", "episode"],
     columns: [id, text("name"), text("air_date"), text("episode"), text("url"), text("created")],

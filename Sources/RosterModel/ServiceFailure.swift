@@ -1,17 +1,17 @@
-/// How a systemd service ended that should run.
+/// The end of a systemd service that should be running.
 package struct ServiceFailure: Sendable, Equatable {
   /// The unit, without `.service`.
   package var unit: String
-  /// When its main process ended, RFC 3339; nil if systemd does not know.
+  /// Time at which its main process ended, RFC 3339; nil if systemd does not know it.
   package var at: String?
-  /// As `Result=` of the unit has it: `exit-code`, `watchdog`, `oom-kill`.
+  /// `Result=` of the unit: `exit-code`, `watchdog`, `oom-kill`.
   package var result: String
-  /// With which status its main process exited; nil if a signal ended it.
+  /// Exit status of its main process; nil if a signal ended it.
   package var exitStatus: Int32?
-  /// The last `STATUS=` that it sent; empty if it sent nothing.
+  /// The last `STATUS=` that it sent; empty if it sent none.
   package var status: String
 
-  /// Takes the facts that systemd reports.
+  /// Makes the value from the facts that systemd reports.
   package init(unit: String, at: String?, result: String, exitStatus: Int32?, status: String) {
     self.unit = unit
     self.at = at
@@ -20,7 +20,7 @@ package struct ServiceFailure: Sendable, Equatable {
     self.status = status
   }
 
-  /// A clause: what ended it.
+  /// A clause that says how the service ended.
   package var text: String {
     let head = "\(unit).service has failed" + (at.map { " at \($0)" } ?? "")
     guard let exitStatus else { return "\(head) (\(result))" }
@@ -29,6 +29,6 @@ package struct ServiceFailure: Sendable, Equatable {
     return isOwn ? "\(head) (exit \(exitStatus)): \(status)" : "\(head) (exit \(exitStatus))"
   }
 
-  /// Of systemd itself: EXIT_CREDENTIALS of systemd.exec(5).
+  /// EXIT_CREDENTIALS of systemd itself (systemd.exec(5)).
   private static let credentials: Int32 = 243
 }

@@ -1,6 +1,6 @@
 extension Unicode.Scalar {
-  /// Whether it would steer a terminal or forge a line: controls, line ends, and marks that turn the direction of what
-  /// follows (UAX 9 §2). All of them are below U+10000, as JSON's `\u` needs it.
+  /// True for characters that control a terminal or could forge a line: controls, line ends, and marks that change the
+  /// text direction (UAX 9 §2). All of them are below U+10000, as a single JSON `\u` escape requires.
   package var steersTerminal: Bool {
     switch properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: true
@@ -10,7 +10,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-  /// Without what would steer a terminal.
+  /// The text with a replacement for each character that controls a terminal.
   package var printable: String {
     guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
     return String(String.UnicodeScalarView(unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : $0 }))

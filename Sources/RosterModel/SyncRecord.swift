@@ -1,55 +1,55 @@
-/// One row of `syncs`, and one object of `/v1/syncs`.
+/// A row of `syncs`, and an object of `/v1/syncs`.
 package struct SyncRecord: Codable, Sendable, Equatable {
-  /// How a sync ended; `running` while it has not.
+  /// The result of a sync, or `running`.
   package enum Outcome: String, Codable, Sendable, CaseIterable {
     case running, published, unchanged, tried, failed, cancelled, interrupted
   }
 
-  /// As in `syncs`.
+  /// Id in `syncs`.
   package var id: Int64
-  /// RFC 3339.
+  /// Start time, RFC 3339.
   package var startedAt: String
-  /// RFC 3339; null while it runs.
+  /// End time, RFC 3339; null while it runs.
   @OrNull package var finishedAt: String?
-  /// How it ended.
+  /// Result of the sync.
   package var outcome: Outcome
-  /// Pages that arrived, were unchanged, or were taken over.
+  /// Number of pages that arrived, were unchanged, or were reused.
   package var pages = 0
-  /// On those pages.
+  /// Number of records on those pages.
   package var records = 0
-  /// Records that the snapshot did not have before.
+  /// Number of records that the previous snapshot did not have.
   package var added = 0
-  /// Records that it has otherwise than before.
+  /// Number of records that differ from the previous snapshot.
   package var changed = 0
-  /// Records that it has no more.
+  /// Number of records that were removed.
   package var removed = 0
-  /// Records that could not be stored (P9).
+  /// Number of records that could not be stored (P9).
   package var rejected = 0
-  /// By `where`.
+  /// Number of records that `where` excluded.
   package var skipped = 0
-  /// Page and by-key requests, every attempt and redirect hop.
+  /// Number of page and by-key requests: every attempt and every redirect hop.
   package var requests = 0
-  /// Pages that upstream said to be unchanged (304).
+  /// Number of pages that upstream declared unchanged (304).
   package var notModified = 0
-  /// Pages taken over from a sync that was broken off (P4).
+  /// Number of pages reused from an interrupted sync (P4).
   package var resumed = 0
-  /// Repeats by P11 except those for 401.
+  /// Number of retries (P11), without those after a 401.
   package var retries = 0
-  /// Token requests that succeeded.
+  /// Number of successful token requests.
   package var refreshes = 0
-  /// Body bytes as received.
+  /// Number of body bytes as received.
   package var bytes = 0
-  /// What `rosterd sync` would have exited with.
+  /// Exit code that `rosterd sync` would have had.
   @OrNull package var exit: Int32?
-  /// Why it failed, or what falls short of what upstream has; null where all is well.
+  /// Reason for the failure, or for an incomplete result; null if all is well.
   @OrNull package var error: String?
-  /// What is the matter with it, for who explains it: no part of the row, nor of its JSON.
+  /// The trouble to explain. It is neither in the row nor in its JSON.
   package var trouble: Trouble?
 
-  /// Records by resource; nil: nobody asked, or the sync was neither published nor unchanged.
+  /// Number of records by resource; nil if they were not requested, or if the sync was neither published nor unchanged.
   package var resources: [String: Int]?
 
-  /// Nothing counted yet.
+  /// All counters start at 0.
   package init(id: Int64, startedAt: String, outcome: Outcome = .running) {
     self.id = id
     self.startedAt = startedAt
@@ -70,7 +70,7 @@ package struct SyncRecord: Codable, Sendable, Equatable {
 }
 
 extension SyncRecord {
-  /// Whether it left the daemon's state degraded: it failed, rejected records, or could not do all that it had to.
+  /// True if the sync left the daemon degraded: it failed, rejected records, or could not do everything that it had to.
   package var isDegraded: Bool {
     switch outcome {
     case .failed: true

@@ -1,15 +1,15 @@
-/// What somebody who asks for a sync allows it: the body of `POST /v1/sync`, in which either may be left out.
+/// The options of a requested sync: the body of `POST /v1/sync`, in which each may be left out.
 package struct SyncRequest: Codable, Sendable, Equatable {
-  /// However many records it removes (P8).
+  /// True to allow any number of removals (P8).
   package var allowRemoval: Bool
-  /// A session that has ended is tried once more (T6).
+  /// True to try an ended session once more (T6).
   package var retrySession: Bool
-  /// It publishes nothing (`rosterd sync --dry-run`); nobody can ask a daemon for that.
+  /// True to publish nothing (`rosterd sync --dry-run`). A daemon does not accept this option.
   package var isDryRun = false
-  /// Everything is transferred again (L1).
+  /// True to transfer everything again (L1).
   package var isFresh = false
 
-  /// Nothing beyond the usual, unless said.
+  /// All options are off by default.
   package init(allowRemoval: Bool = false, retrySession: Bool = false, isDryRun: Bool = false, isFresh: Bool = false) {
     self.allowRemoval = allowRemoval
     self.retrySession = retrySession
@@ -31,20 +31,20 @@ package struct SyncRequest: Codable, Sendable, Equatable {
     if isFresh { try members.encode(true, forKey: .isFresh) }
   }
 
-  /// A fresh request that met a running sync which is not fresh (L1.2).
+  /// A fresh request arrived during a sync that is not fresh (L1.2).
   package struct Conflict: Error, Sendable, Equatable {
     /// The error has no details.
     package init() {}
   }
 
-  /// The answer to it.
+  /// The answer to a request for a sync.
   package struct Accepted: Codable, Sendable, Equatable {
     /// The sync's id.
     package var sync: Int64
-    /// It ran already.
+    /// True if the sync was already running.
     package var joined: Bool
 
-    /// The two columns of the answer.
+    /// Makes the answer.
     package init(sync: Int64, joined: Bool) {
       self.sync = sync
       self.joined = joined

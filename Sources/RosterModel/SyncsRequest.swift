@@ -1,11 +1,11 @@
-/// What `GET /v1/syncs` asks for.
+/// The query of `GET /v1/syncs`.
 package struct SyncsRequest: Sendable, Equatable {
-  /// How many at most, the latest.
+  /// Maximum number of syncs, the latest ones.
   package var limit: Int
-  /// Whether each tells its records by resource too.
+  /// True to add the number of records by resource.
   package var withResources: Bool
 
-  /// Their columns alone, unless asked otherwise.
+  /// Asks for the columns alone by default.
   package init(limit: Int, withResources: Bool = false) {
     self.limit = limit
     self.withResources = withResources

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Failure {
-  /// What a user can do about a file that a call failed on with this errno (errno(3)).
+  /// Advice for a user after a call on a file failed with this errno (errno(3)).
   package static func hint(for code: Int32, else hint: String) -> String {
     switch code {
     case ENOSPC, EDQUOT: "make room on the file system that holds it"
@@ -13,7 +13,7 @@ extension Failure {
 }
 
 extension Trouble.Kind {
-  /// What is the matter with a file that a call failed on with this errno (errno(3)).
+  /// The trouble after a call on a file failed with this errno (errno(3)).
   package init(errno code: Int32) {
     self = code == ENOSPC || code == EDQUOT ? .diskFull : code == EIO ? .disk : .unwritable
   }

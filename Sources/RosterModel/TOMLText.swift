@@ -1,5 +1,5 @@
 extension String {
-  /// In TOML's quotes (toml.io/en/v1.0.0#string); what would steer a terminal is escaped too.
+  /// The text in TOML's quotes (toml.io/en/v1.0.0#string). Characters that control a terminal are escaped too.
   package var tomlString: String {
     var result = "\""
     for scalar in unicodeScalars {
@@ -17,7 +17,7 @@ extension String {
     return result + "\""
   }
 
-  /// As a key: bare where that is allowed (toml.io/en/v1.0.0#keys).
+  /// The text as a key, without quotes if that is allowed (toml.io/en/v1.0.0#keys).
   package var tomlKey: String {
     let isBare = !isEmpty && allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
     return isBare ? self : tomlString
@@ -25,7 +25,7 @@ extension String {
 }
 
 extension Resource.Scalar {
-  /// As TOML writes it.
+  /// The value in TOML's notation.
   package var toml: String {
     switch self {
     case .text(let text): text.tomlString

@@ -1,37 +1,37 @@
 import Synchronization
 
-/// What one sync has done so far, counted from many tasks, read by the status at any time.
+/// The progress of one sync: many tasks count, and the status may read it at any time.
 package final class Tally: Sendable {
-  /// What was counted up to one moment.
+  /// All counters at one moment.
   package struct Counts: Sendable, Equatable {
-    /// In the order of the configuration.
+    /// Progress of each resource, in the order of the configuration.
     package var resources: [DaemonStatus.PulledResource]
-    /// Pages that are asked for, be it that they wait for a retry or a token.
+    /// Number of requested pages without an answer, including those that wait for a retry or a token.
     package var inFlight = 0
-    /// Every attempt and redirect hop.
+    /// Number of requests: every attempt and every redirect hop.
     package var requests = 0
-    /// Pages that upstream said to be unchanged (304).
+    /// Number of pages that upstream declared unchanged (304).
     package var notModified = 0
-    /// Pages taken over from a sync that was broken off (P4).
+    /// Number of pages reused from an interrupted sync (P4).
     package var resumed = 0
-    /// Repeats by P11 except those for 401.
+    /// Number of retries (P11), without those after a 401.
     package var retries = 0
-    /// Token requests that succeeded.
+    /// Number of successful token requests.
     package var refreshes = 0
-    /// Body bytes as received.
+    /// Number of body bytes as received.
     package var bytes = 0
 
-    /// Nothing yet, of resources of those names.
+    /// Starts at 0 for resources with these names.
     package init(resources: [String] = []) {
       self.resources = resources.map(DaemonStatus.PulledResource.init)
     }
 
-    /// Of all resources, in the current pull.
+    /// Number of pages done in the current pull, over all resources.
     package var pagesDone: Int { resources.reduce(0) { $0 + $1.pagesDone } }
-    /// On the pages that are done.
+    /// Number of records on those pages.
     package var records: Int { resources.reduce(0) { $0 + $1.records } }
 
-    /// nil where one of them is not known.
+    /// nil if the number of pages of any resource is unknown.
     package var pagesTotal: Int? {
       var total = 0
       for pulled in resources {
@@ -41,8 +41,8 @@ package final class Tally: Sendable {
       return resources.isEmpty ? nil : total
     }
 
-    /// A page of a resource is there.
-    /// - Parameter pages: of the resource; nil: no answer tells.
+    /// Counts a page of a resource as done.
+    /// - Parameter pages: total number of pages of the resource; nil if no answer says it.
     package mutating func done(_ resource: String, records: Int, pages: Int?) {
       guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
       resources[index].pagesDone += 1
@@ -50,7 +50,7 @@ package final class Tally: Sendable {
       resources[index].records += records
     }
 
-    /// A resource is pulled again from its first page on.
+    /// Resets a resource that is pulled again from its first page.
     package mutating func restart(_ resource: String) {
       guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
       resources[index] = DaemonStatus.PulledResource(name: resource)
@@ -59,15 +59,15 @@ package final class Tally: Sendable {
 
   private let counts: Mutex<Counts>
 
-  /// - Parameter resources: names of what is pulled.
+  /// - Parameter resources: names of the resources to pull.
   package init(resources: [String] = []) {
     counts = Mutex(Counts(resources: resources))
   }
 
-  /// All of it as of one moment.
+  /// All counters at this moment.
   package var now: Counts { counts.withLock { $0 } }
 
-  /// Changes all of it at once, and returns what the change returns.
+  /// Changes all counters in one step, and returns the result of the closure.
   @discardableResult
   package func update<Value: Sendable>(_ change: (inout Counts) -> Value) -> Value {
     counts.withLock { change(&$0) }

@@ -1,6 +1,6 @@
-/// `auth.send`: where a request carries the access token, and what stands around it there.
+/// `auth.send`: the place of the access token in a request, and the text around it.
 package struct TokenPlace: Sendable, Hashable {
-  /// What of a request it is in.
+  /// The part of the request that carries the token.
   package enum Carrier: Sendable {
     case header
     /// A query parameter.
@@ -9,14 +9,15 @@ package struct TokenPlace: Sendable, Hashable {
 
   /// Header or query.
   package var carrier: Carrier
-  /// Of the header or the parameter, not encoded.
+  /// Name of the header or the parameter, not encoded.
   package var name: String
-  /// What the value has before the token.
+  /// The part of the value before the token.
   package var before: String
-  /// What the value has behind it.
+  /// The part of the value after the token.
   package var after: String
 
-  /// `NAME: …{access_token}…`, or `?NAME=…{access_token}…`. nil: neither, or the token has no place, or more than one.
+  /// Reads `NAME: …{access_token}…`, or `?NAME=…{access_token}…`. nil if the text has neither form, or the token occurs
+  /// more than once.
   package init?(_ text: String) {
     let isParameter = text.hasPrefix("?")
     guard let end = text.firstIndex(of: isParameter ? "=" : ":") else { return nil }
@@ -28,12 +29,12 @@ package struct TokenPlace: Sendable, Hashable {
     before = String(value[..<token.lowerBound])
     after = String(value[token.upperBound...])
     guard !isParameter else { return }
-    // Space around a header's value is not part of it (RFC 9110 §5.5).
+    // White space around a header's value is not part of it (RFC 9110 §5.5).
     before = String(before.drop(while: Self.isSpace))
     after = String(after.reversed().drop(while: Self.isSpace).reversed())
   }
 
-  /// The token alone is the value, unless given.
+  /// The token alone is the value by default.
   package init(_ carrier: Carrier, _ name: String, before: String = "", after: String = "") {
     self.carrier = carrier
     self.name = name
@@ -41,7 +42,7 @@ package struct TokenPlace: Sendable, Hashable {
     self.after = after
   }
 
-  /// What `init(_:)` takes again.
+  /// The text from which `init(_:)` makes the same place.
   package var text: String {
     let value = before + Self.placeholder + after
     return switch carrier {
@@ -50,15 +51,15 @@ package struct TokenPlace: Sendable, Hashable {
     }
   }
 
-  /// Of the header or the parameter, not encoded.
+  /// Value of the header or the parameter, not encoded.
   package func value(_ token: String) -> String { before + token + after }
 
-  /// What stands for the token in `auth.send`.
+  /// The placeholder of the token in `auth.send`.
   package static let placeholder = "{access_token}"
 
-  /// RFC 6750 §2.1.
+  /// The Bearer scheme (RFC 6750 §2.1).
   package static let bearer = TokenPlace(.header, "Authorization", before: "Bearer ")
-  /// RFC 7617: user and password, encoded, are the token.
+  /// The Basic scheme (RFC 7617): the token is the encoded user and password.
   package static let basic = TokenPlace(.header, "Authorization", before: "Basic ")
 
   private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }

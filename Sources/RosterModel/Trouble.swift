@@ -1,17 +1,17 @@
-/// What is the matter with a sync, as it is explained: finer than an exit code, and kept over restarts.
+/// The problem of a sync for its explanation: more precise than an exit code, and kept across restarts.
 package struct Trouble: Codable, Sendable, Equatable {
-  /// What sort of trouble it is; the words are those of the file that keeps it.
+  /// The kinds of trouble. The file that stores a trouble uses the same words.
   package enum Kind: String, Codable, Sendable, CaseIterable {
-    // The way to upstream.
+    // The connection to upstream.
     case connection, dns, tls, timeout, truncated, noNetwork, certificate, pin, proxy
-    // What upstream answers.
+    // The answers of upstream.
     case serverError, rateLimit, held, forbidden, notFound, notAcceptable, badRequest, otherStatus, redirect, malformed
     case totalAbsent, tooLarge
     case budget
-    // Pages that make no list, and records that make no snapshot.
+    // Pages that do not form a list, and records that do not form a snapshot.
     case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, validators
     case absent
-    // Who asks.
+    // Credentials, tokens and sessions.
     case noCredential, credential, outlived, session, incomplete, tokenMalformed, tokenStatus, freshRefused, loggedOut
     case tokenUnreachable, missingCredential
     // This machine.
@@ -19,20 +19,20 @@ package struct Trouble: Codable, Sendable, Equatable {
     case refusedConfiguration, silent, defect, cancelled, usage, noDaemon, failedService
   }
 
-  /// What sort of trouble it is.
+  /// Kind of the trouble.
   package var kind: Kind
-  /// A clause: what was tried, on what, and why it failed.
+  /// A clause: the failed step, its subject, and the cause.
   package var what: String
-  /// An imperative, where the one that failed knew what can be done.
+  /// The remedy as an imperative; nil if the failed code knew none.
   package var hint: String?
-  /// What to look at.
+  /// Items to look at.
   package var concerned: [Concern]
   /// The first records that could not be stored, if the sync published nothing because of them; else nil.
   package var rejected: [RejectedRecord]?
-  /// The end of the first sync in a row that had trouble of this sort, RFC 3339.
+  /// End of the first of the consecutive syncs with trouble of this family, RFC 3339.
   package var since: String?
 
-  /// More records of one sort are not named one by one.
+  /// Maximum number of records of one kind that are named individually.
   package static let mostConcerned = 10
 
   /// - Parameter what: a clause.
@@ -45,7 +45,7 @@ package struct Trouble: Codable, Sendable, Equatable {
 }
 
 extension Trouble.Kind {
-  /// One outage shows in several ways, and is one all the same: the first of each is what the others count as.
+  /// One outage shows in several ways and still counts as one. The first kind of each group represents it.
   package var family: Trouble.Kind {
     switch self {
     case .connection, .dns, .tls, .timeout, .truncated, .noNetwork, .serverError: .connection

@@ -1,16 +1,16 @@
-/// What upstream gave to ask with whether a page has changed (RFC 9110 §8.8).
+/// The headers that upstream sent for conditional requests (RFC 9110 §8.8).
 package struct Validator: Sendable, Equatable {
-  /// With its quotes, and `W/` where it is weak.
+  /// The entity tag with its quotes, and with `W/` if it is weak.
   package var etag: String?
-  /// Only where it is at least 1 s older than the answer's Date (RFC 9110 §8.8.2.2).
+  /// Last-Modified, if it is at least 1 s older than the answer's Date (RFC 9110 §8.8.2.2); else nil.
   package var lastModified: String?
 
-  /// None, unless given.
+  /// No validator by default.
   package init(etag: String? = nil, lastModified: String? = nil) {
     self.etag = etag
     self.lastModified = lastModified
   }
 
-  /// Whether there is nothing to ask with.
+  /// True if no conditional request is possible.
   package var isEmpty: Bool { etag == nil && lastModified == nil }
 }

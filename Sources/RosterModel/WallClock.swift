@@ -1,16 +1,19 @@
 package import FoundationEssentials
 
-/// The time of day, a time that nobody sets, and a way to wait, injected: tests drive a manual one.
+/// The wall clock, a clock that cannot be set, and a way to wait. They are injected, so that tests can drive a manual
+/// clock.
 package struct WallClock: Sendable {
-  /// What people and other machines go by. Somebody may set it, back too: no wait and no duration is counted by it.
+  /// The time that people and other machines use. It may be set, also back, so no wait and no duration is measured by
+  /// it.
   package var now: @Sendable () -> Date
-  /// By `uptime`. Throws CancellationError.
+  /// Waits, measured by `uptime`. Throws CancellationError.
   package var sleep: @Sendable (Duration) async throws -> Void
-  /// For waits and durations: grows evenly, also while the machine is suspended, whatever the clock is set to. Its zero
-  /// means nothing.
+  /// A clock for waits and durations. It runs evenly, also during a suspend, whatever the wall clock is set to. Its
+  /// zero has no meaning.
   package var uptime: @Sendable () -> Duration
 
-  /// - Parameter uptime: nil: `now` is never set back, and counts, in milliseconds: a Date is too coarse for less.
+  /// - Parameter uptime: nil to derive it from `now`, which then must never be set back. The result has milliseconds,
+  ///   since a Date is too coarse for less.
   package init(
     now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void,
     uptime: (@Sendable () -> Duration)? = nil
@@ -20,7 +23,7 @@ package struct WallClock: Sendable {
     self.uptime = uptime ?? { .milliseconds((now().timeIntervalSince1970 * 1000).rounded()) }
   }
 
-  /// The machine's own.
+  /// The machine's own clocks.
   package static let system: WallClock = {
     let start = ContinuousClock.now
     return WallClock(
@@ -29,22 +32,22 @@ package struct WallClock: Sendable {
 }
 
 extension Date {
-  /// UTC, RFC 3339, milliseconds, `Z`: the one form of time that rosterd shows or stores.
+  /// The time in UTC as RFC 3339 with milliseconds and `Z`: the only form in which rosterd shows or stores times.
   package var rfc3339: String { (self + Self.halfMillisecond).formatted(Self.rfc3339Style) }
 
-  /// Reads what `rfc3339` wrote.
+  /// Reads a text that `rfc3339` wrote.
   package init?(rfc3339 text: String) {
     guard let date = try? Self.rfc3339Style.parse(text) else { return nil }
     self = date
   }
 
-  /// The style cuts off; a time that was read from text is a little less than the text said, as doubles are.
+  /// Added before the style truncates: as a double, a time that was read from text may be slightly below that text.
   private static let halfMillisecond = 0.0005
   private static let rfc3339Style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 }
 
 extension Duration {
-  /// In seconds, with fractions.
+  /// The duration in seconds, with fractions.
   package var seconds: Double {
     let (whole, atto) = components
     return Double(whole) + Double(atto) * 1e-18
