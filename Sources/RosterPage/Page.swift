@@ -2,23 +2,23 @@ import PageAssets
 package import RosterModel
 import RosterTerminal
 
-/// The page at `/`: what the status and the latest syncs say, as HTML that needs no script. With one it is drawn anew,
-/// and live. Pure.
+/// The page at `/` with the status and the latest syncs, as HTML that needs no script. With a script, the page is
+/// redrawn live. It is a pure value.
 package struct Page: Sendable {
   private let status: DaemonStatus
   private let syncs: [SyncRecord]?
   private let time: String
 
   /// - Parameters:
-  ///   - syncs: the latest first; nil: they cannot be read now.
-  ///   - time: of the status, RFC 3339.
+  ///   - syncs: The latest first; nil if they cannot be read now.
+  ///   - time: Time of the status, RFC 3339.
   package init(_ status: DaemonStatus, syncs: [SyncRecord]?, time: String) {
     self.status = status
     self.syncs = syncs
     self.time = time
   }
 
-  /// `Assets/page.html` with its `{{names}}` replaced, everything escaped.
+  /// `Assets/page.html` with its `{{names}}` replaced by escaped values.
   package var html: [UInt8] {
     var pieces = String(decoding: [UInt8](asset_page_html()), as: UTF8.self).split(separator: "{{")[...]
     var html = pieces.popFirst().map(String.init) ?? ""
@@ -61,8 +61,8 @@ package struct Page: Sendable {
 }
 
 extension String {
-  /// As text between tags and in quoted attributes (WHATWG HTML §13.3), without marks that turn the direction of what
-  /// follows.
+  /// The text escaped for content and quoted attributes (WHATWG HTML §13.3), without marks that change the text
+  /// direction.
   fileprivate var escaped: String {
     printable.reduce(into: "") { text, character in
       switch character {

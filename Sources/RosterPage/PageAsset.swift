@@ -1,12 +1,12 @@
 import PageAssets
 
-/// What the page is made of besides its HTML: files of `Assets/`, by the path at which they are served.
+/// The files of the page besides its HTML, in `Assets/`, with the paths at which they are served.
 package enum PageAsset: String, Sendable, CaseIterable {
   case style = "/page.css"
   case script = "/page.js"
   case icon = "/page.svg"
 
-  /// For Content-Type.
+  /// The value for Content-Type.
   package var type: String {
     switch self {
     case .style: "text/css; charset=utf-8"
@@ -15,7 +15,7 @@ package enum PageAsset: String, Sendable, CaseIterable {
     }
   }
 
-  /// The file as it is.
+  /// The content of the file.
   package var bytes: [UInt8] {
     switch self {
     case .style: Array(asset_page_css())
@@ -26,6 +26,6 @@ package enum PageAsset: String, Sendable, CaseIterable {
 }
 
 extension Array where Element == UInt8 {
-  /// What the compiler embedded, which is there for as long as the program.
+  /// The embedded data, which exists as long as the program.
   init(_ asset: Asset) { self.init(UnsafeBufferPointer(start: asset.bytes, count: asset.count)) }
 }

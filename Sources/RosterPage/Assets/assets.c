@@ -1,4 +1,4 @@
-// #embed (C23 6.10.4): the compiler sees when a file has changed, and no generated copy can differ from it.
+// #embed (C23 6.10.4): the compiler notices a changed file, and there is no generated copy that could differ.
 #include "assets.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

@@ -1,4 +1,4 @@
-// Draws what /v1/status, /v1/syncs and /v1/events say, as text only: the page's policy forbids HTML too.
+// Shows /v1/status, /v1/syncs and /v1/events, and inserts only text: the page's policy forbids inserted HTML, too.
 const HISTORY = 100;
 const CONCERNED = 20;  // lines of them
 const MANY = 12;  // resources; more of them have a line each
@@ -163,7 +163,7 @@ function drawHeadline() {
   put("note", note);
   show($("note"), note);
   if (document.title !== `${word} · rosterd`) document.title = `${word} · rosterd`;
-  // A screen reader hears of another state, not of every page.
+  // A screen reader announces a new state, but not every page.
   const known = [word, note, state === "syncing" ? status.sync.current?.phase : words.replace(/[\d:.]+/g, "")].join();
   if (known === announced) return;
   announced = known;
@@ -445,7 +445,7 @@ function drawSpark(parts, name, records) {
     + (isShort ? "" : `; ${least} to ${most} over ${values.length} syncs`));
   const x = (index) => tenths(index / Math.max(1, syncs.length - 1) * 100);
   const y = (value) => tenths(most === least ? 15 : 28 - (value - least) / (most - least) * 26);
-  // A count holds until the next sync: steps, no slopes.
+  // A count is constant until the next sync, so the line has steps and no slopes.
   const steps = points.map(([index, value]) => `H${x(index)}V${y(value)}`).join("");
   const line = isShort ? "M0 15H100" : `M${x(points[0][0])} ${y(values[0])}${steps}H100`;
   parts.spark.replaceChildren(
@@ -554,7 +554,7 @@ function happened(name, data) {
       current.pages_total = data.pages_total ?? current.pages_total;
       if (current.phase === "discovering") current.phase = "pulling";
       fetched.set(data.resource, (fetched.get(data.resource) ?? 0) + 1);
-      // The event has no totals.
+      // The event has no totals, so the status is read again.
       if (Date.now() - readAt > 400) refresh();
     }
     return dirty();
@@ -586,7 +586,7 @@ async function follow() {
   const late = setTimeout(() => stream.abort(), patience);
   const headers = lastID ? { "Last-Event-ID": lastID } : {};
   const answer = await open("v1/events", stream.signal, headers).finally(() => clearTimeout(late));
-  // What happens from here on is in the stream.
+  // All later events are in the stream.
   const { syncs: latest } = await ask(`v1/syncs?limit=${HISTORY}&resources=true`, 10000);
   syncs = latest.reverse();
   await readStatus();
@@ -606,14 +606,14 @@ function silent({ status: code, message }) {
 
 async function live() {
   for (let wait = 300; ; wait = Math.min(5000, wait * 1.6)) {
-    // A browser has six connections for all tabs; a hidden one keeps none.
+    // A browser has six connections for all tabs, so a hidden tab keeps none.
     while (document.hidden) {
       await new Promise((done) => { document.addEventListener("visibilitychange", done, { once: true }); });
     }
     isFollowing = false;
     const start = performance.now();
     try { await follow(); } catch (error) {
-      // A stream that breaks, as after a sleep, is asked for again before that is told.
+      // A stream that ends, for example after a sleep, is requested again before the page reports a silence.
       if (!isFollowing) silent(error);
     }
     if (performance.now() - start > 5000) wait = 300;
@@ -631,7 +631,7 @@ function tick() {
   ticked = Date.now();
   if (document.hidden) return;
   dirty();
-  // After a sleep whatever was open may hang.
+  // After a sleep, open connections may hang.
   if (passed > aSleep) return stream?.abort();
   if (lost || !status) return;
   if (status.sync.current || ticked - readAt > patience) refresh();

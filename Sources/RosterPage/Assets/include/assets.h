@@ -1,4 +1,4 @@
-// The files of the page as they lie beside this folder, in the program's read-only data.
+// The files of the page, embedded in the program's read-only data.
 #include <stddef.h>
 
 typedef struct {
