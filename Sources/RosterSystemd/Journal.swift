@@ -3,20 +3,20 @@ internal import Logging
 internal import RosterFiles
 import Synchronization
 
-/// Writes to the journal by its native protocol (systemd.journal-fields(7), systemd.io/JOURNAL_NATIVE_PROTOCOL), and
-/// never waits for it: sd_journal_sendv(3) would, for as long as journald does not read.
+/// Writes to the journal by its native protocol (systemd.journal-fields(7), systemd.io/JOURNAL_NATIVE_PROTOCOL) and
+/// never blocks. sd_journal_sendv(3) would block while journald does not read.
 final class Journal: Sendable {
   static let path = "/run/systemd/journal/socket"
 
   private let descriptor: CInt
   private let path: String
-  /// Records that found no room since the last one that did.
+  /// Number of records dropped since the last one that was written.
   private let lost = Mutex(0)
 
-  /// Its socket is looked up for each record, since journald may be restarted.
+  /// The path is resolved for each record, since journald may be restarted.
   init(path: String = path) {
     descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    // As libsystemd asks for it; the kernel gives at most net.core.wmem_max.
+    // The size that libsystemd requests; the kernel limits it to net.core.wmem_max.
     var room: CInt = 8 << 20
     setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<CInt>.size))
     self.path = path
@@ -24,7 +24,7 @@ final class Journal: Sendable {
 
   deinit { close(descriptor) }
 
-  /// A record that finds no room is dropped; the next one that does is led by how many were.
+  /// Drops a record if the socket has no room. The next written record is preceded by the number of dropped ones.
   func write(_ record: LogRecord) {
     lost.withLock { lost in
       if lost > 0, send(.lost(lost)) { lost = 0 }
@@ -40,19 +40,19 @@ final class Journal: Sendable {
     return sent == bytes.count
   }
 
-  /// Each field on a line of its own: no value has a line break. A longer field keeps its beginning.
+  /// Each field is on a line of its own, and no value has a line break. A field that is too long is cut at its end.
   private static func datagram(_ record: LogRecord) -> [UInt8] {
     fields(record).flatMap {
       Array(String(decoding: $0.utf8.prefix(longestField), as: UTF8.self).utf8) + [UInt8(ascii: "\n")]
     }
   }
 
-  /// Bytes: a dozen of them fit into a datagram (212,992 by default, net.core.wmem_default).
+  /// In bytes: a datagram has room for a dozen such fields (212,992 bytes by default, net.core.wmem_default).
   private static let longestField = 16 * 1024
 }
 
 extension Journal {
-  /// Whether stderr is a stream of the journal: JOURNAL_STREAM is its device and inode (systemd.exec(5)).
+  /// True if the descriptor is a stream of the journal: JOURNAL_STREAM is its device and inode (systemd.exec(5)).
   static func isStream(_ descriptor: CInt, journalStream: String?) -> Bool {
     guard let journalStream, let file = Inode(descriptor: descriptor) else { return false }
     return journalStream == "\(file.device):\(file.number)"
@@ -60,14 +60,14 @@ extension Journal {
 
   static var isRunning: Bool { access(path, W_OK) == 0 }
 
-  /// `NAME=value`, the message first. Printable, since journalctl(1) shows what is not as `[… blob data]`, or by its
-  /// option as it is.
+  /// The fields as `NAME=value`, the message first. All characters are printable, since journalctl(1) shows other
+  /// values as `[… blob data]`, or unescaped with an option.
   static func fields(_ record: LogRecord) -> [String] {
     ["MESSAGE=\(record.message.escaped)", "PRIORITY=\(priority(record.level))", "SYSLOG_IDENTIFIER=rosterd"]
       + record.metadata.map { "\(fieldName($0.key))=\("\($0.value)".escaped)" }
   }
 
-  /// Capitals, digits and `_`, a letter first; the contract's names for what the daemon logs (S5).
+  /// Capitals, digits and `_`, beginning with a letter. The contract names the fields that the daemon logs (S5).
   static func fieldName(_ key: String) -> String {
     if let name = names[key] { return name }
     let letters = key.unicodeScalars.map { isLetterOrDigit($0) ? String($0).uppercased() : "_" }.joined()
@@ -93,6 +93,6 @@ extension Journal {
 
   private static let names = ["sync": "SYNC_ID", "page": "PAGE", "status": "STATUS_CODE", "attempt": "ATTEMPT"]
   private static let own: Set<String> = ["MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER"]
-  /// The journal takes 64; `METADATA_` may stand before it.
+  /// The journal allows 64 characters; `METADATA_` may be added in front.
   private static let longestName = 55
 }

@@ -2,12 +2,12 @@ internal import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// Writes the log as lines to a descriptor whose reader may be slow or gone, and never waits long for it.
+/// Writes the log as lines to a descriptor, and never waits long if its reader is slow or missing.
 final class LineWriter: Sendable {
   private struct State {
-    /// Lines that found no room since the last one that did.
+    /// Number of lines dropped since the last one that was written.
     var lost = 0
-    /// What is still to be written of a line that was begun: it goes first, so that no line is torn.
+    /// The unwritten rest of a line, which is written first so that no line is torn.
     var rest: ArraySlice<UInt8> = []
   }
 
@@ -20,10 +20,10 @@ final class LineWriter: Sendable {
     self.form = form
   }
 
-  /// A line that finds no room in time is dropped; the next one that does is led by how many were.
+  /// Drops a line if there is no room in time. The next written line is preceded by the number of dropped ones.
   func write(_ record: LogRecord) {
     state.withLock { state in
-      // Who did not read in time is not waited for again.
+      // After a timeout, later lines do not wait for the slow reader again.
       let isBehind = state.lost > 0 || !state.rest.isEmpty
       guard isWritable(within: isBehind ? 0 : Self.patience), put(&state.rest) else {
         state.lost += 1
@@ -43,8 +43,8 @@ final class LineWriter: Sendable {
     return answer > 0 && ask.revents & Int16(POLLOUT) != 0
   }
 
-  /// Returns whether all was written. One write(2) for a usual line; a longer one goes in portions, because a pipe that
-  /// is writable takes PIPE_BUF bytes without waiting (pipe(7)).
+  /// Returns true if everything was written. A usual line takes one write(2). A longer one is written in portions,
+  /// because a writable pipe accepts only PIPE_BUF bytes without blocking (pipe(7)).
   private func put(_ rest: inout ArraySlice<UInt8>) -> Bool {
     while !rest.isEmpty {
       let written = rest.prefix(Self.pipeBuffer).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -56,7 +56,7 @@ final class LineWriter: Sendable {
     return true
   }
 
-  /// Milliseconds: a reader that merely lags keeps every line, one that is stuck costs this once.
+  /// Milliseconds. A reader that is merely slow gets every line, and a stuck reader causes this delay only once.
   private static let patience: CInt = 100
   /// PIPE_BUF of Linux.
   private static let pipeBuffer = 4096

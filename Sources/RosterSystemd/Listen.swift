@@ -5,9 +5,9 @@ package import RosterModel
 
 /// Socket activation (sd_listen_fds(3)).
 package enum Listen {
-  /// The listening Unix stream socket that the service manager passed, close-on-exec; nil: none was passed.
-  /// Takes LISTEN_FDS and its like out of the environment, so that a second call finds nothing.
-  /// Throws where something else was passed, or more: to listen elsewhere than the unit says would hide the mistake.
+  /// The listening Unix stream socket that the service manager passed, close-on-exec; nil if none was passed. Removes
+  /// LISTEN_FDS and related variables from the environment, so that a second call finds nothing. Throws if other or
+  /// more descriptors were passed: to listen elsewhere than the unit says would hide the mistake.
   package static func passedSocket() throws(Failure) -> CInt? {
     let count = sd_listen_fds(1)
     if count == 0 { return nil }

@@ -2,7 +2,7 @@ import Glibc
 internal import RosterModel
 
 extension LogFormat {
-  /// What is written in the end; without a journal its format would lose every line.
+  /// The format in use. Without a journal, the format `journald` would lose every line.
   func resolved(journalStream: String?, journalRuns: Bool) -> LogFormat {
     switch self {
     case .auto: Journal.isStream(STDERR_FILENO, journalStream: journalStream) ? .journald : .text

@@ -3,22 +3,22 @@ internal import Logging
 internal import RosterJSON
 internal import RosterModel
 
-/// One line of the log, before it has a form.
+/// One entry of the log, before it is formatted.
 struct LogRecord: Sendable {
   var at: Date
   var level: Logger.Level
   var message: String
-  /// By key.
+  /// The metadata, sorted by key.
   var metadata: [(key: String, value: Logger.Metadata.Value)]
 
-  /// Stands before the first line after those that nobody took.
+  /// The record before the first line after a gap.
   static func lost(_ count: Int) -> LogRecord {
     LogRecord(
-      at: Date(), level: .warning, message: "lines of the log were lost, because nobody read it",
+      at: Date(), level: .warning, message: "lines of the log were lost, because it was not read in time",
       metadata: [("lost", .stringConvertible(count))])
   }
 
-  /// `2026-11-21T04:15:06.123Z info  sync 17 published: 826 characters  sync=17`
+  /// The entry as text: `2026-11-21T04:15:06.123Z info  sync 17 published: 826 characters  sync=17`.
   var text: String {
     let name = level.rawValue
     let padding = String(repeating: " ", count: max(0, Self.levelWidth - name.count))
@@ -27,7 +27,8 @@ struct LogRecord: Sendable {
     return fields.isEmpty ? line : "\(line)  \(fields.joined(separator: " "))"
   }
 
-  /// An object: `time`, `level`, `message`, and the metadata beside them; its keys of the same name get a `_`.
+  /// The entry as an object with `time`, `level`, `message` and the metadata. A metadata key with one of these names
+  /// gets a trailing `_`.
   var json: String {
     let own = ["time": at.rfc3339, "level": level.rawValue, "message": message]
     var json = JSONWriter()
@@ -41,7 +42,7 @@ struct LogRecord: Sendable {
     return json.text.printableJSON
   }
 
-  /// Numbers as numbers, also those that the contract names as such where they were logged as text (S5).
+  /// Numbers stay numbers, and so do those texts that the contract defines as numbers (S5).
   private static func write(_ value: Logger.Metadata.Value, of key: String = "", to json: inout JSONWriter) {
     switch value {
     case .stringConvertible(let number as any BinaryInteger): json.value(number)
@@ -62,25 +63,26 @@ struct LogRecord: Sendable {
 
   private static let numbers: Set = ["sync", "page", "status", "attempt"]
 
-  /// Bare where a reader cannot mistake it.
+  /// The text without quotes if that is unambiguous.
   private static func word(_ text: String) -> String {
     let isPlain = !text.isEmpty && !text.unicodeScalars.contains { $0 <= " " || "\"=\\".unicodeScalars.contains($0) }
     return isPlain ? text.escaped : quoted(text)
   }
 
-  /// A JSON string.
+  /// The text as a JSON string.
   private static func quoted(_ text: String) -> String {
     var bytes: [UInt8] = []
     JSONWriter.append(text, to: &bytes)
     return String(decoding: bytes, as: UTF8.self).printableJSON
   }
 
-  /// Lines up all levels but the long ones.
+  /// Aligns all levels except the long ones.
   private static let levelWidth = "error".count
 }
 
 extension String {
-  /// On one line, with escapes for what would forge another one or steer a terminal: the text may be upstream's.
+  /// The text on one line. Characters that could forge another line or control a terminal are escaped, because the text
+  /// may come from upstream.
   var escaped: String {
     guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
     return unicodeScalars.map { $0 == "\n" ? "\\n" : $0.steersTerminal ? $0.jsonEscape : String($0) }.joined()

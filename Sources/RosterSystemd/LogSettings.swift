@@ -14,18 +14,18 @@ package final class LogSettings: Sendable {
 
   private let state: Mutex<State>
 
-  /// `.auto` is resolved here, and again whenever `format` is set.
+  /// Resolves `.auto` here, and again when `format` is set.
   package init(level: Logger.Level, format: LogFormat = .auto) {
     state = Mutex(State(level: level, format: format, write: Self.writer(format)))
   }
 
-  /// The least level that is logged.
+  /// The lowest level that is logged.
   package var level: Logger.Level {
     get { state.withLock { $0.level } }
     set { state.withLock { $0.level = newValue } }
   }
 
-  /// Where the log goes, from the next line on.
+  /// The format of the log, which applies from the next line on.
   package var format: LogFormat {
     get { state.withLock { $0.format } }
     set {
@@ -52,8 +52,8 @@ package final class LogSettings: Sendable {
   }
 }
 
-/// The daemon's log: to the journal with fields, else lines on stderr (S5), where what cannot be written soon is
-/// dropped and counted.
+/// The daemon's log: records with fields to the journal, or lines on stderr (S5). Lines that stderr does not accept in
+/// time are dropped and counted.
 package func rosterLog(_ settings: LogSettings) -> Logger {
   Logger(label: "rosterd") { _ in RecordHandler(settings, write: settings.write) }
 }

@@ -3,23 +3,23 @@ package import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// Tells the service manager how the daemon is (sd_notify(3)). Without NOTIFY_SOCKET nothing is sent, and nothing
-/// fails.
+/// Reports the daemon's state to the service manager (sd_notify(3)). Without NOTIFY_SOCKET it sends nothing and does
+/// not fail.
 package final class Notify: Sendable {
   private let throttle = Mutex(StatusThrottle())
 
-  /// Sends nothing yet.
+  /// Does not send yet.
   package init() {}
 
-  /// Half of WATCHDOG_USEC, as sd_watchdog_enabled(3) recommends; nil: no watchdog watches this process.
+  /// Half of WATCHDOG_USEC, as sd_watchdog_enabled(3) recommends; nil without a watchdog.
   package static var watchdogInterval: Duration? {
     var microseconds: UInt64 = 0
     guard sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
     return .microseconds(Int64(microseconds / 2))
   }
 
-  /// The start, or a reload, is over. Its status counts for the throttle: where it comes too early, it is left to
-  /// `status`.
+  /// Reports the end of the start or of a reload. Its status counts for the throttle; if it comes too early, `status`
+  /// sends it later.
   package func ready(status: String, now: Date) {
     throttle.withLock { throttle in
       guard case .send = throttle.offered(status, now: now) else { return send("READY=1") }
@@ -31,8 +31,8 @@ package final class Notify: Sendable {
     }
   }
 
-  /// Sends it, at most twice a second. Returns after which time to come again, with the status of then; nil: it is what
-  /// the service manager knows.
+  /// Sends the status, at most twice a second. Returns the delay after which the caller should call again with the
+  /// status of that time; nil if the service manager has the current status.
   package func status(_ text: String, now: Date) -> Duration? {
     throttle.withLock { throttle in
       switch throttle.offered(text, now: now) {
@@ -45,7 +45,7 @@ package final class Notify: Sendable {
     }
   }
 
-  /// A reload begins; `ready` ends it.
+  /// Reports the beginning of a reload; `ready` reports its end.
   package func reloading() {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -53,27 +53,27 @@ package final class Notify: Sendable {
     send("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
   }
 
-  /// The stop begins.
+  /// Reports the beginning of the stop.
   package func stopping() { send("STOPPING=1") }
 
-  /// The loop that does the work is alive.
+  /// Reports that the daemon is alive.
   package func watchdog() { send("WATCHDOG=1") }
 
-  /// The start or the stop needs so much longer, from now on.
+  /// Asks for this much more time for the start or the stop, counted from now.
   package func extendTimeout(by duration: Duration) {
     send("EXTEND_TIMEOUT_USEC=\(Int64(duration / .microseconds(1)))")
   }
 
-  /// Why it ends: a sentence, which the service manager keeps until the next start, and what it will exit with.
+  /// Reports the reason for the end, a sentence that the service manager keeps until the next start, and the exit code.
   package func failed(exitStatus: Int32, _ why: String) {
     send(assignment(why))
     send("EXIT_STATUS=\(exitStatus)")
   }
 
-  /// Its failure is nobody's business: the service manager has gone, or never listened.
+  /// A failure is ignored: the service manager has ended, or never listened.
   private func send(_ state: String) { sd_notify(0, state) }
 
-  /// On one line, since a line break would begin another assignment, and short enough to be read.
+  /// The text on one line, since a line break would begin another assignment, and cut to the maximum length.
   private func assignment(_ status: String) -> String {
     let text = "STATUS=\(String(status.map { $0.isNewline ? " " : $0 }))"
     guard text.utf8.count > Self.longest else { return text }
@@ -86,6 +86,6 @@ package final class Notify: Sendable {
     return kept + mark
   }
 
-  /// Bytes of a datagram: systemd drops a longer one whole (NOTIFY_BUFFER_MAX of src/core/manager.c, PIPE_BUF).
+  /// Bytes of a datagram: systemd drops a longer one completely (NOTIFY_BUFFER_MAX of src/core/manager.c, PIPE_BUF).
   private static let longest = 4096
 }

@@ -3,9 +3,9 @@ import FoundationEssentials
 import Glibc
 package import RosterModel
 
-/// Asks systemd how a service is (org.freedesktop.systemd1(5)).
+/// Reads the state of a service from systemd (org.freedesktop.systemd1(5)).
 package enum ServiceState {
-  /// nil if the service has not failed, or systemd does not say: any user may ask, but not every machine has a bus.
+  /// nil if the service has not failed, or systemd does not answer: any user may ask, but not every machine has a bus.
   /// - Parameter unit: Its name, without `.service`.
   package static func failure(of unit: String) -> ServiceFailure? {
     guard sd_booted() > 0, let bus = SystemBus(unit: "\(unit).service") else { return nil }
@@ -74,6 +74,6 @@ private struct SystemBus {
   }
 
   private static let name = "org.freedesktop.systemd1"
-  /// The limit of one call, in microseconds; a person waits for the explanation.
+  /// The limit of one call, in microseconds. It is short because a person waits for the explanation.
   private static let patience: UInt64 = 2_000_000
 }

@@ -1,19 +1,19 @@
 internal import FoundationEssentials
 
-/// Lets a status through at most twice a second (S4). It keeps none back: who came too early comes again with the
-/// status of then.
+/// Lets a status through at most twice a second (S4). It stores no rejected status: the caller returns later with the
+/// current one.
 struct StatusThrottle {
   enum Decision: Equatable {
     case send
-    /// Too early by this time.
+    /// Too early by this much.
     case later(Duration)
-    /// The service manager knows it.
+    /// The service manager has this status already.
     case ignore
   }
 
   private var latest: (text: String, at: Date)?
 
-  /// `send` counts as sent.
+  /// After `send`, the status counts as sent.
   mutating func offered(_ text: String, now: Date) -> Decision {
     if text == latest?.text { return .ignore }
     if let wait = wait(from: now) { return .later(wait) }
@@ -21,11 +21,11 @@ struct StatusThrottle {
     return .send
   }
 
-  /// nil: none.
+  /// nil if there is no need to wait.
   private func wait(from now: Date) -> Duration? {
     guard let latest else { return nil }
     let wait = Self.interval - now.timeIntervalSince(latest.at)
-    // A clock that was set back must not hold it up for longer; the error of the subtraction is no wait.
+    // A clock that was set back must not prolong the wait. A rest below the precision is only a rounding error.
     if wait < Self.precision || wait > Self.interval + Self.precision { return nil }
     return .milliseconds((wait * 1000).rounded(.up))
   }
