@@ -5,7 +5,7 @@ import RosterFiles
 import RosterModel
 
 extension Configuration {
-  /// As `load`, with a look into `upstream.tls.ca_file`: what a certificate is only the transport knows.
+  /// Like `load`, and checks the certificates of `upstream.tls.ca_file`, which only the transport can read.
   package static func loadChecked(
     file: String?, again known: String? = nil, environment: [String: String], isRoot: Bool = geteuid() == 0
   ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
@@ -19,8 +19,8 @@ extension Configuration {
     return (configuration, warnings + [configuration.systemRootsProblem].compactMap(\.self))
   }
 
-  /// A sentence; nil if `SSL_CERT_FILE` is not used, or holds certificates. Reading them takes some milliseconds and
-  /// megabytes, which a program that only asks `http` addresses does not need.
+  /// A sentence; nil if `SSL_CERT_FILE` is not used, or if it has valid certificates. The check takes some milliseconds
+  /// and megabytes, so it is skipped if all addresses are `http`.
   private var systemRootsProblem: String? {
     guard asksByTLS, upstream.tls.caFile.isEmpty, let path = upstream.tls.systemRoots.file else { return nil }
     return problem(ofCertificatesAt: path).map { "SSL_CERT_FILE is ignored: \($0)" }
@@ -30,7 +30,7 @@ extension Configuration {
     [upstream.baseURL, resolvedTokenURL ?? ""].contains { Origin(url: $0)?.scheme == "https" }
   }
 
-  /// A clause; nil: there is none.
+  /// A clause; nil if there is no problem.
   private var caFileProblem: String? {
     let path = upstream.tls.caFile
     return path.isEmpty ? nil : problem(ofCertificatesAt: path)
@@ -44,6 +44,6 @@ extension Configuration {
     return nil
   }
 
-  /// The system's own bundle has a quarter of a megabyte.
+  /// Far above real bundles: that of Debian has a quarter of a megabyte.
   private static let mostBytesOfCertificates = 16 * 1024 * 1024
 }

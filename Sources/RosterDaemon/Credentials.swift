@@ -4,8 +4,8 @@ import RosterFiles
 package import RosterModel
 
 extension Credentials {
-  /// Reads the credential files of a folder; one that is not there is nil, and so are all where `folder` is empty.
-  /// - Throws: 78 for a file that is there and cannot be used.
+  /// Reads the credential files of a folder. A missing file gives nil, and an empty `folder` gives nil for all.
+  /// - Throws: 78 for a file that exists and cannot be used.
   package init(folder: String) throws(Failure) {
     self.init()
     guard !folder.isEmpty else { return }
@@ -17,7 +17,7 @@ extension Credentials {
     password = try Self.secret("password", folder, mayBeEmpty: true)
   }
 
-  /// systemd allows a megabyte for all credentials of a unit (systemd.exec(5)); a token is far from it.
+  /// systemd allows one megabyte for all credentials of a unit (systemd.exec(5)); tokens are far smaller.
   private static let mostBytes = 64 * 1024
 
   private static func secret(
@@ -35,7 +35,7 @@ extension Credentials {
     guard var text = String(validating: bytes, as: UTF8.self) else {
       throw unusable("it is not text", "write the credential into it as it is")
     }
-    // CR LF is one character.
+    // Swift counts CR LF as one character.
     if text.last?.isNewline == true { text.removeLast() }
     guard mayBeEmpty || !text.isEmpty else {
       throw unusable("it is empty", "write the credential into it, or remove it")
@@ -43,7 +43,7 @@ extension Credentials {
     return Secret(text)
   }
 
-  /// Under systemd the file in `folder` is a copy: the message names the one that can be corrected (T16).
+  /// Under systemd the file in `folder` is a copy: the message names the original, which the user can correct (T16).
   private static func unusable(_ name: String, _ folder: String, _ cause: String, _ hint: String) -> Failure {
     let service = ServiceCredentials(directory: folder)
     return Failure(

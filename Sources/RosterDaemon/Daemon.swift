@@ -10,34 +10,34 @@ package import RosterSystemd
 import ServiceLifecycle
 import UnixSignals
 
-/// `rosterd run`: the loop, the status socket, what systemd is told; from start to the last thing it does.
+/// `rosterd run`: the loop, the status sockets and the notifications to systemd, from start to end.
 package struct Daemon: Sendable {
   let runtime: Runtime
   let loop: SyncLoop
   let server: StatusServer
-  /// The socket without records, which the port of `rosterd-metrics.socket` leads to (S10).
+  /// The socket without records, to which the port of `rosterd-metrics.socket` leads (S10).
   let metrics: StatusServer?
   let notify: Notify
   let schedule: LiveSchedule
   let log: LogSettings
   let reread: Reread?
 
-  /// Reads the configuration again, with its warnings; throws ConfigurationFaults. Its argument is the file that must
-  /// be there; nil: the default one, if it is.
+  /// Reads the configuration again and returns it with its warnings; throws ConfigurationFaults. Its argument is the
+  /// file that must exist; nil for the default file, if it exists.
   package typealias Reread = @Sendable (String?) throws -> (configuration: Configuration, warnings: [String])
 
-  /// Runs until SIGTERM or SIGINT. Throws the Failure that kept it from starting.
+  /// Runs until SIGTERM or SIGINT. Throws a Failure if the daemon cannot start.
   /// - Parameters:
-  ///   - reread: what SIGHUP does; nil: it is ignored.
-  ///   - watching: is told everything that happens.
+  ///   - reread: reads the configuration on SIGHUP; nil to ignore SIGHUP.
+  ///   - watching: receives every event.
   package static func run(
     _ configuration: Configuration, clock: WallClock = .system, logger: Logger,
     log: LogSettings = LogSettings(level: .info),
     reread: Reread? = nil, watching: @escaping EventSink = { _ in }
   ) async throws {
     let notify = Notify()
-    // The group catches the signals before it runs this: one that comes while the cache is opened is a stop like any
-    // other.
+    // The service group traps the signals before it runs this closure. So a signal that arrives while the cache is
+    // being opened causes a normal stop.
     let lifetime = ProcessLifetime(exit: 0, clock: clock, logger: logger) { opened in
       let hangups = await UnixSignalsSequence(trapping: .sighup)
       let runtime = try await StartTimeout(clock: clock, extend: notify.extendTimeout).extended {
@@ -100,7 +100,7 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// Syncs and readers need the status socket only, so a failure here is a warning.
+  /// Syncs and readers need only the status socket, so a failure here is a warning.
   private func startMetrics() async {
     do { try await metrics?.start() } catch {
       runtime.logger.warning("rosterd-metrics.socket has nothing to lead to: \(error)")
@@ -134,8 +134,8 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// In the order in which the parts depend on each other. The socket answers, with `stopping`, as long as there is
-  /// something to wait for.
+  /// Stops the parts in the order of their dependencies. The socket answers with `stopping` until there is nothing left
+  /// to wait for.
   private func stop() async {
     await runtime.drain()
     await metrics?.stop()
@@ -156,7 +156,7 @@ extension Daemon {
     }
   }
 
-  /// The watchdog and `/healthz` live on the loop's own answer, and on the signs of a sync that runs (S4).
+  /// The watchdog and `/healthz` depend on the answer of the loop, and on the progress of a running sync (S4).
   private func beat() async {
     let watchdog = Notify.watchdogInterval
     var isMoving = true
@@ -168,7 +168,7 @@ extension Daemon {
     } while (try? await runtime.clock.sleep(min(watchdog ?? Pulse.interval, Pulse.interval))) != nil
   }
 
-  /// Returns whether the sync moves, or none runs.
+  /// Returns true if no sync runs or the running sync makes progress.
   private func tellSilence(wasMoving: Bool) -> Bool {
     guard case .syncIsSilent(let silence) = runtime.signsOfLife else {
       if !wasMoving { runtime.board.moves() }
@@ -177,7 +177,7 @@ extension Daemon {
     if wasMoving {
       let since = runtime.clock.now() - silence.seconds
       runtime.board.stands(since: since)
-      runtime.logger.critical("nothing of the sync has moved since \(since.rfc3339); the watchdog is told no more")
+      runtime.logger.critical("nothing of the sync has moved since \(since.rfc3339); no longer notifying the systemd watchdog")
     }
     return false
   }

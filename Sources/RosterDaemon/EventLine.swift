@@ -3,12 +3,12 @@ import RosterModel
 import RosterStatus
 
 extension Logger {
-  /// The log's line for an event: at `info` one or two a sync, the rest at `debug`.
+  /// Writes the log line of an event: at `info` one or two lines per sync, all others at `debug`.
   func tell(_ event: Event, _ telling: RepeatFilter.Telling?) {
     let level = event.level(telling)
     var isOver = false
     if case .over = telling { isOver = true }
-    // Most are of pages, and nobody reads those.
+    // A shortcut: most events are about pages, whose lines are usually not logged.
     guard logLevel <= level || isOver else { return }
     var metadata: Metadata = [:]
     if let sync = event.sync, sync != 0 { metadata["sync"] = "\(sync)" }
@@ -28,7 +28,7 @@ extension Event {
   fileprivate func level(_ telling: RepeatFilter.Telling?) -> Logger.Level {
     switch name {
     case .syncPublished, .syncUnchanged, .syncTried: report?.isDegraded == true && telling != .known ? .warning : .info
-    // One that is tried again is a step of the refresh, as `page.retried` is of a page.
+    // A token request that is retried is only a step of the refresh, like `page.retried` for a page.
     case .tokenFailed: delaySeconds != nil || telling == .known ? .debug : .error
     case .syncFailed: telling == .known ? .debug : .error
     case .configRefused: .error

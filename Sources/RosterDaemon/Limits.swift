@@ -3,13 +3,13 @@ import RosterConfiguration
 import RosterFetch
 import RosterModel
 
-/// `[limit]` as it is now: who spaces and who counts what is sent, of pages and of tokens. Without a limit they are in
-/// nobody's way.
+/// The current `[limit]` settings: the pacer and the request counter for pages and tokens. Without a limit they have no
+/// effect.
 struct Limits: Sendable {
   let pacer: RequestPacer
   let ledger: BudgetLedger
 
-  /// Throws a Failure (73) where the budget cannot be kept.
+  /// Throws a Failure (73) if the budget file cannot be written.
   init(_ configuration: Configuration, cachePath: String, clock: WallClock, logger: Logger) throws(Failure) {
     pacer = RequestPacer(rate: configuration.limit.rate, clock: clock)
     ledger = BudgetLedger(
@@ -17,20 +17,20 @@ struct Limits: Sendable {
     try ledger.change(configuration.limit.budget)
   }
 
-  /// As a reload has it; throws as `init`, and then nothing has changed.
+  /// Applies the limits of a reload. Throws the same errors as `init`, and then nothing has changed.
   func change(_ configuration: Configuration) throws(Failure) {
     try ledger.change(configuration.limit.budget)
     pacer.change(rate: configuration.limit.rate)
   }
 
-  /// Sends a token request.
+  /// Sends a token request within the limits.
   func sendToken(_ request: Request, by line: Live.Line) async throws -> Response {
     let limit = line.configuration.limit
     let links = (limit.rate > 0 ? [Interceptor.pace(pacer)] : []) + counting(line.configuration)
     return try await Interceptor.chain(links, to: line.transport.send)(request)
   }
 
-  /// Next to the transport.
+  /// The budget counter, which stands next to the transport in the chain.
   func counting(_ configuration: Configuration) -> [Interceptor] {
     configuration.limit.budget == nil ? [] : [.budget(ledger)]
   }

@@ -3,11 +3,11 @@ import RosterFetch
 import RosterModel
 import Synchronization
 
-/// The configuration as it is now, with the transport that it asks for. A reload replaces both, and every request from
-/// then on has the new ones, in a running sync too. A transport that was replaced is closed as soon as nobody uses it
-/// any more.
+/// The current configuration and its transport. A reload replaces both, and every later request uses the new ones, even
+/// in a running sync. A replaced transport is closed after its last request.
 final class Live: Sendable {
-  /// What a request goes by, another one after each reload. A class, so that a request copies no configuration.
+  /// The configuration and transport of one request; each reload makes a new line. It is a class, so that a request
+  /// does not copy the configuration.
   final class Line: Sendable {
     let configuration: Configuration
     let transport: HTTPTransport
@@ -21,9 +21,9 @@ final class Live: Sendable {
   private struct State {
     var settings: HTTPTransport.Settings
     var line: Line
-    /// How many use each transport, where somebody does.
+    /// Number of users of each transport that is in use.
     var users: [ObjectIdentifier: Int] = [:]
-    /// Replaced, and still in use.
+    /// Replaced transports that are still in use.
     var retired: [ObjectIdentifier: HTTPTransport] = [:]
 
     mutating func begin() -> Line {
@@ -31,7 +31,7 @@ final class Live: Sendable {
       return line
     }
 
-    /// What nobody needs from now on.
+    /// Returns the transport if it may be closed now.
     mutating func end(_ transport: HTTPTransport) -> HTTPTransport? {
       let id = ObjectIdentifier(transport)
       users[id, default: 0] -= 1
@@ -40,7 +40,7 @@ final class Live: Sendable {
       return retired.removeValue(forKey: id)
     }
 
-    /// What nobody needs from now on.
+    /// Returns the old transport if it may be closed now.
     mutating func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) -> HTTPTransport? {
       let old = line.transport
       guard settings != self.settings else {
@@ -62,12 +62,12 @@ final class Live: Sendable {
     state = Mutex(State(settings: settings, line: line))
   }
 
-  /// The current line. Reading a setting from it copies no configuration.
+  /// The current line. To read one setting does not copy the configuration.
   var line: Line { state.withLock { $0.line } }
 
   var configuration: Configuration { line.configuration }
 
-  /// The transport stays open as long as `body` runs.
+  /// Runs `body` with the current line, whose transport stays open until `body` returns.
   func use<Value: Sendable>(_ body: @Sendable (Line) async throws -> Value) async throws -> Value {
     let line = state.withLock { $0.begin() }
     do {
@@ -84,7 +84,7 @@ final class Live: Sendable {
     await close(state.withLock { $0.replace(configuration, settings) })
   }
 
-  /// The last call: nothing is sent any more.
+  /// Closes all transports. No request may follow.
   func close() async {
     let transports = state.withLock { state in
       defer { state.retired = [:] }

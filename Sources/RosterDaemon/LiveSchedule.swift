@@ -3,7 +3,7 @@ import RosterModel
 import RosterSync
 import Synchronization
 
-/// The schedule of a running daemon: a reload changes its settings between two syncs.
+/// The schedule of a running daemon. A reload changes its settings between two syncs.
 final class LiveSchedule: Sendable {
   private struct State {
     var schedule: Schedule
@@ -24,7 +24,7 @@ final class LiveSchedule: Sendable {
     }
   }
 
-  /// When the next sync starts by the new settings; nil: none has ended yet.
+  /// Returns the start of the next sync under the new settings; nil if no sync has ended yet.
   func replace(_ settings: Schedule.Settings) -> Date? {
     state.withLock { state in
       state.schedule.settings = settings

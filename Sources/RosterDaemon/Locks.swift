@@ -4,7 +4,7 @@ import RosterFiles
 import RosterModel
 import Synchronization
 
-/// What this process owns (P14): the cache, and the token store from the first configuration on that uses it.
+/// The locks of this process (P14): the cache, and the token store as soon as a configuration uses it.
 final class Locks: Sendable {
   private let cache: Ownership
   private let tokenStore = Mutex<Ownership?>(nil)
@@ -13,7 +13,8 @@ final class Locks: Sendable {
     self.cache = cache
   }
 
-  /// Throws as `Ownership` does. Once owned it stays so, also under a flow that needs none: its session may come back.
+  /// Throws the same errors as `Ownership`. The token store stays owned under a later flow without tokens, because its
+  /// session may be used again.
   func ownTokenStore(_ configuration: Configuration) throws {
     guard configuration.auth.flow.refreshes else { return }
     try tokenStore.withLock { owned in
@@ -23,7 +24,7 @@ final class Locks: Sendable {
     }
   }
 
-  /// These make a lock file again that somebody has removed.
+  /// These make a removed lock file again.
   func renewCache() throws { try cache.renew() }
 
   func renewTokenStore() throws { try tokenStore.withLock { try $0?.renew() } }

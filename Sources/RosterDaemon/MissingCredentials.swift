@@ -5,13 +5,13 @@ import RosterFiles
 import RosterModel
 
 extension Configuration {
-  /// Folders, in the order in which systemd looks at them; the encrypted ones are for `LoadCredentialEncrypted=`.
+  /// The folders in systemd's search order. The encrypted ones belong to `LoadCredentialEncrypted=`.
   package static let credentialStores = [
     "/etc/credstore", "/etc/credstore.encrypted", "/run/credstore", "/run/credstore.encrypted",
   ]
 
-  /// A sentence for each credential that `auth.flow` needs and that does not exist. A place that this user may not look
-  /// at counts as one that has the credential.
+  /// One sentence for each missing credential that `auth.flow` needs. A path that this user may not look at counts as
+  /// an existing credential.
   /// - Parameter stores: Folders in which systemd looks for the credentials of the package's units (systemd.exec(5)).
   package func missingCredentials(stores: [String] = credentialStores) -> [String] {
     if auth.flow.isKept, Self.mayExist(tokenStore) { return [] }
@@ -31,14 +31,15 @@ extension Configuration {
     return stores.map { "\($0)/\(prefix).\(name)" }
   }
 
-  /// The token store of the unit that reads this file: outside a service the default is that of `rosterd.service`.
+  /// The token store of the unit that reads this file. Outside a service, the default path is that of
+  /// `rosterd.service`.
   private var tokenStore: String {
     let system = Defaults.system
     guard let unit, unit != Self.mainUnit, auth.tokenStore == system.tokenStore else { return auth.tokenStore }
     return "\(system.stateDirectory)/\(unit)/token.json"
   }
 
-  /// `rosterd`, or the name of the instance whose unit reads this file; nil if no unit of the package does.
+  /// `rosterd`, or the name of the instance whose unit reads this file; nil if no unit of the package reads it.
   private var unit: String? {
     guard let path, parentFolder(of: path) == parentFolder(of: Defaults.system.configurationFile) else { return nil }
     let file = path.dropFirst(parentFolder(of: path).count + 1)

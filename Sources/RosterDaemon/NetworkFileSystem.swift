@@ -2,11 +2,10 @@ import FoundationEssentials
 import Glibc
 import RosterFiles
 
-/// Tells file systems of other machines, on which SQLite's write-ahead log does not work for all (sqlite.org/wal.html,
-/// 1: all processes must be on one host).
+/// Recognises network file systems. SQLite's write-ahead log does not work there for all processes, which must be on
+/// one host (sqlite.org/wal.html, 1).
 enum NetworkFileSystem {
-  /// The type of the file system that holds the path, where it is one of the network; nil: it is not, or cannot be
-  /// told.
+  /// The type of the path's file system if it is a network file system; nil if it is not, or if the type is unknown.
   static func type(of path: String) -> String? {
     var found = stat()
     guard stat(path, &found) == 0 || stat(parentFolder(of: path), &found) == 0 else { return nil }
@@ -14,14 +13,15 @@ enum NetworkFileSystem {
     return type(ofDevice: name(of: found.st_dev), in: String(decoding: bytes, as: UTF8.self))
   }
 
-  /// `major:minor`, as makedev(3) packs them; Swift does not import the macros (bits/sysmacros.h).
+  /// `major:minor`, unpacked as makedev(3) packs them. Swift does not import the macros (bits/sysmacros.h).
   private static func name(of device: dev_t) -> String {
     "\(device >> 8 & 0xFFF | device >> 32 & ~0xFFF):\(device & 0xFF | device >> 12 & ~0xFF)"
   }
 
   /// - Parameters:
   ///   - device: `major:minor`.
-  ///   - mounts: proc_pid_mountinfo(5): the third field is the device, the type follows a lone hyphen.
+  ///   - mounts: The content of proc_pid_mountinfo(5). The third field is the device, and the type follows a lone
+  ///   hyphen.
   static func type(ofDevice device: String, in mounts: String) -> String? {
     for line in mounts.split(separator: "\n") {
       let fields = line.split(separator: " ")
@@ -34,7 +34,7 @@ enum NetworkFileSystem {
     return nil
   }
 
-  /// `fuse` may be anything; what is known to be a disk of this machine is not meant.
+  /// A `fuse` file system may be remote; `fuseblk` is a local disk.
   static func isNetwork(_ type: String) -> Bool {
     if type.hasPrefix("fuse.") { return true }
     return [

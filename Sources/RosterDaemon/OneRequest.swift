@@ -2,11 +2,12 @@ import FoundationEssentials
 import RosterFetch
 package import RosterModel
 
-/// `rosterd infer`: one page asked for once, without a daemon, a session or a retry.
+/// `rosterd infer`: a single request for a page, without a daemon, a session or a retry.
 package enum OneRequest {
-  /// Redirects within the origin are followed; headers are sent beside User-Agent and Accept, which they may replace.
-  /// - Throws: a Failure that does not repeat the query of the address (T9): 77 for 401 and 403, 69 where nothing
-  ///   answers or upstream wants no request now (403 with nothing remaining too), 65 for any other status but
+  /// Redirects within the origin are followed. `headers` are sent together with User-Agent and Accept, which they may
+  /// replace.
+  /// - Throws: a Failure that does not repeat the query of the address (T9): 77 for 401 and 403; 69 if upstream does
+  ///   not answer or refuses requests for now (also a 403 with no remaining requests); 65 for any other status except
   ///   200, and 206 with a Content-Range.
   package static func answer(
     from url: String, headers: [Request.Header], proxies: ProxyRules, systemRoots: RootPlaces
@@ -28,10 +29,10 @@ package enum OneRequest {
     }
   }
 
-  /// nil: it is the answer.
+  /// nil if the response is a usable answer.
   private static func refusal(_ response: Response) -> RequestFault? {
     let status = response.status
-    // PostgREST answers 206 where a Content-Range has the total (G3.2).
+    // PostgREST answers 206 with the total in Content-Range (G3.2).
     if status == 200 || status == 206 && response["Content-Range"] != nil { return nil }
     let kind: Failure.Kind =
       switch status {
@@ -44,7 +45,7 @@ package enum OneRequest {
       kind, cause: "upstream answered \(status)\(response.pauseClause(now: Date()))", reason: .status(status))
   }
 
-  /// Those of a sync speak of its configuration, which there is not yet. nil: the fault's own holds.
+  /// The hints of a sync refer to its configuration, which does not exist yet here. nil to keep the fault's own hint.
   private static func hint(_ fault: RequestFault) -> String? {
     switch (fault.kind, fault.reason) {
     case _ where fault.isOfProxy: nil

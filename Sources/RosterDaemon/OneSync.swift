@@ -10,11 +10,11 @@ import UnixSignals
 
 /// `rosterd sync`: one sync without a daemon.
 package enum OneSync {
-  /// SIGTERM, SIGINT and a terminal that hangs up cancel the sync: what was pulled is kept for the next one.
-  /// Throws the Failure that kept it from starting; how the sync ended is in the report.
+  /// SIGTERM, SIGINT and a terminal hangup cancel the sync; pulled pages are kept for the next one. Throws a Failure if
+  /// the sync cannot start. The record says how the sync ended.
   /// - Parameters:
-  ///   - request: what it is allowed.
-  ///   - watch: runs beside the sync, with a look at its progress, and is cancelled at its end.
+  ///   - request: The options of the sync.
+  ///   - watch: Runs beside the sync with access to its status, and is cancelled when the sync ends.
   package static func run(
     _ configuration: Configuration, _ request: SyncRequest, clock: WallClock = .system, logger: Logger,
     watch: @escaping @Sendable (@escaping @Sendable () -> DaemonStatus) async -> Void = { _ in }
@@ -43,12 +43,12 @@ package enum OneSync {
     return try await lifetime.run(until: isHangupIgnored ? [.sigterm, .sigint] : [.sigterm, .sigint, .sighup])
   }
 
-  /// What it has pulled and not published; once it has ended.
+  /// The changes that a sync has pulled and not published. Call it after the sync has ended.
   package static func pending(_ configuration: Configuration) throws -> PendingChanges {
     try CacheReader(path: configuration.cache.path).pending()
   }
 
-  /// Under nohup(1) it goes on.
+  /// nohup(1) ignores hangups, and then the sync continues.
   private static var isHangupIgnored: Bool {
     var action = sigaction()
     sigaction(SIGHUP, nil, &action)

@@ -5,11 +5,11 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// All that a process does until it exits. A signal ends it in time, whatever hangs (P13).
+/// The whole life of a process. After a signal the process ends in time, even if a part hangs (P13).
 struct ProcessLifetime<Value: Sendable>: Service {
   typealias Work = @Sendable (_ opened: @Sendable (Runtime) -> Void) async throws -> Value
 
-  /// Reached by the work, and by the stop that cannot wait for it.
+  /// Shared by the work and by the stop, which cannot wait for the work.
   private final class State: Sendable {
     let runtime = Mutex<Runtime?>(nil)
     let value = Mutex<Value?>(nil)
@@ -22,8 +22,8 @@ struct ProcessLifetime<Value: Sendable>: Service {
   private let state = State()
 
   /// - Parameters:
-  ///   - exit: of a stop that has to leave something behind.
-  ///   - work: says what it has opened, as soon as it has.
+  ///   - exit: The exit code of a stop that could not wait for everything.
+  ///   - work: Calls its argument as soon as the runtime is open.
   init(exit: CInt, clock: WallClock, logger: Logger, work: @escaping Work) {
     self.exit = exit
     self.clock = clock
@@ -31,7 +31,7 @@ struct ProcessLifetime<Value: Sendable>: Service {
     self.work = work
   }
 
-  /// What the work brings; the signals ask it to stop. Throws what the work throws.
+  /// Returns the result of the work, which the signals ask to stop. Throws the errors of the work.
   func run(until signals: [UnixSignal]) async throws -> Value {
     let service = ServiceGroupConfiguration.ServiceConfiguration(
       service: self, successTerminationBehavior: .gracefullyShutdownGroup, serviceName: "rosterd")
@@ -51,25 +51,25 @@ struct ProcessLifetime<Value: Sendable>: Service {
     }
   }
 
-  /// Whatever hangs ends with the process, and no file is left half written.
+  /// Ends the process even if a part hangs. Files are closed first, so that none is left half written.
   private func endInTime() async {
     do { try await sleepFromStop(longestStop, clock) } catch { return }
     await withTaskGroup(of: Void.self) { race in
       race.addTask { [state] in await state.runtime.withLock { $0 }?.closeFiles() }
       race.addTask { [clock] in try? await clock.sleep(longestClose) }
       await race.next()
-      // Nothing is logged any more: the log may be what hangs. What is not stored is pulled again.
+      // The log may be the part that hangs, so nothing is logged. Pages that were not stored are pulled again.
       _exit(exit)
     }
   }
 }
 
-/// P13 leaves 5 s; systemd's own limit is longer. What is waited for with a limit of its own has ended by then.
+/// P13 allows 5 s; systemd's own limit is longer. Waits that have limits of their own are over by then.
 private let longestStop = Duration.milliseconds(4_500)
-/// For the cache, which is closed even where what used it hangs.
+/// Time for the cache, which is closed even if one of its users hangs.
 private let longestClose = Duration.milliseconds(300)
 
-/// Returns so long after the stop was asked for. Throws CancellationError.
+/// Returns after this delay, counted from the request to stop. Throws CancellationError.
 func sleepFromStop(_ delay: Duration, _ clock: WallClock) async throws {
   try await gracefulShutdown()
   try await clock.sleep(delay)

@@ -12,8 +12,8 @@ import RosterSystemd
 import UnixSignals
 
 extension Daemon {
-  /// SIGHUP: what is good takes effect at once; what is bad, or cannot be honoured whole, changes nothing and is
-  /// reported.
+  /// SIGHUP: a valid configuration takes effect at once. An invalid one, or one that cannot be applied completely,
+  /// changes nothing and is reported.
   func reload(on hangups: UnixSignalsSequence) async {
     for await _ in hangups {
       notify.reloading()
@@ -26,17 +26,17 @@ extension Daemon {
     guard let reread else { return }
     do {
       let running = runtime.live.configuration
-      // A file that has gone is no wish for the defaults.
+      // A missing file is not a wish for the default configuration.
       let (read, warnings) = try reread(running.path)
       for warning in warnings { runtime.logger.warning("\(warning)") }
       let next = try read.replacing(running)
       let settings = try HTTPTransport.Settings(next)
-      // With a static token it is upstream that refuses, and no token request.
+      // A static token has no token requests: upstream refuses the page requests instead.
       let before = runtime.board.status()
       let hadEnded = before.state == .unauthorized || before.token.state == .unauthorized
       try await runtime.reload(next)
       await apply(next, settings, instead: running)
-      // T6: whoever mended the credential is told at once whether that was it.
+      // After the user has repaired the credential, a sync starts at once to show whether the repair worked (T6).
       if hadEnded, runtime.board.status().token.state != .unauthorized { await syncNow() }
       let kept = read.changes(from: running).needRestart
       let note = kept.isEmpty ? nil : "a restart is needed for \(kept.joined(separator: ", "))"
@@ -61,7 +61,7 @@ extension Daemon {
     }
     _ = metrics?.setMode(next.status.socketMode)
     guard Schedule.Settings(next) != Schedule.Settings(running) || next.limit != running.limit else { return }
-    // The first sync may not have been started yet.
+    // The first sync may not have started yet.
     guard let due = schedule.replace(.init(next)) ?? (next.limit == running.limit ? nil : runtime.clock.now()) else {
       return
     }

@@ -2,15 +2,15 @@ import FoundationEssentials
 import RosterModel
 import RosterStatus
 
-/// How loud trouble is told that comes again and again, such as an upstream that is down for days: the first time, then
-/// at growing distance. Pure.
+/// Decides how prominently a recurring failure is logged, such as an upstream that is down for days: the first time at
+/// once, then at growing intervals. It is a pure value.
 struct RepeatFilter {
   enum Telling: Equatable {
     case first
-    /// Told before; a reminder is due.
+    /// Logged before; a reminder is due.
     case again(times: Int, since: Date)
     case known
-    /// It does not happen any more.
+    /// The failure has ended.
     case over(times: Int, since: Date)
   }
 
@@ -18,7 +18,7 @@ struct RepeatFilter {
   private var times = 0
   private var told = Date.distantPast
   private var gap = shortest
-  /// What was told of it; more kinds than that are one.
+  /// The sentences logged so far. Beyond the limit, further sentences count as known.
   private var sentences: Set<String> = []
 
   private static let shortest: TimeInterval = 3600
@@ -28,32 +28,32 @@ struct RepeatFilter {
   mutating func happened(_ sentence: String, at now: Date) -> Telling {
     if times == 0 { since = now }
     times += 1
-    // Counts, pages and times differ each time.
+    // Digits are removed, because counts, pages and times differ each time.
     let isNew = sentences.count < Self.mostSentences && sentences.insert(sentence.filter { !$0.isNumber }).inserted
     if isNew {
       told = now
       return .first
     }
-    // A clock that was set back must not put the reminder off.
+    // A clock that was set back must not delay the reminder.
     guard !(0..<gap).contains(now.timeIntervalSince(told)) else { return .known }
     told = now
     gap = min(gap * 2, Self.longest)
     return .again(times: times, since: since)
   }
 
-  /// nil: it did not happen, or only once, which is no story.
+  /// nil if the failure did not happen, or happened only once.
   mutating func ended() -> Telling? {
     defer { self = RepeatFilter() }
     return times > 1 ? .over(times: times, since: since) : nil
   }
 }
 
-/// What may recur: syncs that end badly, and token requests that fail for good.
+/// The failures that may recur: syncs that fail, and token requests that fail for good.
 struct RepeatFilters {
   private var syncs = RepeatFilter()
   private var tokens = RepeatFilter()
 
-  /// nil: nothing that recurs.
+  /// nil for an event that is not about a recurring failure.
   mutating func telling(of event: Event, at now: @autoclosure () -> Date) -> RepeatFilter.Telling? {
     switch event.name {
     case .syncPublished, .syncUnchanged, .syncFailed:

@@ -5,18 +5,18 @@ import RosterStatus
 import RosterSync
 import Synchronization
 
-/// Everything that happens comes through here, and is told to whom it concerns: status, metrics, events, the log, the
-/// running sync's counts.
+/// Receives every event and passes it on to the status, the metrics, the event stream, the log and the counters of the
+/// running sync.
 final class Reporter: Sendable {
   let board: StatusBoard
   private let logger: Logger
   private let moved: @Sendable () -> Void
   private let watching: EventSink
-  /// The sync that runs: what happens on its behalf is told with its id and counted in its tally.
+  /// The running sync. Its events get its id and are counted in its tally.
   private let current = Mutex<(id: Int64, tally: Tally)?>(nil)
   private let repeats = Mutex(RepeatFilters())
 
-  /// - Parameter moved: Told first whenever something happens.
+  /// - Parameter moved: Called before all else for each event.
   init(
     board: StatusBoard, logger: Logger, moved: @escaping @Sendable () -> Void = {}, watching: @escaping EventSink
   ) {
@@ -46,14 +46,14 @@ final class Reporter: Sendable {
     self.report(event)
   }
 
-  /// A sync was not started.
+  /// Records that a sync was not started.
   @Sendable func postponed(_ postponement: Postponement, next: Date) {
     logger.notice("\(postponement.failure)")
     board.nextSync(at: next, isPostponed: true)
   }
 
-  /// Called once readers can see what the sync published (P2).
-  /// - Parameter cache: nil where it could not be asked.
+  /// Called after readers can see what the sync published (P2).
+  /// - Parameter cache: nil if the cache could not be read.
   func ended(_ report: SyncRecord, cache: CacheFacts?, next: Date?) {
     current.withLock { $0 = nil }
     board.syncEnded(report, cache: cache)
@@ -63,7 +63,7 @@ final class Reporter: Sendable {
 }
 
 extension Event {
-  /// What ends a sync.
+  /// The event at the end of a sync.
   fileprivate init(_ report: SyncRecord) {
     let name: Name =
       switch report.outcome {

@@ -11,11 +11,11 @@ import RosterModel
 import RosterStatus
 import RosterSync
 
-/// What one rosterd owns and works with, opened in order and closed in reverse: the one place where the adapters meet.
+/// The resources of one rosterd, opened in order and closed in reverse. This is the only place where the adapters meet.
 struct Runtime: Sendable {
   let live: Live
   let cache: Cache
-  /// For whoever asks on the socket.
+  /// Serves the readers on the socket.
   let reader: SideReader
   let keeper: TokenKeeper
   let limits: Limits
@@ -33,29 +33,29 @@ struct Runtime: Sendable {
   var board: StatusBoard { reporter.board }
   var signsOfLife: SignsOfLife.Verdict { pulse.verdict(limit: live.configuration.longestSilenceOfSync) }
 
-  /// Upstream wants no request before.
+  /// The time before which upstream wants no request.
   var heldUntil: Date? { gate.until(clock) }
 
-  /// When a sync that is due starts: later where `limit.budget` does not hold it then.
+  /// The start of a sync that is due: later if `limit.budget` does not suffice for it by then.
   func start(ofSyncDue due: Date) async -> Date { max(due, await postponement()?.until ?? due) }
 
-  /// nil: `limit.budget` holds a sync now.
+  /// nil if `limit.budget` suffices for a sync now.
   @Sendable func postponement() async -> Postponement? {
-    // A cache that cannot be read is the sync's to tell.
+    // If the cache cannot be read, the sync itself will report that.
     guard limits.ledger.usage != nil, let facts = try? await cache.facts() else { return nil }
     return Postponement(
       limits.ledger, requests: facts.requests, baseURL: live.configuration.upstream.baseURL, clock: clock)
   }
 
-  /// Throws a Failure: 73 for what cannot be opened, 75 for what another rosterd owns, 78 for a credential that is
-  /// missing or a bad ca_file.
+  /// Throws a Failure: 73 for a file that cannot be opened, 75 for a file that another rosterd owns, 78 for a missing
+  /// credential or an invalid ca_file.
   static func open(
     _ configuration: Configuration, clock: WallClock, logger: Logger, watching: @escaping EventSink = { _ in }
   ) async throws -> Runtime {
     let settings = try HTTPTransport.Settings(configuration)
     let path = try CacheFile.resolve(configuration.cache.path)
     let hadLock = CacheFile.hasLock(path)
-    // A file of somebody else's gets no lock beside it.
+    // No lock file is created beside a file that is not a cache of rosterd.
     _ = try CacheFile.inspect(path, hadLock: hadLock)
     try makeFolder(of: path, mode: cacheFolderMode)
     let locks = Locks(try Ownership(of: path))
@@ -98,7 +98,7 @@ struct Runtime: Sendable {
     }
   }
 
-  /// Others need to pass through to read the cache (section 5).
+  /// Other users pass through the folder to read the cache (section 5).
   private static let cacheFolderMode: mode_t = 0o755
 
   private static func warnOfNetwork(_ path: String, _ logger: Logger) {
@@ -119,7 +119,8 @@ struct Runtime: Sendable {
       clock: clock, cache: facts, last: facts.last, limits: limits)
   }
 
-  /// The session for other settings, as `TokenKeeper.reload`; a flow that needs the token store owns it first (P14).
+  /// Applies other settings to the session, as `TokenKeeper.reload`. A flow with a token store locks the store first
+  /// (P14).
   func reload(_ configuration: Configuration) async throws {
     try locks.ownTokenStore(configuration)
     try limits.change(configuration)
@@ -129,7 +130,7 @@ struct Runtime: Sendable {
     }
   }
 
-  /// After an unclean stop: reads the whole cache, and makes it anew where it is damaged.
+  /// After an unclean stop: reads the whole cache, and rebuilds it if it is damaged.
   func checkCache() async {
     guard await cache.opened.wasUnclean else { return }
     do {
@@ -144,8 +145,8 @@ struct Runtime: Sendable {
     }
   }
 
-  /// Until it is cancelled: after a sync that met a reader's open transaction, writes the log back once the reader has
-  /// let go.
+  /// Runs until it is cancelled. If a reader's open transaction blocked the checkpoint after a sync, the log is written
+  /// back as soon as that transaction has ended.
   func shortenLog() async {
     for await _ in syncEnds.stream {
       var isTold = false
@@ -160,22 +161,23 @@ struct Runtime: Sendable {
     }
   }
 
-  /// Often enough for a person who looks at the file.
+  /// Short enough for a person who watches the file.
   private static let logLook = Duration.seconds(5)
 
-  /// T7: how long a stop waits for the answer to a token request that was sent; P13 leaves 5 s for all.
+  /// Maximum time that a stop waits for the answer to a token request that was sent (T7). P13 allows 5 s for
+  /// everything.
   private static let longestDrain = Duration.seconds(4)
 
-  /// A request to retry the session joins the sync that runs.
+  /// A request to retry the session during a sync joins that sync.
   @Sendable func retrySession() async { await keeper.retrySession() }
 
-  /// No token request begins any more (P13); what is under way goes on.
+  /// Prevents new token requests (P13); a running one continues.
   func stopTokenRequests() {
     keeper.stop()
     limits.pacer.stop()
   }
 
-  /// Starts no further token request, and waits for the one under way.
+  /// Prevents new token requests and waits for the running one.
   func drain() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await keeper.drain() }
@@ -185,26 +187,26 @@ struct Runtime: Sendable {
     }
   }
 
-  /// The latest syncs, newest first: one that may still be joined as it runs (P12), though its row may have its end
-  /// already.
+  /// The latest syncs, newest first. A sync that can still be joined is listed as running (P12), even if its row
+  /// already has an end.
   func recent(_ request: SyncsRequest) async throws -> [SyncRecord] {
     board.recent(try await reader.recent(request))
   }
 
-  /// Makes what is on disk whole and gives it free, for the next rosterd. May be called again.
+  /// Completes the files and releases the locks for the next rosterd. May be called again.
   func closeFiles() async {
     await reader.close()
     await cache.close()
     locks.release()
   }
 
-  /// After `drain`. Files first: connections may take their time to close, and nothing is lost with them.
+  /// Call it after `drain`. Files are closed first: connections may take their time, and no data depends on them.
   func close() async {
     await closeFiles()
     await live.close()
   }
 
-  /// One sync, ready to run. `begun` and `ended` tell whoever watches it.
+  /// Makes one sync, ready to run. `begun` and `ended` report its progress to an observer.
   func sync(
     _ request: SyncRequest, begun: @escaping @Sendable (Int64) async -> Void = { _ in },
     ended: @escaping @Sendable (SyncRecord) async -> Date? = { _ in nil }
@@ -218,18 +220,18 @@ struct Runtime: Sendable {
       host: SyncProcess(runtime: self, begun: begun, ended: ended), clock: clock, logger: logger)
   }
 
-  /// Somebody may have removed the folder: whoever makes it again must find the lock in it.
+  /// If the folder was removed, the lock must be in the new one, before another process creates and locks it.
   func renewCacheLock() throws {
     try makeFolder(of: cache.path, mode: Self.cacheFolderMode)
     try locks.renewCache()
   }
 
-  /// The same for the token store's.
+  /// Does the same for the token store's lock.
   func renewTokenStoreLock() throws { try locks.renewTokenStore() }
 
-  /// Tells everybody how a sync ended.
+  /// Reports the end of a sync to all observers.
   func finish(_ record: SyncRecord, next: Date?) async {
-    // What cannot be read now is still there for whoever can: the status keeps what it knows.
+    // If the cache cannot be read now, other readers may still be able to. So the status keeps the facts that it has.
     var facts: CacheFacts?
     do { facts = try await cache.facts() } catch { logger.error("cannot read the cache: \(error)") }
     reporter.ended(troubles.noted(record), cache: facts, next: next)

@@ -5,15 +5,15 @@ import RosterModel
 import RosterSync
 package import RosterSystemd
 
-// What each part takes of the configuration.
+// The settings that each part takes from the configuration.
 
 extension Configuration {
-  /// What the log is set up with.
+  /// Settings of the log.
   package var logSettings: LogSettings { LogSettings(level: log.level, format: log.format) }
 }
 
 extension HTTPTransport.Settings {
-  /// Throws a Failure (78) for a ca_file that became bad since it was checked.
+  /// Throws a Failure (78) if the ca_file has become invalid since it was checked.
   init(_ configuration: Configuration) throws(Failure) {
     let upstream = configuration.upstream
     self.init(

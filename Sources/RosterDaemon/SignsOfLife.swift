@@ -2,9 +2,9 @@ import RosterConfiguration
 import RosterModel
 import Synchronization
 
-/// Whether the daemon still moves (S4): its loop answers, and a sync that runs gets on. Pure.
+/// Decides whether the daemon makes progress (S4): its loop answers, and a running sync advances. It is a pure value.
 ///
-/// Times are of the clock that stands still while the machine sleeps, as the watchdog's does, and that nobody can set.
+/// Times are from a clock that pauses while the machine sleeps, like the watchdog's, and that users cannot set.
 struct SignsOfLife {
   typealias Instant = SuspendingClock.Instant
 
@@ -14,11 +14,11 @@ struct SignsOfLife {
     case syncIsSilent(Duration)
   }
 
-  /// Three beats missed.
+  /// Three missed beats.
   static let longestSilenceOfLoop = Pulse.interval * 3
 
   private var loop: Instant
-  /// The last sign of the sync that runs.
+  /// Time of the running sync's last progress; nil if no sync runs.
   private var sync: Instant?
 
   init(at now: Instant) { loop = now }
@@ -27,12 +27,12 @@ struct SignsOfLife {
 
   mutating func syncBegan(at now: Instant) { sync = now }
 
-  /// A page, a phase, an answer of upstream, a tick of the database.
+  /// Progress is a page, a phase, an answer of upstream, or a progress callback of the database.
   mutating func moved(at now: Instant) { if sync != nil { sync = now } }
 
   mutating func syncEnded() { sync = nil }
 
-  /// - Parameter limit: how long a sync may be silent.
+  /// - Parameter limit: the maximum time without progress of a sync.
   func verdict(at now: Instant, limit: Duration) -> Verdict {
     if now - loop >= Self.longestSilenceOfLoop { return .loopIsSilent }
     guard let sync, now - sync > limit else { return .alive }
@@ -40,10 +40,10 @@ struct SignsOfLife {
   }
 }
 
-/// The daemon's signs of life, given from any thread.
+/// The daemon's signs of life, which any thread may report.
 final class Pulse: Sendable {
-  /// Of the loop's beats, at most; half of a shorter watchdog's. A beat wakes a thread four times: Dispatch makes those
-  /// of its pool anew for it.
+  /// Maximum interval between the loop's beats; a shorter watchdog halves it. Each beat costs four thread wake-ups,
+  /// because Dispatch recreates the threads of its pool for it.
   static let interval = Duration.seconds(30)
 
   private let signs = Mutex(SignsOfLife(at: .now))
@@ -60,12 +60,12 @@ final class Pulse: Sendable {
 }
 
 extension Configuration {
-  /// S4: one attempt, the longest wait before it, and what a publish may take between two ticks. Both waits, of the
-  /// request itself and for a rate limit, may have the whole jitter.
+  /// The longest legitimate silence (S4): one attempt, the longest wait before it, and the time between two progress
+  /// callbacks of a publish. Both waits, that of the retry and that for a rate limit, may include the whole jitter.
   var longestSilenceOfSync: Duration {
     upstream.timeout + retry.maxDelay + retry.maxRetryAfter + longestTurn + max(.seconds(5), retry.jitter * 2)
   }
 
-  /// From one request to the next by `limit.rate`.
+  /// Time between two requests under `limit.rate`.
   private var longestTurn: Duration { limit.rate > 0 ? .seconds(1 / limit.rate) : .zero }
 }

@@ -2,17 +2,18 @@ import Glibc
 import RosterFiles
 import RosterModel
 
-/// Has the service manager wait longer for a start that gets on (S4): a log of gigabytes may have to be read back, or a
-/// cache migrated, before it is open. One that hangs ends as the unit's TimeoutStartSec= says.
+/// Asks the service manager for more time while a start makes progress (S4). Before the cache is open, SQLite may have
+/// to recover a log of gigabytes, or a migration may run. A start that hangs ends after the unit's TimeoutStartSec=.
 struct StartTimeout: Sendable {
   let clock: WallClock
-  /// What this process has read and written so far; nil: it cannot be told.
+  /// Number of bytes that this process has read and written so far; nil if it is unknown.
   var transferred: @Sendable () -> Int? = { ProcessIO.bytes }
   let extend: @Sendable (Duration) -> Void
 
-  /// Well within any TimeoutStartSec=.
+  /// Much shorter than any TimeoutStartSec=.
   static let look = Duration.seconds(10)
-  /// The smallest page of a database that is worth a wait; this look at it transfers some hundred bytes.
+  /// A start makes progress if it transfers at least the smallest usual page of a database. The check itself transfers
+  /// some hundred bytes.
   static let leastProgress = 4096
 
   func extended<Value: Sendable>(_ start: @escaping @Sendable () async throws -> Value) async throws -> Value {

@@ -2,25 +2,25 @@ import FoundationEssentials
 import RosterModel
 import RosterSync
 
-/// A sync as the loop has it: it runs once, and others may join it.
+/// A sync from the loop's point of view: it runs once, and further requests may join it.
 protocol JoinableSync: Sendable {
-  /// Never throws: how it ended is in the record.
+  /// Never throws: the record says how the sync ended.
   func run() async -> SyncRecord
-  /// Somebody else asked for a sync too (P12).
+  /// Adds the options of a further request for a sync (P12).
   func joined(by request: SyncRequest)
 }
 
 extension Sync: JoinableSync {}
 
-/// The daemon's loop: one sync at a time, when it is due or asked for (P12).
+/// The daemon's loop: runs one sync at a time, when it is due or requested (P12).
 actor SyncLoop {
   private struct Current {
     var sync: any JoinableSync
-    /// A fresh request may join it (L1.2).
+    /// True if a fresh request may join it (L1.2).
     var isFresh: Bool
     /// nil until its row is written.
     var id: Int64?
-    /// Ends it early.
+    /// Cancels the sync.
     var cancel: AsyncStream<Void>.Continuation
   }
 
@@ -30,21 +30,21 @@ actor SyncLoop {
   private let postponed: @Sendable (Postponement, Date) -> Void
   private let clock: WallClock
   private let pulse: Pulse
-  /// By `uptime`, so that whoever sets the clock moves no sync. The first starts at once.
+  /// In `uptime`, so that a changed clock does not move a sync. The first sync is due at once.
   private var due: Duration
   private var current: Current?
-  /// What the next one is allowed, where somebody asks for it.
+  /// The options of the next sync, if one was requested.
   private var waiting: SyncRequest?
   private var askers: [CheckedContinuation<Int64, any Error>] = []
-  /// Those whose sync ended before it began: they are told once the status has its end.
+  /// Requests whose sync ended before it began. They are answered after the status shows that end.
   private var refused: [(CheckedContinuation<Int64, any Error>, Failure)] = []
   private var nap: Task<Void, any Error>?
   private var isStopping = false
 
   /// - Parameters:
-  ///   - retrySession: gives the session one more try in the sync that runs (T6).
-  ///   - postponement: looked at before each sync.
-  ///   - postponed: told why one was not started, and when it will be.
+  ///   - retrySession: Gives the session one more try in the running sync (T6).
+  ///   - postponement: Asked before each sync.
+  ///   - postponed: Receives the reason and the new start time of a sync that was not started.
   init(
     clock: WallClock, pulse: Pulse = Pulse(), retrySession: @escaping @Sendable () async -> Void = {},
     postponement: @escaping @Sendable () async -> Postponement? = { nil },
@@ -60,7 +60,7 @@ actor SyncLoop {
     due = clock.uptime()
   }
 
-  /// Returns when it is cancelled and the sync that ran has ended.
+  /// Returns when it is cancelled and the running sync has ended.
   func run() async {
     while !Task.isCancelled {
       await sleepUntilDue()
@@ -84,8 +84,8 @@ actor SyncLoop {
     refuse(with: stopping)
   }
 
-  /// Starts a sync, or joins the one that runs; returns when its row is written. Throws a `SyncRequest.Conflict` if a
-  /// fresh request arrives during a sync that is not fresh (L1.2).
+  /// Starts a sync, or joins the running one. Returns when the sync's row is written. Throws a `SyncRequest.Conflict`
+  /// if a fresh request arrives during a sync that is not fresh (L1.2).
   func ask(_ asked: SyncRequest) async throws -> (id: Int64, joined: Bool) {
     if asked.retrySession, current != nil { await retrySession() }
     if isStopping { throw stopping }
@@ -104,8 +104,8 @@ actor SyncLoop {
     return (try await begunID(), joined)
   }
 
-  /// Cancels the sync that runs (P3, P4) and returns its id; nil: none runs. One whose COMMIT has begun ends as it
-  /// would.
+  /// Cancels the running sync (P3, P4) and returns its id; nil if no sync runs. A sync whose COMMIT has begun ends
+  /// normally.
   func cancel() async throws -> Int64? {
     guard let current else { return nil }
     current.cancel.yield()
@@ -128,8 +128,8 @@ actor SyncLoop {
     askers = []
   }
 
-  /// From here on the sync is not joined any more.
-  /// - Parameter wait: until the next one. No date, which another time of day would move.
+  /// After this call the sync cannot be joined.
+  /// - Parameter wait: Time until the next sync. It is not a date, because a changed clock would move that.
   func ended(_ report: SyncRecord, wait: Duration) {
     current = nil
     due = clock.uptime() + wait
@@ -139,7 +139,7 @@ actor SyncLoop {
     askers = []
   }
 
-  /// Nothing has begun: there is no row, and whoever asked learns why.
+  /// The sync has not begun and has no row. All requests for it are answered with the reason.
   private func postpone(_ postponement: Postponement) {
     current = nil
     due = max(due, uptime(at: postponement.until))
@@ -147,13 +147,13 @@ actor SyncLoop {
     refuse(with: postponement.failure)
   }
 
-  /// A new schedule holds from the next sync on; this moves it.
+  /// Moves the next sync when a reload has changed the schedule.
   func reschedule(to date: Date) {
     due = uptime(at: date)
     nap?.cancel()
   }
 
-  /// Proof that the loop is alive: whoever calls it waits until the loop's own executor is free (S4).
+  /// Returns as soon as the loop's executor is free, which proves that the loop is alive (S4).
   func beat() {}
 
   private func sleepUntilDue() async {
@@ -163,8 +163,8 @@ actor SyncLoop {
       let nap = Task { [clock] in try await clock.sleep(left) }
       self.nap = nap
       await withTaskCancellationHandler {
-        // A nap ends early where there is something to do; the loop looks itself. One that lasted is the time that had
-        // to pass.
+        // A nap ends early if there is work, which the loop then looks for itself. A nap that was not interrupted means
+        // that the sync is due now.
         if case .success = await nap.result { due = clock.uptime() }
       } onCancel: {
         nap.cancel()

@@ -5,12 +5,12 @@ import RosterModel
 import RosterStatus
 import RosterSync
 
-/// What a sync sees of the rosterd that it runs in.
+/// The view that a sync has of its rosterd.
 struct SyncProcess: SyncHost {
   let runtime: Runtime
-  /// Told with the sync's id as soon as its row is written.
+  /// Called with the sync's id as soon as its row is written.
   let begun: @Sendable (Int64) async -> Void
-  /// Told how it ended; returns when the next one is due.
+  /// Called with the record of the ended sync; returns the start of the next one.
   let ended: @Sendable (SyncRecord) async -> Date?
 
   var settings: SyncSettings {

@@ -2,23 +2,23 @@ import RosterCache
 import RosterModel
 import Synchronization
 
-/// Since when syncs have had the same trouble, over restarts.
+/// Remembers since when syncs have had the same failure, across restarts.
 final class Troubles: Sendable {
   private let file: TroubleFile
   private let latest: Mutex<Trouble?>
 
-  /// - Parameter last: of the last sync that told whether all is well.
+  /// - Parameter last: The failure of the last conclusive sync.
   init(beside cache: String, last: Trouble?) {
     file = TroubleFile(beside: cache)
     latest = Mutex(last)
   }
 
-  /// Of the last sync that told whether all is well; nil: it was.
+  /// The failure of the last sync that was not cancelled or interrupted; nil if that sync succeeded.
   var last: Trouble? { latest.withLock { $0 } }
 
-  /// The same record, which says since when; keeps that for the next process.
+  /// Returns the record with the start of its failure, and stores the failure for the next process.
   func noted(_ record: SyncRecord) -> SyncRecord {
-    // They tell nothing of upstream, nor of this machine.
+    // Such a sync says nothing about the state of upstream or of this machine.
     if [.cancelled, .interrupted].contains(record.outcome) { return record }
     var record = record
     var trouble = record.trouble ?? Trouble(row: record)

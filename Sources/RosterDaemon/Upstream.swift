@@ -7,8 +7,8 @@ import RosterModel
 import RosterStatus
 import Synchronization
 
-/// The way to upstream as the configuration has it when a request is made: a transport, and the chain of interceptors
-/// in front of it.
+/// The path of requests to upstream under the current configuration: a transport, and a chain of interceptors before
+/// it.
 struct Upstream: Sendable {
   let live: Live
   let keeper: TokenKeeper
@@ -19,11 +19,11 @@ struct Upstream: Sendable {
   let clock: WallClock
   let logger: Logger
 
-  /// By the table as it is when something fails.
+  /// The retry rules of the configuration at the time of a failure.
   var retry: Retry { Retry(table: RetryTable(RetryDelays(live.line.configuration.retry)), gate: gate, clock: clock) }
 
-  /// Inward: what every request carries, redirects, the second sending, the token and the turn, the budget, what is
-  /// logged and counted of each exchange.
+  /// The interceptors from outside to inside: headers, redirects, resending, token and pacing, budget, log and
+  /// counters.
   func send(_ tally: Tally) -> Send {
     let latest = LatestChain()
     return { request in
@@ -47,9 +47,10 @@ struct Upstream: Sendable {
   }
 }
 
-/// The chain for a line, made once for all requests until the next reload.
+/// The interceptor chain of a line, made once for all requests until the next reload.
 private final class LatestChain: Sendable {
-  /// Not a tuple: a function in one gets another layer of conversions each time that it passes through the mutex.
+  /// Not a tuple: a function inside a tuple gets another layer of conversions each time that it passes through the
+  /// mutex.
   private struct Made: Sendable {
     let line: Live.Line
     let send: Send
