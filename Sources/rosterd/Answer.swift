@@ -7,7 +7,8 @@ import RosterModel
 import RosterSystemd
 import RosterTerminal
 
-/// One line for people on stderr; where the log there is JSON, a line of it, since each line is to be JSON (S5).
+/// Prints one line for people on stderr. If the log on stderr is JSON, the line becomes a JSON object, because every
+/// line must be JSON (S5).
 func complain(_ line: String, in format: LogFormat = .text) {
   if format == .json {
     rosterLog(LogSettings(level: .error, format: format)).error("\(line)")
@@ -16,11 +17,11 @@ func complain(_ line: String, in format: LogFormat = .text) {
   }
 }
 
-/// To stderr; where that cannot be written, nobody is left to tell.
+/// Writes to stderr. A failure is ignored, because there is no other place to report it.
 func say(_ text: String) { try? write(Array(text.utf8), to: STDERR_FILENO) }
 
-/// What a command was asked for. Ends the program with 73 where it cannot be written; that nobody reads it any more is
-/// no failure.
+/// Prints the requested output of a command. Ends the program with 73 if the output cannot be written. It is not a
+/// failure if the reader has closed the pipe.
 func answer(_ text: String) throws {
   do throws(SystemError) { try write(Array(text.utf8), to: STDOUT_FILENO) } catch {
     if error.code == EPIPE { return }
@@ -29,7 +30,7 @@ func answer(_ text: String) throws {
   }
 }
 
-/// Runs the command's work; a Failure becomes its sentence and its exit code.
+/// Runs the command's work. A Failure ends the program with its sentence and its exit code.
 func exiting(_ format: LogFormat = .text, _ work: () async throws -> Void) async throws {
   do { try await work() } catch let failure as Failure {
     complain("\(failure)", in: format)
@@ -37,10 +38,10 @@ func exiting(_ format: LogFormat = .text, _ work: () async throws -> Void) async
   }
 }
 
-/// JSON that a command was asked for, as `answer`; nothing of upstream's steers a terminal.
+/// Prints JSON as `answer` does. On a terminal, characters of upstream that control it are escaped.
 func answer(json text: String) throws { try answer(isatty(STDOUT_FILENO) == 1 ? text.printableJSON : text) }
 
-/// A value as a line of it.
+/// Prints a value as one line of JSON.
 func answer(asJSON value: some Encodable) throws {
   try answer(json: String(decoding: try value.jsonLine(), as: UTF8.self))
 }

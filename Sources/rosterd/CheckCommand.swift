@@ -23,7 +23,7 @@ struct CheckCommand: ParsableCommand {
   private func cost(of configuration: Configuration) -> CostText {
     var (pages, why): (Int?, String) = (nil, "there was no sync yet")
     do { pages = try pagesOfLastSync(cachePath: configuration.cache.path) } catch {
-      // A comment is one line.
+      // A TOML comment is a single line.
       why = "\(error)".replacing("\n", with: " ")
     }
     return CostText(

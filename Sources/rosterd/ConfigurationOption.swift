@@ -5,18 +5,18 @@ import RosterDaemon
 import RosterModel
 import RosterSystemd
 
-/// What the commands that read the configuration share.
+/// The option of all commands that read the configuration.
 struct ConfigurationOption: ParsableArguments {
   @Option(name: .customLong("config"), help: "The configuration file.", completion: .file(extensions: ["toml"]))
   var file: String?
 
   /// Throws ConfigurationFaults.
-  /// - Parameter path: The file that was read before, and must be there.
+  /// - Parameter path: The file that was read before and must still exist.
   @Sendable func read(again path: String? = nil) throws -> (configuration: Configuration, warnings: [String]) {
     try Configuration.loadChecked(file: file, again: path, environment: ProcessInfo.processInfo.environment)
   }
 
-  /// Ends the program with 78 where the configuration is bad.
+  /// Ends the program with 78 if the configuration is invalid.
   /// - Parameters:
   ///   - isLogging: True if messages belong to the log.
   ///   - manager: The service manager to report a bad configuration to; nil for commands that are no service.
@@ -33,7 +33,7 @@ struct ConfigurationOption: ParsableArguments {
   }
 }
 
-/// Says all of them; what it returns ends the program with 78.
+/// Prints all faults; the returned error ends the program with 78.
 func refused(_ faults: ConfigurationFaults, in format: LogFormat) -> ExitCode {
   for fault in faults.faults { complain("\(fault)", in: format) }
   return ExitCode(Failure.Kind.configuration.exitCode)

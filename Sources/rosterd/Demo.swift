@@ -7,17 +7,18 @@ import RosterSimulator
 import RosterStatusClient
 import RosterTerminal
 
-/// The whole main job on one machine: the embedded upstream, a daemon, one sync; and what it leaves to tell.
+/// A complete run on one machine, with the embedded upstream, a daemon and one sync; afterwards it contains the
+/// results.
 struct Demo: Sendable {
   private(set) var status: DaemonStatus
-  /// Each with the seconds since the first.
+  /// Each event with the seconds since the first one.
   private(set) var events: [(Double, Event)]
   private(set) var cachePath: String
   private(set) var socket: String
-  /// Token requests that the upstream granted, counted on its side.
+  /// Number of token requests that the upstream granted, counted by the upstream.
   private(set) var refreshes: Int
 
-  /// - Parameter isShown: its progress, on stderr.
+  /// - Parameter isShown: true to show the progress on stderr.
   static func run(isShown: Bool) async throws -> Demo {
     let upstream = try await Simulator.start(.demo)
     let folder = try DemoFolder.make(credentials: upstream.credentials.files)
@@ -44,7 +45,7 @@ struct Demo: Sendable {
     while true { try await Task.sleep(for: .seconds(3600)) }
   }
 
-  /// Runs the daemon until its first sync has ended, and asks it for its status, as rosterctl would.
+  /// Runs the daemon until its first sync has ended, and requests its status as rosterctl does.
   private static func sync(
     _ configuration: Configuration, _ socket: String, _ isShown: Bool
   ) async throws -> ([(Double, Event)], DaemonStatus) {
@@ -57,9 +58,9 @@ struct Demo: Sendable {
       }
       let events = await watch(stream, isShown)
       guard let report = events.last?.1.report, report.outcome != .cancelled else {
-        // A daemon that could not start: its failure is the demo's.
+        // If the daemon could not start, the demo fails with the daemon's failure.
         try await group.next()
-        throw Failure(.cancelled, step: "run the demo", subject: socket, cause: "the daemon was told to stop")
+        throw Failure(.cancelled, step: "run the demo", subject: socket, cause: "the daemon was asked to stop")
       }
       let answer = try await StatusClient(socket: socket).send("GET", "/v1/status")
       let status = try JSONDecoder().decode(DaemonStatus.self, from: Data(answer.body))

@@ -5,7 +5,7 @@ import RosterFiles
 import RosterModel
 import RosterSimulator
 
-/// A folder of its own for a demo's files; it stays, for a look at the cache.
+/// A new folder for a demo's files. It is not removed, so that the cache can be examined.
 struct DemoFolder: Sendable {
   let path: String
 
@@ -25,7 +25,8 @@ struct DemoFolder: Sendable {
     return folder
   }
 
-  /// As a user would configure it, through the environment; and what `config/sources/rickandmorty.toml` defines.
+  /// The configuration as a user would write it in the environment, with the definitions of
+  /// `config/sources/rickandmorty.toml`.
   func configuration(of upstream: Simulator) throws -> Configuration {
     var configuration = try Configuration.load(
       file: nil,

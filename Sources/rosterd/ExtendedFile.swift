@@ -14,7 +14,7 @@ struct ExtendedFile {
   let baseURL: String?
   private let names: Set<String>
 
-  /// Throws `Failure` 78 for a file that is no configuration or cannot be read.
+  /// Throws `Failure` 78 if the file cannot be read or is not a valid configuration.
   init(_ path: String) throws {
     self.path = path
     do throws(SystemError) { text = try contents(of: path, limit: Configuration.maxFileBytes) } catch {
@@ -25,11 +25,11 @@ struct ExtendedFile {
     }
     let configuration = text.isEmpty ? nil : try Self.configuration(text, path)
     baseURL = configuration?.upstream.baseURL
-    // The built-in definition is in no file.
+    // The built-in definition is not part of any file.
     names = Set((configuration?.resources ?? []).filter { $0 != .character }.map(\.name))
   }
 
-  /// Replaces the file as a whole, with its mode, owner and group. A file that does not exist is created (0640).
+  /// Replaces the whole file and keeps its mode, owner and group. A missing file is created (0640).
   func add(_ findings: [Finding]) throws {
     if let twice = findings.first(where: { names.contains($0.resource.name) })?.resource.name {
       throw Failure(
@@ -40,7 +40,7 @@ struct ExtendedFile {
     let gap = text.last == UInt8(ascii: "\n") ? "\n" : "\n\n"
     text += (text.isEmpty ? Inference.toml(of: findings) : gap + Inference.addition(of: findings)).utf8
     _ = try Self.configuration(text, path)
-    // rename(2) would replace a link, not the file that it leads to.
+    // rename(2) would replace a link instead of its target.
     let place = Self.resolved(path)
     let status = fileStatus(place)
     let file = WholeFile(

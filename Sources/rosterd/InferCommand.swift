@@ -57,7 +57,7 @@ struct InferCommand: AsyncParsableCommand {
   private func findings(below file: ExtendedFile?) async throws -> [Finding] {
     if addresses == [Self.standardInput] { return [try Inference.finding(try given())] }
     let addresses = try addresses.map(address)
-    // Before anything is sent: a header may be the secret of one origin.
+    // Checked before anything is sent, because a header may be the secret of one origin.
     _ = try base(of: addresses, below: file)
     var answers: [ListAnswer] = []
     for address in addresses { answers.append(try await asked(address)) }
@@ -65,7 +65,8 @@ struct InferCommand: AsyncParsableCommand {
     return try Inference.findings(answers, below: base)
   }
 
-  /// The sentence does not repeat the address: a word of a header whose quotes were forgotten is one, too (T9).
+  /// The sentence does not repeat the address: if the quotes of a header were forgotten, a word of the header arrives
+  /// as an address (T9).
   private func address(_ text: String) throws -> ListAddress {
     do { return try ListAddress(text) } catch {
       guard addresses.count > 1, !headers.isEmpty else { throw error }
@@ -125,7 +126,7 @@ struct InferCommand: AsyncParsableCommand {
     return try ListAnswer(printed: text)
   }
 
-  /// As much as a page may have (P11).
+  /// The maximum size of a page (P11).
   private static let maxBytes = 8 * 1024 * 1024
 
   /// The sentences do not repeat the header: it may be a secret (T9).
@@ -143,7 +144,8 @@ struct InferCommand: AsyncParsableCommand {
 }
 
 extension Failure {
-  /// - Parameter file: of `--add`. Without it the shell may have created a file before the command fails.
+  /// - Parameter file: the file of `--add`; nil without that option. Then the shell may have created a file before the
+  ///   command fails.
   fileprivate func adding(_ file: String?) -> Failure {
     var failure = self
     let output =

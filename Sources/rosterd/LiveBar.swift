@@ -3,12 +3,12 @@ import Glibc
 import RosterModel
 import RosterTerminal
 
-/// A progress bar on stderr, redrawn while a sync runs; nothing where that is no terminal.
+/// A progress bar on stderr, redrawn while a sync runs. It draws nothing if stderr is not a terminal.
 struct LiveBar: Sendable {
-  /// As it is now: people change the width while they watch.
+  /// Read for each frame, because the user may resize the terminal.
   private var terminal: Terminal { .of(STDERR_FILENO, environment: ProcessInfo.processInfo.environment) }
 
-  /// Fast enough to move, slow enough to cost nothing.
+  /// Fast enough for a smooth bar, slow enough to cost nothing.
   private static let frame = Duration.milliseconds(100)
 
   /// Returns when its task is cancelled.

@@ -18,14 +18,15 @@ struct Rosterd: AsyncParsableCommand {
 
   static func main() async {
     occupyStandardStreams()
-    // Who reads the log, or an answer, and goes away takes no daemon along, and is no fault.
+    // If a reader of the log or of an answer closes its pipe, the write fails with an error instead of ending the
+    // program.
     signal(SIGPIPE, SIG_IGN)
     do throws(Failure) { try expectProcessFolder() } catch {
       complain("\(error)")
       exit(withError: ExitCode(error.kind.exitCode))
     }
     let commands = configuration.subcommands.map { $0._commandName } + ["help"]
-    // To ArgumentParser it would be an argument of `run`.
+    // ArgumentParser would take the word for an argument of `run`.
     if let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-"), !commands.contains(word) {
       let nearest = NearestWord.to(word, among: commands).map { "; did you mean '\($0)'?" } ?? ""
       refuse(ValidationError("There is no command '\(word)'\(nearest)"))
@@ -46,8 +47,8 @@ struct Rosterd: AsyncParsableCommand {
     }
   }
 
-  /// Ends with what the command line asks for instead of a command, or with what is wrong with it, of which systemd is
-  /// told (S4).
+  /// Prints the output that the command line requests instead of a command, such as help, or reports its error, also to
+  /// systemd (S4). Ends the program.
   private static func refuse(_ error: any Error) -> Never {
     let code = exitCode(for: error)
     if !code.isSuccess { Notify().failed(exitStatus: code.rawValue, message(for: error)) }

@@ -38,7 +38,8 @@ struct SyncCommand: AsyncParsableCommand {
     }
   }
 
-  /// Of a sync that did not get that far people are told why, not what an earlier one has left.
+  /// If this sync did not pull everything, the pending changes may be those of an earlier sync, so they are not
+  /// printed.
   private func tell(_ pending: PendingChanges, of report: SyncRecord) throws {
     if json { return try pending.writeJSON(answer(json:)) }
     guard pending.pull.isWhole, pending.pull.sync == report.id else { return }
