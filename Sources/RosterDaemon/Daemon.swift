@@ -177,7 +177,8 @@ extension Daemon {
     if wasMoving {
       let since = runtime.clock.now() - silence.seconds
       runtime.board.stands(since: since)
-      runtime.logger.critical("nothing of the sync has moved since \(since.rfc3339); no longer notifying the systemd watchdog")
+      runtime.logger.critical(
+        "nothing of the sync has moved since \(since.rfc3339); no longer notifying the systemd watchdog")
     }
     return false
   }
