@@ -10,7 +10,7 @@ struct BenchSync: SyncHost {
   let resource: Resource
   let baseURL: String
   let send: Send
-  /// nil if `send` waits for nothing.
+  /// nil if `send` never waits for a network.
   var transport: HTTPTransport?
   let cache: Cache
   let folder: Folder

@@ -2,7 +2,7 @@ import Glibc
 
 /// Time that the threads of this process have worked.
 enum CPUTime {
-  /// Of the work, in nanoseconds, on whatever threads.
+  /// CPU time of the work in nanoseconds, over all threads.
   static func spent(_ work: () async throws -> Void) async rethrows -> Double {
     let start = now
     try await work()
@@ -16,11 +16,12 @@ enum CPUTime {
   }
 }
 
-/// What this machine is worth at the moment: a loop that no change of rosterd makes faster or slower.
+/// The current speed of this machine, measured by a loop that does not depend on rosterd's code.
 enum Calibration {
   /// Enough to be above the clock's grain and below anyone's patience: a tenth of a second.
   private static let steps = 20_000_000
-  /// In words of 8 bytes: 1 MiB, as much as the hot part of a sync, so that a crowded processor cache counts alike.
+  /// Words of 8 bytes: 1 MiB, as much as the hot part of a sync, so that a crowded processor cache affects both
+  /// equally.
   private static let words = 1 << 17
 
   static func nanosecondsPerStep() async -> Double {

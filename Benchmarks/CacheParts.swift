@@ -53,7 +53,7 @@ struct CacheParts {
     }
   }
 
-  /// As many together as a sync's stage takes at once where upstream is fast.
+  /// The number of pages that a sync's stage appends together if upstream is fast.
   private static let batch = 16
 
   private static func append(_ pages: [ReceivedPage], to cache: Cache) async throws {
@@ -103,13 +103,13 @@ struct CacheParts {
   }
 }
 
-/// Something went otherwise than what was to be timed.
+/// The measured work had another result than intended.
 struct NotMeasured: Error, CustomStringConvertible {
   var what: String
   var description: String { "this is not what was to be measured: \(what)" }
 }
 
-/// A folder of its own, which goes with its use.
+/// A folder that is removed after its use.
 struct Folder {
   let path: String
 

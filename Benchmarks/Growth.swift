@@ -5,13 +5,13 @@ import GrowthKinds
 import RosterCache
 import RosterModel
 
-/// Whether the cost of each kind of sync, and of reading a large cache, grows with the records and not with their
-/// square: CPU time at two sizes.
+/// Compares the CPU time of each kind of sync, and of reading a large cache, at two sizes: it must grow with the number
+/// of records and not with its square.
 struct Growth: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Times each kind of sync at two sizes, and fails where 4 times the size costs more than 6 times.")
 
-  /// A linear cost gives 4, a quadratic one 16. The rest is for caches of the processor and a busy machine.
+  /// Linear cost gives a ratio of 4, quadratic cost 16. The margin is for processor caches and a busy machine.
   private static let limit = 6.0
 
   @Option(help: "Records of the smaller sync.") var records = 2_500
@@ -74,7 +74,7 @@ struct Growth: AsyncParsableCommand {
   }
 }
 
-/// One sync of a kind, after another one that made the cache what it is before.
+/// One sync of a kind, after another sync that prepared the cache.
 private struct GrowthSync {
   let kind: GrowthKind
   let isText: Bool
@@ -87,7 +87,7 @@ private struct GrowthSync {
     }
   }
 
-  /// Opens the cache too, where another definition makes its tables again.
+  /// The cost includes opening the cache, where another definition rebuilds its tables.
   func sync(_ count: Int, isAfter: Bool, _ folder: Folder) async throws -> Double {
     let resource = kind.resource(isText: isText, isAfter: isAfter)
     let upstream = MemoryUpstream(
@@ -105,7 +105,7 @@ private struct GrowthSync {
   }
 }
 
-/// What is done with a cache that has much in it.
+/// Operations on a cache with much content.
 private enum LargeCache {
   private static let changed = GrowthSync(kind: .changed, isText: false, hasValidators: true)
   private static let resource = GrowthKind.changed.resource(isText: false, isAfter: false)

@@ -5,7 +5,7 @@ import RosterSimulator
 
 /// Bodies of a list of characters as the simulator sends them, and the plan that they are read by.
 struct List {
-  /// As many as a part needs to be timed to the percent, on pages of 20.
+  /// Enough pages, of 20 records each, to time a part to one percent.
   static let usual = 1000
   private static let recordsPerPage = 20
 

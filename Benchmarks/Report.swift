@@ -1,18 +1,19 @@
 import FoundationEssentials
 
-/// The least that each part took, and what it is beside the base.
+/// The minimum cost of each part, and its ratio to the base.
 struct Report {
   static let append = "append"
   static let publishFirst = "publish, first"
   static let two = "append and publish, two resources"
   /// Half the pages in each of two resources, beside all of them in one.
   private static let mostOfTwo = 1.1
-  /// Of a part beside its base. Between a quiet machine and one with seven times its load, ratios differed by 0.08.
+  /// Maximum ratio of a part to its base. Between a quiet machine and one with seven times its load, ratios differed by
+  /// 0.08.
   private static let most = 1.5
 
   /// Nanoseconds.
   private var step = Double.infinity
-  /// Nanoseconds a page, in the order in which they came.
+  /// Nanoseconds per page, in the order of measurement.
   private var parts: [(name: String, cost: Double)] = []
 
   mutating func note(_ nanosecondsPerStep: Double) { step = min(step, nanosecondsPerStep) }
@@ -51,7 +52,7 @@ struct Report {
     return slower + ["two resources: \(Self.text(ratio)) × one of the same size, more than \(Self.mostOfTwo)"]
   }
 
-  /// Steps a page, with the digits that mean something.
+  /// Writes the steps per page, rounded to whole steps.
   func write(to path: String) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -61,7 +62,7 @@ struct Report {
 
   private func cost(_ name: String) -> Double { parts.first { $0.name == name }?.cost ?? .nan }
 
-  /// To the hundredth.
+  /// The number with two decimals.
   static func text(_ number: Double) -> String {
     let hundredths = Int((number * 100).rounded())
     let rest = hundredths % 100

@@ -1,17 +1,17 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// What `make bench` runs.
+/// The program of `make bench`.
 @main struct RosterBenchmarks: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "RosterBenchmarks", abstract: "Times syncs.", subcommands: [Parts.self, Growth.self],
     defaultSubcommand: Parts.self)
 }
 
-/// What a page costs in each part of a sync, beside what it did when the base was written.
+/// The cost of a page in each part of a sync, compared with a stored base.
 ///
-/// CPU time of all threads, so that who else uses the machine counts little; the least of several rounds; and, as other
-/// machines are faster or slower, in steps of a loop that is timed in the same round.
+/// The cost is the CPU time of all threads, so that other programs on the machine hardly matter, and the minimum of
+/// several rounds. Its unit is one step of a loop that is timed in the same round, because machines differ in speed.
 struct Parts: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Times the parts of a sync and compares them with a base.")
