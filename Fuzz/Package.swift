@@ -15,7 +15,8 @@ func nio(_ module: String) -> Target.Dependency {
   .product(name: module, package: "swift-nio")
 }
 
-/// A target of the product, under instruments; of some only the sources that no adapter's library comes with.
+/// A target of the product with the fuzzer's instrumentation. Some targets include only the sources that need no
+/// adapter's library.
 func product(
   _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], sources: [String]? = nil
 ) -> Target {
@@ -27,7 +28,7 @@ func product(
 let package = Package(
   name: "fuzz",
   dependencies: [
-    // As in ../Package.swift, which `run` compares.
+    // The same versions as in ../Package.swift; `run` compares them.
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
     .package(url: "https://github.com/LebJe/TOMLKit", exact: "0.6.0"),

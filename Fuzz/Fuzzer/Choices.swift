@@ -3,7 +3,7 @@
 struct Choices {
   private(set) var rest: ArraySlice<UInt8>
 
-  /// The decisions, and what stands behind their line.
+  /// Splits the input into the decisions on its first line and the remaining bytes.
   static func split(_ input: [UInt8]) -> (choices: Choices, body: [UInt8]) {
     let end = input.firstIndex(of: UInt8(ascii: "\n")) ?? input.endIndex
     return (Choices(rest: input[..<end]), Array(input[end...].dropFirst()))
@@ -41,7 +41,8 @@ extension [UInt8] {
     return parts
   }
 
-  /// In pieces as the choices that are left say, over and over; a large one in some hundred.
+  /// Splits the bytes into pieces whose sizes come from the remaining choices, used cyclically. A large input gets at
+  /// most some hundred pieces.
   func pieces(_ choices: Choices) -> [ArraySlice<UInt8>] {
     let least = 1 + count / 256
     let sizes = choices.rest.map { Int($0 &- UInt8(ascii: "0")) % 64 + least }

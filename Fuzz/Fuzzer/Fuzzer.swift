@@ -1,7 +1,7 @@
 import Glibc
 
-/// FUZZ_TARGET names what libFuzzer, whose the program's beginning is, fuzzes: where it starts itself anew, to merge or
-/// to minimize, the variable goes along (llvm.org/docs/LibFuzzer.html).
+/// FUZZ_TARGET names the target, because libFuzzer owns the command line. libFuzzer passes the variable on when it
+/// restarts itself to merge or to minimize (llvm.org/docs/LibFuzzer.html).
 private let check: (@Sendable ([UInt8]) -> Void)? =
   switch getenv("FUZZ_TARGET").map({ String(cString: $0) }) {
   case "record": RecordTarget.check
@@ -16,7 +16,7 @@ private let check: (@Sendable ([UInt8]) -> Void)? =
   default: nil
   }
 
-/// `--read json|toml FILE…` tells what rosterd makes of files, for `agree`.
+/// `--read json|toml FILE…` prints how rosterd reads files, for `agree`.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(_ count: UnsafePointer<CInt>?, _ values: UnsafeRawPointer?) -> CInt {
   let arguments = CommandLine.arguments
@@ -30,17 +30,17 @@ public func initialize(_ count: UnsafePointer<CInt>?, _ values: UnsafeRawPointer
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func test(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
-  // A copy of exact size: the address sanitizer knows its end.
+  // A copy of the exact size, so that the address sanitizer knows its end.
   check?(Array(UnsafeBufferPointer(start: data, count: size)))
   return 0
 }
 
-/// Ends the process where a promise does not hold: libFuzzer keeps the input.
+/// Ends the process if the promise is broken; libFuzzer then keeps the input.
 func promise(_ holds: Bool, _ what: @autoclosure () -> String) {
   if !holds { fatalError(what()) }
 }
 
-/// What must not fail.
+/// Runs code that must not throw.
 func certain<Value>(_ what: String, _ body: () throws -> Value) -> Value {
   do { return try body() } catch { fatalError("\(what): \(error)") }
 }

@@ -1,4 +1,4 @@
-/// A second reading of JSON (RFC 8259), slow and plain, that shares nothing with RosterJSON.
+/// A second reader of JSON (RFC 8259), slow and simple, that shares no code with RosterJSON.
 struct PlainJSON {
   private let bytes: [UInt8]
   private var at = 0
@@ -12,7 +12,7 @@ struct PlainJSON {
     return reader.at == bytes.count ? value : nil
   }
 
-  /// Whether it can be read by recursion.
+  /// True if the text is shallow enough for a recursive reader.
   static func isShallow(_ bytes: [UInt8]) -> Bool { bytes.count { $0 == 0x5B || $0 == 0x7B } <= 300 }
 
   private init(bytes: [UInt8]) { self.bytes = bytes }

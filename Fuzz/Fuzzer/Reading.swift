@@ -4,7 +4,7 @@ import RosterModel
 
 @testable import RosterConfiguration
 
-/// What rosterd reads in a file, as one line of JSON, for another program to compare with.
+/// The content that rosterd reads in a file, as one line of JSON for a comparison with another program.
 enum Reading {
   static func of(_ path: String, as format: String) -> String {
     guard let bytes = FileManager.default.contents(atPath: path) else { return "no file" }

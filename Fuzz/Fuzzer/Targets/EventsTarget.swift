@@ -16,7 +16,7 @@ enum EventsTarget {
     }
     var again = EventStreamParser()
     promise(again.feed(written.joined().utf8) == events, "written again, they are others")
-    // What is left over does not spoil the next event.
+    // The rest of the input must not affect the next event.
     let next = whole.feed(Array("\n\ndata: x\n\n".utf8)).last
     promise(next == StreamedEvent(name: "message", data: "x"), "an event has what is another's: \(next as Any)")
   }

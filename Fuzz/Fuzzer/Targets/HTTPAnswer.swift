@@ -6,7 +6,7 @@ struct HTTPAnswer: Equatable {
   var headers: [[String]] = []
   var body: [UInt8] = []
 
-  /// nil: the bytes are no answers. The last one may be a stream that goes on until the end.
+  /// nil if the bytes are not HTTP answers. The last one may be a stream that continues to the end.
   static func all(in bytes: [UInt8]) -> [HTTPAnswer]? {
     var answers: [HTTPAnswer] = []
     var rest = bytes[...]
@@ -42,7 +42,7 @@ struct HTTPAnswer: Equatable {
   private mutating func readBody(_ rest: inout ArraySlice<UInt8>) -> Bool {
     if let length = value("content-length") {
       guard has("content-length"), !has("transfer-encoding"), let length = Int(length) else { return false }
-      // To HEAD.
+      // An answer to HEAD has no body.
       if !rest.isEmpty || length == 0, !rest.starts(with: "HTTP/1.1 ".utf8) {
         guard rest.count >= length else { return false }
         body = Array(rest.prefix(length))
@@ -55,7 +55,7 @@ struct HTTPAnswer: Equatable {
       rest = []
     }
     let type = value("content-type") ?? ""
-    // What it tells of the process changes from one time to the next.
+    // Values about the process change from one request to the next.
     if type.hasPrefix("text/plain; version") {
       body = []
       headers.removeAll { $0[0] == "content-length" }

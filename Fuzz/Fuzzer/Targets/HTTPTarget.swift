@@ -6,19 +6,19 @@ import RosterModel
 
 @testable import RosterStatus
 
-/// What a client sends to the status socket: wherever it is cut, it is answered in the same way, and each answer is one
-/// of HTTP/1.1.
+/// The input of a client to the status socket: however it is split into pieces, the answers are the same, and each is
+/// an answer of HTTP/1.1.
 ///
-/// Answers that are made outside the event loop are not: four of others stand before them.
+/// Answers that are made outside the event loop do not occur, because four requests of other connections precede them.
 enum HTTPTarget {
   private static let now = Date(timeIntervalSince1970: 1_795_348_800)
   private static let snapshot = CacheFacts(
     snapshot: 17, publishedAt: now.rfc3339, verifiedAt: now.rfc3339, records: 826, pages: 42)
-  /// One byte that stands for many, so that a small input passes the limits of S2.
+  /// One input byte is expanded to many, so that a small input can exceed the limits of S2.
   private static let (short, long) = (UInt8(1), [UInt8](repeating: UInt8(ascii: "a"), count: 5_000))
 
   private static let chunk = PipelineGate.chunk
-  /// Of so many bytes each comes by itself, whatever the choices are: a usual request's line.
+  /// The first bytes always arrive one by one, whatever the choices are; a usual request line is that long.
   private static let line = 80
 
   private static let routes: StatusRoutes = {
@@ -47,8 +47,8 @@ enum HTTPTarget {
     }
   }
 
-  /// What is malformed, and with its trailers too long, is refused for the one or the other, whichever the parser meets
-  /// first: here they are one.
+  /// A malformed request with trailers that are too long is refused for either reason, depending on the parser. Both
+  /// count as equal here.
   private static func answers(in sent: [UInt8], to bytes: [UInt8]) -> [HTTPAnswer]? {
     guard var answers = HTTPAnswer.all(in: sent) else { return nil }
     if bytes.count > RequestAssembly.Limits().head, let last = answers.last, [400, 431].contains(last.status) {
@@ -67,7 +67,7 @@ enum HTTPTarget {
     let connection = StatusConnection(routes: routes, limits: StatusLimits(), peer: 1000, connections: connections)
     for _ in 0..<4 { connections.startWork(for: connection) {} }
     try StatusPipeline.add(connection, to: channel)
-    // A channel that was never connected is not active, and would be sent nothing.
+    // A channel that was never connected is not active and receives nothing.
     channel.connect(to: try SocketAddress(unixDomainSocketPath: "/s"), promise: nil)
     promise(channel.isActive, "the connection is not open")
     var sent: [UInt8] = []
@@ -90,7 +90,7 @@ enum HTTPTarget {
     }
     channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     try settle()
-    // What is incomplete has its time, then the daemon stops.
+    // After the time limit for incomplete requests, the daemon stops.
     loop.advanceTime(by: .seconds(11))
     try settle()
     connection.finish()

@@ -3,7 +3,7 @@ import RosterModel
 
 /// Any bytes: JSON or not, which value, and the same value once it is written again.
 enum JSONTarget {
-  /// Of which `JSONValue` makes a tree.
+  /// Maximum depth of a `JSONValue`.
   static let deepest = 136
 
   static func check(_ bytes: [UInt8]) {

@@ -4,13 +4,13 @@ import RosterModel
 @testable import RosterFetch
 @testable import RosterSync
 
-/// Answers to a list, in turn and over again: each request goes where it may, a page that is kept leads on as the one
-/// that came, an answer that says the same agrees with what is known, and the pull ends.
+/// Answers to requests of a list, used cyclically. Each request goes to an allowed address; a kept page leads to the
+/// same next page as an arrived one; an equal answer agrees with the known facts; and the pull ends.
 enum PagingTarget {
   private static let homes = ["https://api.example/v1", "http://api.example:8080", "https://[::1]/a%20b"]
   /// Upstream may repeat the token in an address (T8).
   private static let token = Response.SentToken("c4nary-t0ken", parameter: "key")
-  /// Announced pages are as many as upstream says; all are asked for in one way.
+  /// Upstream decides how many pages it announces, and all are requested in the same way; this many are enough.
   private static let mostAsked = 40
 
   static func check(_ input: [UInt8]) {
@@ -43,7 +43,7 @@ enum PagingTarget {
     else {
       return Answer(response: response)
     }
-    // As a pull tells pages of the same records.
+    // Recognises pages with the same records as a pull does.
     var hasher = Hasher()
     hasher.combine(scan.keys.bytes)
     hasher.combine(scan.rejectedKeys.bytes)
@@ -92,7 +92,7 @@ enum PagingTarget {
       self.links = links
     }
 
-    /// As a pull does, which an answer that is no page ends.
+    /// Runs like a pull, which ends at an answer that is not a page.
     mutating func go(through answers: [Answer], concurrency: Int) {
       var plan = PullPlan([paging], maxPages: 1_000)
       var underway: [PullPlan.Asking] = []
@@ -110,7 +110,7 @@ enum PagingTarget {
           asking, facts, isTransferred: true, records: .init(likeness: answer.likeness), links: { [links] in links })
         guard came != nil else { return }
         checkCounts(plan, asking.page)
-        // Of as many pages as there are answers, more than half of twice as many came again.
+        // A pull notices a repetition after at most twice as many pages as there are answers.
         let most = asking.isAnnounced ? PagingTarget.mostAsked : 2 * answers.count + 3
         guard asked <= most else {
           return promise(asking.isAnnounced, "page \(asking.page.number) of \(answers.count) answers, and no end")

@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 
-/// How long an answer's headers hold rosterd back: 0 to 24 hours, and what an independent reading says where it is
-/// plain.
+/// The pause that an answer's headers ask for: 0 to 24 hours, and equal to an independent reading of simple headers.
 enum PauseTarget {
   /// 2026-11-22 12:00 UTC
   private static let now = Date(timeIntervalSince1970: 1_795_348_800)
@@ -36,18 +35,18 @@ enum PauseTarget {
     }
   }
 
-  /// A date that is taken is the same one once it is written, and what the C library says where it reads it too.
+  /// An accepted date can be written and read again, and is equal to the C library's reading if that accepts it, too.
   private static func check(date text: String) {
     let date = Date(httpDate: text)
     if let seconds = standard(text) {
       promise(date?.timeIntervalSince1970 == seconds, "\(text) is \(date as Any), not \(seconds)")
     }
-    // Of earlier years rosterd writes less than four digits.
+    // rosterd writes the year of earlier dates with fewer than four digits.
     guard let date, date.timeIntervalSince1970 >= 0 else { return }
     promise(Date(httpDate: date.httpDate) == date, "\(text) is \(date), and that \(date.httpDate)")
   }
 
-  /// IMF-fixdate (RFC 9110 §5.6.7) by its columns and timegm(3): what strftime(3) makes of it must be the same text.
+  /// Reads an IMF-fixdate (RFC 9110 §5.6.7) by its columns and timegm(3); strftime(3) must produce the same text again.
   private static func standard(_ text: String) -> Double? {
     let bytes = Array(text.utf8)
     guard bytes.count == 29 else { return nil }
@@ -76,7 +75,7 @@ enum PauseTarget {
   }
 }
 
-/// `Name: value` a line, as a parser of HTTP hands them over: anything but line ends in a value.
+/// Reads lines of `Name: value` in the form in which an HTTP parser delivers them: values contain no line ends.
 enum Headers {
   static func read(_ text: [UInt8]) -> [Request.Header] {
     text.split(separator: UInt8(ascii: "\n")).compactMap { line in

@@ -5,8 +5,8 @@ import RosterModel
 
 @testable import RosterCache
 
-/// The file of pulled pages, cut off, overwritten or with bits turned: what is read is a prefix of what was appended,
-/// each page whole, and what is appended then follows it.
+/// The file of pulled pages after it was truncated, overwritten or had bits flipped. The pages that can be read are a
+/// prefix of the appended ones, each complete, and further pages can be appended after them.
 enum PulledTarget {
   private static let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
   private static let path = "\(folder)/rosterd-fuzz-\(getpid()).pulled"
@@ -26,7 +26,7 @@ enum PulledTarget {
 
   static func check(_ input: [UInt8]) {
     defer { unlink(path) }
-    // Of the input: the fuzzer, which sees what is compared, is not to make pages of its own.
+    // The key comes from the input, so that the fuzzer, which sees comparisons, cannot construct pages of its own.
     let digest = PageDigest(first: UInt64(bitPattern: Int64(input.hashValue)), second: 0)
     var (choices, rest) = Choices.split(input)
     let parts = rest.parted(by: "\n%\n")

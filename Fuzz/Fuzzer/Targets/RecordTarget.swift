@@ -1,7 +1,7 @@
 import RosterDecode
 import RosterModel
 
-/// A body under a definition: what both passes make of it is what a plain reading of the rules says.
+/// A body under a definition: the result of both passes must equal a simple reading of the rules.
 enum RecordTarget {
   static func check(_ input: [UInt8]) {
     var (choices, body) = Choices.split(input)

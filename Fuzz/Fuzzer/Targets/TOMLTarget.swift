@@ -4,8 +4,8 @@ import RosterModel
 
 @testable import RosterConfiguration
 
-/// A configuration file: what is taken renders to what is taken again and means the same; what is refused is told in
-/// lines, one a fault, that name lines of the file.
+/// A configuration file: an accepted file is rendered to a file that is accepted and means the same. A refused file
+/// gets one line per fault, with the line number in the file.
 enum TOMLTarget {
   private static let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
   private static let path = "\(folder)/rosterd-fuzz-\(getpid()).toml"
@@ -16,7 +16,7 @@ enum TOMLTarget {
     let text = configuration.rendered()
     guard let again = load(Array(text.utf8)) else { fatalError("what it renders to is refused:\n\(text)") }
     promise(again.rendered() == text, "rendered again, it is another:\n\(text)\n\(again.rendered())")
-    // Where nothing is masked (T9).
+    // Masked values (T9) cannot be read again.
     if !text.contains("***") {
       promise(again == configuration, "rendered, it means something else:\n\(text)")
       promise(again.changes(from: configuration) == ([], []), "rendered, it has changed:\n\(text)")

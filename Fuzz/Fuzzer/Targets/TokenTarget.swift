@@ -3,8 +3,8 @@ import RosterModel
 
 @testable import RosterAuth
 
-/// A token endpoint's answer: whether it grants, and what, as a plain reading says; how long that lives; and that what
-/// is told of a refusal repeats nothing of it.
+/// A token endpoint's answer: its grant, its lifetime, and a refusal, compared with a simple reading; the message about
+/// a refusal must not repeat any part of it.
 enum TokenTarget {
   private static let now = Date(timeIntervalSince1970: 1_795_348_800)
   private static let longest = 100 * 365.25 * 86_400
@@ -38,14 +38,14 @@ enum TokenTarget {
     promise(refresh != nil || !grant.refreshRequired, "granted without a refresh token")
     promise(answer.issued.obtainedAt == now, "obtained at another time")
     let life = answer.issued.expiresAt.map { $0.timeIntervalSince(now) }
-    // 0: it has expired before it came.
+    // 0 means that the token had expired on arrival.
     promise(life.map { $0 >= 0 && $0 <= longest } ?? true, "it lives for \(life as Any) s")
     if case .scalar(let digits, nil)? = json?.child("expires_in"), let seconds = Int(digits), seconds > 0,
       seconds < 1 << 30
     {
       promise(life == Double(seconds), "expires_in \(seconds) is \(life as Any)")
     }
-    // What the store keeps of a time is this text.
+    // The store keeps a time as this text.
     if let time = answer.issued.expiresAt {
       promise(Date(rfc3339: time.rfc3339).map { abs($0.timeIntervalSince(time)) < 0.001 } == true, "\(time) is lost")
     }
@@ -87,7 +87,7 @@ enum TokenTarget {
 }
 
 extension [UInt8] {
-  /// Lines of headers up to an empty one, and what stands behind it.
+  /// Lines of headers up to an empty line, and the bytes after it.
   var headed: (headers: [Request.Header], body: [UInt8]) {
     if first == UInt8(ascii: "\n") { return ([], Array(dropFirst())) }
     let parts = parted(by: "\n\n")
