@@ -4,7 +4,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// A definition that fits no record: what the message, `explain` and `rejects` say.
+/// A definition that matches no record: the texts of the message, of `explain` and of `rejects`.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct AllRejectedTests {
   private static let definition = """
     [resource.target]

@@ -12,21 +12,21 @@ final class Arrivals: Sendable {
 
   func note() { times.withLock { $0.append(.now) } }
 
-  /// Between a request and the one before it.
+  /// Time between a request and the previous one.
   func gap(before index: Int) -> Duration {
     times.withLock { $0.indices.contains(index) ? $0[index] - $0[index - 1] : .zero }
   }
 
-  /// From the first request to the last.
+  /// Time from the first request to the last one.
   var span: Duration { times.withLock { times in times.first.map { times[times.count - 1] - $0 } ?? .zero } }
 
-  /// How long after that request each came: those before the time is over, and those behind it.
+  /// The requests after this one, as delays since it: those within the given time, and those after it.
   func beside(request: Int, for time: Duration) -> (before: [Duration], behind: [Duration]) {
     let since = times.withLock { times in times.map { $0 - times[request] } }
     return (since.filter { $0 < time }, since.filter { $0 >= time })
   }
 
-  /// How many came in which second, the first request's being the first.
+  /// Number of requests in each second, counted from the first request.
   var perSecond: [Int] {
     times.withLock { times in
       let seconds = times.map { Int(times[0].duration(to: $0).components.seconds) }

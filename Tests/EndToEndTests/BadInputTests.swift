@@ -4,7 +4,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// What people and upstreams get wrong: the contract's exit code, and one sentence that says what to do.
+/// Mistakes of users and upstreams: each leads to the contract's exit code and to one sentence with the remedy.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct BadInputTests {
   @Test("F7.1: every fault of the configuration is reported at once (78), with file, line, key and what is allowed")
   func configuration() async throws {

@@ -4,15 +4,15 @@ import RosterSimulator
 import Testing
 
 extension CacheTrials {
-  /// P8: who is on no page is asked for before he is removed, whatever upstream answers.
+  /// P8: a record that is on no page is requested by its key before it is removed, whatever upstream answers.
   @Suite(.timeLimit(.minutes(2))) struct ByIDTests {
     enum End { case removed, kept, updated, nobodyKnown }
 
     struct Case: CustomTestStringConvertible, Sendable {
       var testDescription: String
-      /// Of 1…60, on no page any more.
+      /// Ids, of 1 to 60, that are no longer on any page.
       var missing: [Int64]
-      /// nil: what the simulator has, which is nothing.
+      /// nil for the simulator's own answer, which does not have the record.
       var fault: Fault?
       var end: End
     }
@@ -111,7 +111,7 @@ extension CacheTrials {
           }
           #expect(try await site.rows("SELECT count(*) FROM characters WHERE id = 777") == [["0"]])
           #expect(try await site.rows("SELECT feed FROM cache_info") == feed)
-          // The next one asks anew, and removes whom upstream does not have.
+          // The next sync asks again, and removes the records that upstream does not have.
           site.upstream.configure { $0.rules = [] }
           _ = try await site.ask()
           #expect(try await site.status().state == .idle)
@@ -140,7 +140,7 @@ extension CacheTrials {
           $0.rules = [.on(.byID, times: 1, Self.answer("[\(back)]")), .on(.byID, .status(400))]
         }
         let report = try await site.sync()
-        // Both rules hold for the first request; the later one wins.
+        // Both rules match the first request; the later one wins.
         #expect(report.removed == 0 && report.error?.contains("400") == true)
         site.upstream.configure { $0.rules = [.on(.byID, times: 1, Self.answer("[\(back)]"))] }
         let next = try await site.sync()
@@ -161,7 +161,7 @@ extension CacheTrials {
         let gone = Array(Int64(1)...60)
         site.upstream.update { $0.removeAll { gone.contains($0.id) } }
         let back = gone.suffix(10).map { Self.object("\($0)") }.joined(separator: ",")
-        // Both rules hold for the first request; the later one wins.
+        // Both rules match the first request; the later one wins.
         site.upstream.configure {
           $0.rules = [.on(.byID, Self.answer("[\(back)]")), .on(.byID, times: 1, .status(403))]
         }
@@ -206,7 +206,8 @@ extension CacheTrials {
 
     // MARK: Unknown fields (P10)
 
-    /// As upstream writes them, and as they are kept: in the order of their names, without the white space between.
+    /// The fields as upstream writes them, and as the cache keeps them: sorted by name, without white space between
+    /// tokens.
     private static let written =
       #""zeta" : { "b": [1.10, 1e400, -0.0, 123456789012345678901234567890], "a":null },"é美": "\u00e9\ud83d\ude00 \"\\\/\b\f\n\r\t é👩‍👩‍👧", "n":1.10,"N":"  two  spaces ","dup":1,"dup":2,"empty":{},"list":[ ]"#
     private static let kept =

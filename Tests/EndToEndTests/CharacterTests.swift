@@ -260,7 +260,7 @@ import Testing
   }
 }
 
-/// How rosterctl finds the cache and the socket.
+/// The way in which rosterctl finds the cache and the socket.
 @Suite struct WhereaboutsOfRosterctlTests {
   @Test("rosterctl uses the configuration file, and reports one that it cannot read or parse only if it matters")
   func file() async throws {

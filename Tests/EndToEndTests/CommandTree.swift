@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What argument-parser tells of a program.
+/// The description of a program that argument-parser prints.
 struct CommandTree: Decodable {
   struct Command: Decodable {
     var commandName: String

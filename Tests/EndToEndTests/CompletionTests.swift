@@ -5,9 +5,9 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// What the shells offer where a resource is to be named.
+/// The completions that shells offer for a resource.
 @Suite(.timeLimit(.minutes(1))) struct CompletionTests {
-  /// As the generated scripts ask (argument-parser).
+  /// Requests completions as argument-parser's generated scripts do.
   private func offered(_ words: [String], _ cache: String? = nil) async throws -> Program.Outcome {
     try await Program.run(
       try Program.built("rosterctl"),

@@ -6,7 +6,7 @@ import RosterStatusClient
 import Testing
 
 extension CacheTrials {
-  /// What happens to the cache's files under a running daemon.
+  /// Damage to the cache's files under a running daemon.
   @Suite(.timeLimit(.minutes(2))) struct DamageTests {
     enum Damage: String, CaseIterable {
       case everyPage, characters, index, syncs, indexOfSyncs, indexOfChanges, wordsData, tableDropped, log
@@ -23,7 +23,7 @@ extension CacheTrials {
           _ = try await site.ask()
           try await make(damage, site)
           site.next(2)
-          // The first one may fail, and says why.
+          // The first sync may fail, and then reports the damage.
           let first = try await site.rosterctl("sync", "--wait")
           #expect(first.exit == 0 || first.exit == 73, "\(first.output)\(first.error)")
           if first.exit == 73 {
@@ -33,7 +33,7 @@ extension CacheTrials {
           #expect(try await site.status().state == .idle)
           let names = try site.names()
           let aside = names.filter { $0.hasPrefix("roster.db.damaged-") }
-          // What is in memory and written again anyway may be well before anybody meets it.
+          // Data that is in memory and written again may replace the damage before it is detected.
           let isWritten = [.syncs, .indexOfSyncs].contains(damage)
           #expect(aside.contains { $0.hasSuffix("Z") } || isWritten, "\(names)")
           try site.expectModes()
@@ -58,7 +58,7 @@ extension CacheTrials {
         }
         try await site.overwrite("changes_by_record")
         try await site.withDaemon { daemon, _ in
-          // It may be found before, in, or after the first sync, and one that meets it fails.
+          // The damage may be found before, during or after the first sync; a sync that finds it fails.
           let first = try await site.rosterctl("sync", "--wait")
           #expect(first.exit == 0 || first.exit == 73, "\(first.output)\(first.error)")
           while !daemon.complaints.contains("moved aside") { _ = try await site.ask() }
@@ -70,14 +70,14 @@ extension CacheTrials {
       }
     }
 
-    /// Of a new cache: all but the page with the header.
+    /// The page size of a new cache. The page with the header stays intact.
     private static let pageSize: off_t = 16_384
 
     private func make(_ damage: Damage, _ site: Site) async throws {
       switch damage {
       case .everyPage: try site.overwrite(site.cache, from: Self.pageSize)
       case .log:
-        // As it is after a publish that a reader held up: with frames that are not in the file yet.
+        // The log after a publish that a reader blocked: it has frames that are not in the database yet.
         _ = try await shell(site, "BEGIN IMMEDIATE; UPDATE characters SET name = name || 'x'; COMMIT")
         try site.overwrite(site.cache + "-wal", from: 32 + 24)
       case .characters: try await site.overwrite("characters")
@@ -115,12 +115,12 @@ extension CacheTrials {
           _ = try await site.ask()
           try await site.expectWell()
           try site.expectModes()
-          // P14 holds for whoever comes.
+          // The lock still excludes every other process (P14).
           #expect(try await site.rosterd("sync").exit == 75)
           let outcomes = try await site.rows("SELECT outcome FROM syncs ORDER BY id DESC LIMIT 1")
           #expect(outcomes == [["published"]])
           if ![.folder, .cache, .replaced].contains(loss) {
-            // What was committed is still there.
+            // Committed data is still there.
             #expect(try await site.rows("SELECT count(*) FROM changes") == [["240"]])
           }
           daemon.signal(SIGTERM)

@@ -5,7 +5,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// What the cache must survive. One test at a time: each has several programs, and the machine has other tests to run.
+/// Tests of the cache against faults. They run one at a time, because each starts several programs.
 @Suite(.serialized) enum CacheTrials {}
 
 /// Makes file calls of the real program fail, and names hang, for as long as a test wants (Tests/DiskFaults).
@@ -23,7 +23,7 @@ struct DiskFaults {
 
   /// - Parameters:
   ///   - code: errno.
-  ///   - ends: of the paths that it holds for; none: all files.
+  ///   - ends: The ends of the affected paths; empty for all files.
   func fail(_ call: Call, with code: Int32, on ends: String...) throws {
     try order(call.rawValue, ([String(code)] + ends).joined(separator: " "))
   }
@@ -37,7 +37,7 @@ struct DiskFaults {
   /// The file on which that call failed; nil: there were fewer.
   var failed: String? { text("failed") }
 
-  /// How many there were in the program that ended last.
+  /// Number of calls in the program that ended last.
   var calls: Int { text("calls").flatMap { Int($0) } ?? 0 }
 
   private func text(_ name: String) -> String? {
@@ -73,7 +73,7 @@ struct DiskFaults {
     }
   }
 
-  /// Every look-up of a name says so on this socket, and gets no answer.
+  /// Each name look-up is announced on this socket, and gets no answer.
   func hangNames() throws -> NotifySocket {
     try NotifySocket(path: "\(folder)/names")
   }
@@ -88,7 +88,7 @@ struct DiskFaults {
   }
 }
 
-/// A site whose rosterd meets the disk's faults.
+/// A site whose rosterd gets the disk faults.
 func withFaults(
   _ scenario: Scenario = .pages(3), _ settings: [String: String] = [:], _ body: (Site, DiskFaults) async throws -> Void
 ) async throws {
@@ -101,7 +101,7 @@ func withFaults(
 }
 
 extension Site {
-  /// Asks the daemon for a sync and follows it; what it says where it fails.
+  /// Requests a sync from the daemon and follows it; returns the error text.
   func ask(_ flags: [String] = [], exit: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation) async throws
     -> String
   {
@@ -112,7 +112,7 @@ extension Site {
     return outcome.output + outcome.error
   }
 
-  /// The cache is what upstream has, and sound.
+  /// Expects that the cache equals upstream and is intact.
   func expectWell(sourceLocation: SourceLocation = #_sourceLocation) async throws {
     try await expectUpstream(sourceLocation: sourceLocation)
     #expect(try await rows("PRAGMA integrity_check") == [["ok"]], sourceLocation: sourceLocation)
@@ -127,7 +127,7 @@ extension Site {
   /// Names in the cache's folder.
   func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "\(folder)/state").sorted() }
 
-  /// Of the cache and of what was pulled.
+  /// Expects the modes of the cache's files and of the file of pulled pages.
   func expectModes(sourceLocation: SourceLocation = #_sourceLocation) throws {
     for (name, wanted) in [
       "roster.db": 0o640, "roster.db-wal": 0o640, "roster.db-shm": 0o640, "roster.db.pulled": 0o600,

@@ -22,20 +22,20 @@ import Testing
     }
   }
 
-  /// One thing that goes wrong, and what is said of it.
+  /// One failure and its explanation.
   struct Case: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var exit: Int32 = 65
     var tokens = Scenario.Tokens()
     var settings: [String: String] = [:]
     var rules: [Rule] = []
-    /// What happens upstream after the first sync.
+    /// The change in upstream after the first sync.
     var edit: @Sendable (inout [Character]) -> Void = { _ in }
-    /// In what happened.
+    /// A part of the explanation's first text.
     var what: String
-    /// In what to do.
+    /// A part of the advice.
     var todo: String
-    /// What is concerned, by kind and the end of its name.
+    /// The expected items, by kind and by the end of their names.
     var concerned: [(Concern.Kind, String)]
   }
 
@@ -219,7 +219,7 @@ import Testing
       #expect(try await alone(site).since == html.finishedAt)
       #expect(try site.mode("roster.db.trouble") == 0o600)
 
-      // What the row alone tells, for who may not read that file: one exit code is one sort of trouble.
+      // The row alone must suffice for users who may not read that file: one exit code means one kind of trouble.
       unlink("\(site.cache).trouble")
       let told = try await alone(site)
       #expect(told.since == other.finishedAt && told.what.contains("sync") && told.todo.contains("curl"))
@@ -293,7 +293,7 @@ import Testing
     return try JSONDecoder().decode(Told.self, from: Data(outcome.output.utf8))
   }
 
-  /// Where no daemon runs.
+  /// The explanation without a daemon.
   private func alone(_ site: Site) async throws -> Told {
     let outcome = try await site.rosterctl("explain", "--json", "--cache", site.cache)
     #expect(outcome.exit == 3 && outcome.error.isEmpty, "\(outcome.error)")

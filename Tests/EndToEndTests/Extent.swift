@@ -3,14 +3,14 @@ import Glibc
 import RosterTestSupport
 import Testing
 
-/// What a daemon and its files take up.
+/// The resources that a daemon and its files take.
 struct Extent {
   /// Resident, in bytes.
   var memory: Int
-  /// Descriptors, by what they are of; connections are apart, since they come and go.
+  /// Numbers of descriptors by kind. Connections are separate, since their number varies.
   var descriptors: [String: Int]
   var connections: Int
-  /// In bytes, by name.
+  /// Sizes in bytes by name.
   var files: [String: Int]
 
   init(_ site: Site, _ daemon: Program) throws {

@@ -30,7 +30,7 @@ extension CacheTrials {
       try await withFaults { site, faults in
         _ = try await site.sync()
         var walk = Walk(site: site, faults: faults, stage: stage)
-        // Of the file of pulled pages there are few.
+        // The file of pulled pages has few calls.
         let pulled = try await walk.calls(on: ["state/roster.db.pulled"])
         try await walk.fail(Array(1...pulled))
         let calls = try await walk.calls(on: Self.files)
@@ -64,7 +64,7 @@ private struct Walk {
     self.stage = stage
   }
 
-  /// How many a sync makes of which none fails.
+  /// Number of calls in a sync without a fault.
   mutating func calls(on files: [String]) async throws -> Int {
     self.files = files
     try await begin()
@@ -112,7 +112,7 @@ private struct Walk {
     case .first: for name in try site.names() { unlink("\(site.folder)/state/\(name)") }
     case .changing: break
     case .redefined:
-      // As a rosterd leaves it whose definition has no column for the gender.
+      // The cache of an older definition without a column for the gender.
       let outcome = try await Program.run(
         try Program.tool("sqlite3"),
         [

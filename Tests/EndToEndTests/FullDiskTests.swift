@@ -15,7 +15,7 @@ extension CacheTrials {
       guard geteuid() == 0 else { try skip("only root can mount") }
       let mounted = try await Program.run(
         try Program.tool("mount"), ["-t", "tmpfs", "-o", "size=\(kibibytes)k,mode=755", "tmpfs", folder])
-      // A container may keep its root from it; DiskTests prove the same there, with calls that fail.
+      // Even root may not mount in some containers; DiskTests cover the same there with calls that fail.
       if mounted.exit != 0 { try Test.cancel("this root may not mount: \(mounted.error)") }
       do { try await body(folder) } catch {
         try await unmount(folder)
@@ -89,7 +89,7 @@ extension CacheTrials {
       }
     }
 
-    /// One sync; 73 is the only way to fail, and the sentence says what to do.
+    /// Runs one sync. It may fail only with 73 and a sentence that contains the advice.
     private func ends(_ site: Site) async throws -> Int32 {
       let outcome = try await site.rosterd("sync")
       if outcome.exit == 0 { return 0 }

@@ -7,7 +7,7 @@ import RosterTestSupport
 import Testing
 
 extension CacheTrials {
-  /// P2 and P3 under eight readers that never rest, while the daemon is killed at moments of the dice (`make soak`: 200
+  /// P2 and P3 with eight readers that read continuously, while the daemon is killed at random times (`make soak`: 200
   /// snapshots).
   @Suite(.timeLimit(.minutes(20))) struct HammerTests {
     private static let wanted = ProcessInfo.processInfo.environment["ROSTER_HAMMER"].flatMap(Int.init)
@@ -33,13 +33,13 @@ extension CacheTrials {
             nice, ["-n", Self.niceness, python, "-c", Self.reader, site.cache, last, "\(site.folder)/started"],
             environment: ["PYTHONUTF8": "1"], ended: started.close)
         }
-        // Each has met the first version before the next one comes.
+        // Each reader has read the first version before the next one is published.
         for _ in readers { _ = await started.first { $0 == "ready" } }
         var version = 0
         var kills = 0
         while version < Self.snapshots {
           try await site.withDaemon { daemon, _ in
-            // The sync that a start makes: upstream changes between syncs only.
+            // The sync at the daemon's start comes first, because upstream may change only between syncs.
             _ = try await site.ask()
             while version < Self.snapshots {
               version += 1
@@ -67,7 +67,7 @@ extension CacheTrials {
       }
     }
 
-    /// While it pulls, or while it publishes.
+    /// During the pull or during the publish.
     private func kill(_ site: Site, _ daemon: Program, _ dice: inout SeededDice) async throws {
       if Bool.random(using: &dice) {
         let before = site.upstream.counts.pageRequests.count

@@ -22,7 +22,7 @@ import Testing
         #expect(refused.exit == 65 && refused.output.contains("larger than 8 MiB"), "\(refused.output)")
         let grown = try daemon.peakMemory() - before
         #expect(grown < 48 << 20 || Sanitizer.isPresent, "it grew by \(grown)")
-        // Once more, within max_retries; of each what fits into the sockets' buffers is on its way.
+        // The request is retried once (max_retries). For each attempt, the sockets' buffers hold further bytes.
         #expect(server.counts.requests == 2 && server.counts.bytesSent < 2 * (8 << 20) + 2 * (16 << 20))
         #expect(try await site.rows("SELECT id FROM item") == [["1"]])
         server.answer(Self.truth)

@@ -57,7 +57,7 @@ import Testing
         #expect(try await infer(local, ["http_proxy": proxy.url, "NO_PROXY": "127.0.0.1"]).exit == 0)
         #expect(proxy.requests.count == 2)
         try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
-        // What is wrong elsewhere is no matter of infer's.
+        // Mistakes in other parts of the configuration do not affect infer.
         try Data("sync.interval = 3\n[upstream]\nproxy = \"\(proxy.url)\"\n".utf8)
           .write(to: URL(filePath: "\(site.folder)/etc/rosterd.toml"))
         #expect(try await infer(away, [:]).exit == 0)
@@ -206,7 +206,7 @@ import Testing
       let first = try await site.rosterd("infer", "\(base)/things", "--add", file)
       #expect(first.exit == 0 && first.output.isEmpty && first.error == "rosterd: added [resource.thing] to \(file)\n")
       let before = try String(contentsOfFile: file, encoding: .utf8)
-      // Only root can give a file away.
+      // Only root can change the owner of a file.
       let owner: uid_t = getuid() == 0 ? 65534 : getuid()
       #expect(chown(file, owner, gid_t.max) == 0 && chmod(file, 0o604) == 0)
       let link = "\(site.folder)/link.toml"

@@ -4,7 +4,7 @@ import RosterSimulator
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(1))) struct JSONLogTests {
-  /// What S5 says of a line; numbers are refused where they are text.
+  /// A log line as S5 describes it; decoding fails for numbers that are sent as text.
   private struct Line: Decodable {
     var time: String
     var level: String

@@ -6,7 +6,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// What SIGKILL leaves behind.
+/// The state after SIGKILL.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct KillTests {
   private static let pages = 12
 
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// When to kill: after so many page requests, or when so much of the publish is in the log.
+  /// Time of the kill: after a number of page requests, or when the log has reached a size during the publish.
   private enum Moment {
     case requested(Int)
     case written(Int64)
@@ -61,7 +61,7 @@ import Testing
     site.upstream.release()
   }
 
-  /// The publish takes milliseconds: only a close look meets it.
+  /// The publish takes milliseconds, so the log is polled without a pause.
   private func log(of site: Site, reaches bytes: Int64, orEnds program: Program) async {
     let path = "\(site.cache)-wal"
     await withCheckedContinuation { met in
@@ -118,15 +118,15 @@ import Testing
   /// When seven pages are staged; they were received, and that is all.
   private func kill(_ site: Site, _ program: Program) async throws -> Int {
     try await site.upstream.waitFor { $0.held == Self.pages - 7 }
-    // Nothing tells that they are in the file.
+    // No event reports that the pages are in the file, so its size is polled.
     while kept(site) < 7 { await Task.yield() }
     program.signal(SIGKILL)
     _ = try await program.end()
     return kept(site)
   }
 
-  /// Pages in the file of pulled pages, each of which begins with the same word, and behind the entry that says of what
-  /// they are.
+  /// Number of pages in the file of pulled pages. Each entry begins with the same word, and the first entry is the
+  /// header of all pages.
   private func kept(_ site: Site) -> Int {
     let file = FileManager.default.contents(atPath: site.cache + ".pulled") ?? Data()
     return max(0, Array(file).ranges(of: Array("devieceR".utf8)).count - 1)
@@ -142,7 +142,7 @@ import Testing
       let before = site.upstream.counts.pageRequests.count
       site.upstream.release()
       let report = try await site.sync()
-      // Page 1 is always asked for.
+      // Page 1 is always requested.
       #expect(report.resumed == staged - 1 && report.requests == Self.pages - staged + 1)
       #expect(site.upstream.counts.pageRequests.count - before == report.requests)
       try await site.expectUpstream()

@@ -46,7 +46,8 @@ import Testing
       let starts = starts(in: sync.error)
       #expect(starts.count >= 31)
       #expect(starts.indices.allSatisfy { $0 < 10 || starts[$0] - starts[$0 - 10] >= 0.95 }, "\(starts)")
-      // On the way to upstream's clock they come closer: those of the first burst wait for connections.
+      // On the way to upstream's clock the requests move closer together, because those of the first burst wait for
+      // connections.
       #expect(arrivals.most(within: .milliseconds(500)) <= 10)
       #expect(arrivals.span >= .milliseconds(100 * (arrivals.count - 11)))
       #expect(site.upstream.counts.peakTokensInFlight == 1)
@@ -234,7 +235,7 @@ import Testing
     try await withSite(scenario, settings) { site in
       try await site.withDaemon { daemon, _ in
         try await site.upstream.waitFor { $0.pageRequests.count == 2 }
-        // The time is stored before anybody waits for it.
+        // The time is stored before any request waits for it.
         while try await site.rows("SELECT held_until FROM cache_identity") == [["NULL"]] { await Task.yield() }
         daemon.signal(SIGKILL)
         _ = try await daemon.end()
@@ -259,7 +260,7 @@ import Testing
       let record = try await site.sync()
       #expect(record.outcome == .published && times.count == 31)
       let seconds = times.perSecond
-      // Those that were asked for before the answer was there, and a few that followed those of other connections.
+      // The requests before the answer, and a few that followed on other connections.
       let (before, behind) = times.beside(request: 6, for: .milliseconds(2950))
       #expect((7...22).contains(before.count) && before.allSatisfy { $0 < .milliseconds(500) }, "\(seconds)")
       // Eight draws from a second that all fall into a twentieth of it are not seen in a lifetime.
@@ -306,7 +307,7 @@ import Testing
       #expect(bad.exit == 0 && bad.error.contains("warning: limit.budget = \"1000/1d\" does not hold them"))
       #expect(bad.output.contains("\n# warning: ") && bad.output.contains("sync.interval = \"63m\" would\n"))
       #expect(try FileManager.default.contentsOfDirectory(atPath: "\(site.folder)/state").sorted() == state)
-      // As an ordinary reader leaves it, the last one that closes it.
+      // The state after an ordinary reader was the last to close the cache.
       for name in state where name.hasSuffix("-wal") || name.hasSuffix("-shm") {
         try FileManager.default.removeItem(atPath: "\(site.folder)/state/\(name)")
       }
@@ -315,7 +316,7 @@ import Testing
       #expect(
         try FileManager.default.contentsOfDirectory(atPath: "\(site.folder)/state").sorted()
           == state.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
-      // What it prints is what it takes.
+      // The printed configuration is valid input.
       let file = "\(site.folder)/printed.toml"
       try Data(bad.output.utf8).write(to: URL(filePath: file))
       #expect(try await site.rosterd("check", "--config", file).exit == 0)

@@ -4,7 +4,7 @@ import RosterSimulator
 import Synchronization
 import Testing
 
-/// `upstream.links`, and what upstream repeats in the addresses that it gives, through the real program.
+/// `upstream.links`, and credentials that upstream repeats in its addresses, tested with the real program.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct LinksTests {
   private static let definition = """
     [resource.thing]
@@ -48,7 +48,7 @@ import Testing
       let done = try await site.rosterd("sync", "--config", file, with: rebase)
       #expect(done.exit == 0, "\(done.error)")
       #expect(try await site.rows("SELECT id FROM thing ORDER BY id") == (1...6).map { ["\($0)"] })
-      // The second page of the second sync is refused, and asked for with a new token in the place of the old one.
+      // The second page of the second sync is refused, and requested again with the new token.
       let secrets = site.upstream.secrets.filter { $0.hasPrefix("access-") }
       #expect(secrets.count == 2)
       #expect(
@@ -68,7 +68,7 @@ import Testing
 
 }
 
-/// The addresses that were asked for with a good token, in this order.
+/// The addresses that were requested with a valid token, in order.
 private final class Asked: Sendable {
   private let addresses = Mutex<[String]>([])
 

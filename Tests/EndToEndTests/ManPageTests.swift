@@ -44,7 +44,7 @@ struct ManPageTests {
     let section = try text("man/\(page)").split(separator: "\n.Sh ").first { $0.hasPrefix("EXIT STATUS") }
     let named = try #require(section).split(separator: "\n").compactMap { $0.wholeMatch(of: /\.It (\d+)/) }
     #expect(Set(named.compactMap { Int32($0.1) }) == expected)
-    // Of rosterctl only: no daemon answers.
+    // Only rosterctl has this code: no daemon answers.
     let own = Set(Failure.Kind.allCases.map(\.exitCode)).subtracting(page == "rosterd.8" ? [3] : [])
     #expect(own.isSubset(of: expected))
   }

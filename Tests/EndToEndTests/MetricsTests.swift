@@ -14,8 +14,8 @@ import Testing
       .on(.page(5), times: 1, .cut(after: .half, .close)), .on(.page(6), times: 1, .cut(after: .head, .stall)),
       .on(.page(7), times: 1, .html()), .on(.anyToken, times: 1, .status(502)),
     ]
-    // One request at a time: which of them meets the dead token is no matter of luck. And time for all of them but the
-    // one that stalls, however busy the machine is.
+    // With one request at a time, the order of the pages decides which request gets the expired token. The timeout
+    // suffices for every request except the stalled one, even on a busy machine.
     let settings = ["ROSTERD_SYNC_CONCURRENCY": "1", "ROSTERD_UPSTREAM_TIMEOUT": "10s"]
     try await withSite(.pages(9, tokens: tokens, rules: faults), settings) { site in
       try await site.withDaemon { _, _ in
@@ -27,7 +27,7 @@ import Testing
 
         let counts = site.upstream.counts
         let metrics = try await site.metrics()
-        // What broke off had a status when it left upstream.
+        // An interrupted answer had a status when it left upstream.
         for (status, brokenOff) in [(200, 2), (401, 0), (429, 0), (500, 0), (503, 0)] {
           #expect(
             metrics[#"rosterd_requests_total{code="\#(status)"}"#] == counts.pages(answered: status) - brokenOff,

@@ -14,13 +14,13 @@ final class Month {
   let clock: HastyClock
   let plan = MonthPlan()
   private(set) var ledger = MonthLedger()
-  /// At the end of each day.
+  /// The resources at the end of each day.
   private(set) var extents: [Extent] = []
-  /// Of all processes, each as it was asked last.
+  /// The latest metrics of all processes.
   private(set) var metrics: [String: Int] = [:]
-  /// Of any 24 hours.
+  /// Maximum number of requests in any 24 hours.
   private(set) var mostRequests = 0
-  /// Syncs that the budget broke off, as it may: they needed more than the one before.
+  /// Number of syncs that the budget interrupted. That is allowed if they needed more requests than the previous one.
   private(set) var overBudget = 0
 
   private var reader: Program?
@@ -31,15 +31,16 @@ final class Month {
   /// Everybody, while upstream has forgotten some.
   private var everybody: [RosterSimulator.Character] = []
   private var expectedExit: Int32 = 0
-  /// Of the process that runs.
+  /// Budget of the running process.
   private var budget = 0
   /// A sync that ended with its process.
   private var unbooked: (counts: Counts, stop: MonthPlan.Stop, began: Date, ended: Date)?
-  /// Before it the running token was not granted yet.
+  /// The current token was granted at this time or later.
   private var tokenSince: Date
   private var arrivals: [(at: Date, count: Int)] = []
 
-  /// While a sync runs: its answers take seconds then, as those of a slow upstream, and no token dies on its way.
+  /// Speed of the clock during a sync. At this speed answers take seconds, as those of a slow upstream, and no token
+  /// expires in transit.
   private static let haste = 200
   private static let look = Duration.milliseconds(300)
   private static let secondsOfDay = 86_400.0
@@ -55,7 +56,7 @@ final class Month {
     tokenSince = clock.now
   }
 
-  /// Returns what the reader printed.
+  /// Returns the output of the reader.
   func run() async throws -> Program.Outcome {
     try configure()
     prepare()
@@ -69,14 +70,14 @@ final class Month {
     return try await reader.end()
   }
 
-  /// One process, until it is deployed anew.
+  /// Runs one process until the next deployment.
   private func live(_ daemon: Program) async throws {
     let client = StatusClient(socket: site.socket)
     let (ends, came) = AsyncStream<Void>.makeStream()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         defer { came.finish() }
-        // From its first sync on, which may have ended already.
+        // The stream begins with the first sync, which may have ended already.
         try await client.follow(after: "0") { event in
           if Self.endings.contains(event.name) { came.yield() }
           return true
@@ -107,8 +108,8 @@ final class Month {
 
   private static let endings = [Event.Name.syncFailed, .syncPublished, .syncUnchanged, .syncCancelled].map(\.rawValue)
 
-  /// To when the next sync is due, where none runs.
-  /// - Parameter last: none has ended since that one.
+  /// Advances the clock to the next sync if none runs.
+  /// - Parameter last: the last known sync; the clock is advanced only if no later one has ended.
   private static func jump(_ clock: HastyClock, _ site: Site, after last: Int64 = .max) async throws {
     let sync = try await site.status().sync
     guard sync.current == nil, sync.last.map({ $0.id <= last }) ?? true,
@@ -117,7 +118,7 @@ final class Month {
     clock.advance(by: .seconds(max(0, next.timeIntervalSince(clock.now))))
   }
 
-  /// A tick of the machine's time is many of theirs until `body` is done; and nobody waits for what is far off.
+  /// Runs `body` while each tick of the machine's time is many ticks of the test's clock. Longer waits are skipped.
   private func hurrying(_ body: () async throws -> Void) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { [clock] in
@@ -142,7 +143,7 @@ final class Month {
 // MARK: The books
 
 extension Month {
-  /// What is new in `syncs`, beside what reached upstream.
+  /// Compares the new rows of `syncs` with the requests that reached upstream.
   private func book(began: Date) async throws {
     var rows = try await newRows()
     if let unbooked, !rows.isEmpty {
@@ -191,7 +192,7 @@ extension Month {
 // MARK: What happens
 
 extension Month {
-  /// What upstream is for the next sync.
+  /// Sets the behaviour of upstream for the next sync.
   private func prepare() {
     if clock.now >= outageEnds, plan.beginsOutage(at: number) { outageEnds = clock.now + MonthPlan.outage.seconds }
     let isAway = clock.now < outageEnds
@@ -228,7 +229,7 @@ extension Month {
     }
   }
 
-  /// A deploy, or what comes in its way.
+  /// Ends the process by a deployment, or by its failure.
   private func stop(_ daemon: Program, _ stop: MonthPlan.Stop) async throws {
     if stop == .atRest {
       daemon.signal(SIGTERM)
@@ -251,7 +252,7 @@ extension Month {
     try configure()
   }
 
-  /// What the next process reads.
+  /// Writes the configuration for the next process.
   private func configure() throws {
     budget = plan.budget(at: number)
     site.settings["ROSTERD_LIMIT_BUDGET"] = "\(budget)/1d"

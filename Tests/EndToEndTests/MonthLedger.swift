@@ -2,9 +2,9 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// What upstream counted in a month, beside what rosterd did.
+/// Compares upstream's counts with rosterd's over a month.
 struct MonthLedger {
-  /// As a row of `syncs` has it.
+  /// Sums in the form of a row of `syncs`.
   struct Sums: Equatable {
     var requests = 0
     var notModified = 0
@@ -15,32 +15,33 @@ struct MonthLedger {
   private(set) var upstream = Sums()
   private(set) var rows = Sums()
   private(set) var outcomes: [SyncRecord.Outcome: Int] = [:]
-  /// Of syncs that came to their end: upstream's answers to requests for pages and records, by status.
+  /// Upstream's answers to requests for pages and records in completed syncs, by status.
   private(set) var answers: [String: Int] = [:]
-  /// Answers of them that broke off.
+  /// Number of interrupted answers among them.
   private(set) var cuts = 0
   /// Tokens that were replaced ahead of their end, and those that upstream refused.
   private(set) var expired = 0
   private(set) var refused = 0
   private(set) var granted = 0
-  /// Refreshes ahead of a token's end that upstream answered after the end of their sync: no row counts them.
+  /// Number of early refreshes that upstream answered after the end of their sync, so that no row counts them.
   private(set) var late = 0
   /// Retries that never reached upstream.
   private(set) var unsent = 0
-  /// By a process that was told to stop in the midst, or killed.
+  /// Number of requests by processes that were stopped during a sync, or killed.
   private(set) var unfinished = 0
 
   /// - Parameters:
-  ///   - cuts: answers that broke off.
-  ///   - isDue: the token was so old that it may have been replaced ahead of its end.
-  ///   - isOver: its end has come meanwhile: to a busy machine a sync may be longer than what it is replaced ahead.
-  ///   - stop: its process did not live to its end.
+  ///   - cuts: Number of interrupted answers.
+  ///   - isDue: True if the token was old enough to be refreshed early.
+  ///   - isOver: True if the token has expired meanwhile. On a busy machine a sync may take longer than the early
+  ///   refresh allows for.
+  ///   - stop: The way in which the process was ended; nil if it was not.
   mutating func book(_ row: SyncRecord, _ counts: Counts, cuts: Int, isDue: Bool, isOver: Bool, stop: MonthPlan.Stop?) {
     var seen = Sums(of: counts, refreshes: counts.tokensGranted - granted)
     granted = counts.tokensGranted
     outcomes[row.outcome, default: 0] += 1
     bookRefreshes(seen.refreshes, counts, isDue: isDue, isOver: isOver, row)
-    // Who was killed has written nothing; who was told to stop did not wait for its answers.
+    // A killed process has written nothing; a stopped one has not waited for its answers.
     guard stop == nil else {
       unfinished += seen.requests
       #expect(stop == .killed || row.requests == seen.requests, "\(row)")
@@ -49,7 +50,7 @@ struct MonthLedger {
     let own = Sums(
       requests: row.requests, notModified: row.notModified, retries: row.retries, refreshes: row.refreshes)
     if row.isOverBudget, own.retries > seen.retries {
-      // Told, and refused by the budget when its time came.
+      // These retries were reported, and then refused by the budget.
       #expect(own.retries - seen.retries <= Month.concurrency, "\(row)")
       unsent += own.retries - seen.retries
       seen.retries = own.retries

@@ -1,18 +1,19 @@
 import RosterSimulator
 
-/// What befalls upstream and rosterd at each sync of a month, by its number from 0: the same in each run.
+/// The plan of a month: the events of upstream and rosterd at each sync, by its number from 0. It is the same in each
+/// run.
 struct MonthPlan {
-  /// How a rosterd ends before the next one is started.
+  /// The way in which a rosterd ends before the next one is started.
   enum Stop: Equatable { case atRest, inSync, killed }
 
   /// Syncs of a day, at an interval of fifteen minutes.
   static let day = 96
-  /// From then on nothing is deployed, so that one process grows old.
+  /// The last days have no deployments, so that one process runs for a long time.
   static let lastDeploys = 21
   static let outage = Duration.seconds(3600)
   /// The deploy after it is one at rest: a sync in which four requests are held may have none left.
   private static let poorDay = 10
-  /// Of twenty records each.
+  /// Pages of twenty records each.
   static let pages = 7
   static let tokenLife = Duration.seconds(3600)
 
@@ -22,7 +23,7 @@ struct MonthPlan {
     return [.killed, .inSync, .atRest][number / Self.day % 3]
   }
 
-  /// How many times it was another definition: the first deploy of each week brings one.
+  /// Number of changed definitions so far: the first deployment of each week brings one.
   func redefinitions(at number: Int) -> Int {
     (0...number).count { stop(at: $0) != nil && $0 / Self.day % 7 == 0 }
   }
@@ -33,13 +34,13 @@ struct MonthPlan {
   /// Every third day upstream is away for an hour.
   func beginsOutage(at number: Int) -> Bool { number % (3 * Self.day) == 70 }
 
-  /// Upstream has forgotten more than P8 lets go.
+  /// True if upstream has lost more records than P8 allows a sync to remove.
   func isGuarded(at number: Int) -> Bool { (50..<53).contains(number % 97) }
 
-  /// By more than `max_retry_after`: the sync fails, and the next one waits.
+  /// True if upstream asks for a pause longer than `max_retry_after`: the sync fails, and the next one waits.
   func isPutOff(at number: Int) -> Bool { number % 67 == 20 && !isPlain(at: number) }
 
-  /// Without faults.
+  /// True for a sync without faults.
   private func isPlain(at number: Int) -> Bool { isGuarded(at: number) || stop(at: number) != nil }
 
   func rules(at number: Int) -> [Rule] {
@@ -49,25 +50,26 @@ struct MonthPlan {
     return cuts + Self.faults.filter { number % $0.every == $0.at }.map(\.rule)
   }
 
-  /// Whose first answer breaks off.
+  /// Pages whose first answer is interrupted.
   func cutPages(at number: Int) -> [Int] {
     if isPlain(at: number) || isPutOff(at: number) { return [] }
     return (number % 11 == 3 ? [2] : []) + (number % 13 == 7 ? [5] : [])
   }
 
-  /// Pages of which a record changes. What is cut does: an answer without a body cannot break off in it.
+  /// Pages with a changed record. All interrupted pages are among them, because an answer without a body cannot be
+  /// interrupted in its body.
   func changedPages(at number: Int) -> [Int] {
     if isGuarded(at: number) || number % 4 == 0 { return cutPages(at: number) }
     return cutPages(at: number) + [number % Self.pages + 1, number * 3 % Self.pages + 1]
   }
 
-  /// One record is gone, and another is new.
+  /// True if one record is removed and another one is new.
   func replaces(at number: Int) -> Bool { number % 10 == 4 && !isGuarded(at: number) }
 
-  /// Each fifth token goes bad in the midst of a sync, and nobody has said so.
+  /// Every fifth token expires during a sync without an announcement.
   static func isShortLived(_ generation: Int) -> Bool { generation % 5 == 2 }
 
-  /// The operator's file does not say how long its token lives.
+  /// The operator's file does not contain the lifetime of its token.
   static func diesUnannounced(_ generation: Int) -> Bool { generation == 0 || isShortLived(generation) }
 
   private static let faults: [(every: Int, at: Int, rule: Rule)] = [

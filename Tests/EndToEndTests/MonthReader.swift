@@ -1,6 +1,7 @@
-/// A tool that keeps a copy of the characters and obeys what section 5 of the contract says of `changes`, on one
-/// connection for a month, over deploys and kills. It looks at each snapshot as soon as there is one, until SIGTERM;
-/// then it prints how many snapshots it met, how many changes it followed, and how often it had to read all anew.
+/// A tool that keeps a copy of the characters by the rules for `changes` in section 5 of the contract. It uses one
+/// connection for a month, across deployments and kills. It reads each snapshot as soon as it is published, until
+/// SIGTERM. Then it prints the number of snapshots, the number of changes that it applied, and how often it had to
+/// start from scratch.
 enum MonthReader {
   static let program = """
     import json, signal, sqlite3, sys, time

@@ -5,15 +5,15 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// A month of a rosterd beside an upstream as it is in life. The clock is injected; all else is the real thing.
+/// A month of a rosterd with a realistic upstream. Only the clock is simulated.
 @Suite(.timeLimit(.minutes(30))) struct MonthTests {
   private static let environment = ProcessInfo.processInfo.environment
-  /// `make month`: 2,880. Else one day.
+  /// `make month`: 2,880; otherwise one day.
   private static let syncs = environment["ROSTER_MONTH"].flatMap(Int.init) ?? MonthPlan.day
   private static let historyDays = 7
-  /// As in SoakTests: what is kept on purpose, and malloc's arenas.
+  /// The same limit as in SoakTests: data that is kept on purpose, and malloc's arenas.
   private static let mostGrowth = 2 << 20
-  /// What some publishes write: the log is not cut off where the reader looks just then, until the next one.
+  /// The size that some publishes write: while a reader is active, the log cannot be truncated before the next publish.
   private static let mostLog = 1 << 20
   /// Requests of this test that the daemon may not have noticed yet to be over.
   private static let ownConnections = 2
@@ -38,7 +38,7 @@ import Testing
       let reader = try await month.run()
       try report(month, days: clock.now.timeIntervalSince(began) / 86_400, reader)
       #expect(reader.exit == 0, "\(reader.error)")
-      // At first, and once for each other definition.
+      // Once at the beginning, and once for each changed definition.
       let anew = 1 + month.plan.redefinitions(at: Self.syncs - 1)
       #expect(reader.output.split(whereSeparator: \.isWhitespace).last == "\(anew)", "\(reader.output)")
       try await site.expectUpstream()
@@ -84,7 +84,7 @@ import Testing
     #expect((old.last?.memory ?? 0) - (old.first?.memory ?? 0) <= Self.mostGrowth, "\(old.map(\.memory))")
   }
 
-  /// For people.
+  /// Writes a report for people.
   private func report(_ month: Month, days: Double, _ reader: Program.Outcome) throws {
     guard let path = Self.environment["ROSTER_MONTH_REPORT"] else { return }
     let ledger = month.ledger

@@ -4,7 +4,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// Against a real web server, which compresses and makes its own validators.
+/// Tests with a real web server, which compresses answers and makes its own validators.
 @Suite(.timeLimit(.minutes(1))) struct NginxTests {
   @Test(
     "P1.1, P6.1: a sync from nginx has every column and episode, and the next sync is answered with 304",

@@ -42,14 +42,14 @@ final class NotifySocket: Sendable {
     }
   }
 
-  /// Wakes the reader, which closes the socket once it has read what was sent.
+  /// Wakes the reader, which closes the socket after it has read all datagrams.
   func close() {
     open.isOpen.withLock { isOpen in
       if isOpen { shutdown(descriptor, CInt(SHUT_RDWR)) }
     }
   }
 
-  /// The next datagram of which that holds; nil: the sender has ended without one.
+  /// Returns the next matching datagram; nil if the sender has ended without one.
   func first(_ holds: (String) -> Bool) async -> String? {
     for await message in messages where holds(message) { return message }
     return nil

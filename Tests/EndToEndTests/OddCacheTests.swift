@@ -5,7 +5,7 @@ import RosterSimulator
 import Testing
 
 extension CacheTrials {
-  /// What may be found in the cache's place, at the start and under a running daemon.
+  /// Unexpected files at the path of the cache, at the start and under a running daemon.
   @Suite(.timeLimit(.minutes(2))) struct OddCacheTests {
     // MARK: At the start
 
@@ -192,7 +192,7 @@ extension CacheTrials {
         try #require(rmdir(path) == 0)
       case .foreign:
         let diary = Data("my holiday diary".utf8)
-        // In its place by a rename, so that it is another file.
+        // Placed by a rename, so that it is a different file.
         try diary.write(to: URL(filePath: path + ".other"))
         try #require(rename(path + ".other", path) == 0)
         try await expectInTheWay(site)

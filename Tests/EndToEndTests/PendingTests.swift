@@ -48,7 +48,7 @@ import Testing
       #expect([next.added, next.changed, next.removed] == [1, 3, 1])
       let again = site.upstream.counts.pageRequests.dropFirst(seen)
       switch validators {
-      // The first page is always asked for (P1).
+      // The first page is always requested (P1).
       case .none: #expect(again.map(\.page) == [1] && next.resumed == 41)
       default: #expect(again.count == 42 && again.allSatisfy { $0.status == 304 } && next.bytes == 0)
       }
@@ -82,7 +82,7 @@ import Testing
       site.upstream.update { $0 = all }
       let seen = site.upstream.counts.pageRequests.count
       #expect(try await site.sync().outcome == .unchanged)
-      // Each is asked for, and the last of them was not there.
+      // Each page is requested, and the last one was missing.
       #expect(site.upstream.counts.pageRequests.dropFirst(seen).compactMap(\.page).sorted() == [1, 2, 3, 4, 5])
       try await site.expectUpstream()
     }
@@ -138,7 +138,7 @@ import Testing
         #expect(sync.exit == 0)
         try await site.upstream.waitFor { $0.held == 1 }
         let folder = try FileManager.default.contentsOfDirectory(atPath: "\(site.folder)/state").sorted()
-        // What came is kept a moment later, a batch at a time.
+        // Arrived pages are stored a moment later, in batches.
         var busy = try await site.rosterctl("pending", "--cache", site.cache)
         while busy.output.hasPrefix("nothing") {
           busy = try await site.rosterctl("pending", "--cache", site.cache)

@@ -5,8 +5,8 @@ import RosterTestSupport
 import Synchronization
 import Testing
 
-/// A program that a test starts, in a process group of its own, with an environment of its own. Its output goes to
-/// files, so that no pipe can fill up.
+/// A program that a test starts, in its own process group and environment. Its output goes to files, because a pipe
+/// could fill up.
 final class Program: Sendable {
   struct Outcome: Sendable {
     var exit: Int32
@@ -37,11 +37,11 @@ final class Program: Sendable {
     self.pid = pid
     let (exits, exited) = AsyncStream<Int32>.makeStream()
     self.exits = exits
-    // A queue of its own: blocked threads of the global one would hold up every task of this process.
+    // The wait has its own queue: blocked threads of the global queue would delay every task of this process.
     DispatchQueue(label: "waitpid").async { [state] in
       var status: Int32 = 0
       var about = siginfo_t()
-      // It stays a zombie, and its pid its own, until `ended` says so.
+      // The process stays a zombie, so that its pid is not reused before `ended` is set.
       while waitid(P_PID, id_t(pid), &about, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
       state.ended.withLock { ended in
         ended = .now
@@ -95,7 +95,7 @@ final class Program: Sendable {
     return try #require(kibibytes) << 10
   }
 
-  /// Whether anything that it started still runs.
+  /// True if any process that it started still runs.
   var leavesProcesses: Bool { kill(-pid, 0) == 0 || errno != ESRCH }
 
   /// Returns when it has ended; to be called once. Its exit is negative where a signal killed it.
@@ -106,7 +106,7 @@ final class Program: Sendable {
       exit: signal == 0 ? (status >> 8) & 0xff : -signal, output: text("out"), error: text("err"))
   }
 
-  /// What it has written to stderr so far.
+  /// Its output on stderr so far.
   var complaints: String { text("err") }
 
   private func text(_ name: String) -> String {

@@ -6,7 +6,7 @@ import Testing
 
 /// `upstream.proxy` and the environment's through the real program.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ProxyTests {
-  /// A site whose upstream has a name that only the proxy knows.
+  /// A site whose upstream has a name that only the proxy can resolve.
   private func withProxy(
     _ settings: [String: String] = [:], _ tokens: Scenario.Tokens = .init(),
     _ body: (Site, ForwardProxy) async throws -> Void

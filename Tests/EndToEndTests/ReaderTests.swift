@@ -5,12 +5,12 @@ import RosterSimulator
 import Testing
 
 extension CacheTrials {
-  /// Section 5: who may read the files, and nothing else, reads the cache at any time.
+  /// Section 5: a user with read permission for the files, and no other permission, can read the cache at any time.
   @Suite(.timeLimit(.minutes(2))) struct ReaderTests {
     private static let pages = 5
 
-    /// By the sqlite3 shell and by Python, as another user in the cache's group: how many characters there are, and
-    /// their version.
+    /// Reads the cache with the sqlite3 shell and with Python, as another user in the cache's group. Expects the number
+    /// of characters, and their version.
     private func expectRead(_ site: Site, version: Int? = nil, _ moment: Comment) async throws {
       let user = try Stranger.prefix()
       let sql = "SELECT count(*), min(substr(name, instr(name, '·v'))) FROM characters"
@@ -33,14 +33,14 @@ extension CacheTrials {
       print('|'.join(str(value) for value in db.execute(sys.argv[2]).fetchone()))
       """
 
-    /// As an installation has it: the folder is rosterd's, and its group the readers'.
+    /// Sets permissions as an installation does: the folder belongs to rosterd, and its group contains the readers.
     private func share(_ site: Site) throws {
       try Stranger.open(site)
       for name in try site.names() {
         try #require(chown("\(site.folder)/state/\(name)", 0, Stranger.group) == 0)
       }
       try #require(chown("\(site.folder)/state", 0, Stranger.group) == 0)
-      // New files take the folder's group.
+      // New files get the folder's group.
       try #require(chmod("\(site.folder)/state", 0o2750) == 0)
     }
 
@@ -56,7 +56,7 @@ extension CacheTrials {
         try await expectRead(site, version: 1, "after a clean stop")
         try await site.withDaemon { daemon, notify in
           try await expectRead(site, version: 1, "while it starts")
-          // Who asks while its first sync runs gets that one (P12).
+          // A request during the first sync joins that sync (P12).
           #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
           site.next(2)
           _ = try await site.ask()
@@ -71,7 +71,7 @@ extension CacheTrials {
           _ = try await daemon.end()
           try await expectRead(site, version: 3, "after SIGKILL")
         }
-        // Somebody who may write opens the stopped cache: the log's files go.
+        // A user with write permission opens the stopped cache, which removes the log's files.
         let other = try await Program.run(try Program.tool("sqlite3"), [site.cache, "SELECT count(*) FROM characters"])
         #expect(other.exit == 0)
         let left = try site.names()
@@ -138,7 +138,7 @@ extension CacheTrials {
           #expect(status.message.contains("roster.db-wal cannot shrink"), "\(status.message)")
           reader.signal(SIGUSR1)
           let seen = try await reader.end()
-          // What it saw at last is what it saw at first.
+          // The reader's last result equals its first one.
           #expect(seen.exit == 0 && seen.output == "same\n", "\(seen.output)\(seen.error)")
           site.next(9)
           _ = try await site.ask()
@@ -189,8 +189,8 @@ extension CacheTrials {
       }
     }
 
-    /// Runs `hold`, until it has read.
-    /// - Parameter python: the command that runs Python, as whoever reads.
+    /// Starts `hold` and returns after it has read.
+    /// - Parameter python: the command that runs Python, as the reading user.
     private func holdingReader(_ site: Site, as python: [String]) async throws -> Program {
       let path = "\(site.folder)/held"
       let held = try NotifySocket(path: path)
@@ -200,7 +200,7 @@ extension CacheTrials {
       return reader
     }
 
-    /// Reads, says so, waits for SIGUSR1 with its transaction open, and reads again.
+    /// Reads, reports that, waits for SIGUSR1 with its transaction open, and reads again.
     private static let hold = """
       import signal, socket, sqlite3, sys
       signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})

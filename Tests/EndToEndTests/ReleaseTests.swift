@@ -4,7 +4,7 @@ import RosterModel
 import RosterTestSupport
 import Testing
 
-/// The release binaries as `make build` leaves them.
+/// The release binaries that `make build` produces.
 @Suite struct ReleaseTests {
   @Test("The release does not contain ICU, which full Foundation needs, and is under 36 MB")
   func size() async throws {
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// Whether no section is a symbol table (elf(5)).
+  /// True if no section is a symbol table (elf(5)).
   private func isStripped(_ binary: Data) -> Bool {
     binary.withUnsafeBytes { bytes in
       let header = bytes.loadUnaligned(as: Elf64_Ehdr.self)

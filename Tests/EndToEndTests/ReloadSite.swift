@@ -22,7 +22,8 @@ extension Site {
 
   private func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: file)) }
 
-  /// Runs the daemon on a configuration file; the environment, which would win, has only what the file leaves out.
+  /// Runs the daemon with a configuration file. The environment takes precedence, so it contains only keys that are not
+  /// in the file.
   func withFile(
     _ text: String, _ body: (Program, NotifySocket) async throws -> Void
   ) async throws {
@@ -34,7 +35,7 @@ extension Site {
     try await site.withDaemon(["run", "--config", file], body)
   }
 
-  /// What is kept, up to the first of that name.
+  /// The stored events, up to the first one with this name.
   func events(through name: String) async throws -> [StreamedEvent] {
     var events: [StreamedEvent] = []
     try await StatusClient(socket: socket).follow(after: "0") { event in

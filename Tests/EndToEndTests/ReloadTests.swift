@@ -6,7 +6,7 @@ import RosterStatusClient
 import RosterTestSupport
 import Testing
 
-/// SIGHUP to the real program, whose configuration is a file.
+/// SIGHUP to the real program, which reads its configuration from a file.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ReloadTests {
   @Test("F9.1: SIGHUP applies interval, concurrency, headers and log level at once, without a restart")
   func applies() async throws {
@@ -34,7 +34,7 @@ import Testing
         #expect(after.pid == before.pid && after.startedAt == before.startedAt)
         #expect(after.config.loadedAt > before.config.loadedAt && after.config.lastError == nil)
 
-        // The interval counts from the end of the last sync: the next one starts at once.
+        // The interval counts from the end of the last sync, so the next one starts at once.
         try await site.upstream.waitFor { $0.held == 6 }
         let asked = site.upstream.counts.pageRequests.dropFirst(first)
         #expect(asked.allSatisfy { $0["X-Team"] == "citadel" })
@@ -167,7 +167,7 @@ import Testing
           for number in 1...20 {
             try await site.reload("[upstream]\ntimeout = \"\(20 + number)s\"\n", daemon, notify)
           }
-          // A sync that runs keeps the one that it began with. Dispatch's own threads come and go.
+          // The requests of a running sync keep their old transport. Dispatch's own threads vary.
           let (files, threads) = (try owned()[0], try owned()[1])
           #expect(files <= idle[0] + (isSyncing ? 8 : 2) && threads <= idle[1] + 8, "\(files) \(threads), \(idle)")
         }
@@ -196,7 +196,7 @@ import Testing
         #expect(after.config.loadedAt == before.config.loadedAt && after.state == .syncing)
         #expect(daemon.complaints.contains("the new configuration is refused") && daemon.complaints.contains(named))
 
-        // What it lacked is mended: the error is gone, nothing else has changed.
+        // The cause is corrected: the error is gone, and nothing else has changed.
         try await site.reload("[sync]\nconcurrency = 4\ninterval = \"30m\"\n", daemon, notify)
         #expect(try await site.status().config.lastError == nil)
         site.upstream.release()
@@ -284,7 +284,8 @@ import Testing
         try await site.reload(text, daemon, notify)
         let refused = try await site.status()
         #expect(refused.config.lastError?.contains(site.tokenStore) == true && refused.token.flow == "none")
-        // Not by closing it: a program that another test starts may have it open for a moment.
+        // The lock is released without a close, because a program that another test starts may have the file open for a
+        // moment.
         try #require(flock(other, LOCK_UN) == 0)
         try await site.reload(text, daemon, notify)
         #expect(try await site.status().token.flow == "oauth2_refresh")
@@ -303,7 +304,7 @@ import Testing
       try await site.withFile(on) { daemon, notify in
         try await site.upstream.waitFor { $0.tokenRequests.count == 1 }
         try await site.reload("", daemon, notify)
-        // Upstream asks for a token, and there is none: that is the end of the sync that ran, or of the next one.
+        // Upstream requires a token that does not exist. This ends the running sync, or the next one.
         #expect(try await site.rosterctl("sync", "--wait").exit == 77)
         if beforeTheAnswer { try await site.reload(on, daemon, notify) }
         site.upstream.release()
@@ -328,7 +329,7 @@ import Testing
         #expect(try await site.rosterctl("sync", "--wait").exit == 77)
         #expect(try await site.status().state == .unauthorized)
         let requests = site.upstream.counts.pageRequests.count + site.upstream.counts.tokenRequests.count
-        // The same bytes: nothing has changed.
+        // The bytes are the same, so nothing has changed.
         daemon.signal(SIGHUP)
         try await reloaded(notify)
         #expect(try await site.status().token.state == .unauthorized)
@@ -339,7 +340,7 @@ import Testing
         daemon.signal(SIGHUP)
         try await reloaded(notify)
         #expect(try await site.status().token.state != .unauthorized)
-        // Whoever mended it need not ask for a sync.
+        // After the correction, the user need not request a sync.
         _ = await notify.first { $0.contains("STATUS=idle") }
         #expect(try await site.status().state == .idle)
       }

@@ -9,7 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RootRunTests {
   private static let scenario = Scenario.pages(2, tokens: .init(flow: .oauth2Refresh, uses: [1]))
 
-  /// The cache's folder belongs to another user, as an installation has it. Returns what makes a command that user's.
+  /// Gives the cache's folder to another user, as an installation does. Returns the prefix that runs a command as that
+  /// user.
   private func handOver(_ site: Site) throws -> [String] {
     let user = try Stranger.prefix(user: Stranger.owner, group: Stranger.group)
     try FileManager.default.createDirectory(atPath: "\(site.folder)/state", withIntermediateDirectories: true)

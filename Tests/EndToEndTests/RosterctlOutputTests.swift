@@ -5,15 +5,15 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// The real rosterctl beside the real rosterd, where its output goes wrong, or the daemon does.
+/// The real rosterctl with the real rosterd, while the output or the daemon fails.
 @Suite(.timeLimit(.minutes(1))) struct RosterctlOutputTests {
   private struct Seen: Decodable {
-    /// Of rosterctl.
+    /// Exit code of rosterctl.
     var exit: Int32
     /// The widest bar at 80 columns, then at 40.
     var wide: Int
     var narrow: Int
-    /// What came after the daemon was killed.
+    /// Output after the daemon was killed.
     var rest: String
   }
 
@@ -68,7 +68,7 @@ import Testing
     ])
   func unread(command: String) async throws {
     try await withSnapshot { site in
-      // The reader has gone before anything is written.
+      // The reader has closed the pipe before anything is written.
       let outcome = try await bash(
         "exec 3> >(:); wait $!; exec env --default-signal=PIPE \"$0\" \(command) >&3", site)
       #expect(outcome.exit == 0 && outcome.error.isEmpty)

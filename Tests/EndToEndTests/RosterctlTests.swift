@@ -5,7 +5,7 @@ import RosterStatus
 import RosterTestSupport
 import Testing
 
-/// The real rosterctl against a real status socket; what stands behind the socket is the test's.
+/// The real rosterctl with a real status socket. The test provides the state that the socket serves.
 @Suite struct RosterctlTests {
   private let board = StatusBoard(
     pid: 1, startedAt: Date(), baseURL: "http://localhost/api", cachePath: "/nowhere/roster.db",
@@ -105,7 +105,7 @@ import Testing
       for command in [["status"], ["watch"], ["events"], ["sync", "--wait"], ["wait", "--timeout", "5s"]] {
         #expect(try await refusal(command) == refused + "only root may use it\n")
       }
-      // Nobody is told to become a member of root's group.
+      // Users must not be advised to become members of root's group.
       chmod(socket, 0o660)
       #expect(try await refusal(["status"]) == refused + "only root may use it\n")
       let daemonGroup: gid_t = 1  // Debian's "daemon"

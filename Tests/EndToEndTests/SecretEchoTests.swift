@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// One sync of a new session that meets the failure.
+  /// Runs one sync with a new session that causes the failure.
   private func provoke(_ failure: Failing, _ site: Site, _ shown: inout Shown) async throws {
     site.upstream.configure { $0.rules = [] }
     let started = site.upstream.newSession()
@@ -61,7 +61,7 @@ import Testing
     let echo = Echo(started)
     site.upstream.configure { $0.rules = [.on(failure.match, failure.fault(echo))] }
     let before = site.upstream.counts
-    // Every page has something new, so that none is answered without a body.
+    // Every page has a change, so that no answer lacks a body.
     site.upstream.update { people in
       for index in people.indices { people[index] = people[index].marked(before.pageRequests.count + 1) }
     }
@@ -100,7 +100,7 @@ import Testing
       var shown = Shown()
       var site = site
       site.settings["ROSTERD_LOG_LEVEL"] = "trace"
-      // Of the environment, which would win, only where it is asked for.
+      // The environment takes precedence over the file, so the variable is set only if the test needs it.
       var bare = site
       bare.settings["ROSTERD_UPSTREAM_BASE_URL"] = nil
       for text in bad {
@@ -158,7 +158,7 @@ import Testing
     let made = site.upstream.secrets.map { String($0.split(separator: "-").last ?? "") }
     let client = try #require(site.upstream.credentials.clientID)
     let needles = (made + [key, client]).flatMap { Needle.forms(of: $0) }
-    // Each secret, in each form, would be found: the echo holds them all.
+    // This shows that each secret would be found in each form, since the echo contains all of them.
     let echo = Array(Echo(site.upstream.credentials).everything.utf8)
     let last = site.upstream.credentials.files.values.map { String($0.split(separator: "-").last ?? "") }
     for needle in last.flatMap({ Needle.forms(of: $0) }) { #expect(needle.isIn(echo), "\(needle.text)") }
@@ -171,7 +171,7 @@ import Testing
   }
 }
 
-/// Everything that anybody can read.
+/// All texts that other users can read.
 private struct Shown {
   private(set) var places: [(String, [UInt8])] = []
 
@@ -184,7 +184,7 @@ private struct Shown {
     add("stderr of \(place)", outcome.error)
   }
 
-  /// The state folder, but for the token store, which holds tokens and is nobody's to read.
+  /// The files of the state folder except the token store, which contains tokens and only its owner may read.
   mutating func addFiles(of site: Site, _ when: String) {
     let folder = "\(site.folder)/state"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -205,7 +205,7 @@ private struct Needle {
     return [secret, percent].map(Needle.init) + (0..<3).flatMap { base64(bytes, offset: $0) }
   }
 
-  /// What is the same wherever the secret stands in the text that was encoded: the digits that its bytes alone decide.
+  /// The base64 digits that depend on the secret alone, at any position in the encoded text.
   private static func base64(_ bytes: [UInt8], offset: Int) -> [Needle] {
     let digits = Array(Data([UInt8](repeating: 0, count: offset) + bytes).base64EncodedString())
     let first = (offset * 8 + 5) / 6
@@ -238,11 +238,11 @@ private struct Needle {
   }
 }
 
-/// The secrets of a session in every form: as they are, percent-encoded, and in base64 at each alignment.
+/// The secrets of a session in every form: unchanged, percent-encoded, and in base64 at each alignment.
 private struct Echo: Sendable {
   let everything: String
   let access: String
-  /// For a URL.
+  /// The secrets for a URL.
   let query: String
 
   init(_ credentials: SimulatedCredentials) {
@@ -259,7 +259,7 @@ private struct Echo: Sendable {
     query = (secrets.map(percent) + secrets.map { url(base64($0)) }).joined(separator: "&a=")
   }
 
-  /// Not where a page is sent: its validators are kept as upstream's own data, to be sent back to it alone.
+  /// Not used for pages: their validators are stored as upstream's own data, and are sent back only to upstream.
   var headers: [Request.Header] {
     ["WWW-Authenticate", "X-Request", "Set-Cookie", "Server", "ETag", "Last-Modified", "Retry-After"].map {
       Request.Header($0, everything)
@@ -273,7 +273,7 @@ private struct Echo: Sendable {
   }
 }
 
-/// A failure of the page's or the token's way, as upstream tells it.
+/// A failure of a page or token request, caused by upstream.
 private struct Failing: Sendable {
   var name: String
   var match: Match

@@ -4,7 +4,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// How a session ends and comes back, through the real programs; what was asked for is counted on the simulator's side.
+/// The end and the return of a session with the real programs; the simulator counts the requests.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct SessionTests {
   /// The first access token serves page 1, the refresh is refused once, by a fault of upstream's.
   private static let refusedOnce = Scenario.pages(
@@ -114,7 +114,7 @@ import Testing
       if name == "SCOPE" {
         #expect(try await site.sync(with: ["ROSTERD_AUTH_SCOPE": value]).exit == 0)
       } else {
-        // The same place, written otherwise: nothing has changed.
+        // The same address in another spelling, so nothing has changed.
         _ = try await site.sync(exit: 77, with: ["ROSTERD_AUTH_TOKEN_URL": value])
         #expect(Asked(site) == asked)
         #expect(try await site.sync(with: ["ROSTERD_AUTH_TOKEN_URL": "token"]).exit == 0)
@@ -180,7 +180,7 @@ import Testing
   }
 }
 
-/// How much upstream was asked for.
+/// Number of requests that reached upstream.
 private struct Asked: Equatable {
   var pages: Int
   var tokens: Int

@@ -6,7 +6,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// P13: SIGTERM ends the daemon within 5 s, whatever it is doing, with exit code 0 and nothing lost; `rosterd sync`
+/// P13: SIGTERM ends the daemon within 5 s in every phase, with exit code 0 and without data loss; `rosterd sync` ends
 /// with 1.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ShutdownTests {
   private static let limit = Duration.seconds(5)
@@ -52,7 +52,7 @@ import Testing
       let daemon = try Program(try Program.built("rosterd"), ["run"], environment: site.settings)
       await withCheckedContinuation { met in
         DispatchQueue(label: "socket").async {
-          // A few milliseconds lie between the socket and READY: only a close look meets them.
+          // Only a few milliseconds pass between the socket and READY, so this polls without a pause.
           while daemon.isRunning, access(site.socket, F_OK) != 0 { sched_yield() }
           daemon.signal(signal)
           met.resume()
@@ -138,7 +138,7 @@ import Testing
     let asksForToken = key.hasPrefix("AUTH")
     if asksForToken { settings["ROSTERD_AUTH_FLOW"] = "authenticate_form" }
     let tokens = asksForToken ? Scenario.Tokens(flow: .authenticateForm, uses: [1]) : .init()
-    // The second page meets a dead token.
+    // The second page gets an expired token.
     try await withSite(.pages(3, tokens: tokens), settings) { site in
       let program = try site.start(command)
       while program.isRunning, !full.isAsked { await Task.yield() }
@@ -158,14 +158,14 @@ import Testing
       .pages(1, rules: [.on(.anyPage, .answer(status: 200, body: body))]), ["ROSTERD_LOG_LEVEL": "debug"]
     ) { site in
       let program = try site.start(command)
-      // From here on it is read.
+      // Now the answer is being read.
       while program.isRunning, !program.complaints.contains("answered") { await Task.yield() }
       try await stop(program, SIGTERM, exit: command == "run" ? 0 : 1)
       try expectClosed(site)
     }
   }
 
-  /// No log is left to read back: SQLite keeps the file, empty.
+  /// The log has no frames to recover: SQLite keeps the empty file.
   private func expectClosed(_ site: Site) throws {
     var about = stat()
     try #require(stat("\(site.cache)-wal", &about) == 0)

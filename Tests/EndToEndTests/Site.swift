@@ -5,13 +5,13 @@ import RosterSimulator
 import RosterStatusClient
 import Testing
 
-/// One rosterd's place on this machine: its upstream, a folder, and the settings that keep everything there.
+/// One rosterd for a test: its upstream, a folder, and settings that keep all files there.
 struct Site: Sendable {
   let upstream: Simulator
   let folder: String
-  /// By the names of environment variables; what a test does not set is made quick.
+  /// Settings by the names of environment variables. Settings that a test does not choose have fast values.
   var settings: [String: String]
-  /// What `withDaemon` starts.
+  /// The program that `withDaemon` starts.
   var daemon = "rosterd"
 
   var cache: String { "\(folder)/state/roster.db" }
@@ -61,7 +61,7 @@ struct Site: Sendable {
       try Program.built("rosterctl"), arguments, environment: ["ROSTERD_STATUS_SOCKET": socket])
   }
 
-  /// One sync to its end, whose row it returns.
+  /// Runs one sync and returns its row.
   func sync(exit: Int32 = 0, with more: [String: String] = [:]) async throws -> SyncRecord {
     let outcome = try await rosterd("sync", "--json", with: more)
     try #require(outcome.exit == exit, "\(outcome.error)")
@@ -109,7 +109,7 @@ struct Site: Sendable {
     }
   }
 
-  /// Whether the cache holds upstream's characters, each column and episode of them, and nothing else.
+  /// Expects that the cache contains exactly upstream's characters, with all columns and episodes.
   func expectUpstream(sourceLocation: SourceLocation = #_sourceLocation) async throws {
     let characters = upstream.characters.sorted { $0.id < $1.id }
     let found = try await rows(
@@ -134,7 +134,7 @@ struct Site: Sendable {
     return all
   }
 
-  // Control characters that ASCII has for this, and no text of a test holds.
+  // ASCII's separator characters, which occur in no text of the tests.
   private static let unit = "\u{1F}"
   private static let record = "\u{1E}"
 }
@@ -148,7 +148,7 @@ extension Character {
   }
 }
 
-/// A site of its own, gone with all its processes when `body` returns.
+/// A site that is removed with all its processes when `body` returns.
 func withSite(
   _ scenario: Scenario = Scenario(), _ settings: [String: String] = [:],
   upstreamTime: @escaping @Sendable () -> Date = { Date() }, _ body: (Site) async throws -> Void
@@ -162,7 +162,7 @@ func withSite(
 }
 
 extension Scenario {
-  /// So many pages of 20, the last of them full.
+  /// A scenario with this number of full pages of 20.
   static func pages(_ count: Int, tokens: Tokens = Tokens(), rules: [Rule] = []) -> Scenario {
     Scenario(characters: Characters.made(count * 20), tokens: tokens, rules: rules)
   }

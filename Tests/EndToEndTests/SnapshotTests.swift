@@ -13,7 +13,7 @@ import Testing
   @Test("P2.1: a reader sees one whole version in every table and in the index, while fifty are published")
   func readers() async throws {
     let version = Version(last: Self.versions)
-    // Page 1 is asked for once a sync, so that each sync meets one version.
+    // Page 1 is requested once in each sync, so that each sync gets one version.
     let next = Rule.on(.page(1), .drift { characters in version.next().map { characters.mark($0) } ?? () })
     try await withSite(.pages(Self.pages, rules: [next]), ["ROSTERD_SYNC_INTERVAL": "100ms"]) { site in
       let python = try Program.tool("python3")
@@ -22,7 +22,7 @@ import Testing
         let arguments = ["-c", Self.reader, site.cache, "v\(Self.versions)", "\(Self.pages * 20)"]
         let outcome = try await Program.run(python, arguments, environment: ["PYTHONUTF8": "1"])
         #expect(outcome.exit == 0, "\(outcome.output)\(outcome.error)")
-        // A reader that never met a change has seen nothing.
+        // A reader that saw no change has tested nothing.
         #expect(Int(outcome.output.split(separator: "\n").last ?? "") ?? 0 > 10)
       }
     }
@@ -34,7 +34,7 @@ import Testing
 
     init(last: Int) { self.last = last }
 
-    /// nil: the last one stays.
+    /// nil if the current version is the last one.
     func next() -> Int? {
       current.withLock { current in
         guard current < last else { return nil }

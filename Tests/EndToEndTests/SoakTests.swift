@@ -6,12 +6,12 @@ import RosterStatusClient
 import RosterTestSupport
 import Testing
 
-/// What a daemon keeps when syncs end badly, again and again.
+/// Resource use of a daemon after many failed syncs.
 @Suite struct SoakTests {
   /// `make soak`: 1,000.
   private static let rounds = ProcessInfo.processInfo.environment["ROSTER_SOAK"].flatMap(Int.init) ?? 60
-  /// Until what is kept on purpose is there: the latest 1,024 events, SQLite's pages, malloc's arenas. It takes some
-  /// 1,300 syncs, whatever comes behind them.
+  /// Syncs until all intended caches are full: the latest 1,024 events, SQLite's pages, malloc's arenas. That takes
+  /// some 1,300 syncs, independent of the number of measured ones.
   private static let warmUp = rounds
   private static let mostGrowth = 2 << 20
   /// The request and the event stream by which a test learns of a sync's end: the daemon may not have noticed yet that
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// How the sync that is asked for ends.
+  /// Requests a sync and returns its final event.
   private func ending(_ site: Site) async throws -> Event.Name? {
     let client = StatusClient(socket: site.socket)
     var ending: String?
@@ -68,7 +68,7 @@ import Testing
 
   private static let endings = [Event.Name.syncFailed, .syncPublished, .syncUnchanged, .syncCancelled].map(\.rawValue)
 
-  /// After every connection to upstream was closed and one request was made on a new one.
+  /// Measures after every connection to upstream was closed and one request was sent on a new one.
   private func rest(
     _ site: Site, _ daemon: Program
   ) async throws -> (connections: Int, files: [String: Int], memory: Int) {

@@ -4,13 +4,13 @@ import Testing
 
 /// Other users of this machine, made of numbers: setpriv(1) needs no names.
 enum Stranger {
-  /// Of one who reads: in the cache's group, owner of nothing.
+  /// A user who reads: a member of the cache's group who owns no file.
   static let reader: uid_t = 54_321
   static let group: gid_t = 54_322
-  /// Of one who runs rosterd.
+  /// The user who runs rosterd.
   static let owner: uid_t = 54_323
 
-  /// What to put before a command. Skips the test where it is not run by root.
+  /// The prefix that runs a command as another user. Skips the test if it is not run by root.
   static func prefix(user: uid_t = reader, group: gid_t = group) throws -> [String] {
     guard geteuid() == 0 else { try skip("only root can be somebody else") }
     return [
@@ -30,8 +30,9 @@ enum Stranger {
     try #require(chmod("\(site.folder)/state", 0o755) == 0)
   }
 
-  /// For users who may not enter the build's folder. Another program copies it: a file that this process has open for
-  /// writing is open in the programs that other tests start, and cannot be run then (execve(2), ETXTBSY).
+  /// A copy for users who may not enter the build's folder. Another program makes the copy: if this process had the
+  /// file open for writing, programs started by other tests would inherit it, and the copy could not be executed
+  /// (execve(2), ETXTBSY).
   static func copyRosterctl(to path: String) async throws {
     #expect(try await Program.run(try Program.tool("cp"), [try Program.built("rosterctl"), path]).exit == 0)
   }

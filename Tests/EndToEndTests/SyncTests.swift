@@ -19,7 +19,7 @@ import Testing
       #expect(second.outcome == .unchanged)
       #expect([second.requests, second.notModified, second.bytes] == [42, 42, 0])
       #expect(site.upstream.counts.pages(answered: 304) == 42)
-      // cache_info alone tells that it was verified later.
+      // Only cache_info shows that the cache was verified later.
       #expect(try await site.snapshot().dropLast() == before.dropLast())
     }
   }

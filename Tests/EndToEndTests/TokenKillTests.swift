@@ -4,9 +4,10 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// SIGKILL around a refresh, on an upstream that gives a refresh token once and ends the session of who sends it twice.
+/// SIGKILL around a refresh, with an upstream that accepts each refresh token once and ends the session at the second
+/// use.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct TokenKillTests {
-  /// The store's system calls in their order (TokenStore.write); each is killed before it takes effect.
+  /// The store's system calls in order (TokenStore.write). The process is killed before each takes effect.
   enum Step: String, CaseIterable {
     case create = "openat:signal=KILL:when=1"
     case mode = "fchmod:signal=KILL:when=1"

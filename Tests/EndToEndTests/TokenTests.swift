@@ -75,7 +75,7 @@ import Testing
     arguments: [(Flow.authenticateForm, "refresh-"), (.bearerRenew, "access-")])
   func storedFirst(flow: Flow, name: String) async throws {
     let disk = Disk()
-    // Looks at the file when a request has arrived, before the simulator goes on.
+    // Reads the file when a request has arrived, before the simulator continues.
     let look = Rule.on(.anyPage, .drift { _ in disk.look() })
     let scenario = Scenario.pages(20, tokens: .init(flow: flow, uses: [3, 8]), rules: [look])
     try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "2"]) { site in
@@ -154,7 +154,7 @@ import Testing
   }
 }
 
-/// What the token store held whenever a page was asked for.
+/// The token store's content at each page request.
 private final class Disk: Sendable {
   let path = Mutex("")
   let looks = Mutex<[(content: String, mode: mode_t)]>([])

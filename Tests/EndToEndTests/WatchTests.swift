@@ -7,13 +7,13 @@ import Testing
 /// `rosterctl watch` beside the real daemon, over a restart of it.
 @Suite(.timeLimit(.minutes(1))) struct WatchTests {
   private struct Seen: Decodable {
-    /// Of rosterctl.
+    /// Exit code of rosterctl.
     var exit: Int32
     /// All that it wrote.
     var output: String
   }
 
-  /// Pages that take so long that a bar can be seen to move.
+  /// Pages with a latency, so that the bar moves visibly.
   private var scenario: Scenario {
     var scenario = Scenario()
     scenario.latency = .milliseconds(150)
@@ -99,7 +99,7 @@ import Testing
   private struct Pressed: Decodable {
     var exit: Int32
     var output: String
-    /// Whether the terminal gathers lines, and echoes (termios(3)).
+    /// True if the terminal collects lines, and if it echoes (termios(3)).
     var before: [Bool]
     var during: [Bool]
     var after: [Bool]
@@ -161,7 +161,8 @@ import Testing
                       "during": during, "after": flags(), "tallest": tallest}))
     """#
 
-  /// Runs the daemon and watch, in a terminal of so many columns or (0) a pipe; restarts the daemon; presses Ctrl-C.
+  /// Runs the daemon and watch, in a terminal with this number of columns or (0) a pipe; restarts the daemon; presses
+  /// Ctrl-C.
   private static let script = #"""
     import fcntl, json, os, pty, select, signal, struct, subprocess, sys, termios, time
     rosterd, rosterctl, columns = sys.argv[1], sys.argv[2], int(sys.argv[3])

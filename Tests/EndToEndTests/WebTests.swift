@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Testing
 
-/// `rosterctl web` before a real daemon; what asks is its own browser. Tests/page drives a real one.
+/// `rosterctl web` with a real daemon and a script as its browser. Tests/page drives a real browser.
 @Suite struct WebTests {
-  /// What `--open` starts: asks with the address that it is given, and ends rosterctl, which started it.
+  /// The browser for `--open`: it requests the given address, and ends rosterctl, its parent.
   private static let browser = """
     #!/bin/sh
     origin=${1%/*}

@@ -5,7 +5,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// What rosterctl says of a cache beside which no daemon runs: after `rosterd sync`, after a kill, without a cache.
+/// The output of rosterctl for a cache without a running daemon: after `rosterd sync`, after a kill, without a cache.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct WithoutDaemonTests {
   @Test("L4.1, L4.2: without a daemon status and history print what the cache contains, and exit with 3")
   func cache() async throws {
@@ -79,7 +79,7 @@ import Testing
       #expect(history.output.contains("  interrupted") && !history.output.contains("running"))
       let status = try await site.rosterctl("status", "--json", "--cache", site.cache)
       #expect(try JSONValue(json: status.output.utf8)["sync"]?["last"]?["outcome"] == .text("interrupted"))
-      // What a look has as a lock keeps no sync from its own.
+      // The reader's shared lock does not prevent a sync from taking its own.
       #expect(try await site.sync().outcome == .published)
     }
   }

@@ -27,7 +27,7 @@ extension PublicAPI {
     if let key = call.key(below: "/customers/"), let id = Int(key.dropFirst("cus_".count)) {
       return switch world.record("customers", id) {
       case nil: .json(("error", .text("resource_missing")), status: 404)
-      // Deleted is not gone.
+      // A deleted record is still listed.
       case (.deleted, _)?: .json(("id", .text(key)), ("object", .text("customer")), ("deleted", .boolean(true)))
       case (_, let customer)?: .json(customer)
       }
@@ -79,7 +79,7 @@ extension PublicAPI {
         + "&nextPageToken=token-100",
       "/search/jql?jql=project%20%3D%20PROJ%20ORDER%20BY%20key%20ASC&fields=%2Anavigable&maxResults=100"
         + "&nextPageToken=token-200",
-      // It gives 20 where 50 are asked for.
+      // It returns 20 records although 50 are requested.
       "/project/search?orderBy=key&maxResults=50&startAt=0", "/project/search?orderBy=key&maxResults=50&startAt=20",
       "/project/search?orderBy=key&maxResults=50&startAt=40",
     ],
@@ -113,7 +113,7 @@ extension PublicAPI {
     }
     if call.path == "/project/search" {
       try call.allow("startAt", "maxResults", "orderBy")
-      // What was asked for is lowered without a word.
+      // The requested size is reduced silently.
       let (size, from) = (
         min(try call.integer("maxResults", or: 50, in: 1...1000), 20), try call.integer("startAt", or: 0, in: 0...1000)
       )
@@ -134,7 +134,7 @@ extension PublicAPI {
     }
     let issues = world.records("issues")
     let isLast = from + size >= issues.count
-    // On the last page there is no token.
+    // The last page has no token.
     let next = isLast ? [] : [JSONValue.Member("nextPageToken", .text("token-\(from + size)"))]
     return .json(
       .object([.init("isLast", .boolean(isLast)), .init("issues", .list(issues.page(from, size)))] + next))
@@ -187,7 +187,7 @@ extension PublicAPI {
   ) { call, world in
     guard call.path == "/tickets" else { throw Refusal(status: 404, why: "no such address") }
     try call.allow("page[size]", "page[after]")
-    // Without a size the pages are by offset.
+    // Without a size, pages are selected by offset.
     guard call.parameter("page[size]") != nil else { throw Refusal(status: 400, why: "pages by offset") }
     let size = try call.integer("page[size]", or: 100, in: 1...100)
     let cursor = call.parameter("page[after]")
@@ -195,7 +195,7 @@ extension PublicAPI {
     guard let from = digits.map({ Int($0) }) ?? 0 else { throw Refusal(status: 400, why: "no such cursor") }
     let tickets = world.records("tickets")
     let page = tickets.page(from, size)
-    // On the last page the cursor is there all the same.
+    // The last page has a cursor, too.
     let after = JSONValue.text("eyJvIjoi\(from + page.count)==")
     return .json(
       ("tickets", .list(page)),

@@ -57,7 +57,7 @@ extension PublicAPI {
     let (size, page) = (
       min(try call.integer("per_page", or: 30, in: 1...1000), 100), try call.integer("page", or: 1, in: 1...1000)
     )
-    // Pages are addressed as upstream did it, not as somebody may have built them.
+    // Only addresses that upstream has given are accepted, not constructed ones.
     let from = (page - 1) * size
     guard (page == 1 ? home : "/repositories/1296269/issues") == call.path,
       call.parameter("after") == (page == 1 ? nil : githubCursor[from])

@@ -5,7 +5,7 @@ import RosterTestSupport
 import Synchronization
 import Testing
 
-/// Upstreams that do not keep to what they say of their lists: nothing that readers have is lost, and every sync ends.
+/// Upstreams that violate their own statements about a list: readers lose no data, and every sync ends.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct LyingUpstreamTests {
   @Test(
     "P3.1, G5.4, P7.9: an upstream that contradicts itself ends the sync with 65, and readers keep the snapshot",
@@ -202,7 +202,7 @@ import Testing
 private struct Lie: Sendable, CustomTestStringConvertible {
   var testDescription: String
   var pages: String
-  /// By the number of the page, as far as the request tells it, and how many were asked for.
+  /// Answers a request for a page by its number, as far as the request contains it, and by the number of requests.
   var answer: @Sendable (_ page: Int, _ asked: Int) -> Response
 
   init(_ name: String, _ pages: String, _ answer: @escaping @Sendable (Int, Int) -> Response) {
@@ -263,7 +263,7 @@ extension Response {
 }
 
 extension Site {
-  /// Of pages that wait to be published, or for the next sync.
+  /// Size of the pages that wait for a publication or for the next sync.
   fileprivate func pulledBytes() throws -> Int {
     let attributes = try FileManager.default.attributesOfItem(atPath: "\(cache).pulled")
     return try #require(attributes[.size] as? Int)

@@ -2,7 +2,7 @@ import RosterJSON
 import RosterModel
 import Testing
 
-/// What the tables of a definition hold of records: by trees, apart from how rosterd does it.
+/// The expected rows of a definition's tables, computed from JSON trees independently of rosterd.
 struct MirroredTables {
   struct Column {
     var name: String
@@ -52,7 +52,7 @@ struct MirroredTables {
     }
   }
 
-  /// Whether `where` holds.
+  /// True if the conditions of `where` are fulfilled.
   func takes(_ record: JSONValue) -> Bool {
     conditions.allSatisfy { at, test in
       let value = record.at(at)
@@ -81,7 +81,7 @@ struct MirroredTables {
     }
   }
 
-  /// As `changes` has it.
+  /// The record in the form of `changes`.
   func document(_ record: JSONValue) -> JSONValue {
     let lists = lists.map { list in
       let short = list.table.hasPrefix(name + "_") ? String(list.table.dropFirst(name.count + 1)) : list.table
@@ -92,7 +92,7 @@ struct MirroredTables {
       columns.map { .init($0.name, Self.value($0, record)) } + [.init("extra", extra(record) ?? .null)] + lists)
   }
 
-  /// Of the columns that are searched, in lower case.
+  /// The words of the searched columns, in lower case.
   func words(_ record: JSONValue) -> Set<String> {
     let texts = columns.filter { search.contains($0.name) }.map { Self.cell($0, record) }
     return Set(texts.flatMap { $0.lowercased().split { !($0.isLetter || $0.isNumber) } }.map(String.init))
@@ -134,7 +134,7 @@ extension JSONValue {
     return json.text
   }
 
-  /// With the names of objects in order.
+  /// The JSON with sorted member names.
   var sortedText: String { sorted.written }
 
   private var sorted: JSONValue {
@@ -160,7 +160,7 @@ extension JSONValue {
     return self[name]?.at(Array(way.dropFirst()))
   }
 
-  /// What those places leave of an object; nil: nothing.
+  /// The rest of an object without these places; nil if nothing remains.
   func without(_ places: [[String]]) -> JSONValue? {
     guard case .object(let members) = self else { return self == .null ? nil : self }
     let left = members.compactMap { member -> Member? in
@@ -174,14 +174,14 @@ extension JSONValue {
 }
 
 extension JSONValue? {
-  /// Of a JSON Pointer.
+  /// The segments of a JSON Pointer.
   fileprivate var segments: [String] {
     get throws { try #require(self?.text.flatMap { JSONPointer($0) }).segments }
   }
 }
 
 extension Site {
-  /// Whether the cache holds what a mirror has: rows, list rows, `extra`, and words that are found.
+  /// Expects that the cache equals a mirror: rows, list rows, `extra`, and searchable words.
   func expectMirror(of world: World, _ api: PublicAPI) async throws {
     for tables in try await mirroredTables() {
       let kind = try #require(api.kinds.first { $0.resources.contains(tables.name) })
@@ -213,7 +213,7 @@ extension Site {
       """)
     expectSame(
       try list.hasExtra ? found.map(Self.sortedExtra) : found, records.flatMap { tables.rows(list, $0) }, list.table)
-    // None is left of records that went.
+    // No list rows of removed records are left.
     #expect(try await rows("SELECT count(*) FROM \(list.table)") == [["\(found.count)"]])
   }
 
@@ -232,7 +232,7 @@ extension Site {
     expectSame(found, words, "\(tables.table)_fts")
   }
 
-  /// The rows of `changes` between two times: each that was added, changed or removed, as it was and as it is.
+  /// Expects the rows of `changes` between two times: each added, changed or removed record with its old and new state.
   func expectChanges(from earlier: World, to later: World, _ api: PublicAPI) async throws {
     var expected: [[String]] = []
     for tables in try await mirroredTables() {

@@ -3,30 +3,30 @@ import RosterModel
 import Synchronization
 import Testing
 
-/// Of a day whose number is an edition's.
+/// The time of a day whose number is that of an edition.
 let midnight = "00:00:00"
 
-/// A public API, that lists its records and refuses requests as its documentation says.
+/// A public API that lists its records and refuses requests as its documentation says.
 struct PublicAPI: Sendable {
   /// Records of one list, in the order in which they were made.
   struct Kind: Sendable {
     var name: String
-    /// That are filled from it.
+    /// The resources that are filled from it.
     var resources: [String]
     /// Ids are 1 to that.
     var count: Int
-    /// What becomes of some of them later.
+    /// The later fate of some records.
     var fates: [Int: Fate]
     /// JSON. Editions are 1 and 2.
     var record: @Sendable (_ id: Int, _ edition: Int) -> String
   }
 
-  /// Of a record that is listed no more.
+  /// The fate of a record that is no longer listed.
   enum Fate: Sendable {
     case deleted
     /// Still answered by its key, but it belongs elsewhere.
     case moved
-    /// Only the list does not have it.
+    /// The record exists, and only the list lacks it.
     case unlisted
   }
 
@@ -34,17 +34,17 @@ struct PublicAPI: Sendable {
   var file: String
   /// The path of its base_url.
   var prefix = ""
-  /// By the names of their files.
+  /// Credentials by the names of their files.
   var credentials: [String: String] = [:]
   /// A request without them is refused.
   var headers: [String: String] = [:]
   var hasETags = false
   var kinds: [Kind]
-  /// What a pull of the first state asks for, below base_url, in any order.
+  /// The requests of a pull of the first state, below base_url, in any order.
   var asked: [String]
   /// `resources.proof`, by resource.
   var proof: [String: String]
-  /// Rows as somebody reads them who knows the API, by what to ask.
+  /// Expected results by SQL query, written by hand from knowledge of the API.
   var seen: [String: [String]]
   var answer: @Sendable (Call, World) throws -> Response
 }
@@ -66,9 +66,9 @@ struct World: Sendable {
     var json: JSONValue
   }
 
-  /// By the names of kinds.
+  /// The listed records by kind.
   private(set) var listed: [String: [Record]] = [:]
-  /// As they are now.
+  /// The current state of records that are no longer listed.
   private(set) var gone: [String: [Int: (fate: PublicAPI.Fate, json: JSONValue)]] = [:]
 
   /// - Parameter isLater: some records were added, some changed, and some are listed no more.
@@ -87,7 +87,7 @@ struct World: Sendable {
     }
   }
 
-  /// What a mirror of it has.
+  /// The records that a mirror contains.
   func mirrored(_ kind: String) -> [JSONValue] {
     records(kind) + (gone[kind] ?? [:]).values.filter { $0.fate == .unlisted }.map(\.json)
   }
@@ -102,7 +102,7 @@ struct World: Sendable {
   }
 }
 
-/// It on loopback: what was asked is kept.
+/// The API on loopback; it records all requests.
 final class PublicServer: Sendable {
   struct Asked: Sendable {
     /// `POST ` before it where it was one; below base_url.
@@ -125,7 +125,7 @@ final class PublicServer: Sendable {
   }
 
   var world: World { state.withLock { $0.world } }
-  /// What it would not take, and why.
+  /// The refused requests with the reasons.
   var refused: [String] { state.withLock { $0.refused } }
 
   func goOn() throws {
@@ -133,7 +133,7 @@ final class PublicServer: Sendable {
     state.withLock { $0.world = world }
   }
 
-  /// Since the last time.
+  /// The requests since the last call.
   func takeAsked() -> [Asked] {
     state.withLock { state in
       defer { state.asked = [] }
@@ -218,7 +218,7 @@ struct Call {
   /// A parameter of the query; nil: it is not there.
   func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
-  /// What comes behind that in the path, without another `/`.
+  /// The single path segment after this prefix.
   func key(below start: String) -> String? {
     guard path.hasPrefix(start) else { return nil }
     let rest = path.dropFirst(start.count)
@@ -248,7 +248,7 @@ struct Call {
 }
 
 extension Response {
-  /// 200, unless said otherwise.
+  /// The status is 200 by default.
   static func json(_ members: (String, JSONValue)..., status: Int = 200, headers: [Request.Header] = []) -> Response {
     json(.object(members.map { .init($0.0, $0.1) }), status: status, headers: headers)
   }
@@ -261,6 +261,6 @@ extension Response {
 }
 
 extension Array {
-  /// So many from a place on, 0 the first.
+  /// A page of this size from a position, counted from 0.
   func page(_ from: Int, _ size: Int) -> [Element] { Array(dropFirst(from).prefix(size)) }
 }

@@ -121,7 +121,7 @@ extension PublicAPI {
       """: ["1", "https://swapi.dev/api/films/2/"],
     ]
   ) { call, world in
-    // Without the / at its end it would be a redirect.
+    // Without the trailing / it would be a redirect.
     guard call.path.hasSuffix("/") else { throw Refusal(status: 404, why: "no / at its end") }
     let name = String(call.path.dropFirst().dropLast())
     guard world.listed[name] != nil else { throw Refusal(status: 404, why: "no such list") }
@@ -194,7 +194,7 @@ extension PublicAPI {
     guard (1...100).contains(size) else { throw Refusal(status: 400, why: "page_size") }
     let pages = world.records("pages")
     var from = 0
-    // A cursor is the page that comes next; it may not be null or empty.
+    // The cursor is the id of the next page; it must not be null or empty.
     if let cursor = call.body["start_cursor"] {
       guard let place = pages.firstIndex(where: { $0["id"] == cursor }) else {
         throw Refusal(status: 400, why: "no such cursor")
@@ -232,7 +232,7 @@ extension PublicAPI {
 
 extension PublicAPI {
   static let rickandmorty = PublicAPI(
-    // Not at /api, where the simulator has characters of its own.
+    // Not at /api, where the simulator has its own characters.
     file: "rickandmorty", prefix: "/public/api", hasETags: true,
     kinds: [
       Kind(
@@ -279,7 +279,7 @@ extension PublicAPI {
       let ids = keys.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
       guard !ids.contains(nil) else { throw Refusal(status: 500, why: "Hey! you must provide an id") }
       let found = ids.compactMap { world.record(name, $0) }.filter { $0.fate != .deleted }.map(\.json)
-      // One that is asked for alone is no list, and its absence is told.
+      // A request for a single id is answered with an object, and a missing record with 404.
       if ids.count > 1 { return .json(.list(found)) }
       return found.first.map { .json($0) } ?? .json(("error", .text("\(name) not found")), status: 404)
     }

@@ -3,8 +3,8 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// The definitions that come along (config/sources), by the real program against servers that behave as those APIs'
-/// documentation says.
+/// The definitions in config/sources, used by the real program with servers that behave as those APIs' documentation
+/// says.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SourceTests {
   static let all: [PublicAPI] = [
     .rickandmorty, .github, .gitlab, .stripe, .jira, .wordpress, .zendesk, .pokeapi, .swapi, .notion,
@@ -47,7 +47,7 @@ import Testing
     let sync = try await sync(api, site)
     #expect(sync.outcome == .published && sync.error == nil && sync.rejected == 0)
     #expect(server.takeAsked().map(\.address).sorted() == api.asked.sorted())
-    // A page of two resources is asked for once, and is a page of each.
+    // A page of two resources is requested once, and counts as a page of each.
     #expect(sync.requests == api.asked.count)
     try await site.expectMirror(of: server.world, api)
     for (question, row) in api.seen {
@@ -75,7 +75,7 @@ import Testing
     #expect(sync.outcome == .published && sync.error == nil && sync.rejected == 0)
     let isTwice = try await site.rows("SELECT DISTINCT definition ->> 'removal' FROM resources") == [["twice"]]
     if isTwice {
-      // Absent once is not gone.
+      // A record that is absent once is not removed yet.
       #expect(sync.removed == 0)
       let again = try await self.sync(api, site)
       #expect(again.removed == api.kinds.reduce(0) { $0 + $1.fates.count })
