@@ -42,7 +42,7 @@ struct Bench: Sendable {
     try await with(clock) { await $0.sync(wish).run() }
   }
 
-  /// What the requests since then asked for: page, condition, answer.
+  /// The requests after that number: page, condition, answer.
   func requests(after count: Int) -> [Seen] { Array(upstream.counts.pageRequests.dropFirst(count)) }
 
   /// Everybody in the cache, by id.
@@ -60,7 +60,7 @@ struct Bench: Sendable {
     }
   }
 
-  /// What upstream has, as a reader of the cache sees it.
+  /// Upstream's characters in the form in which a reader of the cache sees them.
   var expected: [RosterSimulator.Character] { upstream.characters.sorted { $0.id < $1.id } }
 
   func write(_ credentials: SimulatedCredentials) throws {

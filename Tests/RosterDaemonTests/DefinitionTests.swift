@@ -8,7 +8,7 @@ import Testing
 @testable import RosterConfiguration
 @testable import RosterDaemon
 
-/// What the configuration takes, the cache and the decoder take too.
+/// Every definition that the configuration accepts must work in the cache and the decoder.
 @Suite struct DefinitionTests {
   let workspace: Workspace
 
@@ -80,7 +80,7 @@ import Testing
 }
 
 extension String {
-  /// With one or two changes: bytes, words and lines that go, come, or change places.
+  /// The text with one or two random changes: bytes, words and lines that are removed, inserted or swapped.
   fileprivate func mutated(_ dice: inout SeededDice) -> String {
     var lines = split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
       .filter { !$0.hasPrefix("#") && !$0.isEmpty }

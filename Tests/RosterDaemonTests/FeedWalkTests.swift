@@ -38,15 +38,15 @@ import Testing
         }
       }
     }
-    // Each part of the rule was needed, and there was something to follow.
+    // Each part of the rule was needed, and there were changes to follow.
     #expect(reasons == [.first, .otherFeed, .ended, .below])
     #expect(changes > 100 * Int(Self.walks), "\(changes)")
   }
 }
 
-/// A cache with a past: what upstream did, what was done to the file, and who looks at it.
+/// The random history of a cache: changes in upstream, changes to the file, and followers that read it.
 private struct FeedWalk {
-  /// Of a hundred steps, how many each looks at.
+  /// The percentage of steps at which each follower reads.
   private static let attention = [100, 40, 15, 5]
 
   private(set) var followers = attention.map { _ in Follower() }
@@ -108,7 +108,7 @@ private struct FeedWalk {
     try followers[index].look(at: bench.cachePath, "follower \(index), \(past)")
   }
 
-  /// For a failure to tell.
+  /// The seed and the latest steps, for a failure message.
   var past: String { "seed \(seed): \(trail.suffix(12))" }
 
   private mutating func note(_ what: String) { trail.append("\(count) \(what)") }
@@ -123,7 +123,7 @@ private struct FeedWalk {
       case 0:
         characters.insert(newcomer(like: characters[index]), at: index)
       case 1 where !gone.isEmpty:
-        // Another version of one who went.
+        // A new version of a removed record.
         var back = gone.remove(at: dice.number(0...(gone.count - 1)))
         if dice.isHeads { back = back.marked(count) }
         characters.insert(back, at: index)
@@ -176,7 +176,7 @@ private struct FeedWalk {
   private mutating func callBack() async throws {
     edit()
     let runtime = try await open()
-    // Page 1 is always asked for.
+    // Page 1 is always requested.
     bench.upstream.hold(.page(1))
     let bench = bench
     try await withThrowingTaskGroup(of: SyncRecord.self) { group in
@@ -237,7 +237,8 @@ private struct FeedWalk {
     if dice.number(0...3) > 0 { await stop() }
     let number = dice.number(0...(backups - 1))
     let fate = dice.number(0...2)
-    // Sometimes as `cp` does it; not both files, which nothing tells from their former selves.
+    // A restore sometimes overwrites the file as `cp` does. It never overwrites both files, because then no sign of the
+    // restore would be left.
     let isOver = runtime == nil && fate < 2 && dice.isHeads
     note(
       "restore \(number) \(runtime == nil ? "" : "running ")\(isOver ? "over " : "")\(["beside its staging", "alone", "with staging"][fate])"
@@ -250,7 +251,7 @@ private struct FeedWalk {
     if fate == 2, FileManager.default.fileExists(atPath: copy) {
       try FileManager.default.copyItem(atPath: copy, toPath: staging)
     }
-    // Without -wal and -shm only one who may write can read it; who looks here may.
+    // Without -wal and -shm, only a user with write permission can read the cache; this test has it.
     isReadable = true
   }
 

@@ -15,7 +15,7 @@ struct FileContent {
   init(of path: String) throws {
     let reader = try Database(path: path, access: .readOnly)
     let size = try #require(try reader.first("PRAGMA page_size") { $0.int(0) })
-    // What the log holds is not in the file yet.
+    // The frames of the log are not in the file yet.
     #expect(fileSize(path + "-wal") == 0)
     let bytes = try Data(contentsOf: URL(filePath: path))
     pages = stride(from: 0, to: bytes.count, by: size).map { bytes[$0..<min($0 + size, bytes.count)] }
@@ -33,8 +33,8 @@ struct FileContent {
     self.rows = rows
   }
 
-  /// How many pages of each table and index are not what they were; free pages have the name `free`. Page 1 counts
-  /// where more of it differs than the file's own counters.
+  /// Number of changed pages of each table and index; free pages have the name `free`. Page 1 counts only if more than
+  /// the file's own counters differs.
   func pagesChanged(since before: FileContent) -> [String: Int] {
     var changed: [String: Int] = [:]
     for index in 0..<max(pages.count, before.pages.count) {
@@ -47,7 +47,7 @@ struct FileContent {
     return changed
   }
 
-  /// Rows of each table that came and rows that went; a row that was updated is both.
+  /// Numbers of inserted and deleted rows of each table; an updated row counts as both.
   func rowsChanged(since before: FileContent) -> [String: [Int]] {
     var changed: [String: [Int]] = [:]
     for (table, now) in rows {

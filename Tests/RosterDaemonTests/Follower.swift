@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterCache
 
-/// A tool that keeps a copy of the characters and obeys what the contract says of `changes`, and nothing else.
+/// A tool that keeps a copy of the characters by the contract's rules for `changes` alone.
 struct Follower {
   enum Reason: Hashable { case first, otherFeed, ended, below }
 
@@ -16,7 +16,7 @@ struct Follower {
   private var seen: Int64 = 0
   private var copy: [Int64: String] = [:]
 
-  /// Brings the copy up to date, in one transaction, and holds it against the characters of that same moment.
+  /// Updates the copy in one transaction, and compares it with the characters of the same snapshot.
   mutating func look(at path: String, _ when: Comment) throws {
     let cache = try Database(path: path, access: .readOnly)
     cache.wait(milliseconds: 5_000)
@@ -37,7 +37,7 @@ struct Follower {
     }
   }
 
-  /// To read everything anew; nil: there is none.
+  /// The reason to start from scratch; nil if there is no reason.
   private func reason(feed current: String, first: Int64?, last: Int64) -> Reason? {
     guard let feed else { return .first }
     if feed != current { return .otherFeed }

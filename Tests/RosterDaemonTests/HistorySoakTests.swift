@@ -12,12 +12,12 @@ import Testing
 
 /// A cache that is never at rest, for months.
 @Suite struct HistorySoakTests {
-  /// `make soak`: 10,000, twenty weeks.
+  /// `make soak`: 10,000, which is twenty weeks.
   private static let syncs = ProcessInfo.processInfo.environment["ROSTER_SYNCS"].flatMap(Int.init) ?? 320
   private static let interval = Duration.seconds(20 * 60)
   /// Days: half of the fewest syncs.
   private static let history = 2
-  /// In bytes: a log of 4,000 pages before it is written back, and what sixty characters need.
+  /// Maximum size in bytes: a log of 4,000 pages before it is written back, and the pages of sixty characters.
   private static let staging: Int64 = 17 << 20
 
   @Test("P5.3: history expires syncs and changes, and no file grows with the number of syncs")
@@ -45,7 +45,7 @@ import Testing
   private func run(_ bench: Bench, _ runtime: Runtime, _ clock: ManualClock) async throws {
     let reader = try Database(path: bench.cachePath, access: .readOnly)
     reader.wait(milliseconds: 5_000)
-    // What the first half needs is all there is room for in the second.
+    // The second half must not need more than the first half.
     var most: [Extent] = [Extent(), Extent()]
     for number in 0..<Self.syncs {
       clock.advance(by: Self.interval)
@@ -58,7 +58,7 @@ import Testing
       #expect(extent.isPruned, "\(number): \(extent)")
       most[number < Self.syncs / 2 ? 0 : 1].grow(to: extent)
     }
-    // Where pages are split and merged is chance: a tenth, and a few.
+    // The splits and merges of pages are random: a tenth and a few pages are tolerated.
     #expect(most[1].pages <= most[0].pages * 11 / 10 + 8, "\(most)")
     #expect(most[1].changes <= most[0].changes * 11 / 10 && most[1].syncs <= most[0].syncs, "\(most)")
     #expect(most[1].wal <= Cache.longLog && most[1].staging <= Self.staging, "\(most)")
@@ -66,7 +66,7 @@ import Testing
 
   // MARK: What happens in it
 
-  /// Of seven syncs one finds nothing new, and one fails.
+  /// One sync of seven finds no change, and one fails.
   private static func outcome(of number: Int) -> SyncRecord.Outcome {
     switch number % 7 {
     case 3: .unchanged
@@ -80,7 +80,7 @@ import Testing
     upstream.configure { $0.rules = fails ? [.on(.page(2), .status(400))] : [] }
     guard Self.outcome(of: number) != .unchanged else { return }
     upstream.update { characters in
-      // Each is another one in its time, and one goes for one that comes.
+      // Each record changes from time to time, and one record is replaced by a new one.
       for index in [number % 60, number * 7 % 60] { characters[index] = characters[index].marked(number) }
       var newcomer = characters.remove(at: number * 11 % 60)
       newcomer.id = Int64(1_000 + number)
@@ -89,7 +89,7 @@ import Testing
   }
 }
 
-/// How much there is of a cache.
+/// The size of a cache.
 private struct Extent {
   var pages = 0
   /// Bytes, with its log.
@@ -97,7 +97,7 @@ private struct Extent {
   var wal: Int64 = 0
   var syncs = 0
   var changes = 0
-  /// Nothing that `history` has ended is there, but what is always kept.
+  /// True if no data remains that `history` has ended, except what is always kept.
   var isPruned = true
 
   init() {}

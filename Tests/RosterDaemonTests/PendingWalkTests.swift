@@ -8,11 +8,11 @@ import Testing
 @testable import RosterCache
 @testable import RosterDaemon
 
-/// Random definitions, upstreams and histories: what was pending is what the next sync did.
+/// Random definitions, upstreams and histories: the pending changes must equal the changes of the next sync.
 @Suite struct PendingWalkTests {
   /// `make soak`: 2,000.
   private static let histories = ProcessInfo.processInfo.environment["ROSTER_PENDING"].flatMap(Int.init) ?? 40
-  /// Of one history alone.
+  /// The seed of a single history to run.
   private static let seed = ProcessInfo.processInfo.environment["ROSTER_SEED"].flatMap(UInt64.init)
 
   @Test("P4.7: pending after a dry run or the removal guard equals what the next sync writes in changes")
@@ -72,8 +72,8 @@ import Testing
               #expect(pending.pull.resources.reduce(0) { $0 + $1.added } == after.records, note)
             }
             if before.outcome == .tried {
-              // The first page of each list is always asked for (P1), and a last page whose header says so (`more`) is
-              // not known by it.
+              // The first page of each list is always requested (P1). A last page that only a header marks (`more`) is
+              // requested, too.
               let firsts = definitions.filter { $0.validators == .none || $0.isPost }.count
               let lasts = definitions.filter { $0.isBare && $0.tellsMore }.count
               let again = transfers.withLock { $0 }
@@ -94,7 +94,7 @@ import Testing
     try Database(path: bench.cachePath, access: .readOnly).rows(sql) { $0.text(0) }
   }
 
-  /// Of each change behind that one, the members that differ, told by SQLite.
+  /// The differing members of each later change according to SQLite.
   private static func differing(_ last: String, _ bench: Bench) throws -> [String] {
     try rows(
       """

@@ -4,7 +4,7 @@ import RosterTestSupport
 struct RandomDefinition: Sendable {
   enum Style: String, CaseIterable, Sendable { case number, offset, cursor, next, link, after, one }
   enum Totals: CaseIterable, Sendable { case none, body, header }
-  /// What a validator covers. Where headers lead on, a 304 repeats them.
+  /// The part that a validator covers. If headers contain the next page, a 304 repeats them.
   enum Validators: CaseIterable, Sendable { case none, whole, body }
 
   let path: String
@@ -17,7 +17,8 @@ struct RandomDefinition: Sendable {
   let sendsSize: Bool
   let totals: Totals
   let tellsPages: Bool
-  /// A boolean, and, with `cursor`, a cursor that stays on the last page.
+  /// True for a boolean that says whether pages follow, and, with `cursor`, a cursor that is also present on the last
+  /// page.
   let tellsMore: Bool
   let isShort: Bool
   /// Past the end is 404, not an empty page.
@@ -33,11 +34,11 @@ struct RandomDefinition: Sendable {
     enum Removal: String, CaseIterable, Sendable { case ask, twice, never }
 
     var name: String
-    /// The state of the records that it takes; nil: all.
+    /// The state of the accepted records; nil for all.
     var state: String?
     var removal: Removal
     var asksMany: Bool
-    /// Of the record's members, in the table's order.
+    /// The record's members with a column, in the table's order.
     var columns: [RandomRecord.Column]
     var hasTags: Bool
     var hasParts: Bool
@@ -68,7 +69,7 @@ struct RandomDefinition: Sendable {
     tables = states.enumerated().map { Table("t\(number)\($0)", state: $1, &dice) }
   }
 
-  /// What `resources.proof` has to tell (P7).
+  /// The expected `resources.proof` (P7).
   var proof: String {
     if totals != .none { return "count" }
     return [.number, .offset].contains(style) ? "weak" : "end"

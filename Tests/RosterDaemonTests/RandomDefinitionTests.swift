@@ -12,7 +12,7 @@ import Testing
 @Suite struct RandomDefinitionTests {
   /// `make soak`: 2,000.
   private static let histories = ProcessInfo.processInfo.environment["ROSTER_DEFINITIONS"].flatMap(Int.init) ?? 50
-  /// Of one history alone.
+  /// The seed of a single history to run.
   private static let seed = ProcessInfo.processInfo.environment["ROSTER_SEED"].flatMap(UInt64.init)
 
   @Test("P7.1, P7.5: for random lists and definitions the published state existed upstream, or its proof is weak")
@@ -46,7 +46,7 @@ private struct History {
   let upstream: RandomUpstream
   let bench: Bench
   var dice: SeededDice
-  /// Of each table, what upstream does not list any more and the cache still has.
+  /// The records of each table that upstream no longer lists and the cache still has.
   private var lingering: [String: Set<[String]>] = [:]
 
   init(seed: UInt64, definitions: [RandomDefinition], upstream: RandomUpstream, bench: Bench, dice: SeededDice) {
@@ -90,7 +90,7 @@ private struct History {
 
   // MARK: What readers see
 
-  /// By table, each row with its lists.
+  /// The rows of each table with their list rows.
   private func rows() throws -> [String: Set<[String]>] {
     let tables = definitions.flatMap(\.tables)
     guard FileManager.default.fileExists(atPath: bench.cachePath) else {
@@ -119,8 +119,9 @@ private struct History {
     return Set(found)
   }
 
-  /// What upstream had at some time of the pull.
-  /// - Parameter hasAsked: whether upstream told of each missing record; else none of its resource is removed (P8).
+  /// Expects a state that upstream had at some time of the pull.
+  /// - Parameter hasAsked: true if upstream answered for each missing record; otherwise no record of the resource is
+  ///   removed (P8).
   private mutating func expectState(_ before: [String: Set<[String]>], _ number: Int, hasAsked: Bool) throws {
     let hasChanged = upstream.hasChanged
     let met = upstream.published()
@@ -153,8 +154,8 @@ private struct History {
     return Set(listed.map { $0.row(of: table, isText: definition.hasTextKeys) })
   }
 
-  /// What the cache has beside a state of upstream; nil: it does not have the state, or more beside it than `removal`
-  /// keeps.
+  /// The records that the cache has in addition to a state of upstream. nil if it lacks the state, or has more
+  /// additional records than `removal` keeps.
   private func lingers(
     _ table: RandomDefinition.Table, _ state: [RandomRecord], _ there: Set<[String]>, before: Set<[String]>,
     _ definition: RandomDefinition, _ hasAsked: Bool

@@ -7,7 +7,7 @@ struct RandomRecord: Sendable, Equatable {
   var isOpen = true
   var version = 0
 
-  /// What a definition may make columns of.
+  /// The members that a definition may make columns of.
   enum Column: String, CaseIterable, Sendable {
     case id, name, number, ratio, flag, inner, raw, maybe
 
@@ -30,7 +30,7 @@ struct RandomRecord: Sendable, Equatable {
   var state: String { isOpen ? "open" : "closed" }
   private var tags: [String] { (0..<(id + version) % 3).map { "tag \($0) v\(version)" } }
 
-  /// As the list orders text keys and numbers alike.
+  /// The key in a form that sorts texts like numbers.
   func key(isText: Bool) -> String { isText ? "k\(1_000_000 + id)" : "\(id)" }
 
   // MARK: As JSON
@@ -80,6 +80,6 @@ struct RandomRecord: Sendable, Equatable {
       + (table.hasParts ? [Self.list(tags.map { "\($0) {\"b\":\(version)}" })] : [])
   }
 
-  /// As json_group_array writes texts of these letters.
+  /// The list in the form that json_group_array writes for such texts.
   private static func list(_ texts: [String]) -> String { "[\(texts.map(\.debugDescription).joined(separator: ","))]" }
 }

@@ -2,12 +2,12 @@ import RosterModel
 import RosterTestSupport
 import Synchronization
 
-/// An imagined API: a list a definition, pages as the definition says, records that come, go, change and move, also
-/// between two requests, and answers that fail.
+/// A random API: one list per definition, pages in the definition's style, and records that are added, removed, changed
+/// and moved, also between two requests. Some answers fail.
 final class RandomUpstream: Sendable {
   struct List: Sendable {
     let definition: RandomDefinition
-    /// In the order of pages by place; the others go by key.
+    /// The records in the order of pages by position; other styles use the order of keys.
     var records: [RandomRecord]
   }
 
@@ -15,12 +15,12 @@ final class RandomUpstream: Sendable {
     var lists: [List]
     var dice: SeededDice
     var requests = 0
-    /// At that request one list changes.
+    /// Number of the request at which one list changes.
     var changeAt: Int?
-    /// From that request to that one all answers are this status.
+    /// The requests that are answered with this status.
     var failing: (requests: ClosedRange<Int>, status: Int)?
     var hasFailed = false
-    /// Of each list, all states that a pull which is not published yet may have met.
+    /// All states of each list that an unpublished pull may have seen.
     var met: [[[RandomRecord]]] = []
   }
 
@@ -40,12 +40,12 @@ final class RandomUpstream: Sendable {
 
   // MARK: What happens to it
 
-  /// Any number of changes, while no pull knows anything.
+  /// Makes any number of changes between pulls.
   func change(times: Int) {
     state.withLock { state in for _ in 0..<times { state.change() } }
   }
 
-  /// The next sync begins. What is to happen in it counts from its first request.
+  /// Begins the next sync. Its events are counted from its first request.
   func begin(changeAt: Int?, failing: (requests: ClosedRange<Int>, status: Int)?) {
     state.withLock { state in
       state.requests = 0
@@ -54,7 +54,7 @@ final class RandomUpstream: Sendable {
     }
   }
 
-  /// A sync was published: what it met, which is forgotten.
+  /// Returns the states that the published sync may have seen, and forgets them.
   func published() -> [[[RandomRecord]]] {
     state.withLock { state in
       defer { state.met = [] }
@@ -83,7 +83,7 @@ final class RandomUpstream: Sendable {
 }
 
 extension RandomUpstream.State {
-  /// The list that is asked for, between this page and the one before.
+  /// Changes the requested list between this page and the previous one.
   fileprivate mutating func changeWhilePulled(_ request: Request) {
     guard let index = lists.firstIndex(where: { $0.holds(request) }) else { return }
     if dice.happens(0.7) { lists[index].turn(&dice) } else { lists[index].change(&dice) }
@@ -97,13 +97,13 @@ extension RandomUpstream.State {
 }
 
 extension RandomUpstream.List {
-  /// One record comes, goes, changes or moves.
+  /// Adds, removes, changes or moves one record.
   fileprivate mutating func change(_ dice: inout SeededDice) {
     let kind = records.isEmpty ? 0 : Int.random(in: 0..<5, using: &dice)
     let at = records.isEmpty ? 0 : Int.random(in: records.indices, using: &dice)
     switch kind {
     case 0:
-      // Between others, or behind them: an id that was never given.
+      // A new id, between others or after them.
       let used = Set(records.map(\.id))
       let id = (1...200).filter { !used.contains($0) }.randomElement(using: &dice) ?? 201
       records.insert(RandomRecord(id: id, isOpen: dice.happens(0.6), version: 1), at: at)
@@ -119,14 +119,14 @@ extension RandomUpstream.List {
     }
   }
 
-  /// What loses a record to whoever does not look: one that was behind the page at hand goes before it, or the other
-  /// way.
+  /// Moves a record across the current page, in one direction or the other. A pull that does not check would lose it.
   fileprivate mutating func turn(_ dice: inout SeededDice) {
     guard mayMove, records.count > 1 else { return change(&dice) }
     if dice.happens(0.5) { records.append(records.removeFirst()) } else { records.insert(records.removeLast(), at: 0) }
   }
 
-  /// What `where` skips is counted, not known: of a list with both a move is not seen (P7).
+  /// A record that `where` skips is counted without its key, so a move in a list with such records is not detected
+  /// (P7).
   private var mayMove: Bool { definition.isByPlace && definition.tables.allSatisfy { $0.state == nil } }
 
   fileprivate func holds(_ request: Request) -> Bool { request.url.hasPrefix("/api\(definition.path)") }
@@ -168,7 +168,7 @@ extension RandomUpstream.List {
     }
     let shown = Array(rest.prefix(size))
     let hasMore = rest.count > size
-    // Some APIs give a cursor on the last page too, and say more = false.
+    // Some APIs send a cursor on the last page, too, with more = false.
     let leadsOn = hasMore || (definition.tellsMore && definition.style == .cursor && !shown.isEmpty)
     return response(shown, hasMore: hasMore, next: leadsOn ? shown.last.map(key) : nil, request)
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RosterDaemon
 
-/// What happens to the cache behind rosterd's back while upstream's validators live on.
+/// Changes to the cache's file that rosterd does not see, while upstream's validators stay valid.
 @Suite struct RuntimeCacheTests {
   private static let parts = ["", "-wal", "-shm"]
 
@@ -16,7 +16,7 @@ import Testing
     for part in Self.parts { unlink(path + part) }
   }
 
-  /// A sync that must get everything whole, since it has nothing.
+  /// Expects a sync that transfers everything, because the cache is empty.
   private func expectAnew(_ bench: Bench, _ sentence: Comment) async throws {
     let before = bench.upstream.counts.pageRequests.count
     let report = try await bench.sync()
@@ -98,7 +98,7 @@ import Testing
     try await withBench { bench in
       try await bench.sync()
       try await bench.with { runtime in
-        // All but the header's page, so that what is open still looks like a database.
+        // All pages except the header's, so that the open file still looks like a database.
         let file = open(bench.cachePath, O_WRONLY)
         let garbage = [UInt8](repeating: 0x5A, count: 200_000)
         #expect(pwrite(file, garbage, garbage.count, 4096) == garbage.count)

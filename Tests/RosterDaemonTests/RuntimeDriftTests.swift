@@ -4,7 +4,8 @@ import Testing
 
 @testable import RosterDaemon
 
-/// Upstream changes while its pages are pulled (P7), one page at a time, so that each test knows what was read before.
+/// Upstream changes while its pages are pulled (P7). Pages are requested one at a time, so that each test knows which
+/// were read before.
 @Suite struct RuntimeDriftTests {
   struct Change: Sendable, CustomTestStringConvertible {
     var testDescription: String
@@ -92,7 +93,7 @@ import Testing
       #expect(try bench.cached() == snapshot)
       let asked = bench.requests(after: before)
       #expect(asked.count { $0.page == 1 } == 3)
-      // The first pull asks with what was published, the repeats do not.
+      // The first pull sends the published validators, the repeated pulls send none.
       #expect(asked.drop { $0["If-None-Match"] != nil }.allSatisfy { $0["If-None-Match"] == nil })
 
       bench.upstream.configure { $0.rules = [] }
@@ -100,7 +101,7 @@ import Testing
       let start = bench.upstream.counts.pageRequests.count
       let mended = try await bench.sync()
       #expect(mended.exit == 0 && mended.resumed == 0)
-      // A validator is of what was published, never of what was dropped (P6).
+      // Validators belong to published pages, never to dropped ones (P6).
       #expect(bench.requests(after: start).compactMap { $0["If-None-Match"] }.allSatisfy(published.contains))
       #expect(try bench.cached() == bench.expected)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RosterDaemon
 
-/// What a sync that was broken off leaves to the next start.
+/// The state that an interrupted sync leaves for the next start.
 @Suite struct RuntimeResumeTests {
   static let validators: [Scenario.Validators] = [.none, .etag, .lastModified(age: .seconds(60))]
 
@@ -26,7 +26,7 @@ import Testing
       let again = bench.requests(after: before)
       let received = Set(1..<page)
       if validators == .none {
-        // Page 1 is always asked for; the others are taken over as they are.
+        // Page 1 is always requested; the other pages are reused.
         #expect(again.compactMap(\.page) == [1] + (max(2, page)...7))
         #expect(resumed.resumed == max(0, page - 2) && resumed.notModified == 0)
       } else {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import RosterDaemon
 
-/// How a sync is told, from its number to its end.
+/// The report of a sync, from its beginning to its end.
 @Suite struct RuntimeSyncsTests {
   @Test("P2.4, P12.2: readers see a published sync while it can still be joined and is listed as running")
   func stillJoined() async throws {
@@ -45,7 +45,7 @@ import Testing
         try workspace.write("", to: "tokens")
         var report = await runtime.sync(SyncRequest()).run()
         #expect(report.id == 2 && report.exit == 73 && report.error?.contains(store) == true)
-        // The row has the sentence; what is concerned lies beside the cache.
+        // The row has the sentence; the items concerned are in a file beside the cache.
         #expect(report.trouble != nil)
         report.trouble = nil
         #expect(try await runtime.recent(SyncsRequest(limit: 1)) == [report])

@@ -7,13 +7,13 @@ import Testing
 @testable import RosterCache
 @testable import RosterDaemon
 
-/// How little of the file a sync writes.
+/// The amount of data that a sync writes to the file.
 @Suite struct RuntimeWriteTests {
   /// Enough rows in `syncs` that its tables are trees of several pages.
   private static let earlierSyncs = 100
 
-  /// Where a text that is not in the index of words leaves a trace. The schema's table is page 1: it has the file's
-  /// size.
+  /// The tables that change with a text outside the full-text index. The schema's table is page 1, which contains the
+  /// file's size.
   private static let ofOneText: Set = [
     "characters", "changes", "changes_by_record", "sqlite_sequence", "syncs", "syncs_by_outcome", "sync_resources",
     "cache_pages", "sqlite_schema",
@@ -26,7 +26,7 @@ import Testing
     let reject = Rule.on(.page(2), .records([3: #"{"id":0,"name":"nobody"}"#]))
     var scenario = Scenario(characters: sevenPages, rules: [reject])
     scenario.validators = validators
-    // HTTP's dates know seconds only: each look at the clock is one later.
+    // HTTP's dates have seconds only, so each reading of the clock is one second later.
     let clock = ManualClock()
     let upstreamTime = { @Sendable in
       clock.advance(by: .seconds(1))

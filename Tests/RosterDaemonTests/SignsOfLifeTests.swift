@@ -54,7 +54,7 @@ struct SignsOfLifeTests {
   func limitOfConfiguration() {
     var configuration = Configuration()
     #expect(configuration.longestSilenceOfSync == .seconds(30 + 10 + 120 + 5))
-    // A wait that the configuration asks for is no silence.
+    // A wait that the configuration asks for does not count as silence.
     configuration.retry.jitter = .seconds(600)
     #expect(configuration.longestSilenceOfSync >= .seconds(30 + 10 + 120 + 1200))
     configuration.limit.rate = 0.001

@@ -10,7 +10,7 @@ import Testing
 
 @testable import RosterDaemon
 
-/// In a process of its own, whose descriptors nobody else uses, but for those that it was started with.
+/// The test has a process of its own, whose descriptors belong to the test alone, apart from the inherited ones.
 @Suite struct SoakTests {
   // Its memory is looked at from outside (EndToEndTests): here upstream, which remembers every token, is part of it.
   @Test("Failed, cancelled and timed-out syncs leave no descriptor, connection or task in rosterd")
@@ -21,11 +21,11 @@ import Testing
   }
 }
 
-/// One rosterd with so many syncs that end badly (`make soak`: 1,000).
+/// One rosterd with this number of failed syncs (`make soak`: 1,000).
 private struct Soak {
   private static let rounds = ProcessInfo.processInfo.environment["ROSTER_SOAK"].flatMap(Int.init) ?? 100
 
-  /// How often a loaded machine may be too slow for the time that a request has here.
+  /// Number of times that a loaded machine may exceed the short request timeout of this test.
   private static let patience = 10
 
   let bench: Bench
@@ -39,7 +39,7 @@ private struct Soak {
 
   static func run() async throws {
     let inherited = try openDescriptors()
-    // With ETags every page is asked for, also those that an earlier sync received.
+    // With ETags every page is requested, including those that an earlier sync received.
     let scenario = Scenario(characters: sevenPages, tokens: .init(flow: .authenticateForm))
     let environment = ["ROSTERD_UPSTREAM_TIMEOUT": "200ms", "ROSTERD_RETRY_MAX_RETRIES": "1"]
     try await withBench(scenario, concurrency: 8, environment: environment) { bench in
@@ -52,7 +52,7 @@ private struct Soak {
         try await Soak(bench: bench, runtime: runtime, clock: clock, inherited: inherited).measure()
         await runtime.close()
       }
-      // A task that were still there would hold what it works with.
+      // A task that still exists would keep the objects that it uses.
       #expect(cache == nil)
     }
   }
@@ -70,7 +70,7 @@ private struct Soak {
 
   private func rounds(_ count: Int) async throws {
     for number in 0..<count {
-      // Another version each time: nothing is answered with 304.
+      // A new version each time, so that no answer is a 304.
       upstream.update { for index in $0.indices { $0[index] = $0[index].marked(number) } }
       try await Self.endings[number % Self.endings.count](self)
       upstream.release()
@@ -87,7 +87,7 @@ private struct Soak {
 
   private typealias Ending = @Sendable (Soak) async throws -> Void
 
-  // Not a token's at the end: what follows from it may still be on its way to the disk when the sync is over.
+  // The last ending is not one of a token fault, whose writes may still be in progress when the sync is over.
   private static let endings: [Ending] = cancellations + tokenFaults + pageFaults
 
   private static let pageFaults: [Ending] = [
@@ -149,7 +149,7 @@ private struct Soak {
       if await sync().requests == 1, upstream.counts.connections == accepted + 1 { break }
     }
     upstream.configure { $0.rules = [] }
-    // A session whose end was lifted is on its way to the disk, beside the sync (TokenMachine's `keeping`).
+    // A session whose end was cleared is written beside the sync (TokenMachine's `keeping`).
     let store = bench.workspace.path("state")
     return try openFiles(besides: store, store + "/token.json.new", others: inherited)
   }

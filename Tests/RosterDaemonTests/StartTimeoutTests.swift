@@ -25,7 +25,7 @@ import Testing
     await look(after: 1 << 20)
     #expect(extended.withLock { $0 } == [.seconds(30)])
     await look(after: 0)
-    // What the looks themselves transfer.
+    // The transfers of the checks themselves.
     await look(after: 300)
     #expect(extended.withLock { $0.count } == 1)
     await look(after: StartTimeout.leastProgress)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import RosterDaemon
 
-/// A clock whose sleeps are over at once, and remembered.
+/// A clock whose sleeps end at once and are recorded.
 private final class Naps: Sendable {
   private let state = Mutex((now: Date(), delays: [Double]()))
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import RosterCache
 
-/// Which pages were written while it watches, also those that stayed as they were: a reader that holds its transaction
-/// keeps them in the log (sqlite.org/fileformat2.html#the_write_ahead_log).
+/// The pages written while it watches, including unchanged ones: a reader with an open transaction keeps them in the
+/// log (sqlite.org/fileformat2.html#the_write_ahead_log).
 struct WrittenPages {
   private let path: String
   private let reader: Database
@@ -19,7 +19,7 @@ struct WrittenPages {
     _ = try reader.first("SELECT count(*) FROM syncs") { $0.int(0) }
   }
 
-  /// How many pages of each table and index, by name.
+  /// Number of written pages of each table and index, by name.
   func count() throws -> [String: Int] {
     let pages = Set(try frames().map(\.page))
     let now = try Database(path: path, access: .readOnly)
@@ -27,7 +27,7 @@ struct WrittenPages {
     return Dictionary(owners.filter { pages.contains($0.0) }.map { ($0.1, 1) }, uniquingKeysWith: +)
   }
 
-  /// How many transactions wrote them.
+  /// Number of transactions that wrote them.
   func commits() throws -> Int { try frames().count(where: \.isCommit) }
 
   private func frames() throws -> [(page: Int, isCommit: Bool)] {
@@ -39,9 +39,9 @@ struct WrittenPages {
   }
 
   private static let header = 32
-  /// Where the log's header has it.
+  /// Offset of the page size in the log's header.
   private static let pageSize = 8
   private static let frameHeader = 24
-  /// Where a frame has the file's size, which only the last one of a transaction tells.
+  /// Offset of the file's size in a frame; only the last frame of a transaction has it.
   private static let size = 4
 }
