@@ -8,7 +8,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// What comes of asking a server for a page that gives the same answer each time.
+/// The result of a page request to a server that gives the same answer each time.
 private struct Asked {
   var answer: PageFetcher.Answer?
   var failure: Failure?

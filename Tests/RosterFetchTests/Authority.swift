@@ -5,7 +5,7 @@ import Testing
 struct Authority {
   let folder: String
 
-  /// - Parameter script: makes the files; without one, those that most tests need.
+  /// - Parameter script: makes the files; by default those that most tests need.
   static func with(_ script: String = make, _ body: (Authority) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -20,8 +20,8 @@ struct Authority {
     try String(contentsOfFile: file("\(certificate).pin"), encoding: .utf8).split(separator: "\n").joined()
   }
 
-  /// - Parameter mode: `-HTTP` answers with files that hold whole responses; without it nothing is answered, and what
-  ///   was received is printed.
+  /// - Parameter mode: `-HTTP` answers with files that contain complete responses. Without it the server answers
+  ///   nothing, and prints the received bytes.
   func serve(_ certificate: String, mode: String = "-HTTP", _ body: (Command, Int) async throws -> Void) async throws {
     let options = "-accept 127.0.0.1:0 -cert \(certificate).pem -key \(certificate).key \(mode)"
     try await Command.run("cd '\(folder)' && exec openssl s_server \(options)") { server in

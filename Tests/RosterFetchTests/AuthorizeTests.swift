@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct AuthorizeTests {
-  /// Calls `body` with a keeper whose grants are a1, a2, …, and with the number of them so far.
+  /// Calls `body` with a keeper whose grants are a1, a2, …, and with a function that returns their number so far.
   private func withKeeper(
     accessToken: String? = nil, flow: Flow = .oauth2Refresh, send: TokenPlace = .bearer, clock: WallClock = .system,
     expiresIn: Int = 3600,
@@ -115,7 +115,7 @@ import Testing
     let start = clock.now
     let pacer = RequestPacer(rate: 0.1, clock: clock.wallClock)
     try await withKeeper(clock: clock.wallClock, expiresIn: 15) { keeper, _ in
-      // By token: when it was sent first and last.
+      // The first and the last time at which each token was sent.
       let sent = Mutex<[String: [Double]]>([:])
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [], pacer: pacer)]) {
         request in

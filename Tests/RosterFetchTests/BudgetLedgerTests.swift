@@ -15,7 +15,7 @@ import Testing
 
   private var path: String { workspace.path("roster.db.budget") }
 
-  /// Another process, whose uptime begins anew.
+  /// A ledger of another process, whose uptime starts at 0.
   private func ledger(_ rule: RequestBudget?, of upstream: String = "http://a/api") throws -> BudgetLedger {
     let (clock, begin) = (clock.wallClock, clock.wallClock.uptime())
     let own = WallClock(now: clock.now, sleep: clock.sleep, uptime: { clock.uptime() - begin })

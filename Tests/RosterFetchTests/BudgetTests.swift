@@ -17,7 +17,7 @@ private final class Counted {
   func used(at now: Duration) -> Int { budget.used(at: now) }
   func wait(for requests: Int, at now: Duration) -> Duration? { budget.wait(for: requests, at: now) }
 
-  /// A request that takes no time; whether it fitted.
+  /// Sends a request that takes no time; true if the budget permitted it.
   func send(at now: Duration, isSent: Bool = true) -> Bool {
     guard let id = budget.spend(at: now) else { return false }
     budget.ended(id, at: now, isSent: isSent)
@@ -80,7 +80,7 @@ private final class Counted {
     #expect(budget.used(at: .seconds(10)) == 2 && !budget.send(at: .seconds(10)) && budget.send(at: .seconds(11)))
   }
 
-  /// What upstream saw: when each request reached it, somewhere between its start and its end.
+  /// Upstream's view: each request reached it at some time between its start and its end.
   private struct Walk {
     var arrivals: [Duration] = []
     var refused = 0
@@ -107,7 +107,7 @@ private final class Counted {
       open.append((id, now + .milliseconds(took)))
       walk.arrivals.append(now + .milliseconds(Int.random(in: 0...took, using: &dice)))
       walk.mostEntries = max(walk.mostEntries, budget.entries.count)
-      // A restart now and then: the file holds what the entries are.
+      // An occasional restart: the file contains the same entries.
       if open.isEmpty, Int.random(in: 0..<50, using: &dice) == 0 { budget = Budget(rule, entries: budget.entries) }
     }
     return walk

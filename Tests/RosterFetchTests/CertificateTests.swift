@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterFetch
 
-/// A certificate, what the server sends with it, what is trusted, and words of the message.
+/// A certificate, the chain that the server sends, the trusted roots, and words of the message.
 private struct Refusal: CustomTestStringConvertible {
   let certificate: String
   var sent = ""
@@ -14,7 +14,7 @@ private struct Refusal: CustomTestStringConvertible {
   var testDescription: String { "\(certificate)\(sent), \(trusted)" }
 }
 
-/// What the messages of each refused chain say, against `openssl s_server`.
+/// The messages about each refused chain, tested with `openssl s_server`.
 @Suite struct CertificateTests {
   private static let withIntermediate = " -cert_chain inter.pem"
 

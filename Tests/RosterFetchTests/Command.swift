@@ -5,7 +5,7 @@ import NIOPosix
 import RosterTestSupport
 import Synchronization
 
-/// A shell command beside the test, whose output is read as it comes.
+/// A shell command beside the test, whose output is read as it arrives.
 final class Command: Sendable {
   struct Failed: Error { var output: String }
 
@@ -27,7 +27,7 @@ final class Command: Sendable {
     _ = try await command.end()
   }
 
-  /// Runs it to its end. Throws what it said where its status is not 0.
+  /// Runs the command to its end. If its status is not 0, throws its output.
   @discardableResult
   static func finish(_ script: String) async throws -> [UInt8] {
     let command = try await Command(script)
@@ -37,12 +37,12 @@ final class Command: Sendable {
     return bytes
   }
 
-  /// All that it said so far, as soon as that holds `text`. Throws where it ends without.
+  /// The output so far, as soon as it contains `text`. Throws if the command ends without it.
   func said(_ text: String) async throws -> String {
     try await output.wait { $0.contains(text) }
   }
 
-  /// All that it says until it ends by itself.
+  /// The complete output, after the command has ended by itself.
   func everything() async throws -> String {
     try await output.wait { _ in false }
   }
@@ -63,7 +63,7 @@ final class Command: Sendable {
       .takingOwnershipOfDescriptor(input: said.read).get()
   }
 
-  /// A socket pair, because it is born with CLOEXEC: no other command of this process holds it open.
+  /// A socket pair, because it has CLOEXEC from the start: no other command of this process inherits it.
   private static func pipe() throws -> (read: CInt, write: CInt) {
     var ends: [CInt] = [0, 0]
     let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue
@@ -90,7 +90,7 @@ final class Command: Sendable {
   private func end() async throws -> CInt {
     let pid = pid
     let status = await withCheckedContinuation { continuation in
-      // A queue of its own: blocked threads of the global one would hold up every task of this process.
+      // The wait has its own queue: blocked threads of the global queue would delay every task of this process.
       DispatchQueue(label: "waitpid").async {
         var status: CInt = 0
         while waitpid(pid, &status, 0) < 0 && errno == EINTR {}

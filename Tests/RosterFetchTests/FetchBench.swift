@@ -6,7 +6,7 @@ import RosterSimulator
 import Synchronization
 import Testing
 
-/// A clock whose sleeps are over at once, and remembered.
+/// A clock whose sleeps end at once and are recorded.
 final class Naps: Sendable {
   private let state = Mutex((now: Date(), delays: [Double]()))
 
@@ -69,7 +69,7 @@ struct Bench: Sendable {
     return page
   }
 
-  /// By one request.
+  /// Fetches these keys with one request.
   func fetch(keys: [String]) async throws -> FetchedRecords {
     let asking = try #require(KeyRequests(paging.resource, baseURL: baseURL)?.requests(for: keys).first)
     return try await fetcher.fetch(asking, plan: plan, for: .init(sync: 1, tally: tally))
@@ -99,7 +99,7 @@ func withBench(
   }
 }
 
-/// A bench whose upstream is wherever the test says.
+/// A bench with an upstream at this address.
 func withBench(
   at baseURL: String, timeout: Duration = .seconds(30), resource: Resource = .character,
   _ body: (Bench) async throws -> Void
@@ -117,7 +117,7 @@ func headed(_ status: String, _ headers: String = "", body: [UInt8] = []) -> Raw
 }
 
 extension PageFetcher.Answer {
-  /// Whether the body was transferred all the same; nil: it is another one.
+  /// True if the body was transferred and equal; false after a 304; nil if the page has changed.
   var isUnchanged: Bool? {
     if case .unchanged(_, let isTransferred) = self { isTransferred } else { nil }
   }

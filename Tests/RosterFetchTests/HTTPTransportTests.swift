@@ -55,7 +55,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   @Test("P11.2, T5.3: a refused connection has sent no request")
   func refused() async throws {
     let transport = HTTPTransport(.init())
-    // tcpmux (RFC 1078): nothing listens there, and no test that runs beside this one can.
+    // tcpmux (RFC 1078): no service listens on this port, and no parallel test can.
     let failure = await #expect(throws: RequestFault.self) {
       try await transport.send(Request(.get, "http://127.0.0.1:1/api"))
     }

@@ -6,7 +6,7 @@ import RosterTestSupport
 import Synchronization
 import Testing
 
-/// Keeps what it is given.
+/// Collects values.
 private final class Kept<Value: Sendable>: Sendable {
   private let values = Mutex<[Value]>([])
   var all: [Value] { values.withLock { $0 } }

@@ -2,7 +2,7 @@ import RosterFetch
 import RosterModel
 import Testing
 
-/// What the message says about an answer that breaks a rule of HTTP.
+/// The message about an answer that breaks a rule of HTTP.
 @Suite struct MalformedAnswerTests {
   @Test(
     "P11.16: the message about an answer that is not HTTP names the rule that the answer breaks",
@@ -61,5 +61,5 @@ import Testing
   }
 }
 
-/// A head of which nothing is wrong but these lines.
+/// A valid head with these additional lines.
 private func head(_ lines: String) -> String { "HTTP/1.1 200 OK\r\n\(lines)\r\n" }

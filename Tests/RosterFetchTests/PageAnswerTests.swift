@@ -4,7 +4,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// What an answer says of a page that is known, that is gone, or of records by key.
+/// The meaning of answers for a known page, for a missing page, and for records by key.
 @Suite struct PageAnswerTests {
   // MARK: What is known
 

@@ -7,7 +7,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// What is made of a page's body, and of one that is none.
+/// The result for a page's body, valid or not.
 @Suite struct PageBodyTests {
   @Test("P7.10: more announced pages than characters are malformed, not millions of requests")
   func pagesBeyondCount() async throws {

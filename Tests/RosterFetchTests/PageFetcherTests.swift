@@ -8,7 +8,7 @@ import RosterTestSupport
 import Synchronization
 import Testing
 
-/// What three retries wait, without jitter.
+/// The delays of three retries without jitter.
 private let backoff = [1.0, 2.0, 4.0]
 private let short = Duration.milliseconds(100)
 
@@ -76,7 +76,7 @@ private let short = Duration.milliseconds(100)
 
   @Test("P11.2: a name that cannot be resolved is retried with backoff")
   func dns() async throws {
-    // RFC 1035 §2.3.4: no label is longer than 63, so that no resolver asks anybody for this one.
+    // No label may be longer than 63 (RFC 1035 §2.3.4), so no resolver sends a query for this name.
     try await withBench(at: "http://\(String(repeating: "a", count: 64)).invalid") { bench in
       #expect(await bench.failure()?.reason == .dns)
       #expect(bench.naps.delays == backoff)
@@ -273,7 +273,7 @@ private let short = Duration.milliseconds(100)
 
 }
 
-/// Listens, accepts nobody, and has no place left: the next connection's SYN is dropped (listen(2)).
+/// Listens with a full backlog and accepts no connection: the next connection's SYN is dropped (listen(2)).
 private func fullListener() throws -> (descriptors: [CInt], port: UInt16) {
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)

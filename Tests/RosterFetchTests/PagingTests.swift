@@ -23,7 +23,7 @@ private let member = JSONPointer(segments: ["next"])
 private let at = Resource.AnswerPlace.body(member)
 private let cursor = Resource.Style.cursor(param: .query("after"), at: at)
 
-/// Where a list leads: the addresses behind base_url, or how it ends.
+/// The sequence of addresses of a list, below base_url, or its end.
 private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   var page = paging.first()
   var way = [page.address]
@@ -185,7 +185,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     scan.at = PointedValue(.text("s3cret-t0ken"))
     let cursor = paging(.cursor(param: .query("c"), at: at))
     #expect(throws: UndefinedAnswer.self) { try cursor.facts(in: scan, of: response, isFirst: true) }
-    // A token so short may stand in any address.
+    // Such a short token may occur in any address by chance.
     response.token = .init("page")
     scan.at = PointedValue(.text("?page=2"))
     #expect(try paging(.next(at: at)).facts(in: scan, of: response, isFirst: true).next == .text("?page=2"))

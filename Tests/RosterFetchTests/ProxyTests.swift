@@ -104,7 +104,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
         let answer = try await transport.send(Request(.get, "http://upstream.invalid/api/character"))
         #expect(answer.status == 200)
         #expect(upstream.counts.pageRequests.allSatisfy { $0["Proxy-Authorization"] == nil })
-        // TLS fails behind the tunnel, which is open by then.
+        // TLS fails inside the tunnel, which is open already.
         let fault = await fault(transport, Request(.get, "https://upstream.invalid/api/character"))
         #expect(fault?.reason == .tls && fault?.isOfProxy == false)
         #expect(proxy.heads.allSatisfy { $0.contains("Basic \(credentials)\r\n") } && proxy.heads.count == 2)
@@ -203,7 +203,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     "P11.2: a proxy that cannot be reached is named as the proxy, with the setting to repair",
     arguments: ["http", "https"])
   func unreachable(scheme: String) async throws {
-    // tcpmux (RFC 1078): nothing listens there, and no test that runs beside this one can.
+    // tcpmux (RFC 1078): no service listens on this port, and no parallel test can.
     let proxy = ProxyServer(host: "127.0.0.1", port: 1, setting: "upstream.proxy")
     try await withTransport(Scenario(), .init(proxies: rules(proxy))) { _, transport in
       let fault = await fault(transport, Request(.get, "\(scheme)://upstream.invalid/api"))

@@ -2,12 +2,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server on loopback that says what a test tells it to, byte by byte: for what the simulator, a proper HTTP server,
-/// cannot do.
+/// A server on loopback that sends exactly the bytes of a test. The simulator, a proper HTTP server, cannot do that.
 final class RawServer: Sendable {
   enum Ending: Sendable { case keep, close, reset }
 
-  /// What follows on the first bytes of a request.
+  /// The reaction to the first bytes of a request.
   struct Answer: Sendable {
     var bytes: [UInt8]
     var ending: Ending
@@ -22,11 +21,11 @@ final class RawServer: Sendable {
     }
   }
 
-  /// What decides on the answer to a request.
+  /// The choice of the answer to a request.
   enum Order: Sendable {
     /// The n-th request gets the n-th answer.
     case ofAll
-    /// The n-th request of each connection gets the n-th answer; the first so many requests are answered together.
+    /// The n-th request of each connection gets the n-th answer. The first `crowd` requests are answered together.
     case ofConnection(crowd: Int)
   }
 
@@ -64,7 +63,7 @@ final class RawServer: Sendable {
   var requests: Int { script.served.withLock { $0.requests } }
   var connections: Int { script.served.withLock { $0.connections } }
 
-  /// Returns when a connection has ended that nobody waited for yet.
+  /// Returns when the next connection has ended.
   func connectionEnds() async {
     for await _ in script.ends { return }
   }

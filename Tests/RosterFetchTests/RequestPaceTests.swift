@@ -3,7 +3,7 @@ import RosterModel
 import RosterTestSupport
 import Testing
 
-/// When so many requests start that are all there from the first moment on, in milliseconds.
+/// The start times in milliseconds of requests that are all ready at the first moment.
 private func starts(_ count: Int, by pace: RequestPace, from begin: Duration = .zero) -> [Int] {
   var (pace, now) = (pace, begin)
   return (0..<count).map { _ in

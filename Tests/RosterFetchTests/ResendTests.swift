@@ -10,7 +10,7 @@ import Testing
   private let request = Request(.get, "http://localhost/character")
   private let sent = Mutex<[Request]>([])
 
-  /// Takes what is sent, and answers the first so many as a connection that ended while it was kept.
+  /// Records each request, and lets the first `ends` of them fail as on a kept connection that ended.
   private func transport(ends: Int) -> Send {
     { request in
       let number = self.sent.withLock { sent in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterFetch
 
-/// What the subjectAltName of a certificate has, and hosts.
+/// The subjectAltName of a certificate, with accepted and refused hosts.
 private struct Names {
   let alternatives: String
   var accepted: [String] = []

@@ -65,7 +65,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   @Test("A certificate for the address that a name leads to is not one for the name")
   func addressForName() async throws {
     try await Authority.with { authority in
-      // For *.wild.invalid and 127.0.0.1.
+      // The certificate is for *.wild.invalid and 127.0.0.1.
       try await authority.serve("wildcard") { _, port in
         try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
           let failure = await failure(transport, page(port, host: "localhost"))
@@ -155,7 +155,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     }
   }
 
-  /// Takes the place of a server whose first connection ends in the middle of the handshake.
+  /// Relays to the server, and ends the first connection in the middle of the handshake.
   private static let relay = #"""
     import socket, sys, threading
     first, target = bytes.fromhex(sys.argv[1]), int(sys.argv[2])
