@@ -17,7 +17,7 @@ import Testing
 
   private static let quick = EventFollower.Pulse(interval: .milliseconds(60), limit: .milliseconds(40))
 
-  /// Follows until `body` returns, and gives it what happens.
+  /// Follows the events until `body` returns, and passes them to it.
   private func following<Result: Sendable>(
     _ path: String, _ policy: SilencePolicy, pulse: EventFollower.Pulse = .usual,
     _ body: (AsyncStream<Happening>) async throws -> Result
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  /// Answers each request for a stream with its head, and nothing with another word. Returns the connections.
+  /// Answers each request for a stream with its head, and sends no event. Returns the connections.
   private func beginStreams(_ socket: Int32) async -> [Int32] {
     await withCheckedContinuation { ended in
       // A thread of its own: it blocks.
@@ -123,7 +123,7 @@ import Testing
       return true
     }
     try await withServer(makeRoutes(alive: isAsked())) { path, _ in
-      // Longer than the test may take.
+      // The limit is longer than the test.
       let pulse = EventFollower.Pulse(interval: .milliseconds(20), limit: unhurried)
       let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
       try await following(path, policy, pulse: pulse) { _ in

@@ -61,7 +61,7 @@ func tally(pages: Int, of total: Int, records: Int = 0) -> Tally {
   return tally
 }
 
-/// What a logger was told, as it comes.
+/// The messages of a logger, as they arrive.
 func makeLog() -> (logger: Logger, lines: AsyncStream<String>) {
   let (lines, came) = AsyncStream<String>.makeStream()
   return (Logger(label: "test") { _ in LineHandler { came.yield($0) } }, lines)
@@ -102,7 +102,7 @@ func withServer<Result>(
   }
 }
 
-/// For what a loaded machine may hold up: longer than any test takes.
+/// A timeout that never expires, even on a loaded machine.
 let unhurried = Duration.seconds(600)
 
 /// The status of an answer over the socket.
@@ -114,8 +114,8 @@ struct TestError: Error {
   var what: String
 }
 
-/// A client that writes what it wants, valid or not. Reading blocks, so it has a queue of its own: blocked threads of
-/// the global one would hold up every task.
+/// A client that sends arbitrary bytes, valid or not. Its reads block, so it has its own queue: blocked threads of the
+/// global queue would delay every task.
 struct RawClient: Sendable {
   let descriptor: Int32
 
@@ -144,7 +144,7 @@ struct RawClient: Sendable {
     }
   }
 
-  /// Whether the other end has not closed it; what it has sent is thrown away.
+  /// True if the server has not closed the connection; received bytes are dropped.
   var isOpen: Bool {
     var chunk = [UInt8](repeating: 0, count: 65536)
     while true {
@@ -153,7 +153,7 @@ struct RawClient: Sendable {
     }
   }
 
-  /// Looks without sleeping until something has come, and at something else at once.
+  /// Polls without sleeping until bytes have arrived, and then evaluates `look` at once.
   func spinUntilReadable<Value>(_ look: () -> Value) -> Value {
     var ask = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     while poll(&ask, 1, 0) == 0 {}
@@ -164,7 +164,7 @@ struct RawClient: Sendable {
 
   func close() { Glibc.close(descriptor) }
 
-  /// What comes until the text contains `mark`, or the end.
+  /// The received text until it contains `mark`, or until the end.
   func read(until mark: String? = nil) async -> String {
     await withCheckedContinuation { continuation in
       DispatchQueue(label: "recv").async { continuation.resume(returning: blockingRead(until: mark)) }

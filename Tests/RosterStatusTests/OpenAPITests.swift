@@ -7,7 +7,7 @@ import Testing
 @Suite struct OpenAPITests {
   private struct Document: Decodable {
     struct Info: Decodable { var version: String }
-    /// By path, then method.
+    /// The operations by path and method.
     var paths: [String: [String: Operation]]
     var openapi: String
     var info: Info

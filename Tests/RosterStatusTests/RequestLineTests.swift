@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterStatus
 
-/// Without a socket, which would say by itself what comes in one read.
+/// Requests without a socket, which would decide by itself how many bytes arrive in one read.
 @Suite struct RequestLineTests {
   private static let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
   private static let limit = RequestAssembly.Limits().head
@@ -68,7 +68,7 @@ import Testing
     #expect(!client.isOpen)
   }
 
-  /// Of a client who sends these pieces, and then no more.
+  /// The statuses of the answers to a client that sends these pieces and then closes its side.
   private func answers(to pieces: [[UInt8]]) throws -> [Int] {
     let client = try EmbeddedClient()
     for piece in pieces where client.isOpen { client.send(piece) }
@@ -78,11 +78,11 @@ import Testing
 }
 
 extension String {
-  /// In two, so many bytes the first.
+  /// The request in two pieces, the first one of this size.
   fileprivate func pieces(of size: Int) -> [[UInt8]] { [Array(utf8.prefix(size)), Array(utf8.dropFirst(size))] }
 }
 
-/// A client of one connection, whose pieces come in one read each.
+/// A client with one connection, whose pieces arrive in one read each.
 private final class EmbeddedClient {
   private let channel = EmbeddedChannel()
   private var received: [UInt8] = []
@@ -104,7 +104,7 @@ private final class EmbeddedClient {
   }
 
   func endInput() {
-    // Longer than the turns of pipelined requests take.
+    // Longer than the turns between pipelined requests.
     wait(.milliseconds(5))
     channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
   }

@@ -172,7 +172,7 @@ import Testing
     clock.advance(by: .seconds(12.3))
     #expect(board.status().cache.ageSeconds == 12.9)
     #expect(board.status().uptimeSeconds == 12.3)
-    // A clock that is set back makes no time negative, and none longer.
+    // A clock that is set back makes no duration negative or longer.
     clock.set(by: -3600)
     #expect(board.status().cache.ageSeconds == 0 && board.status().uptimeSeconds == 12.3)
     clock.set(by: 3600)

@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// A server that says this to its first client, and goes.
+  /// A server that sends this to its first client and closes the connection.
   private func follow(_ answer: String) async throws -> [StreamedEvent] {
     try await withFolder { folder in
       let path = folder + "/status.sock"

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RosterStatus
 
-/// S2: what clients may use, together and each.
+/// S2: the limits for all clients together and for each one.
 @Suite(.timeLimit(.minutes(5))) struct StatusLimitsTests {
   private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -203,7 +203,7 @@ import Testing
         #expect(await lines.first { _ in true }?.hasPrefix("a client of the status socket waits: ") == true)
         for filler in fillers { close(filler) }
         #expect(await client.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
-        // A loop that does not wait asks again at once, and takes a whole processor.
+        // A loop without a pause would retry at once and use a whole processor.
         #expect(ContinuousClock.now - began > .milliseconds(500))
         #expect(ProcessFacts.cpuSeconds() - used < 0.3)
         client.close()

@@ -6,7 +6,7 @@ import Testing
 @testable import RosterStatus
 
 @Suite(.timeLimit(.minutes(1))) struct StatusLongPollTests {
-  /// A feed that a test writes: changes up to `last`, and who has looked.
+  /// A feed that a test writes: changes up to `last`, and the number of reads.
   private final class Feed: Sendable {
     let board = makeBoard(cache: snapshot)
     private let state = Mutex((last: Int64(0), looks: 0, size: 0))
@@ -26,13 +26,13 @@ import Testing
       return .page(json: Array("{\"last\":\(last)}\(padding)\n".utf8), isEmpty: last <= request.since)
     }
 
-    /// Returns once the feed was looked at so often in all.
+    /// Returns after this total number of reads.
     func looked(at count: Int) async {
       if looks >= count { return }
       for await looks in looked.stream where looks >= count { return }
     }
 
-    /// Readers see it before the board is told (P2).
+    /// Readers see the change before the board is notified (P2).
     func write(_ last: Int64, size: Int = 0) {
       state.withLock { ($0.last, $0.size) = (last, size) }
     }
@@ -58,12 +58,12 @@ import Testing
       feed.publish(1)
       let text = await client.read(until: "}\n")
       #expect(text.hasPrefix("HTTP/1.1 200 ") && text.hasSuffix("\r\n\r\n{\"last\":1}\n"))
-      // One look for each at the beginning, and one after the publish.
+      // One read for each client at the beginning, and one after the publish.
       await feed.looked(at: 4)
       feed.publish(2)
       #expect(await behind.read(until: "}\n").hasSuffix("{\"last\":2}\n"))
       #expect(feed.looks == 5)
-      // The connection goes on.
+      // The connection stays open.
       try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
       #expect(await client.read().hasSuffix("ok\n"))
       client.close()
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  // In a process of its own: another's child would keep the end open that is closed here.
+  // The test has a process of its own: another test's child process could hold open the end that is closed here.
   @Test("S2.1: a waiting client that leaves frees its place, and no search follows for it")
   func gone() async {
     await #expect(processExitsWith: .success) {
@@ -140,7 +140,8 @@ import Testing
           let client = try ask(path)
           await feed.looked(at: round)
           client.close()
-          // Its end is seen before what comes later. With one that were still there, the probe would have made room.
+          // The server sees the end before later requests. If closed clients still counted, the probe's connection
+          // would be closed to make room.
           for _ in 1...2 {
             try probe.send(get)
             #expect(await probe.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))

@@ -101,7 +101,7 @@ import Testing
       for _ in 0..<300 {
         let client = try RawClient(path)
         try client.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        // Reading, waking this task and reporting would give the server the time that it must not need.
+        // Reading, resuming this task and reporting would give the server time that it must not need.
         let seen = client.spinUntilReadable { board.events.readers }
         #expect(seen == 1)
         client.close()
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  // In processes of their own: what else the machine tests takes no time from these.
+  // The tests have processes of their own, so that parallel tests do not delay them.
   @Test("P13.1: a stop ends event streams properly, after the last event")
   func stops() async {
     await #expect(processExitsWith: .success) {
