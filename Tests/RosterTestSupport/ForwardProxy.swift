@@ -2,20 +2,20 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// An HTTP proxy on loopback (RFC 9110 §9.3.6, RFC 9112 §3.2.2) that keeps what it was asked. Whatever the host of an
-/// address is, it connects to 127.0.0.1: names need not exist.
+/// An HTTP proxy on loopback (RFC 9110 §9.3.6, RFC 9112 §3.2.2) that records its requests. It connects to 127.0.0.1 for
+/// every host, so names need not exist.
 package final class ForwardProxy: Sendable {
-  /// What it does, for requests from now on.
+  /// The behaviour for later requests.
   package struct Settings: Sendable {
     /// "user:password" in base64, without which all is answered 407.
     package var credentials: String?
-    /// The status of every answer; nil: it does what it is asked.
+    /// The status of every answer; nil to do as requested.
     package var refusal: Int?
-    /// Of such an answer.
+    /// The headers of such an answer.
     package var refusalHeaders: [String] = []
-    /// Answers nothing.
+    /// True to send no answer.
     package var isSilent = false
-    /// Where every connection leads; nil: to the port that is asked for.
+    /// The port for all connections; nil for the requested port.
     package var target: Int?
 
     /// Open to everybody.
@@ -30,7 +30,7 @@ package final class ForwardProxy: Sendable {
     var isStopped = false
   }
 
-  /// Of 127.0.0.1.
+  /// The port on 127.0.0.1.
   package let port: Int
   private let listener: CInt
   private let state: Mutex<State>
@@ -54,16 +54,16 @@ package final class ForwardProxy: Sendable {
 
   /// "http://127.0.0.1:PORT".
   package var url: String { "http://127.0.0.1:\(port)" }
-  /// The heads of all requests, in the order in which they came.
+  /// The heads of all requests, in the order of arrival.
   package var heads: [String] { state.withLock { $0.heads } }
-  /// Of each request the method and what it asks for.
+  /// Method and target of each request.
   package var requests: [String] {
     heads.map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
   }
   /// Accepted since the start.
   package var connections: Int { state.withLock { $0.connections } }
 
-  /// Changes what it does.
+  /// Changes the behaviour.
   package func configure(_ change: @Sendable (inout Settings) -> Void) { state.withLock { change(&$0.settings) } }
 
   private func stop() async {
@@ -71,7 +71,7 @@ package final class ForwardProxy: Sendable {
       state.isStopped = true
       return state.sockets
     }
-    // Whoever waits on them is woken, and closes them.
+    // The threads that wait on these sockets wake up and close them.
     for socket in sockets { shutdown(socket, CInt(SHUT_RDWR)) }
     shutdown(listener, CInt(SHUT_RDWR))
     await withCheckedContinuation { done in
@@ -80,7 +80,7 @@ package final class ForwardProxy: Sendable {
     close(listener)
   }
 
-  /// A queue of its own: blocked threads of the global one would hold up every task of this process.
+  /// Each thread has its own queue: blocked threads of the global queue would delay every task of this process.
   private func thread(_ name: String, _ work: @escaping @Sendable () -> Void) {
     DispatchQueue(label: "proxy-\(name)").async(group: threads, execute: DispatchWorkItem(block: work))
   }
@@ -89,7 +89,7 @@ package final class ForwardProxy: Sendable {
     while true {
       let client = Glibc.accept(listener, nil, nil)
       if client < 0 { return }
-      // A program that is started meanwhile must not hold it open.
+      // A program that is started at the same time must not inherit the socket.
       _ = fcntl(client, F_SETFD, FD_CLOEXEC)
       state.withLock { $0.connections += 1 }
       thread("client") { self.serve(client) }
@@ -109,7 +109,7 @@ package final class ForwardProxy: Sendable {
     close(socket)
   }
 
-  /// A connection to a server, whose bytes go to the client until it ends.
+  /// A connection to a server; its bytes are passed to the client until it ends.
   private struct Server {
     var socket: CInt
     let ended = DispatchSemaphore(value: 0)
@@ -128,7 +128,7 @@ package final class ForwardProxy: Sendable {
     drop(client)
   }
 
-  /// Whether another request may follow.
+  /// Returns true if another request may follow.
   private func serve(_ head: String, _ rest: inout [UInt8], _ client: CInt, _ server: inout Server?) -> Bool {
     let settings = state.withLock { state in
       state.heads.append(head)
@@ -170,7 +170,7 @@ package final class ForwardProxy: Sendable {
     write(client, Array(lines.joined(separator: "\r\n").utf8))
   }
 
-  /// Answers 502 where nobody listens.
+  /// Answers 502 if no server listens.
   private func connect(to authority: Substring, _ settings: Settings, answeringTo client: CInt) -> Server? {
     let port = authority.split(separator: ":").last.flatMap { Int($0) }
     let server = Server(socket: socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))

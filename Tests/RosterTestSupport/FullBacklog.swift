@@ -1,8 +1,8 @@
 import Glibc
 
-/// A port on loopback whose listener takes no connection any more: whoever connects to it waits (listen(2)).
+/// A port on loopback whose listener accepts no more connections, so that a client waits (listen(2)).
 package final class FullBacklog: Sendable {
-  /// Of the listener.
+  /// The port of the listener.
   package let port: Int
   private let descriptors: [CInt]
 
@@ -35,8 +35,8 @@ package final class FullBacklog: Sendable {
     for descriptor in descriptors { close(descriptor) }
   }
 
-  /// Whether somebody beside the two of `init` tries to connect: a second socket that has sent SYN (proc_net_tcp of the
-  /// kernel).
+  /// True if a further client tries to connect, besides the two of `init`: then there is a second socket that has sent
+  /// SYN (proc_net_tcp of the kernel).
   package var isAsked: Bool {
     let hex = String(port, radix: 16, uppercase: true)
     let remote = "0100007F:" + String(repeating: "0", count: 4 - hex.count) + hex
@@ -46,7 +46,7 @@ package final class FullBacklog: Sendable {
     } >= 2
   }
 
-  /// The file has no size that could be asked for before.
+  /// The size of this file is not known in advance.
   private static var sockets: String {
     let file = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
     defer { close(file) }

@@ -2,12 +2,12 @@ package import FoundationEssentials
 package import RosterModel
 import Synchronization
 
-/// A clock that stands still until a test moves it. A test waits for a sleeper before it advances, so that nothing
-/// depends on speed.
+/// A clock that only a test moves. A test waits for a sleeper before it advances the clock, so that no result depends
+/// on speed.
 package final class ManualClock: Sendable {
   private struct Sleeper {
     var id: Int
-    /// By `elapsed`.
+    /// Time of the end, measured by `elapsed`.
     var due: Duration
     var wake: CheckedContinuation<Void, any Error>
   }
@@ -37,7 +37,7 @@ package final class ManualClock: Sendable {
   /// The time of day at which it stands.
   package var now: Date { state.withLock { $0.now } }
 
-  /// The same clock, as code under test takes it.
+  /// The same clock in the form that the tested code takes.
   package var wallClock: WallClock {
     WallClock(
       now: { self.now }, sleep: { try await self.sleep($0) }, uptime: { self.state.withLock { $0.elapsed } })
@@ -65,7 +65,7 @@ package final class ManualClock: Sendable {
     }
   }
 
-  /// Moves the time and wakes everybody whose time has come.
+  /// Advances the time and wakes all sleepers that are due.
   package func advance(by duration: Duration) {
     let due = state.withLock { state in
       state.now += duration.seconds
@@ -77,7 +77,7 @@ package final class ManualClock: Sendable {
     for sleeper in due { sleeper.wake.resume() }
   }
 
-  /// As somebody who sets the time of day: nobody's wait is any shorter or longer.
+  /// Sets the wall clock as a user does. No wait becomes shorter or longer.
   package func set(_ now: Date) {
     state.withLock { $0.now = now }
   }

@@ -1,4 +1,4 @@
-/// SplitMix64 (Steele, Lea, Flood 2014): a seed that a failure names makes the same choices again.
+/// SplitMix64 (Steele, Lea, Flood 2014): the seed in a failure message reproduces the same choices.
 package struct SeededDice: RandomNumberGenerator {
   private var state: UInt64
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-/// Ends the test because this machine lacks what it needs. In CI that is a failure: a test that is always skipped
+/// Ends the test because this machine lacks a requirement. In CI that is a failure: a test that is always skipped
 /// proves nothing.
 package func skip(_ lack: String) throws -> Never {
   if ProcessInfo.processInfo.environment["CI"] == "true" { throw Lack(what: lack) }

@@ -2,16 +2,16 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A server on loopback whose answers are sent piece by piece and never held: they may be of any size. One request a
-/// connection.
+/// A server on loopback that sends its answers piece by piece without storing them, so that they may have any size.
+/// Each connection has one request.
 package final class StreamingServer: Sendable {
-  /// One answer, to whatever is asked.
+  /// One answer, to every request.
   package struct Answer: Sendable {
     /// Status line and headers, without the empty line.
     package var head: [String]
-    /// Sent so many times.
+    /// The repeated part of the body.
     package var piece: [UInt8]
-    /// How often.
+    /// Number of repetitions.
     package var times: Int
 
     /// A body of one piece, unless given.
@@ -22,11 +22,11 @@ package final class StreamingServer: Sendable {
     }
   }
 
-  /// What reached it, and what went out.
+  /// The received requests and the sent bytes.
   package struct Counts: Sendable {
-    /// Since the answer was chosen.
+    /// Number of requests since the answer was chosen.
     package var requests = 0
-    /// Of bodies, since the answer was chosen.
+    /// Number of body bytes sent since the answer was chosen.
     package var bytesSent = 0
   }
 
@@ -37,7 +37,7 @@ package final class StreamingServer: Sendable {
     var isStopped = false
   }
 
-  /// Of 127.0.0.1.
+  /// The port on 127.0.0.1.
   package let port: Int
   private let listener: CInt
   private let state: Mutex<State>
@@ -59,10 +59,10 @@ package final class StreamingServer: Sendable {
     await server.stop()
   }
 
-  /// What it did since the answer was chosen.
+  /// The counts since the answer was chosen.
   package var counts: Counts { state.withLock { $0.counts } }
 
-  /// For requests from now on.
+  /// Chooses the answer to later requests.
   package func answer(_ answer: Answer) {
     state.withLock { state in
       state.answer = answer
@@ -75,7 +75,7 @@ package final class StreamingServer: Sendable {
       state.isStopped = true
       return state.sockets
     }
-    // Whoever writes to them is woken, and closes them.
+    // The threads that write to these sockets wake up and close them.
     for socket in sockets { shutdown(socket, CInt(SHUT_RDWR)) }
     shutdown(listener, CInt(SHUT_RDWR))
     await withCheckedContinuation { done in
@@ -84,7 +84,7 @@ package final class StreamingServer: Sendable {
     close(listener)
   }
 
-  /// A queue of its own: blocked threads of the global one would hold up every task of this process.
+  /// Each thread has its own queue: blocked threads of the global queue would delay every task of this process.
   private func thread(_ work: @escaping @Sendable () -> Void) {
     DispatchQueue(label: "streaming").async(group: threads, execute: DispatchWorkItem(block: work))
   }
@@ -93,7 +93,7 @@ package final class StreamingServer: Sendable {
     while true {
       let client = Glibc.accept(listener, nil, nil)
       if client < 0 { return }
-      // A program that is started meanwhile must not hold it open.
+      // A program that is started at the same time must not inherit the socket.
       _ = fcntl(client, F_SETFD, FD_CLOEXEC)
       thread { self.serve(client) }
     }
@@ -121,7 +121,7 @@ package final class StreamingServer: Sendable {
       guard write(client, answer.piece) else { return }
       state.withLock { $0.counts.bytesSent += answer.piece.count }
     }
-    // What was not read of the request must not reset what was answered.
+    // Unread bytes of the request must not cause a reset that destroys the answer.
     shutdown(client, CInt(SHUT_WR))
     var byte: UInt8 = 0
     while recv(client, &byte, 1, 0) > 0 {}

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A folder of one test's own, gone with it.
+/// A folder for one test, which is removed with the value.
 package final class Workspace: Sendable {
   /// Absolute.
   package let folder: String
@@ -13,7 +13,7 @@ package final class Workspace: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  /// Of a file in it.
+  /// The path of a file in the folder.
   package func path(_ name: String) -> String { "\(folder)/\(name)" }
 
   /// Returns the path.
@@ -30,7 +30,7 @@ package final class Workspace: Sendable {
   }
 }
 
-/// Runs `body` with the path of a folder that is gone afterwards.
+/// Runs `body` with the path of a folder that is removed afterwards.
 package func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
   let workspace = try Workspace()
   defer { withExtendedLifetime(workspace) {} }
