@@ -1,4 +1,4 @@
-"""Programs that tests start: found, waited for, ended."""
+"""Programs for tests: to find them, to wait for them, to end them."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ def tool(name):
 
 
 def virtual_environment(name, requirements):
-    """Kept beside the build: the packages are fetched once."""
+    """A virtual environment beside the build, so that the packages are fetched once."""
     root = Path(__file__).resolve().parents[1]
     folder = Path(os.environ.get(f"ROSTERD_{name.upper()}_VENV", root / f".build/{name}-venv"))
     stamp = folder / "installed"
@@ -52,7 +52,8 @@ def answers(port):
 
 
 def wait_until(condition, what, patience=PATIENCE):
-    """For what nobody tells: a program of others that is ready, a line that it writes later, what a reader sees."""
+    """Polls for conditions without a notification: a foreign program that is ready, a log line, the view of a
+    reader."""
     end = time.monotonic() + patience
     while not condition():
         if time.monotonic() > end:
@@ -62,7 +63,7 @@ def wait_until(condition, what, patience=PATIENCE):
 
 @contextlib.contextmanager
 def ended(process, number=signal.SIGTERM):
-    """Ends a program at the end of the block, whatever happened in it."""
+    """Ends a program at the end of the block, whatever happens in the block."""
     try:
         yield process
     finally:
@@ -79,5 +80,5 @@ def end(process, number=signal.SIGTERM):
 
 
 def overdue(*_):
-    """For SIGALRM: a test that hangs fails."""
+    """The handler of SIGALRM: a test that hangs fails."""
     raise TimeoutError("the tests took too long")

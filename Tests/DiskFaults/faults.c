@@ -1,13 +1,16 @@
-// Loaded into rosterd with LD_PRELOAD: makes file calls fail, and names hang, while a test wants it.
+// Loaded into rosterd with LD_PRELOAD: makes file calls fail and name look-ups hang, as a test requests.
 //
-// ROSTER_FAULTS names a folder. A file `write`, `read`, `sync` or `open` in it makes calls of that kind fail with the
-// errno (a number) that the file holds; further words, where there are any, are the ends of the paths that it holds
-// for. A file `stop` in it holds an offset instead: the process stops before it writes there or beyond. A file `once`
-// holds a number n, an errno and ends of paths: of all writes, truncations, flushes, openings for writing, renamings
-// and mappings of such files the n-th one fails, which makes a file `failed`; how many there were, the process says at
-// its end in a file `calls`. With a file `hang` (any number, then ends of paths) the thread that writes to such a file
-// hangs: it opens the FIFO `hung` in the folder for writing, which tells the test, and then `go` for reading, which
-// waits for it. A socket `names` makes every look-up of a name say so there, and hang.
+// ROSTER_FAULTS names a folder with these control files:
+// - `write`, `read`, `sync` or `open`: calls of that kind fail with the errno (a number) in the file. Optional further
+//   words are the ends of the affected paths.
+// - `stop`: contains an offset. The process stops before it writes at or beyond that offset.
+// - `once`: contains a number n, an errno and ends of paths. Of all writes, truncations, flushes, openings for writing,
+//   renamings and mappings of such files, the n-th one fails and creates a file `failed`. At its end, the process
+//   writes the number of such calls into a file `calls`.
+// - `hang`: contains any number and ends of paths. The thread that writes to such a file hangs: it opens the FIFO
+//   `hung` in the folder for writing, which notifies the test, and then the FIFO `go` for reading, which waits for the
+//   test.
+// - A socket `names`: every name look-up is announced there, and hangs.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -47,7 +50,7 @@ static int ends_with(const char *path, const char *end) {
   return whole >= part && !strcmp(path + whole - part, end);
 }
 
-// Whether one of these words, or none, is the path's end.
+// True if one of these words is the end of the path, or if there are no words.
 static int is_meant(const char *path, char *words) {
   char *rest, *end = strtok_r(words, " \n", &rest);
   if (!end) return 1;
@@ -199,7 +202,7 @@ int rename(const char *from, const char *to) {
 MMAP(mmap, off_t)
 MMAP(mmap64, off64_t)
 
-// Only opening for writing fails: a read-only file system, or one without room for another file.
+// Only opening for writing fails, as on a read-only file system or one without room for another file.
 static int open_fault(const char *path, int flags) {
   return flags & (O_CREAT | O_WRONLY | O_RDWR) ? fault("open", path) : 0;
 }

@@ -1,6 +1,6 @@
 package import RosterModel
 
-/// A kind of sync whose cost is measured at two sizes: what upstream has before it and at it.
+/// A kind of sync whose cost is measured at two sizes, with the states of upstream before and during it.
 package enum GrowthKind: String, CaseIterable, Sendable {
   case first
   case unchanged
@@ -40,12 +40,12 @@ package enum GrowthKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// The records that upstream gives by key and no page lists.
+  /// The records that upstream returns by key although no page lists them.
   package func present(_ count: Int) -> [GrowthRecord] {
     self == .halfPresent ? (1...count).filter { $0 % 2 == 1 }.map { GrowthRecord(number: $0, rows: rows) } : []
   }
 
-  /// - Parameter isAfter: False: as it was before the sync.
+  /// - Parameter isAfter: false for the state before the sync.
   package func resource(isText: Bool, isAfter: Bool) -> Resource {
     let removal: Resource.Removal =
       switch self {
@@ -70,10 +70,10 @@ package enum GrowthKind: String, CaseIterable, Sendable {
       ])
   }
 
-  /// How the sync ends.
+  /// The outcome of the sync.
   package var outcome: SyncRecord.Outcome {
     switch self {
-    // The first whole pull that misses a record with `twice` removes nothing.
+    // With `twice`, the first complete pull that misses a record removes nothing.
     case .unchanged, .reversed, .shuffled, .halfRemovedTwice, .halfRemovedNever, .halfPresent: .unchanged
     case .dryRun: .tried
     default: .published
@@ -87,7 +87,7 @@ package enum GrowthKind: String, CaseIterable, Sendable {
 package struct GrowthRecord: Sendable {
   /// Its key, as an integer.
   package var number: Int
-  /// Part of its name; another one makes it a changed record.
+  /// A part of its name; a record with another mark counts as changed.
   package var mark = ""
   /// Number of its list rows.
   package var rows = 2
@@ -97,7 +97,7 @@ package struct GrowthRecord: Sendable {
   /// Its key, as a text.
   package var code: String { "thing-\(number)" }
 
-  /// As a page has it.
+  /// The record as on a page.
   package var json: String {
     let tags = (0..<rows).map { "\"tag \($0)\(mark)\"" }.joined(separator: ",")
     let name = isRejected ? "\(number)" : "\"Name \(number)\(mark)\""

@@ -3,17 +3,18 @@ import Glibc
 package import RosterModel
 import Synchronization
 
-/// The machine's clock, and as far ahead of it as a file says: processes that share the file share the time. It never
-/// goes back.
+/// The machine's clock, advanced by an amount that a file contains. Processes that share the file share the time. It
+/// never goes back.
 package final class HastyClock: Sendable {
   private struct Unusable: Error { var file: String, code: CInt }
 
-  /// Eight bytes: milliseconds. A descriptor of its own, since it is read each time that somebody asks for the time.
+  /// The file of eight bytes, the amount in milliseconds. Its descriptor stays open, because it is read at each request
+  /// for the time.
   private let file: CInt
   private let start = ContinuousClock.now
   private let advancing = Mutex<Void>(())
 
-  /// Whoever sleeps looks that often whether its time has come.
+  /// Interval at which a sleeper checks whether its time has come.
   package static let tick = Duration.milliseconds(1)
 
   /// The file is made where it is not there.
@@ -24,10 +25,10 @@ package final class HastyClock: Sendable {
 
   deinit { close(file) }
 
-  /// As another process sees it at the same moment.
+  /// The time, which is the same in all processes.
   package var now: Date { Date() + ahead.seconds }
 
-  /// As code under test takes it.
+  /// The same clock in the form that the tested code takes.
   package var wallClock: WallClock {
     WallClock(now: { self.now }, sleep: { try await self.sleep($0) }, uptime: { self.uptime })
   }

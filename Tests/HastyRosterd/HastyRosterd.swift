@@ -4,7 +4,7 @@ import RosterConfiguration
 import RosterDaemon
 import RosterSystemd
 
-/// `rosterd run` whose clock is a `HastyClock`; `HASTY_CLOCK` names its file.
+/// `rosterd run` with a `HastyClock`, whose file `HASTY_CLOCK` names.
 @main
 struct HastyRosterd {
   static func main() async throws {

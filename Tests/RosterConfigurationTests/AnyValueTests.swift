@@ -9,7 +9,7 @@ struct AnyValueTests {
 
   init() throws { workspace = try Workspace() }
 
-  /// Each in TOML's notation: edges of every type, and of what the keys take.
+  /// Values in TOML's notation: limits of every type and of the accepted values.
   private static let values = [
     "0", "-1", "1", "9223372036854775807", "-9223372036854775808", "0xFFFF", "1e400", "-0.0", "nan", "-inf", "1.5",
     "true",

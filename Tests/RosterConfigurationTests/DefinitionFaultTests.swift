@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterConfiguration
 
-/// One line of a fault names file, line, key, what is wrong and what is allowed.
+/// A fault is one line with the file, the line, the key, the problem and the allowed values.
 @Suite("Section 2, Resources: faults")
 struct DefinitionFaultTests {
   let workspace: Workspace

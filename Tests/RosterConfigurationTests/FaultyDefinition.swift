@@ -1,7 +1,7 @@
 import RosterTestSupport
 import Testing
 
-/// What the faults of definitions are put into.
+/// The surrounding text of the faulty definitions.
 enum FaultyDefinition {
   /// Two lines.
   static let start = "[resource.thing]\npath = \"/things\"\n"
@@ -11,7 +11,7 @@ enum FaultyDefinition {
 }
 
 extension Workspace {
-  /// The one fault of the text, behind the file's name.
+  /// Expects exactly one fault, after the file's name.
   func expect(_ sentence: String, _ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let faults = try faults(text)
     #expect(faults == ["rosterd.toml:\(sentence)"], sourceLocation: sourceLocation)

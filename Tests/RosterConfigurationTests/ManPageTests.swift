@@ -14,7 +14,7 @@ struct ManPageTests {
     #expect(documented.filter { $0.name.hasPrefix("resource.") } == Self.definition)
   }
 
-  /// Every key of a definition, with what holds where it is left out.
+  /// Every key of a definition, with its default.
   private static let definition: [Entry] =
     entries("resource.NAME.", ResourceDraft.keys, ResourceDraft())
     + entries("resource.NAME.pages.", PagesDraft.keys, PagesDraft())
@@ -27,7 +27,7 @@ struct ManPageTests {
   }
 }
 
-/// What the page says of a key, and what the list of keys does.
+/// A key with its facts from the page and from the list of keys.
 private struct Entry: Equatable {
   var name: String
   var value: String

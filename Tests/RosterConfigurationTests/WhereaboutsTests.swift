@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterConfiguration
 
-/// Where rosterctl looks for a daemon and its cache.
+/// The places in which rosterctl looks for a daemon and its cache.
 @Suite struct WhereaboutsTests {
   private let home: String
   private var environment: [String: String]

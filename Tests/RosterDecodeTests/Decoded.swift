@@ -1,7 +1,7 @@
 import RosterDecode
 import RosterModel
 
-/// What a decoder made of a body, as text that tests can compare.
+/// The result of a decoder for a body, as text that tests can compare.
 struct Decoded: Equatable {
   var records: [Row] = []
   var rejects: [Rejected] = []
@@ -49,7 +49,7 @@ extension Decoded {
     }
   }
 
-  /// Lists are gone over twice, the second time before anything is kept.
+  /// Lists are read twice, and only the second time is kept.
   private static func row(_ decoder: inout RecordDecoder) -> Row {
     let resource = decoder.plan.resource
     var row = Row(position: decoder.position, key: text(decoder.key))

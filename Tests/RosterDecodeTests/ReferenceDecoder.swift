@@ -1,16 +1,15 @@
 import RosterModel
 
-/// JSON as a tree that keeps how it was written: what a body was made from, so that no parser is needed to know what is
-/// in it.
+/// JSON as a tree that keeps its spelling. A body is generated from it, so its content is known without a parser.
 enum Written {
-  /// As it stands in the body, and its text where it is a string.
+  /// The spelling in the body, and the text if it is a string.
   case scalar(String, text: String? = nil)
   case list([Written])
   case object([Member])
 
   struct Member {
     var name: String
-    /// With escapes, as it stands between the quotes.
+    /// The spelling between the quotes, with escapes.
     var written: String
     var value: Written
 
@@ -41,14 +40,14 @@ enum Written {
     return space() + inner + space()
   }
 
-  /// Of members of one name the last one.
+  /// The members of an object. If a name occurs several times, the last one wins.
   var members: [Member] {
     guard case .object(let members) = self else { return [] }
     return members.indices.filter { index in !members[(index + 1)...].contains { $0.isNamed(members[index].name) } }
       .map { members[$0] }
   }
 
-  /// Lists and objects in one another, members that count for nothing included.
+  /// Nesting depth of lists and objects, including overwritten members.
   var depth: Int {
     switch self {
     case .scalar: 0
@@ -66,14 +65,14 @@ enum Written {
     return members.first { $0.isNamed(segment) }?.value
   }
 
-  /// nil also where something on the way is null.
+  /// nil also if a value on the path is null.
   func find(_ segments: ArraySlice<String>) -> Written? {
     guard let first = segments.first else { return self }
     return child(first)?.find(segments.dropFirst())
   }
 }
 
-/// Says slowly and plainly what a decoder must make of a record.
+/// A slow and simple specification of the decoder's result for a record.
 struct ReferenceDecoder {
   let resource: Resource
 
@@ -183,7 +182,8 @@ struct ReferenceDecoder {
     Double(written).flatMap { $0.isFinite ? $0 : nil }
   }
 
-  /// On the way to each place is an object, null or nothing; or a list where a place beyond names an element.
+  /// Each value on the path to a place must be an object, null or missing; or a list if the place continues with an
+  /// index.
   private func passes(_ places: [JSONPointer], _ row: Written, isElement: Bool) -> Bool {
     for place in places {
       for depth in (isElement ? 0 : 1)..<max(place.segments.count, isElement ? 0 : 1) {
@@ -223,7 +223,7 @@ struct ReferenceDecoder {
     return kept.isEmpty ? nil : "{" + kept.map { "\"\($0.name)\":\($0.text)" }.joined(separator: ",") + "}"
   }
 
-  /// A name of the definition as it is written where there are no control characters in it.
+  /// A name of the definition in JSON, if it contains no control characters.
   private static func escaped(_ name: String) -> String {
     name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterExplanation
 
-/// Section 1: what `rosterctl explain` says, of each thing that can happen.
+/// Section 1: the text of `rosterctl explain` for each kind of event.
 @Suite struct ExplanationTests {
   private static let reasons: [Failure.Reason] = [
     .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .rateLimit, .status(100), .status(204),
@@ -11,7 +11,7 @@ import Testing
     .status(451), .status(500), .status(501), .status(503), .status(599),
   ]
 
-  /// The compiler has whoever adds a reason come here.
+  /// A new reason makes this switch incomplete, so the compiler reminds its author.
   private static func isListed(_ reason: Failure.Reason) -> Bool {
     switch reason {
     case .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .rateLimit: reasons.contains(reason)

@@ -11,7 +11,7 @@ struct ManPageTests {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
     let page = try String(contentsOfFile: root.appending(path: "man/rosterctl.1").path, encoding: .utf8)
     let section = try #require(page.split(separator: "\n.Sh ").first { $0.hasPrefix("EXPLANATIONS") })
-    // Behind a title, which only the page has.
+    // Each item is preceded by a title, which only the page has.
     let items = section.split(separator: "\n.It ").dropFirst().map { item in
       Self.plain(item.split(separator: "\n").dropFirst().filter { $0 != ".El" }.joined(separator: " "))
     }
@@ -20,7 +20,7 @@ struct ManPageTests {
     for (item, expected) in zip(items, expected) { #expect(item == expected, "\(Self.roff(expected))") }
   }
 
-  /// What to write where it is missing: each sentence on a line of its own.
+  /// The text for the page if it is missing there: each sentence on a line of its own.
   private static func roff(_ text: String) -> String {
     text.replacing(/\{([a-z]+)\}/) { "\\fI\($0.1)\\fR" }.replacing(". ", with: ".\n")
   }

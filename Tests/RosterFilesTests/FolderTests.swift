@@ -5,7 +5,7 @@ import Testing
 @testable import RosterFiles
 
 @Suite struct FolderTests {
-  // In a process of its own: the umask is all threads'.
+  // The test has a process of its own, because all threads share the umask.
   @Test("C4.2: folders that rosterd makes have the mode that readers need, whatever the umask")
   func umaskAside() async {
     await #expect(processExitsWith: .success) {

@@ -7,7 +7,7 @@ private func pointer(_ text: String) -> JSONPointer { JSONPointer(text) ?? JSONP
 
 private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text)) }
 
-/// What a definition of an API says.
+/// The expected definition of an API.
 struct Expected: Sendable {
   var sample: Sample
   var base: String
@@ -19,7 +19,8 @@ struct Expected: Sendable {
   var key: String
   var keyType: Resource.ColumnType = .integer
   var pages: Resource.Pages
-  /// What it said it could not see, besides whether the key differs everywhere and whether one record can be asked for.
+  /// The expected notes about unknown facts, other than whether the key is unique and whether a single record can be
+  /// requested.
   var unseen: [Note.Place]
 }
 

@@ -16,7 +16,7 @@ import Testing
     try Sample(name: "", url: url, body: body).finding()
   }
 
-  /// The definition as the configuration's reader gives it back.
+  /// The definition as read back by the configuration.
   private func read(_ finding: Finding) throws -> [Resource] {
     try Configuration.load(file: try workspace.write(finding.toml), environment: [:], isRoot: true).configuration
       .resources

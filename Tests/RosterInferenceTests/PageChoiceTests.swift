@@ -255,7 +255,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     #expect(notes.first?.text.contains("7") == true && notes.last?.text.contains("12") == true)
   }
 
-  /// Where the real pull would go on from the answer that was looked at.
+  /// The next request of a real pull after the examined answer.
   @Test(
     "infer's definition continues a pull from the same answer as the API's documentation says",
     arguments: [

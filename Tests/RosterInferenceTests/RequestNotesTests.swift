@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterInference
 
-/// T9 for infer: what a user gave to ask with.
+/// T9 for infer: the credentials that a user gives for the request.
 @Suite struct RequestNotesTests {
   private func toml(_ url: String, _ headers: [Request.Header] = []) throws -> String {
     try Sample(name: "", url: url, body: #"[{"id":1,"name":"a"}]"#).finding(headers).toml

@@ -6,7 +6,7 @@ import RosterModel
 /// records.
 struct Sample: Sendable, CustomStringConvertible {
   var name: String
-  /// nil: such a list is asked for by POST, so its answer comes on standard input.
+  /// nil if the list is requested by POST, so that its answer comes on standard input.
   var url: String?
   var headers: [Request.Header] = []
   var body: String

@@ -1,7 +1,7 @@
 import RosterJSON
 import Testing
 
-/// Whether the whole is one JSON text, and how deep it nests.
+/// True if the whole text is one JSON value; also returns its depth.
 private func check(_ bytes: [UInt8]) throws(Malformed) -> Int {
   try bytes.withUnsafeBufferPointer { bytes throws(Malformed) -> Int in
     try JSONScanner.checkUTF8(bytes)

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Testing
 
-/// docs/CONTRACT.md has one rule per line, such as P9.2. P9 is the promise of all rules that begin with P9. This suite
-/// checks that code and tests cite only numbers that exist, and that each rule is named by a test.
+/// docs/CONTRACT.md and the files that cite its promises, such as P9.
 @Suite("docs/CONTRACT.md")
 struct ContractTests {
   /// Rules that no test names. A test that begins to name one takes it off this list.
@@ -69,7 +68,7 @@ struct ContractTests {
     Set(text.matches(of: /\b[CEFGILPRST][0-9]{1,2}\.[0-9]{1,2}\b/).map { String($0.0) })
   }
 
-  /// Programs, not data, which may hold such words by chance.
+  /// The texts of programs, but not of data, which may contain such words by chance.
   private static func texts(below folder: String) throws -> [(file: String, text: String)] {
     let path = root.appending(path: folder).path
     return try FileManager.default.subpathsOfDirectory(atPath: path).compactMap { file in

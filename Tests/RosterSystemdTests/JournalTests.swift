@@ -7,7 +7,7 @@ import Testing
 
 @testable import RosterSystemd
 
-/// unshare(2), which Glibc's module hides behind _GNU_SOURCE; the mounts of this thread are then its own.
+/// Gives this thread its own mounts by unshare(2), which the Glibc module hides behind _GNU_SOURCE.
 private func enterOwnFileSystem() throws {
   let symbol = try #require(dlsym(nil, "unshare"))
   let unshare = unsafeBitCast(symbol, to: (@convention(c) (CInt) -> CInt).self)

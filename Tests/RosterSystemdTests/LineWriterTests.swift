@@ -7,7 +7,7 @@ import Testing
 @testable import RosterSystemd
 
 @Suite struct LineWriterTests {
-  /// A pipe nobody reads until the test does.
+  /// A pipe that only the test reads.
   private struct Pipe {
     let reader: CInt
     let writer: CInt
@@ -19,7 +19,7 @@ import Testing
       _ = fcntl(reader, F_SETFL, O_NONBLOCK)
     }
 
-    /// Leaves the descriptor blocking: a write without a look would never return.
+    /// Fills the pipe and leaves the descriptor blocking: a write without a check would never return.
     func fill() {
       _ = fcntl(writer, F_SETFL, O_NONBLOCK)
       let portion = [UInt8](repeating: 0, count: 4096)
@@ -47,7 +47,7 @@ import Testing
     LogRecord(at: Date(), level: .info, message: message, metadata: [])
   }
 
-  /// The messages alone; how many were lost for those that tell it.
+  /// The messages; for those about lost lines the number of lost lines.
   private func messages(_ pipe: Pipe) throws -> [String] {
     struct Line: Decodable {
       var message: String

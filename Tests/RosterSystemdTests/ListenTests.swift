@@ -4,8 +4,8 @@ import RosterSystemd
 import RosterTestSupport
 import Testing
 
-/// Runs with a descriptor where systemd passes its first ones. What lies there, or is opened beside, may be the test
-/// library's: it comes back.
+/// Runs `body` with a descriptor at the first numbers that systemd uses. Descriptors that the test library has there
+/// are restored.
 private func passing<Value>(_ descriptor: CInt, count: CInt = 1, _ body: () -> Value) -> Value {
   let places = 3..<3 + count
   let before = places.map { dup($0) }
@@ -24,7 +24,7 @@ private func passedSocket() -> Passed {
   Result { () throws(Failure) in try Listen.passedSocket() }
 }
 
-/// Each runs in a process of its own, because libsystemd reads the environment and takes descriptors from 3 on.
+/// Each test runs in a process of its own, because libsystemd reads the environment and takes descriptors from 3 on.
 @Suite struct ListenTests {
   @Test("S3.5: a passed listening Unix socket is found, made close-on-exec, and not found again")
   func passed() async {

@@ -58,7 +58,7 @@ private final class Recorded: Sendable {
     lines.withLock { $0.append(record.text) }
   }
 
-  /// Without time and level.
+  /// The lines without time and level.
   var tails: [String] {
     lines.withLock { $0.map { String($0.dropFirst("2026-11-21T04:15:06.123Z debug ".count)) } }
   }

@@ -4,7 +4,7 @@ import RosterSystemd
 import RosterTestSupport
 import Testing
 
-/// Runs with a socket where libsystemd sends what it is told.
+/// Runs `body` with a socket that receives the datagrams of libsystemd.
 private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
   try await withFolder { folder in
     let path = folder + "/notify"

@@ -23,7 +23,7 @@ import Testing
     #expect(lines.count == size.rows && lines.allSatisfy { $0.cells <= size.width })
     #expect(lines.first?.hasPrefix("◐ starting: ") == true && lines.last == Self.keys)
     for rows in 1...3 { #expect(screen.frame(width: 20, rows: rows, colour: true).count == rows) }
-    // What has no spaces to break at is cut, and that can be seen.
+    // A text without spaces is cut visibly.
     screen.text.status.cache.path = "/" + String(repeating: "x", count: 99)
     for colour in [false, true] {
       let lines = screen.frame(width: size.width, rows: 99, colour: colour).map {

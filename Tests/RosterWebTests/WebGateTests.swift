@@ -3,7 +3,7 @@ import Testing
 @testable import RosterWeb
 
 @Suite struct WebGateTests {
-  /// A gate whose token was used, and what the browser then has.
+  /// A gate whose token was used, and the browser's cookie.
   private struct Entered {
     var gate = WebGate(port: 9000)
     var folder = ""
@@ -132,7 +132,7 @@ import Testing
     for cookie in ["rosterd-9001=\(entered.cookie.suffix(32))", "rosterd-9000=", "rosterd-9000=\(token)"] {
       #expect(status(try entered.decide("/", fields: ["Cookie: " + cookie])) == 403, "\(cookie)")
     }
-    // A token that is wrong is an old address, whatever the cookie says.
+    // A wrong token means an old address, whatever the cookie is.
     #expect(status(try entered.decide("/?token=old")) == 403)
   }
 

@@ -1,4 +1,4 @@
-// Loaded into rosterd with LD_PRELOAD: the time of day is off by so many seconds as the file ROSTER_CLOCK says now.
+// Loaded into rosterd with LD_PRELOAD: shifts the time of day by the number of seconds in the file ROSTER_CLOCK.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

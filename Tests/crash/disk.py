@@ -1,8 +1,9 @@
-"""A disk under what the recorder wrote down, and the states that a power cut may leave it in.
+"""Replays the recorder's log on a simulated disk, and lists the states that a power cut may leave.
 
-What a call did is certain once its file was flushed, and for a name, its folder (fsync(2)). Before that: names of one
-folder change on the disk in the order of the calls, as journals have it; of a file any of the writes may be there, in
-sectors; a file that was cut short has nothing of what came later unless the cut is there too.
+The effect of a call is certain only after its file was flushed; for a name, after its folder was flushed (fsync(2)).
+Before that, the names of one folder change in the order of the calls, as with a journal. Any subset of the writes to
+a file may have reached the disk, in units of sectors. If a file was truncated, later writes are missing unless the
+truncation has reached the disk, too.
 """
 
 import os
@@ -11,9 +12,9 @@ from pathlib import Path
 
 HEAD = struct.Struct("<4I2Q")
 SECTOR = 512
-# Of what is not yet flushed in one file, how many calls are left out, or are there alone, in turn.
+# Maximum number of unflushed calls of a file that are left out, or present alone, one after the other.
 SINGLES = 4
-# Random choices of what is there, at each point.
+# Number of random subsets at each point.
 RANDOM = 3
 
 
@@ -43,7 +44,7 @@ class File:
         self.pending = []  # (offset, bytes) is a write; (length, None) a cut; (length, 0) more room
 
     def content(self, chosen):
-        """With these of the pending calls."""
+        """The content with these of the pending calls."""
         content = bytearray(self.durable)
         for index, (at, what) in enumerate(self.pending):
             is_there = index in chosen
@@ -88,10 +89,10 @@ class Folder:
 
 
 class Disk:
-    """Begins as the folder is; `do` each call."""
+    """A simulated disk that begins as the folder; `do` replays each call."""
 
     def __init__(self, folder, identities=None):
-        """`identities`: by the inodes of copies, what the program takes them for."""
+        """`identities`: the inodes by which the program knows files, by the inodes of their copies."""
         self.root = str(folder)
         self.identities = identities or {}
         self.inodes = {}
@@ -108,7 +109,7 @@ class Disk:
         return file
 
     def find(self, path):
-        """The folder that a path lies in, and its name there."""
+        """The folder that a path is in, and its name there."""
         parts = os.path.relpath(path, self.root).split("/")
         folder = self.top
         for part in parts[:-1]:
@@ -122,7 +123,7 @@ class Disk:
         return folder.names()[name]
 
     def do(self, call):
-        """The file or folder that it changed; None: none."""
+        """Returns the changed file or folder; None if nothing changed."""
         if call.kind in "WTAS":
             file = self.inodes[call.inode]
             if call.kind == "S":
@@ -155,7 +156,7 @@ class Disk:
             folder.pending.append(change if call.kind == "L" else [*change, (name, None)])
 
     def live(self):
-        """All folders and files that have a name, or had one when they were last flushed."""
+        """All folders and files that have a name now, or had one at their last flush."""
         folders, files, open_ = [], [], [self.top]
         while open_:
             entry = open_.pop()
@@ -166,8 +167,9 @@ class Disk:
         return folders, files
 
     def state(self, names, choose):
-        """Content and inode by path; a folder's ends with a slash. `names`: how many of a folder's pending changes are
-        there; `choose`: which of a file's, or its content."""
+        """Content and inode by path; the path of a folder ends with a slash. `names`: the number of pending changes
+        of each folder that have reached the disk; `choose`: the pending calls of each file that have, or its
+        content."""
         state = {}
 
         def walk(folder, prefix):
@@ -184,7 +186,7 @@ class Disk:
         return state
 
     def states(self, changed, dice):
-        """What may be there if power goes now; `changed` is what the last call changed."""
+        """The possible states after a power cut now; `changed` is the result of the last call."""
         folders, files = self.live()
         files = [file for file in files if file.pending]
         every, nothing = (lambda _: None), (lambda _: 0)
@@ -217,7 +219,8 @@ class Disk:
             yield self.state(lambda one, counts=counts: counts[id(one)], lambda one, some=some: some.get(id(one), ()))
 
     def parts(self, file, dice):
-        """Of a file that was just written to: single calls, torn sectors, room without what was written there."""
+        """Partial states of a file that was just written: single calls, torn sectors, and space without the written
+        bytes."""
         for index in dice.sample(sorted(file.all), min(SINGLES, len(file.pending))):
             yield file.all - {index}
             yield frozenset({index})
@@ -229,7 +232,7 @@ class Disk:
         first = (at // SECTOR + 1) * SECTOR
         cuts = list(range(first, at + len(what), SECTOR))
         for cut in {cuts[0], cuts[-1], dice.choice(cuts)} if cuts else ():
-            # The sectors before it, or those behind it.
+            # The sectors before a position, or those after it.
             yield after[:cut] + before[cut:]
             yield before[:cut].ljust(min(cut, len(after)), b"\0") + after[cut:]
         if len(after) > len(before):

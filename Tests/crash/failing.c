@@ -162,7 +162,7 @@ PLAIN_CALL(timerfd_create, (int clock, int flags), clock, flags)
 PLAIN_CALL(
   timerfd_settime, (int file, int flags, const struct itimerspec *time, struct itimerspec *old), file, flags, time, old)
 
-// What needs memory is exempt; EACCES and EAGAIN (a locked file) are not.
+// Calls that allocate memory are exempt, so only EACCES and EAGAIN (a locked file) fail.
 #define MMAP(name, offset_t) \
   void *name(void *at, size_t length, int access, int flags, int file, offset_t offset) { \
     FAIL(file >= 0 ? file_fault("mmap", NULL, file) : 0, MAP_FAILED); \

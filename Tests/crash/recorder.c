@@ -1,8 +1,8 @@
-// Loaded into rosterd with LD_PRELOAD: writes down, in their order and with their bytes, all calls that change files
-// below a folder, and what is sent to sockets. Tests/crash/disk.py reads it.
+// Loaded into rosterd with LD_PRELOAD: records all calls that change files below a folder, and all bytes sent to
+// sockets, in their order. Tests/crash/disk.py reads the log.
 //
 // ROSTER_RECORD names the log, ROSTER_RECORD_UNDER the folder. A record is a head (struct head), then the bytes of the
-// first text, then those of the second. One lock around each call and its record makes the log's order the calls'.
+// first text, then those of the second. A lock around each call and its record keeps the log in the order of the calls.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-// Of what is sent: the head of a request.
+// Maximum number of recorded bytes of a sent request.
 enum { HEAD_BYTES = 2048 };
 
 struct head {
@@ -52,7 +52,7 @@ static int is_below(const char *path) {
   return length && !strncmp(path, folder, length) && (path[length] == '/' || !path[length]);
 }
 
-// Whether a descriptor is of a file or folder there; its path and inode.
+// True if the descriptor is a file or folder below the folder; also returns its path and inode.
 static int is_meant(int file, char path[4096], struct stat *about) {
   char link[64];
   int before = errno, meant = 0;
@@ -176,7 +176,7 @@ int fdatasync(int file) {
   DONE;
 }
 
-// A mapping that can be written is seen by nobody: the reader of the log allows it for `-shm` alone.
+// Writes to a shared mapping cannot be recorded: the reader of the log allows one for `-shm` alone.
 #define MMAP(name, offset_t) \
   void *name(void *at, size_t length, int access, int flags, int file, offset_t offset) { \
     void *result = REAL(name)(at, length, access, flags, file, offset); \

@@ -1,4 +1,4 @@
-"""What is recorded, and what a reader may see when power has gone."""
+"""The recorded scenarios, and the states that a reader may see after a power cut."""
 
 import copy
 import os
@@ -39,14 +39,14 @@ columns = { url = "" }
 
 
 def put(state, folder):
-    """Writes a state there; where rosterd reads which inodes its files stand for."""
+    """Writes a state into the folder, with the inode numbers that rosterd expects."""
     numbers = []
     for name, (content, inode) in sorted(state.items()):
         path = Path(folder) / name
         if name.endswith("/"):
             path.mkdir(parents=True, exist_ok=True)
             continue
-        # Nobody flushes an index of the log: whatever it holds, it is made anew.
+        # The index of the log is never flushed: whatever it contains, it is rebuilt.
         path.write_bytes(content if not name.endswith("-shm") else b"\xff" * 32768)
         os.chmod(path, 0o640 if "roster.db" in name else 0o600)
         numbers.append(f"{path.stat().st_ino} {inode}\n")
@@ -71,7 +71,7 @@ class Scenario:
 
     def site(self, folder, proxy):
         site = sites.Site(self.program, folder, proxy, self.base)
-        # More may go with a version than the guard lets go.
+        # A version may remove more records than the guard allows by default.
         site.settings |= {"LD_PRELOAD": str(self.libraries["identity"]), "ROSTERD_SYNC_MAX_REMOVAL": "100"}
         if self.definition:
             site.use_definition(self.definition)
@@ -83,10 +83,10 @@ class Scenario:
         return upstream.Upstream(version, self.records)
 
     def prepare(self, site, server):
-        """rosterd has never run."""
+        """The state before rosterd has ever run."""
 
     def act(self, site, server, settings):
-        """What is recorded; views that readers may have meanwhile."""
+        """Runs the recorded part; returns the views that readers may have during it."""
         server.version = self.version
         site.sync(**settings)
         return []
@@ -117,7 +117,7 @@ class Scenario:
             raise sites.Fault("the cache is not what upstream has")
 
     def prove(self, folder):
-        """That no call was missed: replayed, they make what lies there now."""
+        """Proves that no call was missed: the replayed calls result in the current folder."""
         model = copy.deepcopy(self.disk)
         for call in self.calls:
             model.do(call)
@@ -131,14 +131,14 @@ class Scenario:
                 raise sites.Fault(f"the recorder missed what became of {name}")
 
     def started(self, site):
-        """What a reader sees once rosterd has started and pulled nothing."""
+        """The view of a reader after rosterd was started and has pulled nothing."""
         shutil.copytree(site.folder, self.folder / "started")
         self.site(self.folder / "started", "http://127.0.0.1:9").run("sync", ROSTERD_RETRY_MAX_RETRIES="0")
         return sites.View(self.folder / "started/state/roster.db")
 
     def states(self, seed):
-        """Each with the snapshot that somebody was told of before, and the numbers of the last access token that was
-        granted and of the last that was used."""
+        """Each state with the snapshot that was announced before, and the numbers of the last access token that was
+        granted and of the last one that was used."""
         model, dice = copy.deepcopy(self.disk), random.Random(seed)
         told, granted, used = 0, 0, 0
         for index, call in enumerate(self.calls):
@@ -153,7 +153,7 @@ class Scenario:
                 yield index, state, told, granted, used
 
     def check(self, folder, server, state, told, granted, used, version):
-        """The state is written there; what is found, rosterd or a reader should not have let happen."""
+        """The state is on the disk; each error found is one of rosterd or of a reader."""
         site = self.site(folder, server.proxy)
         site.settings["ROSTER_IDENTITIES"] = str(put(state, folder))
         server.version, server.records, server.tokens = version, self.records, self.tokens
@@ -176,7 +176,7 @@ class Scenario:
                 earlier.follow(view)
 
     def look(self, folder, told):
-        """A reader comes before rosterd does: to a copy, since it may write the log back."""
+        """A reader opens the cache before rosterd does. It gets a copy, because it may write the log back."""
         path = folder / "state/roster.db"
         if not path.exists():
             if self.before or told:
@@ -198,7 +198,7 @@ class First(Scenario):
 
 
 class Changing(Scenario):
-    """Everybody changes, one goes, one comes."""
+    """All records change, one is removed, one is added."""
 
     version = 2
 
@@ -208,7 +208,7 @@ class Changing(Scenario):
 
 
 class Rotation(Changing):
-    """The first session, whose access token expires in the sync and is refreshed once."""
+    """The first session, whose access token expires during the sync and is refreshed once."""
 
     tokens = True
 
@@ -226,7 +226,7 @@ class Rotation(Changing):
 
 
 class Migration(Changing):
-    """A cache of 0.1, with its staging file, meets this rosterd."""
+    """A cache of version 0.1 with its staging file, opened by this rosterd."""
 
     records = 9
 
@@ -257,10 +257,10 @@ class Redefinition(Changing):
 
 
 class Daemon(Changing):
-    """Two syncs of a daemon, which is stopped then."""
+    """Two syncs of a daemon, which is stopped afterwards."""
 
     def act(self, site, server, settings):
-        # Its socket is none of the disk's.
+        # The socket is not part of the recorded disk.
         (self.folder / "run").mkdir()
         site.settings |= {"ROSTERD_SYNC_INTERVAL": "100ms", "RUNTIME_DIRECTORY": f"{self.folder}/run"}
         server.version = 2
@@ -287,7 +287,7 @@ class Daemon(Changing):
 
 
 class Again(Changing):
-    """A power cut in the first sync after a power cut in a publication."""
+    """A power cut in the first sync after a power cut during a publication."""
 
     def prepare(self, site, server):
         earlier = Changing(self.program, self.folder, self.libraries)

@@ -1,4 +1,4 @@
-"""One rosterd's place on this machine, and what readers see there."""
+"""One rosterd for a test, and the views of its readers."""
 
 import os
 import re
@@ -20,17 +20,17 @@ COLUMNS = [
 
 
 class Fault(Exception):
-    """What rosterd promised otherwise."""
+    """A broken promise of rosterd."""
 
 
 def workspace(prefix):
-    """In memory, where there is room: what is checked here is no disk's doing."""
+    """A folder in memory, if there is room: these tests do not depend on a disk."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 1 << 30 else None
     return tempfile.TemporaryDirectory(prefix=prefix, dir=memory)
 
 
 def compiled(name, folder):
-    """A library to be loaded into rosterd."""
+    """Compiles a library that is loaded into rosterd."""
     library = Path(folder) / f"{name}.so"
     command = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-o", library, HERE / f"{name}.c", "-ldl"]
     subprocess.run(command, check=True)
@@ -38,7 +38,7 @@ def compiled(name, folder):
 
 
 class Site:
-    """`state/` and `tokens/` are rosterd's; what else a test needs lies beside them."""
+    """`state/` and `tokens/` belong to rosterd; other files of a test are beside them."""
 
     def __init__(self, program, folder, proxy, base=upstream.BASE):
         self.program, self.folder = program, Path(folder)
@@ -54,14 +54,14 @@ class Site:
         (self.folder / "credentials").mkdir(parents=True, exist_ok=True)
 
     def start(self, *arguments, output=subprocess.PIPE, process=None, **more):
-        """`process`: what else the process is to be, as subprocess takes it."""
+        """`process`: further arguments for subprocess."""
         command = [*self.wrapper, self.program, *arguments, *self.options]
         return subprocess.Popen(
             command, env=self.settings | more, stdout=output, stderr=output, text=True, **(process or {})
         )
 
     def run(self, *arguments, **more):
-        """Its exit and what it said."""
+        """The exit code and the output."""
         process = self.start(*arguments, **more)
         try:
             out, err = process.communicate(timeout=PATIENCE)
@@ -90,7 +90,7 @@ class Site:
 
 
 class View:
-    """What a reader sees of a cache in one transaction, checked as far as it can be by itself."""
+    """A reader's view of a cache in one transaction, checked as far as it is possible without another view."""
 
     def __init__(self, path):
         if not path.exists():
@@ -125,12 +125,12 @@ class View:
 
     @property
     def content(self):
-        """What upstream listed."""
+        """The records that upstream listed."""
         return tuple(self.columns), tuple(self.records), tuple(self.episodes)
 
     @property
     def version(self):
-        """The one that each value of each row is of; nil: there are no rows."""
+        """The version that all values of all rows have; None without rows."""
         texts = [text for row in (*self.records, *self.episodes) for text in row if isinstance(text, str)]
         marks = {mark for text in texts for mark in re.findall("·v([0-9]+)", text) or ["?"] if not text.startswith("{")}
         if len(marks) > 1:
@@ -160,7 +160,7 @@ class View:
             copy.close()
 
     def follow(self, later):
-        """Section 5: who has read this view, and follows the feed, has the later one's records."""
+        """Section 5: a reader with this view that follows the feed gets the later view's records."""
         if later.feed != self.feed or later.latest < self.latest:
             return
         if later.changes and later.changes[0][0] > self.latest + 1:

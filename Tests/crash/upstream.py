@@ -1,6 +1,6 @@
-"""An upstream whose every record carries the version, so that a mixture of two can be seen.
+"""An upstream whose every record contains the version, so that a mixture of two versions is visible.
 
-It is rosterd's proxy, so that base_url, to which caches and tokens belong, is the same for all of them.
+It is rosterd's proxy, so that base_url, to which caches and tokens belong, is the same for all.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ RECORDS = 60
 
 
 def record(number, version):
-    """All of it but its key is of the version."""
+    """A record, whose values except the key contain the version."""
     mark = f"·v{version}"
     place = {"name": f"Earth{mark}", "url": f"o/{number}{mark}"}
     names = ["status", "species", "type", "gender", "image", "url", "created"]
@@ -30,7 +30,7 @@ def record(number, version):
 
 
 def content(version, records, columns):
-    """The rows of the two tables, by which columns there are."""
+    """The rows of the two tables with these columns."""
     listed = [record(number, version) for number in numbers(version, records)]
 
     def row(document):
@@ -49,14 +49,14 @@ def content(version, records, columns):
 
 
 def numbers(version, records=RECORDS):
-    """Who is there: with each version the first one goes and another one comes."""
+    """The ids of a version: each version removes the first one and adds another one."""
     return range(version, version + records)
 
 
 class Upstream:
-    """Serves one version at a time. With `tokens`, access token An needs to be the latest that was granted and beyond
-    `expired`; refresh token Rn is good while no page was asked for with An+1: who sends it later has lost what it was
-    given."""
+    """Serves one version at a time. With `tokens`, access token An must be the latest granted one and later than
+    `expired`. Refresh token Rn is valid until a page was requested with An+1: a client that sends it after that has
+    lost the new tokens."""
 
     def __init__(self, version=1, records=RECORDS):
         self.version, self.records = version, records
@@ -64,7 +64,7 @@ class Upstream:
         self.uses, self.lifetime, self.lasting = 0, 0, sys.maxsize
         # Seconds before each answer.
         self.delay = 0.0
-        # With each sync the next version.
+        # True to serve the next version with each sync.
         self.moves = False
         self.open = 0
         self.lock = threading.Lock()
@@ -106,14 +106,14 @@ class Upstream:
             request_queue_size = 64
 
             def handle_error(self, *_):
-                """A program that was killed."""
+                """The client is a program that was killed."""
 
         self.server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.proxy = f"http://127.0.0.1:{self.server.server_port}"
 
     def rest(self):
-        """Until whoever was killed has nothing more to ask."""
+        """Waits until a killed program has no more open requests."""
         with self.closed:
             self.closed.wait_for(lambda: not self.open)
 
@@ -164,7 +164,7 @@ class Upstream:
             return False
         self.uses = self.uses + 1 if self.used == number else 1
         self.used = number
-        # An access token is good for so many requests, unless it lasts.
+        # An access token is valid for a number of requests, unless it is exempt.
         if self.lifetime and number < self.lasting and self.uses > self.lifetime:
             self.expired = number
         return number > self.expired
@@ -172,7 +172,7 @@ class Upstream:
     def token(self, request):
         sent = request.form.get("refreshToken") or request.form.get("refresh_token") or ["0"]
         number = int(re.sub(r"\D", "", sent[0]) or 0)
-        # Its successor may have been lost on the way, as long as nobody has used it.
+        # The next token may have been lost in transit if it was not used yet.
         if not (number == self.granted or (number == self.granted - 1 and self.used < self.granted)):
             self.reuses += 1
             return 401, {"error": "refresh token was used"}

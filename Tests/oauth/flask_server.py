@@ -1,6 +1,6 @@
 """Authlib's authorization server in Flask, with rotation, behind nginx's auth_request.
 
-Refresh tokens may expire, and a spent one is refused without an end to the session. Driven by `run`.
+Refresh tokens may expire, and a spent one is refused without ending the session. `run` drives it.
 """
 
 import os
@@ -26,7 +26,7 @@ app.config.update(
 
 
 class State:
-    """What a real one has in its database; one lock around all of it."""
+    """The data that a real server has in its database, with one lock for all of it."""
 
     lock = threading.Lock()
     tokens = ()
@@ -116,7 +116,7 @@ def token():
 
 @app.get("/check")
 def check():
-    """What nginx's auth_request asks for each page: 204, or 401, as Authlib judges the token."""
+    """The answer to nginx's auth_request for each page: 204 or 401, by Authlib's decision about the token."""
     time.sleep(State.delay)  # an upstream that takes its time is what is played
     with State.lock:
         if State.expire_at is not None and State.passed >= State.expire_at:
@@ -130,7 +130,7 @@ def check():
 
 @app.get("/control")
 def control():
-    """For the script alone: nginx does not pass this on."""
+    """A request of the test script, which nginx does not forward."""
     with State.lock:
         after = request.args.get("expire_after", "")
         State.passed, State.expire_at = 0, int(after) if after else None

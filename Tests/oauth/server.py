@@ -1,6 +1,6 @@
-"""django-oauth-toolkit as it comes, with rotation and reuse protection, behind nginx's auth_request.
+"""django-oauth-toolkit with its defaults, with rotation and reuse protection, behind nginx's auth_request.
 
-Settings, the two views that nginx asks, in one file. Driven by `run`.
+This file contains the settings and the two views that nginx uses. `run` drives it.
 """
 
 import os
@@ -24,7 +24,7 @@ settings.configure(
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": FOLDER / "oauth.db",
-            # Eight checks at once write nothing; the refresh and the script do.
+            # Eight parallel checks write nothing; the refresh and the script write.
             "OPTIONS": {"timeout": 20, "transaction_mode": "IMMEDIATE"},
         }
     },
@@ -53,7 +53,7 @@ from oauth2_provider.oauth2_backends import get_oauthlib_core  # noqa: E402
 
 
 class Checks:
-    """How many page requests were let pass, and after how many all access tokens expire."""
+    """The number of accepted page requests, and the number after which all access tokens expire."""
 
     lock = threading.Lock()
     passed = 0
@@ -62,7 +62,7 @@ class Checks:
 
 
 def check(request):
-    """What nginx's auth_request asks for each page: 204 or 401, as the toolkit judges the token."""
+    """The answer to nginx's auth_request for each page: 204 or 401, by the toolkit's decision about the token."""
     time.sleep(Checks.delay)  # an upstream that takes its time is what is played
     with Checks.lock:
         if Checks.expire_at is not None and Checks.passed >= Checks.expire_at:
@@ -76,7 +76,7 @@ def check(request):
 
 
 def control(request):
-    """For the script alone: nginx does not pass this on."""
+    """A request of the test script, which nginx does not forward."""
     with Checks.lock:
         Checks.passed = 0
         after = request.GET.get("expire_after", "")

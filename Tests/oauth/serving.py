@@ -1,4 +1,4 @@
-"""How both OAuth servers serve: on a free port, which they print, until their stdin ends."""
+"""The way in which both OAuth servers serve: on a free port, which they print, until their stdin ends."""
 
 import socketserver
 import sys
@@ -19,6 +19,6 @@ class Quiet(WSGIRequestHandler):
 def serve(app):
     server = make_server("127.0.0.1", 0, app, Server, Quiet)
     print(server.server_port, flush=True)
-    # The script that started it holds the other end of stdin: it never outlives that.
+    # The script holds the other end of stdin, so the server never outlives it.
     threading.Thread(target=lambda: (sys.stdin.read(), server.shutdown()), daemon=True).start()
     server.serve_forever(poll_interval=0.1)

@@ -1,4 +1,4 @@
-"""Chromium, headless, by its driver: what a test asks of it in W3C WebDriver's words (w3.org/TR/webdriver2)."""
+"""Headless Chromium with its driver, controlled by W3C WebDriver (w3.org/TR/webdriver2)."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ KEYS = {"Tab": "\ue004", "ArrowLeft": "\ue012", "ArrowRight": "\ue014", "Home": 
 
 
 class Driver:
-    """One chromedriver, for as many browsers as are wanted."""
+    """One chromedriver for any number of browsers."""
 
     def __init__(self):
         program = shutil.which("chromedriver")
@@ -51,7 +51,7 @@ class Driver:
 
 
 class Browser:
-    """A window of its own profile. `script` and `motion` as a user may have switched them off.
+    """A window with its own profile. `script` and `motion` can be switched off, as a user may do.
 
     `names` of hosts lead to this machine.
     """
@@ -73,7 +73,7 @@ class Browser:
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
             "goog:chromeOptions": {"args": arguments, "prefs": preferences}}}})
         self.path = f"/session/{session['sessionId']}"
-        # From the first page on, and so small a width as no window has.
+        # The settings apply from the first page on, and allow widths below those of any window.
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         if not motion:
             features.append({"name": "prefers-reduced-motion", "value": "reduce"})
@@ -92,7 +92,7 @@ class Browser:
         return self.driver.ask(method, self.path + path, body)
 
     def tell(self, command, **parameters):
-        """A command of the DevTools protocol."""
+        """Sends a command of the DevTools protocol."""
         return self.ask("POST", "/goog/cdp/execute", cmd=command, params=parameters)
 
     def size(self, width, height):
@@ -105,14 +105,14 @@ class Browser:
         return self.ask("POST", "/execute/sync", script=script, args=arguments)
 
     def wait_for(self, script, *arguments):
-        """What the script gives to its last argument, a function, once it has it."""
+        """The value that the script passes to its last argument, a function."""
         return self.ask("POST", "/execute/async", script=script, args=arguments)
 
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
 
     def until(self, script, what=None):
-        """Waits until the expression holds; its value."""
+        """Waits until the expression is true, and returns its value."""
         found = []
 
         def holds():
@@ -142,17 +142,17 @@ class Browser:
         Path(path).write_bytes(base64.b64decode(self.tell("Page.captureScreenshot", **parameters)["data"]))
 
     def heap(self):
-        """Bytes that are in use once the garbage is collected."""
+        """Number of bytes in use after a garbage collection."""
         self.tell("HeapProfiler.collectGarbage")
         return self.tell("Runtime.getHeapUsage")["usedSize"]
 
     def console(self):
-        """What the console was told since the last look, by level SEVERE and WARNING."""
+        """The console's messages of level SEVERE and WARNING since the last call."""
         entries = self.ask("POST", "/se/log", type="browser")
         return [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
 
     def asked(self):
-        """All requests so far, by the browser's own log."""
+        """All requests so far, from the browser's own log."""
         for entry in self.ask("POST", "/se/log", type="performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":

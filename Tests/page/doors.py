@@ -1,4 +1,4 @@
-"""Who may enter `rosterctl web`, and what those who may not can do to those who may."""
+"""The access to `rosterctl web`, and attacks by users without access."""
 
 import contextlib
 import http.server
@@ -99,7 +99,7 @@ def cookie(site, driver):
 
 
 class Neighbour(http.server.ThreadingHTTPServer):
-    """Another user's server on another port of 127.0.0.1: what cookies it is sent."""
+    """Another user's server on another port of 127.0.0.1; it records the cookies that it gets."""
 
     def __init__(self):
         self.cookies = []
@@ -136,7 +136,7 @@ def neighbour(site, driver):
 
 
 def half_requests(site):
-    """More connections than rosterctl web keeps, none of which sends a whole request."""
+    """More connections than rosterctl web keeps, none with a complete request."""
     web = site.web
     web.enter()
     stream = socket.create_connection(("127.0.0.1", web.port))
@@ -153,14 +153,14 @@ def half_requests(site):
                 start = time.monotonic()
                 assert web.ask("GET", web.folder + "v1/status").status == 200
                 assert time.monotonic() - start < 5, "blocked"
-        # The stream was not closed to make room.
+        # The stream was not closed to make room for another client.
         site.daemon.sync()
         stream.settimeout(20)
         assert b"event: sync." in stream.recv(65536)
 
 
 def half_closed(site):
-    """A client that has sent its request and says so (shutdown(2), as `nc -N`)."""
+    """A client that has sent its request and closed its sending side (shutdown(2), as `nc -N`)."""
     web = site.web
     if not web.cookie:
         web.enter()

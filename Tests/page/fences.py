@@ -1,4 +1,4 @@
-"""What the page allows itself, and what it does with what is put into it."""
+"""The permissions of the page, and its treatment of hostile data."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from site_of_page import LIVE, SECLUSION, Site, Web, check_visit
 
 # Each would run, or load, if it became HTML.
 HOSTILE = "<img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>\"'&lt;{{sentence}}\u202e"
-# Enumerations, and what is no text of anybody's.
+# Enumerations and other members that are not free text.
 PLAIN = {"state", "outcome", "phase", "flow", "proof", "at", "event"}
 CAUGHT = """
 addEventListener('securitypolicyviolation', (event) => { (window.caught ??= []).push(event.violatedDirective); });
@@ -73,7 +73,7 @@ def policy(site, driver):
 
 
 class Port(socketserver.ThreadingTCPServer):
-    """A port that leads to a socket, as `rosterd-metrics.socket` does; before, its owner's own page is there."""
+    """A port that leads to a socket, as `rosterd-metrics.socket` does; before that, its owner's own page is there."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -84,7 +84,7 @@ class Port(socketserver.ThreadingTCPServer):
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self):
-                # A browser connects ahead of its request: the request decides who answers.
+                # A browser connects before it has a request; the request decides which server answers.
                 first = self.request.recv(65536)
                 if page := port.page:
                     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(page)}\r\n"
@@ -111,7 +111,7 @@ class Port(socketserver.ThreadingTCPServer):
         self.server_close()
 
 
-# What a script reads at each path: its status and its text.
+# The status and text that a script reads at each path.
 READ = """
 const done = arguments[arguments.length - 1], [origin, options] = arguments;
 Promise.all(['/', '/v1/status', '/v1/changes?since=0', '/v1/syncs', '/v1/explain', '/metrics', '/healthz', '/page.js']
@@ -159,7 +159,7 @@ def elsewhere(site, driver):
 
 
 class Liar(socketserver.ThreadingUnixStreamServer):
-    """A daemon whose every text is hostile; what is no JSON is the real one's."""
+    """A daemon whose every text is hostile; answers that are not JSON are the real daemon's."""
 
     daemon_threads = True
 
@@ -220,7 +220,7 @@ class Liar(socketserver.ThreadingUnixStreamServer):
         self.reading.wait(60)
 
 
-# Members that the page knows by name: those of objects that are no map of names.
+# The members that the page accesses by name, without those of objects with free names.
 SHAPE = set()
 
 

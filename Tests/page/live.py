@@ -1,4 +1,4 @@
-"""What the page shows while things happen: syncs, failures, restarts, many resources, many events."""
+"""The page during events: syncs, failures, restarts, many resources, many events."""
 
 import signal
 import time
@@ -9,14 +9,14 @@ from programs import wait_until
 from support import Daemon, Nginx
 
 PAGES = 52  # of the three lists
-# How far the bar is, as drawn and as told.
+# The progress of the bar as drawn, and as announced to screen readers.
 BAR = """(() => {
   const bar = document.getElementById('bar');
   const drawn = bar.firstChild.getBoundingClientRect().width / bar.getBoundingClientRect().width;
   return [Math.round(drawn * 52), Number(bar.ariaValueNow ?? -1), Number(bar.ariaValueMax ?? -1)];
 })()"""
 
-# Of three lists, whose totals are known.
+# The bars of the three lists, whose totals are known.
 TOLD = """(() => {
   const texts = [...document.querySelectorAll('#list [role=progressbar]')].map((one) => one.ariaValueText);
   return texts.length === 3 && texts.every((text) => /^\\d+ of (42|7|3) pages$/.test(text));
@@ -60,7 +60,7 @@ def running(site, driver, pictures):
         seen = []
         for let, done in [(7, 10), (15, 25), (15, 40)]:
             site.upstream.let(let)
-            # The motion of the bar takes its time.
+            # The animation of the bar takes some time.
             browser.until(f"{BAR}.join() === '{done},{done},{PAGES}'", f"the bar at {done}")
             seen.append(browser.text("#sentence"))
             browser.until(TOLD, "the bars of resources are told")
@@ -111,7 +111,7 @@ def counting(site, driver, _):
 
 
 def streams(browser):
-    """What of the stream was asked for so far: the Last-Event-ID of each, or None."""
+    """The requests for the stream so far: the Last-Event-ID of each, or None."""
     return [
         {name.lower(): value for name, value in request["headers"].items()}.get("last-event-id")
         for request in browser.asked() if request["url"].endswith("/v1/events")]
@@ -131,7 +131,7 @@ def restart(site, driver, pictures):
         site.daemon.until(lambda status: status["state"] == "idle")
         browser.until("document.body.dataset.state === 'idle'")
         assert "rosterd was started again at" in browser.text("#note"), browser.text("#note")
-        # Of the daemon that came, the sync too with which it began.
+        # The events of the new daemon include those of its first sync.
         browser.until(f"document.querySelectorAll('[role=option]').length === {before + 1}")
         asked = streams(browser)
         assert len(asked) > 1 and asked[0] is None and asked[-1], asked
@@ -269,7 +269,7 @@ def many(program, folder, driver, pictures):
     return f"{whole} of 100 bars are full when 50 pages have come that had to wait"
 
 
-# Counts what is drawn, and how long the page could not be used, before the page's own script runs.
+# Counts the frames, and the time during which the page did not respond, from before the page's own script.
 WATCH = """
 window.frames_ = 0; window.longest = 0; window.told_ = 0;
 const ask = window.requestAnimationFrame;
@@ -284,7 +284,7 @@ new PerformanceObserver((list) => {
 
 def events(program, folder, driver):
     folder.mkdir()
-    # Of one record each: this is about events.
+    # Pages of one record each, because this test is about events.
     usual, support.PAGE_SIZE = support.PAGE_SIZE, 1
     nginx = Nginx(folder / "pages", 2500)
     support.PAGE_SIZE = usual
@@ -308,7 +308,8 @@ def events(program, folder, driver):
                 check_visit(browser, web.origin)
     finally:
         nginx.stop()
-    # What waits too long for the reader is dropped, and made up by the status (S2): not every event need arrive.
+    # Events that wait too long for the reader are dropped, and the status replaces them (S2). So not every event has to
+    # arrive.
     assert told >= 10000, told
     assert frames < took * 70, (frames, took)
     growth = heaps[-1] - heaps[0]

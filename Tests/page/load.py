@@ -1,4 +1,4 @@
-"""Fifty pages that stay open, and what the daemon does meanwhile (S1)."""
+"""Fifty pages that stay open, and the daemon's speed at the same time (S1)."""
 
 import selectors
 import socket
@@ -20,8 +20,8 @@ PAGES_OPEN = 50
 TARGETS = ["/v1/status", "/healthz", "/readyz", "/metrics"]
 
 
-# What an open page does: it reads the stream as it comes, and asks for the status twice a second while a sync runs. A
-# process of its own, so that it is not in the way of who measures.
+# The behaviour of an open page: it reads the stream as it arrives, and requests the status twice a second during a
+# sync. It is a process of its own, so that it does not disturb the measurement.
 STREAM = b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 STATUS = b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n"
 ASKED_EVERY = 0.5
@@ -35,7 +35,7 @@ def connect(path, request):
 
 
 def read(path):
-    """All pages but one, until it is ended."""
+    """Reads as all pages but one, until it is ended."""
     ready = selectors.DefaultSelector()
     askers = [connect(path, STATUS) for _ in range(PAGES_OPEN - 1)]
     for client in askers:
@@ -44,11 +44,11 @@ def read(path):
         ready.register(connect(path, STREAM), selectors.EVENT_READ, True)
     print("open", flush=True)
     start, turn = time.monotonic(), 0
-    # Until the daemon has gone.
+    # Runs until the daemon has ended.
     while Path(path).exists():
         for key, _ in ready.select(ASKED_EVERY / len(askers)):
             if not key.fileobj.recv(1 << 20) and key.data:
-                # It was too slow (S2), and comes back as a page does.
+                # The client was too slow (S2), and reconnects as a page does.
                 ready.unregister(key.fileobj)
                 key.fileobj.close()
                 ready.register(connect(path, STREAM), selectors.EVENT_READ, True)
@@ -88,7 +88,7 @@ def measured(program, folder, driver, long):
     times.sort()
     p50, p99 = times[len(times) // 2] * 1000, times[len(times) * 99 // 100] * 1000
     line = f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, longest {times[-1] * 1000:.0f} ms of {len(times)} answers"
-    # On a loaded machine only waiting itself can be told.
+    # In a short run on a loaded machine, only a blocked answer differs clearly from a slow one.
     assert p99 < 10 if long else times[-1] < 2, line
     return line
 

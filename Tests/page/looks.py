@@ -1,4 +1,4 @@
-"""How the page looks: wide and narrow, light and dark, without script, by keyboard, to a screen reader."""
+"""The look of the page: wide and narrow, light and dark, without script, by keyboard, with a screen reader."""
 
 import random
 import shutil
@@ -6,8 +6,8 @@ import shutil
 from site_of_page import Site
 
 WIDTHS = [360, 1440, 2560]
-# Relative luminance and contrast as WCAG 2.2 defines them; the ground is what is behind a text, mixed where it is
-# translucent. A drawn part counts by what it is drawn with.
+# Relative luminance and contrast as WCAG 2.2 defines them. The ground is the colour under a text, mixed if it is
+# translucent. A drawn part counts with its own colour.
 CONTRAST = """
 const parse = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return [n[0], n[1], n[2], n[3] ?? 1]; };
 const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
@@ -71,7 +71,7 @@ def run(lines, program, folder, driver, pictures, docs):
 
 
 def live_through(site):
-    """A history worth a picture: all outcomes, more and fewer records, slow and fast."""
+    """A history for the picture: all outcomes, more and fewer records, slow and fast."""
     chance = random.Random(7)
     upstream, daemon = site.upstream, site.daemon
     for number in range(104):
@@ -107,7 +107,7 @@ def drawn(site, driver, pictures, dark):
             assert overflow <= 0, f"{width}: {overflow} pixels too wide"
             worst = min(worst, contrast(browser))
             if width == WIDTHS[1]:
-                # As a person has it who has just opened it.
+                # The page as a user sees it after opening it.
                 foot = "return Math.ceil(document.querySelector('footer').getBoundingClientRect().bottom)"
                 browser.size(width, browser.run(foot) + 24)
             browser.picture(pictures / f"idle-{width}-{'dark' if dark else 'light'}.png")
@@ -124,7 +124,7 @@ def contrast(browser):
 
 def textual(site, driver, pictures):
     with site.visit(driver, script=False) as browser:
-        # A person reads it; a test asks the parser, since scripts of the driver's are switched off too.
+        # The pictures are for people. The test reads the HTML, because the driver's own scripts do not run either.
         browser.picture(pictures / "text-1440.png")
         browser.size(360, 900)
         browser.picture(pictures / "text-360.png")

@@ -1,4 +1,4 @@
-"""What the tests of the page share: a daemon, `rosterctl web` before it, what every visit of a browser has to be."""
+"""The shared parts of the page's tests: a daemon, `rosterctl web`, and the rules for every visit of a browser."""
 
 import contextlib
 import http.client
@@ -12,14 +12,14 @@ from upstream import Upstream
 
 # Three lists, as the demo has them.
 LISTS = {"character": 42, "location": 7, "episode": 3}
-# Of the lists' records, without asking upstream first: these tests are about the page.
+# These tests are about the page, so records are removed without a request to upstream.
 SETTINGS = {"ROSTERD_RETRY_MAX_RETRIES": "0", "ROSTERD_SYNC_MAX_REMOVAL": "100"}
-# Its text is gone, and the first frame is drawn.
+# The text without script is gone, and the first frame is drawn.
 LIVE = "!document.getElementById('text') && document.getElementById('token').textContent"
-# What a browser says of a daemon that is gone, and of nothing else.
+# The browser's messages about a stopped daemon, and no others.
 GONE = ("net::ERR_", "502 (Bad Gateway)")
 
-# With every answer.
+# The headers of every answer.
 SECLUSION = {
     "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin",
     "content-security-policy": "frame-ancestors 'none'", "referrer-policy": "no-referrer",
@@ -40,7 +40,7 @@ class Web:
         self.cookie = self.folder = None
 
     def renew(self):
-        """Takes the address that was printed next."""
+        """Takes the next printed address."""
         line = self.process.stdout.readline().strip()
         assert line, self.process.stderr.read()
         self.address = line.rpartition(" ")[2]
@@ -49,7 +49,7 @@ class Web:
         self.port, self.token = parts.port, urllib.parse.parse_qs(parts.query)["token"][0]
 
     def enter(self):
-        """As a browser: with the token, once. From then on `ask` sends the cookie."""
+        """Enters as a browser: with the token, once. From then on `ask` sends the cookie."""
         answer = self.ask("GET", "/?token=" + self.token)
         assert answer.status == 200, answer.text
         self.cookie = answer.getheader("set-cookie")
@@ -70,7 +70,7 @@ class Web:
         self.process.stderr.close()
 
     def ask(self, method, target, body=None, **headers):
-        """The answer, its body read."""
+        """The answer with its complete body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         with contextlib.closing(connection):
             fields = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -113,9 +113,10 @@ class Site:
 
     @contextlib.contextmanager
     def visit(self, driver, gone=False, **wanted):
-        """The page in a browser of its own, live. In the end: nothing was asked of another host, the console is empty.
+        """The live page in a new browser. At the end, no request may have gone to another host, and the console must be
+        empty.
 
-        `gone`: the daemon was, meanwhile.
+        `gone`: true if the daemon was stopped during the visit.
         """
         with driver.browser(**wanted) as browser:
             self.web.open(browser)
@@ -125,7 +126,7 @@ class Site:
             check_visit(browser, self.web.origin, GONE if gone else ())
 
     def reset(self):
-        """As at the beginning, whatever a test has left."""
+        """Restores the state of the beginning."""
         upstream = self.upstream
         upstream.status, upstream.rejected, upstream.more = None, 0, 0
         upstream.reopen()
@@ -138,7 +139,7 @@ class Site:
 
 def check_visit(browser, origin, but=()):
     strangers = [request["url"] for request in browser.asked() if not request["url"].startswith(origin + "/")]
-    # Of the browser's own, before the first page.
+    # Requests of the browser itself, before the first page.
     strangers = [url for url in strangers if not url.startswith(("data:", "chrome:", "about:"))]
     assert not strangers, strangers
     told = [line for line in browser.console() if not any(part in line for part in but)]

@@ -1,4 +1,4 @@
-"""An upstream with as many lists as a test wants, whose pages come when the test lets them."""
+"""An upstream with any number of lists, whose pages are sent when the test permits it."""
 
 import http.server
 import json
@@ -12,12 +12,12 @@ PATIENCE = 60
 
 class Upstream:
     def __init__(self, pages, latency=0.0):
-        # By list.
+        # The pages by list.
         self.pages = pages
         self.latency = latency
-        # Of page requests; None: as it should be.
+        # The status of page requests; None for the normal one.
         self.status = None
-        # Of the token endpoint: a status and its answer.
+        # The token endpoint's status and answer.
         self.token = (200, {"access_token": "access", "refresh_token": "refresh", "expires_in": 3600})
         self.gate = threading.Semaphore(0)
         self.is_open = True
@@ -52,7 +52,7 @@ class Upstream:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def close(self):
-        """From now on pages wait for `let`, but for the first of each list, so that all totals are known."""
+        """From now on pages wait for `let`, except the first page of each list, so that all totals are known."""
         self.is_open = False
 
     def let(self, pages):
@@ -63,7 +63,7 @@ class Upstream:
         self.gate.release(1000)
 
     def reopen(self):
-        """As `open`, and to be closed again."""
+        """The same as `open`; `close` works again afterwards."""
         self.open()
         self.gate = threading.Semaphore(0)
 

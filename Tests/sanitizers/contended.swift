@@ -1,4 +1,5 @@
-// What the Thread Sanitizer says of a Mutex that threads wait for, and, with an argument, of a number without one.
+// Shows the Thread Sanitizer's reports about a Mutex with waiting threads, and, with an argument, about a number
+// without one.
 import Glibc
 import Synchronization
 

@@ -1,5 +1,5 @@
-// What the Thread Sanitizer says of a continuation that is resumed long after it is awaited, and, with an argument, of
-// one that is resumed before: that it is a race is false.
+// Shows the Thread Sanitizer's reports about a continuation that is resumed long after it is awaited, and, with an
+// argument, about one that is resumed before. Its report of a race is false.
 import Glibc
 import Synchronization
 
@@ -9,7 +9,7 @@ final class Box: @unchecked Sendable {
 
 final class Hand: Sendable {
   let continuation: UnsafeContinuation<Box, Never>
-  /// Relaxed: it orders nothing.
+  /// Relaxed, so that it adds no ordering.
   let isResumed = Atomic(false)
 
   init(_ continuation: UnsafeContinuation<Box, Never>) { self.continuation = continuation }

@@ -1,6 +1,6 @@
-// Tells the Thread Sanitizer what Swift's Mutex does under contention: that is in the standard library, which is not
-// instrumented, and leaves the change of hands to the kernel (futex(2), FUTEX_LOCK_PI). Without this, each lock that
-// two threads wait for is reported as a race. Linked into every program of `make tsan`.
+// Informs the Thread Sanitizer about Swift's Mutex under contention. The Mutex is in the standard library, which is not
+// instrumented, and hands over in the kernel (futex(2), FUTEX_LOCK_PI). Without this, each lock that two threads wait
+// for is reported as a race. It is linked into every program of `make tsan`.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>

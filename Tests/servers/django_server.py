@@ -1,4 +1,4 @@
-"""Django REST framework as its tutorial writes it: a model, a serializer, one view for each way of paging.
+"""Django REST framework as in its tutorial: a model, a serializer, one view for each page style.
 
 django_server.py FOLDER COUNT      serves FOLDER/entries.db, which gets COUNT entries
 """
@@ -62,7 +62,7 @@ class NewestFirst(pagination.CursorPagination):
 
 
 class ContentRange(pagination.LimitOffsetPagination):
-    """As PostgREST answers: a bare list, 206, and the total in Content-Range."""
+    """Answers like PostgREST: a bare list, 206, and the total in Content-Range."""
 
     def get_paginated_response(self, data):
         end = self.offset + max(len(data) - 1, 0)
@@ -72,7 +72,7 @@ class ContentRange(pagination.LimitOffsetPagination):
 
 
 def latest_entry(request, **_):
-    """As the documentation of `condition` proposes; a deletion does not move it."""
+    """The Last-Modified that the documentation of `condition` proposes; a deletion does not change it."""
     return Entry.objects.latest("published").published
 
 

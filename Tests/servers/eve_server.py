@@ -1,4 +1,4 @@
-"""Eve as its quickstart writes it. mongomock stands in for MongoDB, which Debian does not have.
+"""Eve as in its quickstart. mongomock replaces MongoDB, which Debian does not have.
 
 eve_server.py FOLDER COUNT      its collection has COUNT entries
 """

@@ -1,4 +1,4 @@
-"""Faults that such servers have shown, each again."""
+"""Repeats faults that were found in such servers."""
 
 from ground import PAGES, RECORDS, Datasette, Django, infer
 from rounds import MIDDLE, NUMBER, OFFSET, django
@@ -31,7 +31,7 @@ def audited(ground):
     """P15.4: the audit sees a deletion that Django's documented Last-Modified hides, and distrusts that header"""
     server, roster = pulled(ground, 'audit_every = "1ms"')
     server.delete(server.keys()[MIDDLE])
-    # One page of each sync is audited: after so many all are.
+    # Each sync audits one page, so all pages are audited after this number of syncs.
     reports = [roster.sync()]
     while not reports[-1]["removed"]:
         assert len(reports) <= PAGES, reports

@@ -1,4 +1,4 @@
-"""What the tests stand on: the servers, their databases and logs, and a rosterd with one definition."""
+"""The shared parts of the tests: the servers, their databases and logs, and a rosterd with one definition."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ RECORDS = PAGE_SIZE * PAGES
 
 
 class Server:
-    """A server of `RECORDS` entries, each with a title and a score, and its log."""
+    """A server with `RECORDS` entries, each with a title and a score, and its log."""
 
     def __init__(self, folder, venv, **environment):
         self.folder, self.venv, self.environment = folder, venv, environment
@@ -63,7 +63,7 @@ class Server:
 
 
 class Stored(Server):
-    """A server of a SQLite file, which the tests change behind its back."""
+    """A server of a SQLite file, which the tests change directly."""
 
     def edit(self, sql, *values):
         with contextlib.closing(sqlite3.connect(self.folder / "entries.db", timeout=20)) as database, database:
@@ -73,7 +73,7 @@ class Stored(Server):
         return {key: values for key, *values in self.edit("SELECT id, title, score FROM entry")}
 
     def keys(self):
-        """In the order of the list."""
+        """The keys in the order of the list."""
         return [key for key, in self.edit("SELECT id FROM entry ORDER BY id DESC")]
 
     def change(self, key):
@@ -102,7 +102,7 @@ class Datasette(Stored):
         self.edit(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
             " INSERT INTO entry SELECT i, 'Entry ' || i, i / 4.0, 'kind ' || (i % 3) FROM n", RECORDS)
-        # The setting makes pages of its default size as small as those of the others.
+        # The setting reduces the default page size to that of the other servers.
         self.port = free_port()
         self.origin = f"http://127.0.0.1:{self.port}"
         # uvicorn's access log is its output.
@@ -122,7 +122,7 @@ class Datasette(Stored):
 
 class Kinto(Server):
     name, key, collection = "kinto", "text", "/v1/buckets/blog/collections/entries"
-    # Any name and password make a user of their own.
+    # Any name and password create a user.
     operator = {"Authorization": "Basic b3BlcmF0b3I6b3BlcmF0b3I="}  # noqa: RUF012
 
     def fill(self):
@@ -181,7 +181,7 @@ class Eve(Server):
 
 
 class Roster:
-    """One rosterd's definition and state."""
+    """The definition and the state of one rosterd."""
 
     def __init__(self, folder, program, server, definition):
         self.folder, self.program, self.control = folder, program, program.parent / "rosterctl"
@@ -202,7 +202,7 @@ class Roster:
             text=True)
 
     def sync(self, *options, exit=0):
-        """The finished sync, with what the server has logged of it."""
+        """The finished sync, with the lines that the server has logged for it."""
         return self.end(len(self.server.log()), self.begin(*options), exit)
 
     def begin(self, *options, **settings):
@@ -217,7 +217,7 @@ class Roster:
         return report
 
     def slow_sync(self, answers, action):
-        """Length of the log before a slow sync, and its process, after so many answers and the action on it."""
+        """Length of the log before a slow sync, and its process, after this number of answers and the action."""
         before = len(self.server.log())
         process = self.begin(limit_rate=5, sync_concurrency=1)
         try:
@@ -232,14 +232,14 @@ class Roster:
         return before, process
 
     def killed(self, answers):
-        """What the server has logged of a sync that is killed after so many answers."""
+        """The lines that the server has logged for a sync that is killed after this number of answers."""
         before, process = self.slow_sync(answers, lambda process: process.kill())
         process.communicate()
         assert process.returncode == -signal.SIGKILL, process.returncode
         return self.server.log()[before:]
 
     def disturbed(self, answers, action):
-        """The finished sync, in which something happens after so many answers."""
+        """The finished sync, in which an action happens after this number of answers."""
         return self.end(*self.slow_sync(answers, lambda _: action()))
 
     def query(self, sql):
@@ -251,7 +251,7 @@ class Roster:
         return {key: values for key, *values in self.query(f"SELECT id, title, score FROM {table}")}
 
     def explain(self):
-        """From the cache alone: no daemon runs, which 3 says."""
+        """The explanation from the cache alone: exit code 3 means that no daemon runs."""
         process = self.start(self.control, "explain", "--json", "--cache", self.cache)
         output, error = process.communicate(timeout=PATIENCE)
         assert process.returncode == 3, error

@@ -1,4 +1,4 @@
-"""Kinto with its memory backends. The tests fill it by its own API.
+"""Kinto with its memory backends. The tests fill it through its own API.
 
 kinto_server.py FOLDER
 """

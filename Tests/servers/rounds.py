@@ -1,5 +1,5 @@
-"""What happens to any list: each server, paged in each of its ways, by a definition as its documentation suggests and
-by the one that `rosterd infer` prints."""
+"""Events of any list, tested with each server in each of its page styles. The definitions are those that the
+documentation suggests, and those that `rosterd infer` prints."""
 
 import re
 
@@ -10,8 +10,8 @@ MIDDLE, KILLED_AFTER = RECORDS // 2 - 7, 7
 
 
 class Listing:
-    """One list of a server: where it is, how its documentation says that it is paged, and whether the server honours
-    the validators that it sends."""
+    """One list of a server: its address, its paging according to the documentation, and whether the server honours
+    its own validators."""
 
     def __init__(
         self, server, name, address, pages, *, records="", key="/id", by_key="", query="{}", validators="honoured"
@@ -79,7 +79,8 @@ def life(listing, text, ground):
     server.change(server.keys()[MIDDLE])
     expect(roster, server, published(changed=1), PAGES)
     server.insert()
-    # Eve gives page 5 the same Last-Modified for other records, so it may be pulled again without validators.
+    # Eve sends the same Last-Modified for page 5 with other records, so the page may be pulled again without
+    # validators.
     expect(roster, server, published(added=1), PAGES + 1 if listing.validators != "ignored" else None)
     server.delete(server.keys()[MIDDLE])
     if not re.search("^by_key", roster.configuration.read_text(), re.MULTILINE):

@@ -1,4 +1,4 @@
-"""S2: hostile clients, while a sync runs. Afterwards the daemon must be as it was."""
+"""S2: hostile clients during a sync. Afterwards the daemon must use no more resources than before."""
 
 import random
 import socket
@@ -13,7 +13,7 @@ GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 STATUS = b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CONNECTIONS = 256
 MIB = 1 << 20
-# 256 KiB may wait for each of the readers that do not read, and the allocator keeps what it has had.
+# Each stuck reader may have 256 KiB waiting, and the allocator does not return all memory.
 ALLOWED = 24 * MIB
 
 
@@ -36,7 +36,7 @@ def run(lines, program, folder, long):
             daemon.until(lambda status: status["cache"]["snapshot"])
             site = Site(daemon, lambda: ended_syncs(daemon), long)
             warm(site)
-            # While no sync runs: what one needs is not the client's.
+            # Measured while no sync runs, because memory for syncs is not caused by clients.
             daemon.until(lambda status: status["state"] == "idle")
             base = daemon.resident()
             attacks = [
@@ -49,7 +49,7 @@ def run(lines, program, folder, long):
             for attack in attacks:
                 lines.check(f"{rules.get(attack, 'S2.1')}: {attack.__doc__}", lambda attack=attack: one(site, attack))
             if long:
-                # What the first round has left is no leak if the second one finds it enough.
+                # Memory that the first round has left is not a leak if the second round needs no more.
                 base = daemon.resident()
                 for attack in attacks:
                     lines.check(f"{rules.get(attack, 'S2.1')}: again, {attack.__doc__}",
@@ -66,7 +66,7 @@ def ended_syncs(daemon):
 
 
 def large_answers(program, folder):
-    """the largest answers, which fit into no socket, not read: given up where they are too many"""
+    """the largest answers, which fit into no socket, not read: disconnected if there are too many"""
     upstream = Upstream(pages=3)
     with Daemon(program, folder, upstream.base) as daemon:
         daemon.until(lambda status: status["state"] == "idle")
@@ -89,7 +89,7 @@ def large_answers(program, folder):
         clients = [stack.enter_context(Client(daemon.socket)) for _ in range(250)]
         for client in clients:
             client.send(request)
-        # Longer than the second after which somebody who reads nothing is given up.
+        # Longer than the second after which a reader that reads nothing is disconnected.
         for _ in range(60):
             assert daemon.ask("GET", "/healthz").status == 200
             peak = max(peak, daemon.resident())
@@ -140,7 +140,7 @@ def one(site, attack):
 
 
 def quiet_descriptors(daemon):
-    """The status socket's part: those of the sync, its connections and files, come and go."""
+    """The descriptors of the status socket; those of the sync, its connections and files, vary."""
     import os
 
     folder = f"/proc/{daemon.process.pid}/fd"
@@ -179,7 +179,7 @@ def idle(site, watch):
 
 
 def crowd(site, watch):
-    """1,000 clients at once who ask once and stay: never more than 256"""
+    """1,000 clients at once that each send one request and stay: never more than 256"""
     with ExitStack() as stack:
         clients = [stack.enter_context(Client(site.daemon.socket)) for _ in range(1000)]
         for client in clients:
@@ -193,7 +193,7 @@ def crowd(site, watch):
 
 
 def is_open(client):
-    """Whether the other end has not closed it; what it has sent is thrown away."""
+    """True if the daemon has not closed the connection; received bytes are dropped."""
     client.socket.setblocking(False)
     try:
         while client.socket.recv(65536):
@@ -208,7 +208,7 @@ def is_open(client):
 
 
 def half_heads(site, watch):
-    """half a head, half a second one behind a whole one, half a body: 408 after 10 s"""
+    """half a head, half a second one after a complete one, half a body: 408 after 10 s"""
     starts = [b"", b"GET /heal", GET + b"GET /hea", GET[:-2],
               b"POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
               b"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", b"\r\n\r\n"]
@@ -258,7 +258,7 @@ def byte_by_byte(site, watch):
 
 
 def big_bodies(site, watch):
-    """bodies of 64 KiB that wait for their end, and bodies beyond: 413"""
+    """bodies of 64 KiB without an end, and larger bodies: 413"""
     with ExitStack() as stack:
         clients = site.many(stack, 250 if site.long else 50)
         for client in clients:
@@ -272,14 +272,14 @@ def big_bodies(site, watch):
 
 
 def pipelines(site, watch):
-    """thousands of pipelined requests, no answer read"""
+    """thousands of pipelined requests whose answers are not read"""
     with ExitStack() as stack:
         clients = site.many(stack, 250 if site.long else 60)
         sent = sum(push(client, STATUS * 20_000) for client in clients)
         sent += sum(push(client, STATUS * 20_000) for client in clients)
         for _ in range(20):
             watch()
-        # Whoever reads at last gets every answer.
+        # A client that finally reads gets every answer.
         client = stack.enter_context(Client(site.daemon.socket))
         count = push(client, GET * 20_000) // len(GET)
         for _ in range(count):
@@ -288,7 +288,7 @@ def pipelines(site, watch):
 
 
 def push(client, data):
-    """Sends until the other end takes no more."""
+    """Sends until the daemon accepts no more."""
     client.socket.setblocking(False)
     sent = 0
     try:
@@ -304,13 +304,13 @@ def push(client, data):
 
 
 def unread_syncs(site, watch):
-    """the largest answers, asked for again and again and not read"""
+    """the largest answers, requested again and again and not read"""
     with ExitStack() as stack:
         clients = site.many(stack, 250 if site.long else 60)
         for client in clients:
             push(client, b"GET /v1/syncs?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200)
         watch()
-        # Over the second after which somebody who reads nothing is given up.
+        # Longer than the second after which a reader that reads nothing is disconnected.
         for _ in range(5):
             time.sleep(0.2)
             watch()
@@ -333,7 +333,7 @@ def garbage(site, watch):
 
 
 def upgraded(site, watch):
-    """an upgrade to a protocol that nobody speaks, and endless bytes behind it"""
+    """an upgrade to an unknown protocol, followed by endless bytes"""
     with ExitStack() as stack:
         clients = site.many(stack, 20)
         for client in clients:
@@ -346,7 +346,7 @@ def upgraded(site, watch):
 
 
 def half_closed(site, watch):
-    """clients that shut their side down, and clients that go without a word, event readers too"""
+    """clients that shut their side down, and clients that disconnect without a word, event readers too"""
     for index in range(400 if site.long else 100):
         with Client(site.daemon.socket) as client:
             client.send(GET * 10)
@@ -365,7 +365,7 @@ def half_closed(site, watch):
 
 
 def storm(site, watch):
-    """10,000 connections that come and go"""
+    """10,000 short connections"""
     count = 10_000
     for index in range(count):
         with Client(site.daemon.socket) as client:
@@ -394,7 +394,7 @@ def stuck_readers(site, watch):
 
 
 def slow_reader(site, watch):
-    """a reader of /v1/events that reads slowly is dropped too, one that reads is not"""
+    """a reader of /v1/events that reads slowly is dropped too, one that reads fast is not"""
     with Client(site.daemon.socket) as slow, Client(site.daemon.socket) as quick:
         for client in [slow, quick]:
             client.send(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -421,7 +421,7 @@ def slow_reader(site, watch):
 
 
 def writable(client):
-    """Whether the daemon still has its end of the connection."""
+    """True if the daemon still has its end of the connection."""
     try:
         client.socket.send(b"\r\n")
         return True
@@ -430,7 +430,7 @@ def writable(client):
 
 
 def memory(site, base):
-    # As when the base was measured: no sync runs.
+    # The same condition as for the base: no sync runs.
     site.daemon.until(lambda status: status["state"] == "idle")
     grown = site.daemon.resident() - base
     assert grown < ALLOWED, f"{grown / MIB:.1f} MiB more"

@@ -1,4 +1,4 @@
-"""The OpenAPI document, and answers in every state against it."""
+"""The OpenAPI document, and answers in every state checked against it."""
 
 import copy
 import json
@@ -85,9 +85,9 @@ def paths(daemon, document, program):
 
 
 def closed(document):
-    """The same, so that a field which it does not know is found.
+    """The same schema without additional fields, so that an unknown field is found.
 
-    Clients must take one, since objects gain fields in later versions.
+    Clients must accept such fields, since objects gain fields in later versions.
     """
     document = copy.deepcopy(document)
     # Others are made of it.
@@ -166,7 +166,7 @@ def states(daemon, upstream, schemas):
     upstream.reject = False
     sync("idle")
 
-    # In the middle of the pages.
+    # The sync is in the middle of the pages.
     upstream.latency = 0.05
     daemon.ask("POST", "/v1/sync")
     look(daemon.until(lambda status: (status["sync"]["current"] or {}).get("pages_done", 0) > 3))

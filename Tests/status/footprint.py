@@ -1,4 +1,4 @@
-"""What an idle daemon costs, and how soon it is there."""
+"""The resources of an idle daemon, and the time of its start."""
 
 import socket
 import statistics
@@ -22,10 +22,10 @@ def run(lines, program, folder, long):
 
 
 def idle(program, folder, seconds):
-    """After the first sync; wakeups are the times that one of its threads had waited.
+    """Measures after the first sync. Wakeups are the times that one of its threads had waited.
 
-    Its own is what no file stands for. The rest of what is resident is the program, which the kernel drops and reads
-    again as it likes.
+    Its own memory is the memory without a file. The rest of the resident memory is the program itself, which the
+    kernel drops and reads again as needed.
     """
     upstream = Upstream(pages=42)
     with Daemon(program, folder, upstream.base) as daemon:
@@ -34,7 +34,8 @@ def idle(program, folder, seconds):
         time.sleep(6 if seconds else 0)
         before = switches(daemon.process.pid)
         time.sleep(seconds)  # wakeups are counted by the second
-        # A thread that has ended takes its count along; one that idles long enough to end has not woken often.
+        # The count of a thread is lost when the thread ends; a thread that idles long enough to end has not woken
+        # often.
         woken = sum(max(0, count - before.get(thread, 0)) for thread, count in switches(daemon.process.pid).items())
         woken /= seconds or 1
         own, resident = daemon.own(), daemon.resident()
@@ -46,13 +47,13 @@ def idle(program, folder, seconds):
 
 
 def switches(process):
-    """Voluntary ones of each thread (proc_pid_status(5))."""
+    """Voluntary context switches of each thread (proc_pid_status(5))."""
     texts = {path: (path / "status").read_text() for path in Path(f"/proc/{process}/task").iterdir()}
     return {path: int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for path, text in texts.items()}
 
 
 def start(program, folder):
-    """With a cache that is there, as at every start but the first; upstream does not answer."""
+    """A start with an existing cache, as every start but the first; upstream does not answer."""
     folder.mkdir()
     upstream = Upstream(pages=42)
     with Daemon(program, folder, upstream.base) as daemon:

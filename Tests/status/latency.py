@@ -1,4 +1,4 @@
-"""S1: how fast it answers while a sync runs, and that it waits for nobody."""
+"""S1: the latency of answers during a sync, which wait for no other client."""
 
 import sqlite3
 import threading
@@ -20,7 +20,7 @@ def run(lines, program, folder, long):
 
 
 def stuck(program, folder):
-    """Nothing is measured in milliseconds: on a loaded machine only waiting itself can be told."""
+    """No limit in milliseconds: on a loaded machine only a blocked answer differs clearly from a slow one."""
     locked = 3.0
     upstream = Upstream(pages=3)
     with Daemon(program, folder, upstream.base) as daemon:
@@ -29,7 +29,7 @@ def stuck(program, folder):
         try:
             database.execute("BEGIN IMMEDIATE")
             with daemon.connect() as asking:
-                # Its row cannot be written, so this one has to wait, or is told why not.
+                # The row cannot be written, so this request has to wait, or gets the reason.
                 asking.send("POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
                 answered = ask_for(daemon, locked)
                 database.execute("ROLLBACK")
@@ -107,7 +107,7 @@ def measure(daemon, target, kept):
         assert client.ask("GET", target).status == 200
         times.append(time.perf_counter() - start)
         running += 1
-        # A load that is asked for: one request after another would take the time that the sync is to have.
+        # A fixed load: requests without pauses would take the time that the sync needs.
         time.sleep(0.001)
     client.socket.close()
     times.sort()

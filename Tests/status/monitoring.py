@@ -1,4 +1,4 @@
-"""What Prometheus and Grafana are given: metrics, the dashboard, the alerts."""
+"""The interfaces for Prometheus and Grafana: metrics, the dashboard, the alerts."""
 
 import json
 import re
@@ -15,7 +15,7 @@ SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 
 def run(lines, program, folder):
     upstream = Upstream(pages=8)
-    # One page at a time: upstream counts an answer that a sync which fails meanwhile no longer waits for.
+    # One page at a time: otherwise upstream counts an answer that a failing sync no longer waits for.
     with Daemon(
         program, folder / "monitoring", upstream.base, ROSTERD_SYNC_CONCURRENCY="1", ROSTERD_AUTH_FLOW="oauth2_refresh",
         ROSTERD_AUTH_TOKEN_URL="/token", ROSTERD_RETRY_MAX_RETRIES="1", ROSTERD_LIMIT_BUDGET="100000/1d",
@@ -103,7 +103,7 @@ def dashboard(daemon):
     # There only while upstream wants no request.
     held = {"rosterd_held_until_timestamp_seconds"}
     assert names == families(daemon) | held, names ^ families(daemon)
-    # promtool parses PromQL only where it stands in a rule; Grafana puts its variables in first.
+    # promtool parses PromQL only in a rule, and Grafana replaces its variables before that.
     plain = [
         query.replace("$__rate_interval", "5m").replace("$instance", ".*").replace("$job", ".*")
         for query in queries[:-2]]

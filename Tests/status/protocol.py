@@ -1,4 +1,4 @@
-"""HTTP as clients speak it, well and badly, on every path."""
+"""HTTP from correct and incorrect clients, on every path."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def gets(daemon):
             assert abs(int(head.headers["content-length"]) - len(answer.body)) < 64, (path, head, answer)
         head = client.ask("HEAD", "/v1/events")
         assert head.status == 200 and head.headers["content-type"] == "text/event-stream", head
-        # Nothing of a body came behind it.
+        # No part of a body follows.
         assert client.ask("GET", "/healthz").body == b"ok\n"
     with daemon.connect() as client:
         client.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -185,7 +185,7 @@ def connections(daemon):
         client.send("".join(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n" for target in targets))
         codes = [client.read().status for _ in targets]
         assert codes == [200, 200, 404, 200, 400, 200] * 50, codes
-        # Bodies between them, and blank lines, which mean nothing.
+        # Bodies between the requests, and blank lines, which have no meaning.
         post = "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nGET /x"
         chunks = ("POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
                   "4\r\n\r\n\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n")
@@ -280,7 +280,7 @@ def sizes(daemon):
 def peers(daemon):
     if os.geteuid() != 0:
         return "not root: not tried with another user"
-    # A path that anybody can reach.
+    # A path that every user can reach.
     folder = daemon.folder
     for part in [folder, *folder.parents]:
         if not os.stat(part).st_mode & 1:

@@ -1,4 +1,4 @@
-"""What the tests of the status socket share: an upstream that obeys, a daemon, a client that speaks raw bytes."""
+"""The shared parts of the status socket's tests: a controllable upstream, a daemon, a client that sends raw bytes."""
 
 import http.server
 import json
@@ -17,21 +17,21 @@ PAGE_SIZE = 20
 
 
 class Upstream:
-    """The pages of so many characters; how they are answered is changed while it runs."""
+    """An upstream with this number of characters, whose answers can be changed while it runs."""
 
     def __init__(self, pages=5, latency=0.0):
         self.pages = pages
         self.latency = latency
-        # Of page requests: None: as it should be; a number: that status.
+        # The status of page requests; None for the normal one.
         self.status = None
-        # Of the page with that number only, if there is one.
+        # The status applies to this page only; None for all pages.
         self.only = None
         self.gate = threading.Event()
         self.gate.set()
         self.reject = False
         self.token_status = 200
         self.counts = {}
-        # Of the bodies of pages.
+        # Number of body bytes of pages.
         self.bytes = 0
         self.lock = threading.Lock()
         upstream = self
@@ -114,13 +114,14 @@ def character(number, base):
 
 
 class Nginx:
-    """Pages as files, as fast as this machine can."""
+    """Pages as files, as fast as this machine permits."""
 
     def __init__(self, folder, pages):
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}/api"
         folder.mkdir()
-        # The pages are of two kinds, so that a sync has something to write each time; of "c" a few are of the other.
+        # The pages have two versions, so that each sync has something to write; "c" differs from the first in a few
+        # pages.
         for name, others in [("a", 0), ("b", pages), ("c", 20)]:
             (folder / name).mkdir()
             for number in range(1, pages + 1):
@@ -137,8 +138,8 @@ class Nginx:
             events {{ worker_connections 256; }}
             http {{
               {temporary} access_log off; keepalive_requests 1000000;
-              # No validators: pages of two kinds that were written within one second have the same Last-Modified,
-              # which rosterd takes for a validator that lies (P15.3).
+              # No validators: two versions of a page that were written within one second have the same Last-Modified,
+              # which rosterd takes for a lying validator (P15.3).
               etag off; add_header Last-Modified "";
               server {{
                 listen 127.0.0.1:{self.port};
@@ -216,7 +217,7 @@ class Daemon:
         return self.json("/v1/status")
 
     def until(self, what):
-        """Waits until `what` holds of the status, which it returns."""
+        """Waits until `what` is true for the status, and returns the status."""
         found = {}
 
         def holds():
@@ -227,23 +228,23 @@ class Daemon:
         return found["status"]
 
     def sync(self, **wish):
-        """Asks for a sync, and waits until it has ended."""
+        """Requests a sync, and waits until it has ended."""
         answer = self.ask("POST", "/v1/sync", json.dumps(wish).encode() if wish else b"")
         assert answer.status == 202, answer
         number = json.loads(answer.body)["sync"]
         return self.until(lambda status: (status["sync"]["last"] or {}).get("id", 0) >= number)
 
     def resident(self):
-        """Bytes."""
+        """Number of resident bytes."""
         return self.statm()[1]
 
     def own(self):
-        """Bytes that are resident and of no file."""
+        """Number of resident bytes without a file."""
         _, resident, shared, *_ = self.statm()
         return resident - shared
 
     def statm(self):
-        """In bytes, as proc_pid_statm(5) lists it."""
+        """The numbers of proc_pid_statm(5) in bytes."""
         text = Path(f"/proc/{self.process.pid}/statm").read_text()
         return [int(pages) * os.sysconf("SC_PAGESIZE") for pages in text.split()]
 
@@ -259,7 +260,7 @@ class Answer:
         return f"{self.status} {self.headers} {self.body[:300]!r}"
 
     def problem(self, status):
-        """Holds what RFC 9457 and the contract ask of an error."""
+        """Expects an error in the form of RFC 9457 and of the contract."""
         assert self.status == status, self
         assert self.headers["content-type"] == "application/problem+json", self
         problem = json.loads(self.body)
@@ -268,11 +269,11 @@ class Answer:
 
 
 class Client:
-    """One connection. What it sends is what the test wrote."""
+    """One connection. It sends exactly the bytes that the test wrote."""
 
     def __init__(self, path, timeout=PATIENCE):
         self.socket = socket.socket(socket.AF_UNIX)
-        # With a timeout it would not wait for its turn, but fail (connect(2), EAGAIN).
+        # With a timeout, connect would fail instead of waiting for its turn (connect(2), EAGAIN).
         self.socket.connect(path)
         self.socket.settimeout(timeout)
         self.bytes = b""
@@ -319,7 +320,7 @@ class Client:
         return self.bytes
 
     def read_all(self):
-        """What comes until the daemon closes."""
+        """All bytes until the daemon closes the connection."""
         try:
             while True:
                 self.more()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The upstream of the systemd tests: pages on 127.0.0.1:8600, the same by TLS on 8643, and a name server for them.
+"""The upstream of the systemd tests: pages on 127.0.0.1:8600, the same with TLS on 8643, and a name server for them.
 
-GET /control?KEY=VALUE changes a setting; GET /counts tells what was asked for."""
+GET /control?KEY=VALUE changes a setting; GET /counts returns the number of requests."""
 
 import http.server
 import json
@@ -60,7 +60,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer_by_key(url.path.rpartition("/")[2].split(","))
         page, pages = int(query["page"]), settings["pages"]
         if page > 1:
-            # An upstream that takes its time is what is played, as long as it is told to.
+            # The delay simulates a slow upstream until the configuration changes.
             began = time.monotonic()
             while time.monotonic() - began < settings["delay"]:
                 time.sleep(0.02)
@@ -82,7 +82,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.answer(200, found[0]) if found else self.answer(404, {})
 
     def do_POST(self):
-        """RFC 6749 section 6, each refresh token good once."""
+        """RFC 6749 section 6; each refresh token is valid once."""
         global access
         form = dict(urllib.parse.parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
         with lock:

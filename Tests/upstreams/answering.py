@@ -1,4 +1,4 @@
-"""How answers are framed, compressed and validated."""
+"""The framing, compression and validation of answers."""
 
 from checks import connections_of, three_syncs
 from fronts import Caddy, HAProxy, Nginx
@@ -6,7 +6,7 @@ from ground import Pages, Roster
 from programs import wait_until
 from origins import FRAMINGS, Origin
 
-# Of a list that is asked for in each framing by way of each server.
+# Number of pages of a list that is requested in each framing through each server.
 FEW = 10
 SOME = 60
 MANY = 200

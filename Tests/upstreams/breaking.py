@@ -1,4 +1,4 @@
-"""Servers that are reloaded, restarted and killed while they are asked."""
+"""Servers that are reloaded, restarted and killed during requests."""
 
 import time
 from functools import partial
@@ -12,16 +12,16 @@ from keeping import CONCURRENCY
 from origins import Origin
 
 PAGES = 200
-# Eight pages at once, each so many seconds: a sync takes at least half a second.
+# Eight pages at once with this delay in seconds: a sync takes at least half a second.
 SLOW = 0.02
-# How often a server is reloaded in a sync.
+# Number of reloads during a sync.
 RELOADS = 4
-# How long a server is away, in seconds: longer than rosterd waits before it tries again.
+# Time in seconds during which a server is down: longer than rosterd waits before its retry.
 AWAY = 0.3
 
 
 def reloaded(place, front, certificate=None):
-    """By each reload the server closes seven connections just when they are used again, and has one request left."""
+    """Each reload closes seven connections at the moment of their next use, and leaves one request to answer."""
     pages = Pages(place.path("pages"), PAGES)
     origin = place.keep(Origin(pages, delay=SLOW))
     server = place.keep(front(place.path("server"), pages, origin.port, certificate, shows=certificate is not None))
@@ -49,12 +49,12 @@ def reloaded_nginx(place):
 
 
 def reloaded_haproxy(place):
-    """The same of HAProxy (SIGUSR2 to its master)"""
+    """The same with HAProxy (SIGUSR2 to its master)"""
     reloaded(place, HAProxy)
 
 
 def reloaded_caddy(place):
-    """The same of Caddy (caddy reload)"""
+    """The same with Caddy (caddy reload)"""
     reloaded(place, Caddy)
 
 
@@ -63,7 +63,7 @@ def good_answers(server, before):
 
 
 def away(origin, server, breaks, logged):
-    """Breaks while all requests that may be under way are, and the log has those before."""
+    """Stops the server while the maximum number of requests is in flight, and the log contains the earlier ones."""
     with origin.quiet():
         wait_until(lambda: len(server.log()) - logged == origin.requests - CONCURRENCY, "eight requests at once")
         breaks.stop()
@@ -72,7 +72,7 @@ def away(origin, server, breaks, logged):
 
 
 def broken(place, pages, origin, server, breaks):
-    """Ends well whatever breaks on the way, and nothing is pulled that was there already."""
+    """Succeeds despite the interruption, and does not pull kept pages again."""
     roster = Roster(place.path("rosterd"), place.program, server.base, retry_max_retries=10)
     for outcome, known in [("published", 0), ("unchanged", PAGES)]:
         before = len(server.log())
@@ -83,7 +83,7 @@ def broken(place, pages, origin, server, breaks):
             "outcome": outcome, "records": len(pages.names), "not_modified": known, "error": None, "rejected": 0}, told
         assert report["retries"] >= CONCURRENCY, f"{report['retries']} retries: not all was broken off"
         assert report["requests"] == PAGES + report["retries"], report
-        # What was broken off is in no log, and neither is what found nobody.
+        # Interrupted answers are not in the log, and neither are refused connections.
         wait_until(lambda: good_answers(server, before) >= PAGES, "good answers in the log")  # noqa: B023
         good = good_answers(server, before)
         assert good <= report["requests"], f"{good} good answers of {report['requests']}"
@@ -91,7 +91,7 @@ def broken(place, pages, origin, server, breaks):
 
 
 def killed_origin(place):
-    """An upstream that ends in the midst and is back: its requests are repeated, all records come"""
+    """An upstream that is killed and restarted: its requests are repeated, all records arrive"""
     pages = Pages(place.path("pages"), PAGES)
     origin = place.keep(Origin(pages, delay=SLOW))
     origin.base = f"http://127.0.0.1:{origin.port}"
@@ -109,12 +109,12 @@ def broken_behind_each(place, victim):
 
 
 def killed_behind(place):
-    """The same behind nginx, HAProxy and Caddy, which answer 502 and 503 meanwhile"""
+    """The same behind nginx, HAProxy and Caddy, which answer 502 and 503 during that time"""
     broken_behind_each(place, lambda origin, _: origin)
 
 
 def restarted(place):
-    """nginx, HAProxy and Caddy are killed and started anew in the midst of syncs: all records come"""
+    """nginx, HAProxy and Caddy are killed and restarted during syncs: all records arrive"""
     broken_behind_each(place, lambda _, server: server)
 
 

@@ -1,5 +1,5 @@
-"""Certificates that openssl made and `openssl s_server` sends: which of them are trusted, and what is said of the
-others. curl is asked for the same page: rosterd trusts nothing that curl refuses."""
+"""Certificates made by openssl and sent by `openssl s_server`: which ones are trusted, and the messages about the
+others. curl requests the same page: rosterd trusts nothing that curl refuses."""
 
 import contextlib
 import json
@@ -47,7 +47,7 @@ class Certificates:
                 str(days), "-extfile", text, "-out", self.file(name), *options)
 
     def future(self, name, issuer, *extensions):
-        """`openssl x509` of OpenSSL 3.0 sets no start."""
+        """`openssl x509` of OpenSSL 3.0 cannot set the start time."""
         request, text, settings = (self.folder / part for part in ["request", "extensions", "ca.cnf"])
         openssl("req", *EC, "-nodes", "-keyout", self.key(name), "-out", request, "-subj", f"/CN={name}")
         text.write_text("\n".join(extensions) + "\n")
@@ -64,7 +64,7 @@ class Certificates:
 
 
 class Server:
-    """`openssl s_server`, which has one page and says which files it was asked for."""
+    """`openssl s_server` with one page; it reports the requested files."""
 
     def __init__(self, certificates, name, sent=None, options=()):
         self.folder, self.port = certificates.folder, free_port()
@@ -90,7 +90,7 @@ class Server:
 
 
 class Tunnels:
-    """A proxy for which each host is 127.0.0.1."""
+    """A proxy that leads every host to 127.0.0.1."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -130,7 +130,7 @@ class Tunnels:
 
 @dataclass
 class Case:
-    """A chain, and the words with which it is refused; without words it is trusted."""
+    """A chain, and words of the message that refuses it; without words it is trusted."""
 
     name: str
     words: str = ""
@@ -142,7 +142,7 @@ class Case:
 
 
 def curl(server, tunnels, case, authority):
-    """Whether curl takes the page."""
+    """True if curl accepts the page."""
     url = f"https://{case.host}:{server.port}/api/character?page=1"
     done = subprocess.run(
         [tool("curl"), "-sS", "--http1.1", "--max-time", "20", "--ciphers", "DEFAULT@SECLEVEL=2", "--cacert", authority,
@@ -176,7 +176,7 @@ def judged(place, certificates, cases):
 
 
 def names(place):
-    """A certificate is for the hosts of its subjectAltName, as in RFC 9525; else 69, and nothing is asked"""
+    """A certificate is for the hosts of its subjectAltName, as in RFC 9525; else 69, and no request is sent"""
     certificates = Certificates(place.path("certificates"))
     certificates.root("root")
     rows = [
@@ -203,7 +203,7 @@ def names(place):
 
 
 def weak(place):
-    """RSA keys below 2048 bits and signatures with SHA-1, anywhere in the chain but the root's own: 69"""
+    """RSA keys below 2048 bits and signatures with SHA-1, anywhere in the chain except in the root itself: 69"""
     certificates = Certificates(place.path("certificates"))
     certificates.root("root")
     certificates.root("sha1-root", "-sha1")
@@ -227,7 +227,7 @@ def weak(place):
 
 
 def causes(place):
-    """Why a chain is refused: each reason has a sentence of its own, and the hint names what to trust"""
+    """Each reason to refuse a chain has a sentence of its own, and the hint names what to trust"""
     certificates = Certificates(place.path("certificates"))
     certificates.root("root")
     certificates.root("other")

@@ -1,4 +1,4 @@
-"""What must hold of a sync, whoever answers."""
+"""The rules that hold for every sync, whichever server answers."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from programs import wait_until
 
 
 def synced(roster, pages, server, outcome, changed=0, not_modified=0, sync=None):
-    """One sync against an upstream that does nothing wrong; gives its lines of the server's log."""
+    """Runs one sync against a correct upstream; returns its lines of the server's log."""
     before = len(server.log())
     report = (sync or roster.sync)()
     # A server writes its log when an answer is out.
@@ -30,7 +30,7 @@ def synced(roster, pages, server, outcome, changed=0, not_modified=0, sync=None)
 
 
 def three_syncs(roster, pages, server, sync=None):
-    """The first, one that finds nothing new, and one that finds a change; gives the lines of each."""
+    """The first sync, one without changes, and one with a change; returns the lines of each."""
     first = synced(roster, pages, server, "published", sync=sync)
     second = synced(roster, pages, server, "unchanged", not_modified=pages.count, sync=sync)
     pages.change()

@@ -1,4 +1,4 @@
-"""A way to a server, on which a request and the server's end of the connection pass each other."""
+"""A relay to a server, on which a request and the server's end of the connection cross."""
 
 import contextlib
 import itertools
@@ -13,11 +13,11 @@ RESET = struct.pack("ii", 1, 0)
 
 
 class Crossing:
-    """Carries connections to a server that closes those which lie idle. That it has closed one is told only when
-    another request came over it, and such a request goes no further: it meets the end on its way.
+    """Relays connections to a server that closes idle ones. The close is passed on only after another request was sent
+    on that connection. The request is not passed on: it meets the end of the connection.
 
-    due: so many of the next requests on kept connections wait here until the server has closed their connection. With
-    TLS, which must be 1.2, records are told apart by their type; else each byte is one of HTTP.
+    due: this many of the next requests on kept connections wait here until the server has closed their connection.
+    With TLS, which must be 1.2, records are distinguished by their type; otherwise each byte belongs to HTTP.
     """
 
     def __init__(self, server, due=math.inf):
@@ -78,7 +78,7 @@ class Crossing:
                 client.shutdown(socket.SHUT_RDWR)
 
     def cross(self, client, goodbyes):
-        """Every other time as a server's kernel tells it: by a reset."""
+        """Every second close is a reset, as a server's kernel may send it."""
         with self.counting:
             self.crossed += 1
             resets = self.crossed % 2
@@ -88,7 +88,7 @@ class Crossing:
             client.sendall(b"".join(goodbyes))
 
     def parts(self, connection):
-        """What comes over it, as it comes, and what it is."""
+        """The received parts with their kinds."""
         if not self.tls:
             for part in iter(lambda: connection.recv(65536), b""):
                 yield APPLICATION, part

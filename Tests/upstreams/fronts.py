@@ -1,4 +1,4 @@
-"""nginx, HAProxy and Caddy as Debian has them: with the pages, or before another upstream."""
+"""nginx, HAProxy and Caddy from Debian: with the pages, or before another upstream."""
 
 import contextlib
 import json
@@ -12,17 +12,17 @@ from origins import Line
 
 
 def told(act, log, words):
-    """Does it, and waits until the log says once more what comes of it."""
+    """Performs the action, and waits until the log has one more line about it."""
     before = log.read_text().count(words)
     act()
     wait_until(lambda: log.read_text().count(words) > before, words)
 
 
 class Front:
-    """A server in the foreground, with a log that has one line a request.
+    """A server in the foreground, whose log has one line for each request.
 
-    behind: the port of the upstream that it asks; None: it has the pages itself. lines: more of its configuration.
-    shows: TLS is 1.2, by which others see what a record is.
+    behind: the port of its upstream; None if it has the pages itself. lines: more of its configuration. shows: TLS
+    is 1.2, so that the relay can read the type of a record.
     """
 
     def __init__(self, folder, pages, behind=None, certificate=None, packs=False, lines="", shows=False):
@@ -62,7 +62,7 @@ class Front:
         self.start()
 
     def reload(self):
-        """Returns when those that ran before have been told to end, whatever they still have to answer."""
+        """Returns after the old processes were asked to end, even if they still have requests to answer."""
         raise NotImplementedError
 
     def log(self):
@@ -113,8 +113,8 @@ class Nginx(Front):
 
 
 class HAProxy(Front):
-    """Has no files; its log goes to stdout. Reloaded by a master, as systemd's unit does it. Leaves it to rosterd
-    to try again. One thread: of two that write a line at once it drops one rather than wait (fd_write_frag_line)."""
+    """Has no files; its log goes to stdout. A master reloads it, as under systemd. It does not retry requests
+    itself. It has one thread: if two threads write a line at once, one line is dropped (fd_write_frag_line)."""
 
     name = "HAProxy"
     logs_to_stdout = True
@@ -172,7 +172,7 @@ class Caddy(Front):
         return [tool("caddy"), "run", "--config", self.configuration, "--adapter", "caddyfile"]
 
     def stop(self, number=signal.SIGKILL):
-        # Told to end, it would answer first what it was asked.
+        # On the request to end, it would first answer the pending requests.
         super().stop(number)
 
     def start(self):

@@ -1,4 +1,4 @@
-"""What the tests stand on: pages, a rosterd, certificates."""
+"""The shared parts of the tests: pages, a rosterd, certificates."""
 
 import contextlib
 import hashlib
@@ -16,7 +16,7 @@ EPOCH = 1767225600
 
 
 class Pages:
-    """What upstreams serve, in memory and as files `1.json` and so on."""
+    """The pages of all upstreams, in memory and as files `1.json` and so on."""
 
     def __init__(self, folder, count):
         self.folder, self.count = folder, count
@@ -41,7 +41,7 @@ class Pages:
         fresh.rename(file)
 
     def change(self):
-        """One record, on another page each time."""
+        """Changes one record, on another page each time."""
         self.changes += 1
         page = self.changes * 7 % self.count + 1
         self.names[page * PAGE_SIZE] += f", {self.changes}"
@@ -81,7 +81,7 @@ class Roster:
         return self.start(self.program, "sync", "--json")
 
     def end(self, process, exit=0):
-        """What became of a sync."""
+        """The outcome of a sync."""
         output, error = process.communicate(timeout=PATIENCE)
         assert process.returncode == exit, f"{process.returncode} instead of {exit}: {error}"
         return json.loads(output.splitlines()[-1])
@@ -91,7 +91,7 @@ class Roster:
 
     @contextlib.contextmanager
     def daemon(self):
-        """Gives what asks the daemon for a sync."""
+        """Returns a function that requests a sync from the daemon."""
         with open(self.folder / "daemon.log", "wb") as log:
             process = subprocess.Popen(
                 [self.program, "run"], env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -109,14 +109,14 @@ class Roster:
             return dict(cache.execute("SELECT id, name FROM characters"))
 
     def rows(self):
-        """The latest sync, of those that `syncs` has."""
+        """The rows of the latest syncs."""
         with contextlib.closing(sqlite3.connect(f"file:{self.cache}?mode=ro", uri=True)) as cache:
             cache.row_factory = sqlite3.Row
             return dict(cache.execute("SELECT * FROM syncs ORDER BY id DESC LIMIT 1").fetchone())
 
 
 class Certificate:
-    """A server's, and the authority of its own that has signed it."""
+    """A server's certificate, and the authority that has signed it."""
 
     def __init__(self, folder, key="EC", names="IP:127.0.0.1,DNS:upstream.test"):
         folder.mkdir()
@@ -144,7 +144,7 @@ def openssl(*words):
 
 
 def connections(port):
-    """Those that a server on loopback has not closed: the client's ends, as the kernel tells them."""
+    """Connections that a server on loopback has not closed: the client's ends according to the kernel."""
     established = "01"
     with open("/proc/net/tcp") as table:
         lines = [line.split() for line in table][1:]

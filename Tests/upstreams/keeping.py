@@ -1,4 +1,4 @@
-"""Servers that close connections which a client wants to keep: after some requests, after a while, at any moment."""
+"""Servers that close connections which a client wants to keep: after some requests, after a while, at any time."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ IDLE = "5ms"
 
 
 def few_requests(place):
-    """nginx closes each connection behind its third request, and says so: 67 connections for 200 pages, no retry"""
+    """nginx closes each connection after its third request, and announces it: 67 connections for 200 pages, no retry"""
     pages = Pages(place.path("pages"), PAGES)
     server = place.keep(Nginx(place.path("server"), pages, lines="keepalive_requests 3;"))
     for lines in three_syncs(Roster(place.path("rosterd"), place.program, server.base), pages, server):
@@ -26,9 +26,10 @@ def few_requests(place):
 
 
 def impatient(place, server, pages, **settings):
-    """Requests that meet the server's end of a kept connection: such a one is sent again at once, and told to nobody.
+    """Requests that cross the server's end of a kept connection: they are sent again at once and do not count as
+    retries.
 
-    All but those for which a connection was made: no more than are under way at once.
+    This concerns all requests except those that opened a connection, whose number is at most the concurrency.
     """
     way = place.keep(Crossing(server))
     roster = Roster(place.path("rosterd"), place.program, way.base, **settings)
@@ -41,14 +42,14 @@ def impatient(place, server, pages, **settings):
 
 
 def impatient_nginx(place):
-    """nginx closes each connection behind its first answer while the next request is on its way: no retry"""
+    """nginx closes each connection after its first answer while the next request is in flight: no retry"""
     pages = Pages(place.path("pages"), PAGES)
     lines = f"keepalive_timeout {IDLE};"
     impatient(place, place.keep(Nginx(place.path("server"), pages, lines=lines)), pages)
 
 
 def impatient_haproxy(place):
-    """The same of HAProxy (timeout http-keep-alive)"""
+    """The same with HAProxy (timeout http-keep-alive)"""
     pages = Pages(place.path("pages"), PAGES)
     origin = place.keep(Origin(pages))
     lines = f"timeout http-keep-alive {IDLE}"
@@ -56,7 +57,7 @@ def impatient_haproxy(place):
 
 
 def impatient_caddy(place):
-    """The same of Caddy (timeouts idle)"""
+    """The same with Caddy (timeouts idle)"""
     pages = Pages(place.path("pages"), PAGES)
     lines = f"timeouts {{\n idle {IDLE}\n }}"
     impatient(place, place.keep(Caddy(place.path("server"), pages, lines=lines)), pages)

@@ -1,4 +1,4 @@
-"""An upstream in Python's http.server, which frames its answers in each way that HTTP/1 has."""
+"""An upstream in Python's http.server that frames its answers in each way of HTTP/1."""
 
 import contextlib
 import gzip
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """A request, as a server's log has it."""
+    """A request as a line of a server's log."""
 
     method: str
     target: str
@@ -22,16 +22,16 @@ class Line(NamedTuple):
 
 @dataclass
 class Framing:
-    """How a body ends, and what becomes of the connection behind it."""
+    """The end of a body, and the later state of the connection."""
 
     name: str
     version: str = "HTTP/1.1"
     chunked: bool = False
     gzip: bool = False
     length: bool = True
-    # None: what the version means without it.
+    # None for the default of the version.
     connection: str | None = None
-    # The server closes the connection after each answer; `connection` says whether it tells.
+    # The server closes the connection after each answer; `connection` says whether it announces that.
     closes: bool = False
 
 
@@ -52,7 +52,7 @@ PLAIN = FRAMINGS[4]
 
 
 class Origin:
-    """Counts what it is asked, waits `delay` before it answers, breaks off when told."""
+    """Counts its requests, waits `delay` before each answer, and interrupts answers on request."""
 
     def __init__(self, pages, framing=PLAIN, delay=0.0):
         self.pages, self.framing, self.delay, self.lines = pages, framing, delay, []
@@ -68,7 +68,7 @@ class Origin:
         threading.Thread(target=self.server.serve_forever, args=[0.01], daemon=True).start()
 
     def stop(self):
-        """As a server that is killed: nobody is told."""
+        """Stops as a killed server does, without a notification."""
         if self.server:
             self.server.shutdown()
             self.server.server_close()
@@ -82,7 +82,8 @@ class Origin:
 
     @contextlib.contextmanager
     def at(self, numbers, act):
-        """Does it when the requests of these numbers have come, before they are answered; the others go on."""
+        """Performs the action when the requests with these numbers have arrived, before they are answered; the
+        others continue."""
         self.requests, self.acts = 0, dict.fromkeys(numbers, act)
         yield
         with self.acting:
@@ -90,7 +91,7 @@ class Origin:
 
     @contextlib.contextmanager
     def quiet(self):
-        """What comes meanwhile waits for its answer."""
+        """Requests that arrive meanwhile wait for their answers."""
         self.goes_on.clear()
         try:
             yield
@@ -115,7 +116,7 @@ class Origin:
 
 class Listener(http.server.ThreadingHTTPServer):
     daemon_threads = True
-    # Eight come at once, by way of proxies too.
+    # Eight connections arrive at once, through proxies too.
     request_queue_size = 128
     block_on_close = False
 
@@ -136,7 +137,7 @@ class Listener(http.server.ThreadingHTTPServer):
             self.shutdown_request(connection)
 
     def handle_error(self, *_):
-        """Who goes before the end of an answer is no fault."""
+        """A client that disconnects before the end of an answer is not an error."""
 
 
 def handler(origin):

@@ -1,4 +1,4 @@
-"""squid and tinyproxy on the way: plain requests, tunnels, a user and a password."""
+"""squid and tinyproxy between rosterd and upstream: plain requests, tunnels, a user and a password."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ USER = "roster"
 
 
 class Proxy(Front):
-    """Asks for a user and a password; its log has a line a request, tunnels included."""
+    """A proxy that requires a user and a password; its log has a line for each request, tunnels included."""
 
     password = "geheim"
 
@@ -39,7 +39,7 @@ class Squid(Proxy):
     def configured(self):
         known = self.folder / "passwords"
         known.write_text(f"{USER}:{openssl('passwd', '-apr1', self.password).decode()}")
-        # Where only the proxy knows a name.
+        # The hosts file of the proxy, which alone can resolve the name.
         hosts = self.folder / "hosts"
         hosts.write_text("127.0.0.1 upstream.test\n")
         if os.geteuid() == 0:
@@ -67,12 +67,12 @@ strip_query_terms off
 """
 
     def parsed(self, text):
-        # Who connects and says nothing is there too.
+        # Clients that connect and send nothing are also in the log.
         return super().parsed(text) if text.startswith(("GET http", "CONNECT ")) else []
 
 
 class Tinyproxy(Proxy):
-    """Its log has no status. Asks upstreams by HTTP/1.0 and closes each connection."""
+    """Its log has no status. It uses HTTP/1.0 for upstreams and closes each connection."""
 
     name = "tinyproxy"
 
@@ -100,13 +100,13 @@ PROXIES = [Squid, Tinyproxy]
 
 
 def plain(place):
-    """squid and tinyproxy, asked for whole addresses: each framing, by user and password"""
+    """squid and tinyproxy with absolute addresses: each framing, with user and password"""
     for kind in PROXIES:
         proxy = place.keep(kind(place.path("proxy")))
         for framing in FRAMINGS:
             pages = Pages(place.path("pages"), 10)
             origin = place.keep(Origin(pages, framing))
-            # squid alone knows what this name means.
+            # Only squid can resolve this name.
             host = "upstream.test" if kind is Squid else "127.0.0.1"
             base = f"http://{host}:{origin.port}"
             before = len(proxy.log())
@@ -135,7 +135,7 @@ def kept_by_squid(place):
 
 
 def tunnelled(place):
-    """CONNECT by squid and tinyproxy to nginx with TLS, ca_file and a pin: eight tunnels a sync, no more"""
+    """CONNECT through squid and tinyproxy to nginx with TLS, ca_file and a pin: eight tunnels per sync, no more"""
     certificate = Certificate(place.path("certificate"))
     for kind in PROXIES:
         proxy = place.keep(kind(place.path("proxy")))
@@ -151,13 +151,13 @@ def tunnelled(place):
         wait_until(lambda: len(proxy.log()) >= opened, "the proxy's log")  # noqa: B023
         passed = proxy.log()
         assert {(line.method, line.target) for line in passed} == {("CONNECT", f"{host}:{server.port}")}, passed
-        # One that is there too late carries nothing.
+        # A tunnel that opens too late carries nothing.
         assert opened <= len(passed) <= 24, f"{len(passed)} tunnels, {opened} of use"
         server.stop()
 
 
 def strange(place):
-    """A wrong password is 69, names the proxy, and asks nothing of upstream; a right one then goes on"""
+    """A wrong password is 69, names the proxy, and sends no request to upstream; a right one then works"""
     certificate = Certificate(place.path("certificate"))
     for kind in PROXIES:
         proxy = place.keep(kind(place.path("proxy")))
@@ -169,7 +169,7 @@ def strange(place):
                 place.path("rosterd"), place.program, server.base, upstream_proxy=proxy.url("another"),
                 retry_max_retries=0, **trust)
             report = roster.sync(exit=69)
-            # tinyproxy says 401 where it is asked for a whole address.
+            # tinyproxy answers 401 if it is asked for a whole address.
             assert "refuses the user and the password (40" in report["error"], report["error"]
             assert server.log() == [], "something was asked"
             roster.environment["ROSTERD_UPSTREAM_PROXY"] = proxy.url()
@@ -178,7 +178,7 @@ def strange(place):
 
 
 def limited(place):
-    """Tunnels by squid and tinyproxy that nginx closes behind three requests or while the next comes: no retry"""
+    """Tunnels through squid and tinyproxy that nginx closes after three requests or while the next arrives: no retry"""
     certificate = Certificate(place.path("certificate"))
     for kind in PROXIES:
         proxy = place.keep(kind(place.path("proxy")))

@@ -1,4 +1,4 @@
-"""TLS by nginx, HAProxy and Caddy: an authority of the test's own, pins, and what HTTP/1.1 needs besides."""
+"""TLS by nginx, HAProxy and Caddy: a test authority, pins, and further requirements of HTTP/1.1."""
 
 from answering import framed
 from breaking import reloaded
@@ -13,7 +13,7 @@ FRONTS = [Nginx, HAProxy, Caddy]
 
 
 def verified(place):
-    """nginx, HAProxy and Caddy with TLS, which offer HTTP/2 too, keys of EC and RSA: ca_file, and pins that fit"""
+    """nginx, HAProxy and Caddy with TLS, which also offer HTTP/2, keys of EC and RSA: ca_file, and pins that match"""
     for key in ["EC", "RSA"]:
         certificate = Certificate(place.path("certificate"), key)
         for front in FRONTS:
@@ -29,7 +29,7 @@ def verified(place):
 
 
 def refused(place):
-    """Another authority, the system's, another pin: 69 without a retry, and nothing is asked of the server"""
+    """Another authority, the system's, another pin: 69 without a retry, and no request reaches the server"""
     certificate, another = Certificate(place.path("certificate")), Certificate(place.path("certificate"))
     pages = Pages(place.path("pages"), PAGES)
     origin = place.keep(Origin(pages))
@@ -46,7 +46,7 @@ def refused(place):
 
 
 def misnamed(place, names):
-    """https://localhost, of which the certificate says nothing."""
+    """Uses https://localhost, which the certificate does not contain."""
     certificate = Certificate(place.path("certificate"), names=names)
     pages = Pages(place.path("pages"), PAGES)
     server = place.keep(Nginx(place.path("server"), pages, certificate=certificate))
@@ -58,12 +58,12 @@ def misnamed(place, names):
 
 
 def another_name(place):
-    """A certificate for another name: 69 without a retry, and nothing is asked of the server"""
+    """A certificate for another name: 69 without a retry, and no request reaches the server"""
     misnamed(place, "DNS:upstream.test")
 
 
 def address_for_a_name(place):
-    """A certificate for the address that a name leads to, and not for the name: 69, as curl has it"""
+    """A certificate for the address that a name leads to, and not for the name: 69, the same as with curl"""
     misnamed(place, "DNS:upstream.test,IP:127.0.0.1")
 
 
@@ -75,7 +75,7 @@ def packed_over_tls(place):
 
 
 def impatient_over_tls(place):
-    """The same of nginx over TLS: connections that it closes just when they are used again, no retry"""
+    """The same with nginx over TLS: connections that it closes at the moment of their next use, no retry"""
     certificate = Certificate(place.path("certificate"))
     pages = Pages(place.path("pages"), 200)
     lines = f"keepalive_timeout {IDLE};"
@@ -84,7 +84,7 @@ def impatient_over_tls(place):
 
 
 def reloaded_over_tls(place):
-    """nginx and HAProxy, with TLS, are reloaded in the midst of syncs: no retry"""
+    """nginx and HAProxy, with TLS, are reloaded during syncs: no retry"""
     for front in [Nginx, HAProxy]:
         reloaded(place, front, certificate=Certificate(place.path("certificate")))
 

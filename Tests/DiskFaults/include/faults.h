@@ -1,1 +1,1 @@
-// Nothing to call: the library takes the place of the C library's own functions. SwiftPM wants a header.
+// The library replaces functions of the C library, so it declares none. SwiftPM requires a header.
