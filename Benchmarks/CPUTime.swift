@@ -18,7 +18,7 @@ enum CPUTime {
 
 /// The current speed of this machine, measured by a loop that does not depend on rosterd's code.
 enum Calibration {
-  /// Enough to be above the clock's grain and below anyone's patience: a tenth of a second.
+  /// A tenth of a second: more than the clock's resolution, and short enough to wait for.
   private static let steps = 20_000_000
   /// Words of 8 bytes: 1 MiB, as much as the hot part of a sync, so that a crowded processor cache affects both
   /// equally.

@@ -31,7 +31,7 @@ struct CacheParts {
     }
   }
 
-  /// The same records as two resources of half the pages each: appended and published first.
+  /// The same records as two resources with half the pages each, appended and published for the first time.
   static func timedAsTwo(_ list: List) async throws -> Double {
     var other = Resource.character
     (other.name, other.table, other.lists[0].table) = ("person", "persons", "person_episodes")
@@ -91,7 +91,7 @@ struct CacheParts {
     }
   }
 
-  /// One text of its first record is another.
+  /// The page with one changed text in its first record.
   private static func changed(_ page: ReceivedPage, by cache: Cache) async throws -> ReceivedPage {
     var page = page
     let text = String(decoding: page.body, as: UTF8.self)

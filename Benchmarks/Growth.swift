@@ -5,7 +5,7 @@ import GrowthKinds
 import RosterCache
 import RosterModel
 
-/// Compares the CPU time of each kind of sync, and of reading a large cache, at two sizes: it must grow with the number
+/// Compares the CPU time of each kind of sync, and of reading a large cache, at two sizes. It must grow with the number
 /// of records and not with its square.
 struct Growth: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

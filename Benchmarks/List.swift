@@ -3,7 +3,7 @@ import RosterFetch
 import RosterModel
 import RosterSimulator
 
-/// Bodies of a list of characters as the simulator sends them, and the plan that they are read by.
+/// Bodies of a list of characters as the simulator sends them, and the plan to read them.
 struct List {
   /// Enough pages, of 20 records each, to time a part to one percent.
   static let usual = 1000

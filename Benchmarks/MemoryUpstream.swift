@@ -10,7 +10,7 @@ struct MemoryUpstream: Sendable {
   private let byKey: [String: String]
   private let hasValidators: Bool
 
-  /// - Parameter present: Records that are given by key and are on no page; the listed ones are given too.
+  /// - Parameter present: Records that are returned by key and are on no page; listed records are returned by key, too.
   init(_ records: [GrowthRecord], present: [GrowthRecord], isText: Bool, hasValidators: Bool) {
     self.hasValidators = hasValidators
     let count = max(1, (records.count + Self.recordsPerPage - 1) / Self.recordsPerPage)

@@ -5,7 +5,7 @@ struct Report {
   static let append = "append"
   static let publishFirst = "publish, first"
   static let two = "append and publish, two resources"
-  /// Half the pages in each of two resources, beside all of them in one.
+  /// The maximum ratio of two resources with half the pages each to one resource with all pages.
   private static let mostOfTwo = 1.1
   /// Maximum ratio of a part to its base. Between a quiet machine and one with seven times its load, ratios differed by
   /// 0.08.
@@ -40,7 +40,7 @@ struct Report {
     }
   }
 
-  /// A sentence for each part that costs too much, or that the base does not know.
+  /// A sentence for each part that costs too much, or that is missing in the base.
   func faults(beside base: [String: Double]) -> [String] {
     let slower = parts.compactMap { part -> String? in
       guard let known = base[part.name] else { return "\(part.name): the base has none; write it anew" }

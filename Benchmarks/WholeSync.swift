@@ -3,7 +3,7 @@ import RosterFetch
 import RosterModel
 import RosterSimulator
 
-/// Two syncs of one list from the simulator, in nanoseconds a page; the simulator's own work, on loopback, is in it.
+/// Two syncs of one list from the simulator, in nanoseconds per page, including the simulator's own work on loopback.
 struct WholeSync {
   /// Every page is transferred.
   var first = 0.0

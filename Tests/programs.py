@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-# One program.
+# Maximum time of one program in seconds.
 PATIENCE = 60
 
 

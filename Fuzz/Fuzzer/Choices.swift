@@ -1,5 +1,5 @@
-/// Decisions out of an input's first line, one a byte: `0` is the first option, `1` the second. Behind its end all are
-/// the first one, so that a seed can be written by hand.
+/// Decisions from an input's first line, one per byte: `0` is the first option, `1` the second. After the end of the
+/// line, all decisions are the first option, so that a seed can be written by hand.
 struct Choices {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -24,7 +24,7 @@ struct Choices {
 }
 
 extension [UInt8] {
-  /// Its parts between that text; without it one part, the whole.
+  /// The parts between occurrences of that text; without an occurrence, a single part.
   func parted(by mark: String) -> [[UInt8]] {
     let mark = Array(mark.utf8)
     var parts: [[UInt8]] = [[]]

@@ -3,7 +3,7 @@ struct PlainJSON {
   private let bytes: [UInt8]
   private var at = 0
 
-  /// nil: it is no JSON, or no UTF-8.
+  /// nil if the bytes are not JSON, or not UTF-8.
   static func read(_ bytes: [UInt8]) -> Written? {
     guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
     var reader = PlainJSON(bytes: bytes)
@@ -70,7 +70,7 @@ struct PlainJSON {
     return take("]") ? .list(elements) : nil
   }
 
-  /// All that a number or a literal can consist of, and then whether it is one.
+  /// Reads all characters that a number or a literal may contain, and then checks them.
   private mutating func word() -> Written? {
     let start = at
     while "+-.".utf8.contains(next) || (0x30...0x39).contains(next) || (0x41...0x5A).contains(next & 0x5F) { at += 1 }
@@ -94,7 +94,7 @@ struct PlainJSON {
     !text.isEmpty && text.allSatisfy { (0x30...0x39).contains($0) }
   }
 
-  /// Through UTF-16, of which `\u` has units; half a pair becomes U+FFFD.
+  /// Decodes `\u` escapes as UTF-16 units; half a pair becomes U+FFFD.
   private mutating func text() -> String? {
     guard take("\"") else { return nil }
     var units: [UInt16] = []

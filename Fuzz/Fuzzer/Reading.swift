@@ -22,7 +22,7 @@ enum Reading {
     return value(.table(document.items))
   }
 
-  /// A scalar is an object of its type and its text.
+  /// A scalar becomes an object with its type and its text.
   private static func value(_ item: TOMLItem) -> JSONValue {
     switch item {
     case .string(let text): .text(text)

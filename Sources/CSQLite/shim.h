@@ -17,10 +17,10 @@ static inline long long roster_birth(const char *path) {
   return found.stx_btime.tv_sec * 1000000000LL + found.stx_btime.tv_nsec;
 }
 
-// To be called once, before anything else of SQLite. sqlite3_config is variadic, and sqlite3_temp_directory a variable,
-// which Swift takes for shared mutable state.
+// Call this once, before any other function of SQLite. sqlite3_config is variadic, and Swift takes the variable
+// sqlite3_temp_directory for shared mutable state.
 static inline void roster_prepare_sqlite(const char *temporary_folder) {
-  // Nobody reads the totals, and each allocation would take a lock for them.
+  // The totals are not used, and each allocation would take a lock to count them.
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   sqlite3_temp_directory = sqlite3_mprintf("%s", temporary_folder);
 }

@@ -144,7 +144,7 @@ package struct Daemon: Sendable {
   }
 }
 
-// MARK: What systemd is told
+// MARK: Notifications to systemd
 
 extension Daemon {
   private func tellStatus() async {

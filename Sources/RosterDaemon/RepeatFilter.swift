@@ -2,8 +2,8 @@ import FoundationEssentials
 import RosterModel
 import RosterStatus
 
-/// Decides how prominently a recurring failure is logged, such as an upstream that is down for days: the first time at
-/// once, then at growing intervals. It is a pure value.
+/// Decides how prominently a recurring failure is logged, such as an upstream that is down for days. The first failure
+/// is logged at once, later ones at growing intervals. It is a pure value.
 struct RepeatFilter {
   enum Telling: Equatable {
     case first

@@ -13,7 +13,7 @@ struct ExtraField {
     last = value.end | (value.hasSpace ? Self.flag : 0)
   }
 
-  /// Stands for the remaining members of an object, or the elements of a list, that the definition has places in.
+  /// Represents the remaining members of an object, or the elements of a list, that the definition has places in.
   init(child: Int) {
     first = UInt32(child) | Self.flag
     last = 0

@@ -1,7 +1,7 @@
 package import RosterModel
 
-/// The result of one pass over a body: enough to plan the next page, to compare the pull with the cache, and to find
-/// the records again.
+/// The result of one pass over a body. It suffices to plan the next page, to compare the pull with the cache, and to
+/// find the records again.
 package struct PageScan: Sendable, Equatable {
   /// Number of elements of the list: storable, rejected and skipped records together, at most 100,000.
   package var records = 0

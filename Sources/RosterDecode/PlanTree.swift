@@ -19,7 +19,7 @@ struct PlanTree: Sendable {
     var role = Role()
   }
 
-  /// What a node is for.
+  /// The use of a node.
   struct Role: OptionSet, Sendable {
     var rawValue: UInt8
 

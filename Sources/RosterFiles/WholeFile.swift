@@ -27,8 +27,8 @@ package struct FileOwner: Sendable, Equatable {
   }
 }
 
-/// A file with one writer that is always replaced as a whole: after a crash or on a full disk, readers see either the
-/// old or the new content.
+/// A file with one writer that is always replaced as a whole. Even after a crash or on a full disk, readers see either
+/// the old or the new content.
 package struct WholeFile: Sendable {
   /// Path of the file. Its folder must exist.
   package let path: String

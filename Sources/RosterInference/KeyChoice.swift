@@ -8,7 +8,7 @@ struct KeyChoice {
   /// nil if no column can be a key.
   init?(_ columns: [Resource.Column], of records: [JSONValue], resource: String) {
     let ranks = columns.map { Candidate.rank($0, of: records, resource: resource) }
-    // To try a column costs a look at every record. So only columns that fit into a definition, or have the name of a
+    // Each tried column costs a look at every record. So only columns that fit into a definition, or have the name of a
     // key, are tried.
     let tried = columns.indices.filter { $0 < Fields.maxColumns || ranks[$0] < Candidate.unnamed }
     var best: Candidate?
@@ -23,7 +23,7 @@ struct KeyChoice {
   }
 }
 
-/// A column that may be the key. Of two candidates that are equally good, the one with the better rank is tried first.
+/// A column that may be the key. If two candidates are equally good, the one with the better rank is tried first.
 private struct Candidate {
   let column: Int
   /// Number of records with a valid key in that column.

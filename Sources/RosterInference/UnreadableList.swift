@@ -2,7 +2,7 @@ import RosterModel
 
 /// A list whose elements are not objects, or an object whose members look like records: no definition can read it.
 struct UnreadableList {
-  /// What the elements are.
+  /// The kind of elements.
   enum Form: String {
     case rows, values, map
   }
@@ -47,7 +47,7 @@ struct UnreadableList {
   /// A clause with the place, but without values of the answer.
   var description: String { "\(at.named) has \(contents)" }
 
-  /// What the user can do instead.
+  /// An alternative for the user.
   var hint: String {
     switch form {
     case .rows: "ask for objects if the API can send them (Datasette: ?_shape=objects)"

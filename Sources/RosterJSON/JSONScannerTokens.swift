@@ -81,8 +81,8 @@ extension JSONScanner {
     }
   }
 
-  /// Position of the first quote, backslash or control character. It tests eight bytes at a time with the classic bit
-  /// tricks for a zero byte and for a byte below a limit (graphics.stanford.edu/~seander/bithacks.html, "Determine if a
+  /// Position of the first quote, backslash or control character. It tests eight bytes at a time, with the classic bit
+  /// tricks for a zero byte and a byte below a limit (graphics.stanford.edu/~seander/bithacks.html, "Determine if a
   /// word has a byte less than n").
   @inlinable @inline(__always)
   func plainEnd(from start: Int) -> Int {

@@ -7,8 +7,8 @@ package struct Concern: Codable, Sendable, Equatable {
 
   /// The kind of item.
   package var kind: Kind
-  /// The address of a page or another address, the key of a record, the name of a resource or of a header, a path, or a
-  /// key of the configuration.
+  /// The name of the item: the address of a page, the key of a record, the name of a resource or header. For other
+  /// kinds it is an address, a path, or a key of the configuration.
   package var name: String
   /// Name of the resource of a page or record; nil for other kinds.
   package var resource: String?

@@ -1,6 +1,6 @@
 /// A digest of eight bytes, which shows that a body is byte for byte equal to the published one. It is SipHash-1-3
-/// (Aumasson and Bernstein, 2012) with a key that only this cache knows, so that upstream cannot construct two bodies
-/// with the same digest.
+/// (Aumasson and Bernstein, 2012). Only this cache knows its key, so upstream cannot construct two bodies with the same
+/// digest.
 package struct PageDigest: Sendable, Equatable {
   private let first: UInt64
   private let second: UInt64

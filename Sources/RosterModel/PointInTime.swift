@@ -1,8 +1,10 @@
 package import FoundationEssentials
 
 extension Date {
-  /// Reads a time in the forms that people write: RFC 3339 with any offset (`2026-11-21T05:19:03Z`), a date, which
-  /// means its first moment in UTC, or an age (`2h`). nil for anything else.
+  /// Reads a time in one of the forms that people write; nil for anything else:
+  /// - RFC 3339 with any offset: `2026-11-21T05:19:03Z`;
+  /// - a date, which means its first moment in UTC;
+  /// - an age: `2h`.
   package init?(pointInTime text: String, now: Date) {
     if let ago = Duration(text: text) {
       self = now.addingTimeInterval(-ago.seconds)

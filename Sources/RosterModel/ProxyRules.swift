@@ -24,9 +24,12 @@ package struct ProxyRules: Sendable, Equatable {
   }
 }
 
-/// One entry of `NO_PROXY`: `*`, a host and its subdomains (`example.com`, equivalent to `.example.com`,
-/// `*.example.com` and `example.com.`), an IP address or a block of addresses (`10.0.0.0/8`). An entry that ends with a
-/// port (`host:8080`, `[::1]:8080`) applies to that port only.
+/// One entry of `NO_PROXY`:
+/// - `*` for all hosts;
+/// - a host and its subdomains: `example.com`, `.example.com`, `*.example.com` and `example.com.` are equivalent;
+/// - an IP address or a block of addresses: `10.0.0.0/8`.
+///
+/// An entry that ends with a port (`host:8080`, `[::1]:8080`) applies to that port only.
 package struct ProxyException: Sendable, Equatable {
   private enum Hosts: Equatable {
     case all

@@ -32,7 +32,7 @@ package struct Scenario: Sendable {
   }
 
   /// The upstream of `rosterd demo`, with three lists. At a concurrency of 8, the first page of each list and two full
-  /// rounds succeed, and the eight requests of the third round have an expired token.
+  /// rounds succeed. The eight requests of the third round have an expired token.
   package static var demo: Scenario {
     var scenario = Scenario(tokens: Tokens(flow: .authenticateForm, uses: [19]))
     scenario.beside = SideLists(of: scenario.characters).answer

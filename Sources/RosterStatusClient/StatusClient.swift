@@ -14,7 +14,7 @@ package struct StatusClient: Sendable {
     socket = DaemonSocket(path)
   }
 
-  /// The socket's owner, who is the daemon's user; nil if unknown.
+  /// The owner of the socket, which is the daemon's user; nil if unknown.
   package var owner: String? { SocketAccess.owner(of: socket.path) }
 
   /// Sends one request and returns its complete answer, whatever its status. Throws `Failure`: 3 if no daemon answers

@@ -4,12 +4,12 @@
 // - `write`, `read`, `sync` or `open`: calls of that kind fail with the errno (a number) in the file. Optional further
 //   words are the ends of the affected paths.
 // - `stop`: contains an offset. The process stops before it writes at or beyond that offset.
-// - `once`: contains a number n, an errno and ends of paths. Of all writes, truncations, flushes, openings for writing,
-//   renamings and mappings of such files, the n-th one fails and creates a file `failed`. At its end, the process
+// - `once`: contains a number n, an errno and ends of paths. The n-th call on such files fails and creates a file
+//   `failed`. Writes, truncations, flushes, openings for writing, renamings and mappings count. At its end, the process
 //   writes the number of such calls into a file `calls`.
-// - `hang`: contains any number and ends of paths. The thread that writes to such a file hangs: it opens the FIFO
-//   `hung` in the folder for writing, which notifies the test, and then the FIFO `go` for reading, which waits for the
-//   test.
+// - `hang`: contains any number and ends of paths. The thread that writes to such a file hangs. It opens the FIFO
+//   `hung` in the folder for writing, which notifies the test. Then it opens the FIFO `go` for reading, which waits for
+//   the test.
 // - A socket `names`: every name look-up is announced there, and hangs.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,7 +31,7 @@
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-// Whole system calls, so that reading the orders is not itself ordered to fail.
+// Uses system calls directly, so that reading the control files cannot fail on request.
 static int orders(const char *kind, char *text, size_t size) {
   const char *folder = getenv("ROSTER_FAULTS");
   char path[4096];
@@ -90,7 +90,7 @@ __attribute__((destructor)) static void tell_calls(void) {
   say("calls", text);
 }
 
-// The errno that a call of this kind on this path is to fail with; 0: none.
+// The errno for a call of this kind on this path; 0 if it must not fail.
 static int fault(const char *kind, const char *path) {
   char text[1024], *rest;
   int before = errno, code = 0;

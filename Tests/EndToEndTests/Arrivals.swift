@@ -34,7 +34,7 @@ final class Arrivals: Sendable {
     }
   }
 
-  /// The most that any time so long saw.
+  /// Maximum number of requests in any window of this length.
   func most(within window: Duration) -> Int {
     times.withLock { times in
       times.indices.map { first in times[first...].prefix { $0 - times[first] < window }.count }.max() ?? 0

@@ -81,7 +81,7 @@ extension CacheTrials {
           let feed = try await site.rows("SELECT feed FROM cache_info")
           site.upstream.update { $0.removeAll { test.missing.contains($0.id) } }
           site.upstream.configure { scenario in
-            // The control question (P16) is answered well if the records are to be removed.
+            // The control question (P16) gets a good answer if the records are to be removed.
             let times = test.end == .removed ? 1 : nil
             scenario.rules = test.fault.map { [.on(.byID, times: times, $0)] } ?? []
           }
@@ -130,7 +130,7 @@ extension CacheTrials {
     )
     func batches() async throws {
       let scenario = Scenario.pages(40)
-      // One after the other: the rules below go by the order in which requests come.
+      // Requests are sent one after the other, because the rules below depend on their order.
       try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
         _ = try await site.sync()
         let gone = Array(Int64(1)...60)
@@ -189,7 +189,7 @@ extension CacheTrials {
             #expect(site.upstream.counts.byIDRequests.isEmpty)
             _ = try await site.ask(["--allow-removal"])
             #expect(try await site.status().sync.last?.removed == 21)
-            // One sync: the next is guarded again.
+            // The permission is for one sync: the next one is guarded again.
             site.upstream.update { $0.removeLast(40) }
             _ = try await site.ask(exit: 65)
           }
@@ -226,7 +226,7 @@ extension CacheTrials {
         let changes = try await site.rows("SELECT after FROM changes WHERE kind = 'changed'")
         #expect(changes.count == 20)
         for row in changes { #expect(row[0].contains(#""extra":\#(Self.kept),"#), "\(row[0])") }
-        // Nothing new, though its white space is, so that it is transferred again.
+        // The records are unchanged, but the white space is new, so that the page is transferred again.
         site.upstream.configure { $0.rules = [.on(.page(2), .extra(" " + Self.written))] }
         #expect(try await site.sync().outcome == .unchanged)
         site.upstream.configure { $0.rules = [] }

@@ -51,7 +51,7 @@ extension CacheTrials {
           _ = try await site.ask()
           site.next(1)
           _ = try await site.ask()
-          // A row in the log, so that the stop is seen to be unclean.
+          // A row in the log, so that the stop is recognised as unclean.
           _ = try await site.ask()
           daemon.signal(SIGKILL)
           _ = try await daemon.end()
@@ -177,7 +177,7 @@ extension CacheTrials {
 
     // MARK: Locks
 
-    /// Holds the right to write from "locked" on, until its input ends it or it is killed.
+    /// Keeps the write lock from "locked" on, until its input ends or it is killed.
     private static let lock = """
       import signal, socket, sqlite3, sys
       db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=5)
@@ -229,7 +229,7 @@ extension CacheTrials {
             #expect(answer.status == 503 && text.contains(#""exit":73"#), "\(answer.status) \(text)")
             let status = try await site.status()
             #expect(status.state == .degraded && status.sync.last?.exit == 73)
-            // One of each request.
+            // Each request caused one sync.
             #expect(status.sync.last?.id == last + 2)
             #expect(try await site.rosterctl("wait").exit == 0)
           }
@@ -278,7 +278,7 @@ extension Site {
     try overwrite(cache, from: (number - 1) * off_t(size), length: size)
   }
 
-  /// - Parameter length: nil: to the end of the file.
+  /// - Parameter length: nil for the rest of the file.
   func overwrite(_ path: String, from offset: off_t, length: Int? = nil) throws {
     let file = open(path, O_WRONLY | O_CLOEXEC)
     var about = stat()

@@ -8,7 +8,7 @@ import Testing
 /// Tests of the cache against faults. They run one at a time, because each starts several programs.
 @Suite(.serialized) enum CacheTrials {}
 
-/// Makes file calls of the real program fail, and names hang, for as long as a test wants (Tests/DiskFaults).
+/// Makes file calls of the real program fail, and name look-ups hang, as long as a test requests it (Tests/DiskFaults).
 struct DiskFaults {
   enum Call: String, CaseIterable { case open, read, write, sync }
 
@@ -28,13 +28,13 @@ struct DiskFaults {
     try order(call.rawValue, ([String(code)] + ends).joined(separator: " "))
   }
 
-  /// Once: the n-th of all calls that write, shorten, flush, open for writing, rename or map such a file.
+  /// Lets one call fail: the n-th of all calls that write, shorten, flush, open for writing, rename or map such a file.
   func failOnce(_ number: Int, with code: Int32, on ends: [String]) throws {
     unlink("\(folder)/failed")
     try order("once", (["\(number)", "\(code)"] + ends).joined(separator: " "))
   }
 
-  /// The file on which that call failed; nil: there were fewer.
+  /// The file on which that call failed; nil if there were fewer calls.
   var failed: String? { text("failed") }
 
   /// Number of calls in the program that ended last.
@@ -44,18 +44,18 @@ struct DiskFaults {
     FileManager.default.contents(atPath: "\(folder)/\(name)").map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// SIGSTOP, before the program writes at this offset of a file or beyond.
+  /// Stops the program by SIGSTOP before it writes at or beyond this offset of a file.
   func stop(at offset: Int32, of end: String) throws {
     try order("stop", "\(offset) \(end)")
   }
 
-  /// The thread that writes to such a file next hangs there, until `goOn`.
+  /// Lets the next thread that writes to such a file hang there, until `goOn`.
   func hang(_ ends: String...) throws {
     for fifo in ["hung", "go"] { try #require(mkfifo("\(folder)/\(fifo)", 0o600) == 0) }
     try order("hang", (["1"] + ends).joined(separator: " "))
   }
 
-  /// Returns when it does.
+  /// Returns when a thread hangs.
   func hung() async {
     await meet("hung", O_RDONLY)
     unlink("\(folder)/hang")
@@ -82,7 +82,7 @@ struct DiskFaults {
     for name in Call.allCases.map(\.rawValue) + ["stop", "once"] { unlink("\(folder)/\(name)") }
   }
 
-  /// Renamed into its place: the program reads it at any time.
+  /// The file is put in place by a rename, because the program may read it at any time.
   private func order(_ name: String, _ text: String) throws {
     try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"), options: .atomic)
   }
@@ -121,7 +121,7 @@ extension Site {
       sourceLocation: sourceLocation)
   }
 
-  /// Everybody changes.
+  /// Changes all characters.
   func next(_ version: Int) { upstream.update { $0 = $0.map { $0.marked(version) } } }
 
   /// Names in the cache's folder.

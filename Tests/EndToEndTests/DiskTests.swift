@@ -5,7 +5,7 @@ import RosterSimulator
 import Testing
 
 extension CacheTrials {
-  /// A disk that is full or fails, met by the real program at each stage.
+  /// A disk that is full or fails at each stage of the real program.
   @Suite(.timeLimit(.minutes(2))) struct DiskTests {
     struct Stage: CustomTestStringConvertible, Sendable {
       var name: String

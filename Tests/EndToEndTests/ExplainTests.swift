@@ -163,7 +163,7 @@ import Testing
       _ = try await site.sync(exit: 69, with: ["ROSTERD_UPSTREAM_BASE_URL": "http://nowhere.invalid/api"])
       let next = try await alone(site)
       #expect(next.what.contains("does not know that host") && next.todo.contains("getent hosts nowhere.invalid"))
-      // One outage, however it shows.
+      // Several symptoms of one outage count as one.
       #expect(next.since == told.since)
     }
   }
@@ -275,7 +275,7 @@ import Testing
         #expect(outcome.exit == 3 && outcome.error.isEmpty)
         let lines = outcome.output.split(separator: "\n")
         #expect(lines[0].hasPrefix("▲ degraded since ") && lines[0].hasSuffix(" ago)"))
-        // An address stands whole, so that it can be copied.
+        // An address is not broken, so that it can be copied.
         #expect(lines.allSatisfy { $0.count <= width || $0.contains("http://") || $0.contains(site.folder) })
         #expect(!outcome.output.contains("\u{1b}"))
         for row in ["what  ", "readers  ", "concerned  ", "to do  "] {

@@ -5,7 +5,7 @@ import Testing
 
 /// The resources that a daemon and its files take.
 struct Extent {
-  /// Resident, in bytes.
+  /// Resident memory in bytes.
   var memory: Int
   /// Numbers of descriptors by kind. Connections are separate, since their number varies.
   var descriptors: [String: Int]

@@ -6,13 +6,13 @@ import RosterTestSupport
 import Testing
 
 extension CacheTrials {
-  /// A disk that fails once, at any one call on any file of the cache. `ROSTER_FAULTS_ALL` names a stage in which
-  /// each of them fails in turn.
+  /// A disk on which a single call on any file of the cache fails. `ROSTER_FAULTS_ALL` names a stage in which every
+  /// call fails once, one after the other.
   @Suite(.timeLimit(.minutes(10))) struct FaultWalkTests {
     enum Stage: String, CaseIterable {
-      /// The cache is made, and filled.
+      /// The cache is created and filled.
       case first
-      /// Everybody changes.
+      /// All characters change.
       case changing
       /// The cache was made by another definition.
       case redefined
@@ -49,7 +49,7 @@ extension CacheTrials {
   }
 }
 
-/// Syncs of one stage, one after the other, each with another call that fails.
+/// Syncs of one stage, each with another failing call.
 private struct Walk {
   let site: Site
   let faults: DiskFaults
@@ -127,7 +127,7 @@ private struct Walk {
     }
   }
 
-  /// Everybody is of one version, the last or the one before, and by one definition.
+  /// Expects that all characters have the same version, the last or the previous one, and the same definition.
   private func expectWhole(_ what: Comment) async throws {
     guard FileManager.default.fileExists(atPath: site.cache) else { return }
     #expect(try await site.rows("PRAGMA integrity_check") == [["ok"]], what)

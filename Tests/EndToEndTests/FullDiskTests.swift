@@ -8,7 +8,7 @@ import Testing
 extension CacheTrials {
   /// A file system that is full or read-only: a real one, which only root can mount.
   @Suite(.timeLimit(.minutes(2))) struct FullDiskTests {
-    /// Mounts a tmpfs on the site's state for as long as `body` runs.
+    /// Mounts a tmpfs on the site's state while `body` runs.
     private func withDisk(_ site: Site, kibibytes: Int, _ body: (String) async throws -> Void) async throws {
       let folder = "\(site.folder)/state"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -28,7 +28,7 @@ extension CacheTrials {
       _ = try await Program.run(try Program.tool("umount"), ["--lazy", folder])
     }
 
-    /// Takes all the room there is, to the last byte.
+    /// Fills the disk to the last byte.
     private func fill(_ folder: String) throws {
       let file = open("\(folder)/ballast", O_WRONLY | O_CREAT | O_APPEND, 0o600)
       try #require(file >= 0)
@@ -107,7 +107,7 @@ extension CacheTrials {
             try await site.upstream.waitFor { $0.held == 1 }
             try fill(folder)
             site.upstream.release()
-            // The first one is joined, or over.
+            // The request joins the first sync, or that sync is over.
             for _ in 1...2 {
               let said = try await site.ask(exit: 73)
               #expect(said.contains("No space left") || said.contains("the disk is full"), "\(said)")

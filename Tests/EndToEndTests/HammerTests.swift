@@ -12,7 +12,7 @@ extension CacheTrials {
   @Suite(.timeLimit(.minutes(20))) struct HammerTests {
     private static let wanted = ProcessInfo.processInfo.environment["ROSTER_HAMMER"].flatMap(Int.init)
     private static let snapshots = wanted ?? 12
-    /// The readers never rest, and other tests need the machine too.
+    /// The readers read continuously, and other tests need the machine, too.
     private static let niceness = wanted == nil ? "19" : "0"
     private static let readers = 8
     private static let pages = 3
@@ -60,7 +60,7 @@ extension CacheTrials {
           #expect(outcome.exit == 0, "\(outcome.output)\(outcome.error)")
           let counts = outcome.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
           try #require(counts.count == 3, "\(outcome.output)\(outcome.error)")
-          // Versions that it met, reads, and checks of the index.
+          // Numbers of versions, of reads, and of checks of the index.
           #expect(counts[0] > 1 && counts[1] > 1 && counts[2] > 0, "\(counts)")
         }
         try await site.expectEnd(version)
@@ -97,7 +97,7 @@ extension CacheTrials {
       }
     }
 
-    /// Reads until it has seen the last version; prints how many it met, its reads and its checks of the index.
+    /// Reads until it has seen the last version; prints the numbers of versions, of reads and of checks of the index.
     private static let reader = """
       import socket, sqlite3, sys
       path, last, started = sys.argv[1:]
@@ -148,7 +148,7 @@ extension CacheTrials {
 }
 
 extension Site {
-  /// The next version of everybody, and of the one record that can never be stored.
+  /// The next version of all characters, and of the one record that can never be stored.
   fileprivate func show(_ version: Int) {
     next(version)
     let reject = #"{"id":"none","name":"nobody ·v\#(version)"}"#

@@ -3,7 +3,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// Answers that no definition expects, by the real program against a server that sends them piece by piece.
+/// Unexpectedly large answers, sent piece by piece to the real program.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct HugeAnswerTests {
   private static let size = 100 << 20
   private static let piece = Array(repeating: UInt8(ascii: " "), count: 1 << 16)
@@ -44,7 +44,7 @@ import Testing
     case "until it ends": return .init([head], piece: piece, times: times)
     default:
       let packed = try await packed()
-      // Members one after the other are one body (RFC 1952 §2.2).
+      // Consecutive gzip members are one body (RFC 1952 §2.2).
       return .init([head, "Content-Encoding: gzip"], piece: packed, times: how.hasSuffix("end") ? 1000 : 1)
     }
   }

@@ -285,7 +285,7 @@ import Testing
     "/api/empty": Response(status: 200, body: Array("[]".utf8)),
   ]
 
-  /// Two of five on a page.
+  /// A page with two of five records.
   private static func things(_ query: String) -> Response {
     let page = query.firstMatch(of: /(?:^|&)page=(\d)/).flatMap { Int($0.1) } ?? 1
     let things = (1...5).dropFirst((page - 1) * 2).prefix(2).map { id in

@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  /// The one that every row and the index are of.
+  /// The version of all rows and of the index.
   private func wholeVersion(_ site: Site) async throws -> Int {
     #expect(try await site.rows("PRAGMA integrity_check") == [["ok"]])
     let versions = try await site.rows(
@@ -115,7 +115,7 @@ import Testing
     return staged
   }
 
-  /// When seven pages are staged; they were received, and that is all.
+  /// Kills the program when seven pages are stored, which are all that were received.
   private func kill(_ site: Site, _ program: Program) async throws -> Int {
     try await site.upstream.waitFor { $0.held == Self.pages - 7 }
     // No event reports that the pages are in the file, so its size is polled.

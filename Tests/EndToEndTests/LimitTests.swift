@@ -5,7 +5,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// Good manners, counted on the upstream's side by its clock; `rosterd` is the real program.
+/// Limits for requests, measured by the upstream with its own clock; `rosterd` is the real program.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct LimitTests {
   private let arrivals = Arrivals()
 
@@ -40,9 +40,9 @@ import Testing
     try await withSite(scenario, settings) { site in
       let sync = try await site.rosterd("sync")
       #expect(sync.exit == 0)
-      // 28 pages, a 503, a redirect, a kept connection that ends, 401s of whatever was under way, a grant.
+      // 28 pages, a 503, a redirect, a kept connection that ends, 401s of the requests in flight, a grant.
       #expect(arrivals.count >= 33)
-      // A turn is given by rosterd's clock, and a request that has its turn is logged some moments later.
+      // A turn is given by rosterd's clock; the request is logged some moments later.
       let starts = starts(in: sync.error)
       #expect(starts.count >= 31)
       #expect(starts.indices.allSatisfy { $0 < 10 || starts[$0] - starts[$0 - 10] >= 0.95 }, "\(starts)")
@@ -110,7 +110,7 @@ import Testing
         }
       }
       #expect(arrivals.count > 30 && arrivals.most(within: window) <= 20)
-      // It is used to the full: a budget that counted too much would have needed another window.
+      // The budget is used completely: one that counted too much would have needed another window.
       #expect(arrivals.most(within: window) >= 14)
       try await site.expectUpstream()
     }
@@ -263,7 +263,7 @@ import Testing
       // The requests before the answer, and a few that followed on other connections.
       let (before, behind) = times.beside(request: 6, for: .milliseconds(2950))
       #expect((7...22).contains(before.count) && before.allSatisfy { $0 < .milliseconds(500) }, "\(seconds)")
-      // Eight draws from a second that all fall into a twentieth of it are not seen in a lifetime.
+      // It is practically impossible that eight random delays of up to a second all fall into a twentieth of it.
       let (first, last) = (try #require(behind.first), try #require(behind.last))
       #expect(last - first >= .milliseconds(50), "\(seconds)")
     }
@@ -288,7 +288,7 @@ import Testing
     }
   }
 
-  // MARK: What is told beforehand
+  // MARK: Announced costs
 
   @Test(
     "rosterd check prints the requests a day and whether limit.budget is enough for them, and touches nothing"

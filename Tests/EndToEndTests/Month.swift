@@ -7,8 +7,8 @@ import RosterStatusClient
 import RosterTestSupport
 import Testing
 
-/// A rosterd, its upstream and a reader, and the time that they share: it jumps to the next sync, and hurries while one
-/// runs.
+/// A rosterd, its upstream and a reader with a common clock. The clock jumps to the next sync, and runs fast during a
+/// sync.
 final class Month {
   private(set) var site: Site
   let clock: HastyClock
@@ -28,7 +28,7 @@ final class Month {
   private let syncs: Int
   private var lastRow: Int64 = 0
   private var outageEnds = Date.distantPast
-  /// Everybody, while upstream has forgotten some.
+  /// All characters, while upstream lists only some of them.
   private var everybody: [RosterSimulator.Character] = []
   private var expectedExit: Int32 = 0
   /// Budget of the running process.
@@ -90,7 +90,7 @@ final class Month {
         let began = clock.now
         try await hurrying { #expect(await end.next() != nil, "\(daemon.complaints)") }
         try await book(began: began)
-        // There is a cache to read now.
+        // The cache exists now, so the reader can start.
         try reader = reader ?? Program(try Program.tool("python3"), ["-c", MonthReader.program, site.cache])
         own = try await site.metrics().filter { $0.key.contains("_total") }
         if number % MonthPlan.day == 0 { extents.append(try Extent(site, daemon)) }
@@ -127,7 +127,7 @@ final class Month {
           clock.advance(by: HastyClock.tick * Self.haste)
         }
       }
-      // A sync may be put off when it is due (`limit.budget`).
+      // A due sync may be postponed (`limit.budget`).
       group.addTask { [clock, site, last = lastRow + (unbooked == nil ? 0 : 1)] in
         while true {
           try await Task.sleep(for: Self.look)
@@ -174,7 +174,7 @@ extension Month {
     let day = arrivals.reduce(0) { $0 + $1.count }
     mostRequests = max(mostRequests, day)
     #expect(requests == 0 || stop != nil || day <= budget, "\(number): \(day) requests in a day")
-    // A second's worth may come at once.
+    // The requests of one second may arrive at once.
     let most = Int(Self.rate * (time.upperBound.timeIntervalSince(time.lowerBound) + 1)) + 1
     #expect(requests <= most, "\(number): \(requests) requests")
   }
@@ -240,7 +240,7 @@ extension Month {
       site.upstream.hold(.pages(2...MonthPlan.pages))
       try await Self.jump(clock, site)
       try await hurrying { try await self.site.upstream.waitFor { $0.held == Self.concurrency } }
-      // Nobody's time hurries: it has five seconds.
+      // The clock does not run ahead here, because the process has five seconds to stop.
       daemon.signal(stop == .killed ? SIGKILL : SIGTERM)
       let outcome = try await daemon.end()
       #expect(outcome.exit == (stop == .killed ? -SIGKILL : 0), "\(outcome.error)")

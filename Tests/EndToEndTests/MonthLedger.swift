@@ -19,7 +19,7 @@ struct MonthLedger {
   private(set) var answers: [String: Int] = [:]
   /// Number of interrupted answers among them.
   private(set) var cuts = 0
-  /// Tokens that were replaced ahead of their end, and those that upstream refused.
+  /// Number of tokens that were refreshed early or refused by upstream.
   private(set) var expired = 0
   private(set) var refused = 0
   private(set) var granted = 0
@@ -68,8 +68,8 @@ struct MonthLedger {
     }
   }
 
-  /// One refresh is right for each token that is due or was refused, and none for any other. A page request or a
-  /// question for a missing record may be the one that is refused.
+  /// Each token that is due or was refused needs one refresh, and no other token needs one. The refused request may be
+  /// a page request or one for a missing record.
   private mutating func bookRefreshes(_ new: Int, _ counts: Counts, isDue: Bool, isOver: Bool, _ row: SyncRecord) {
     let requests = counts.pageRequests + counts.byIDRequests
     let bad = Set(requests.filter { $0.status == 401 }.map(\.generation))
@@ -81,7 +81,7 @@ struct MonthLedger {
 }
 
 extension SyncRecord {
-  /// Broken off by `limit.budget`.
+  /// True if `limit.budget` interrupted the sync.
   var isOverBudget: Bool { exit == 69 && error?.contains("limit.budget (") == true }
 }
 

@@ -11,13 +11,13 @@ struct MonthPlan {
   /// The last days have no deployments, so that one process runs for a long time.
   static let lastDeploys = 21
   static let outage = Duration.seconds(3600)
-  /// The deploy after it is one at rest: a sync in which four requests are held may have none left.
+  /// The deployment after it happens between syncs: a sync in which four requests are held may have none left.
   private static let poorDay = 10
   /// Pages of twenty records each.
   static let pages = 7
   static let tokenLife = Duration.seconds(3600)
 
-  /// A deploy a day, at noon.
+  /// One deployment each day at noon.
   func stop(at number: Int) -> Stop? {
     guard number % Self.day == Self.day / 2, number / Self.day < Self.lastDeploys else { return nil }
     return [.killed, .inSync, .atRest][number / Self.day % 3]
@@ -28,10 +28,10 @@ struct MonthPlan {
     (0...number).count { stop(at: $0) != nil && $0 / Self.day % 7 == 0 }
   }
 
-  /// Requests a day: one day has too few.
+  /// Requests per day; on one day they do not suffice.
   func budget(at number: Int) -> Int { number / Self.day == Self.poorDay ? 600 : 1000 }
 
-  /// Every third day upstream is away for an hour.
+  /// Upstream is down for an hour every third day.
   func beginsOutage(at number: Int) -> Bool { number % (3 * Self.day) == 70 }
 
   /// True if upstream has lost more records than P8 allows a sync to remove.

@@ -15,7 +15,7 @@ import Testing
   private static let mostGrowth = 2 << 20
   /// The size that some publishes write: while a reader is active, the log cannot be truncated before the next publish.
   private static let mostLog = 1 << 20
-  /// Requests of this test that the daemon may not have noticed yet to be over.
+  /// Number of this test's requests whose end the daemon may not have noticed yet.
   private static let ownConnections = 2
 
   @Test("In a simulated month with all faults upstream's and rosterd's books agree, and nothing is lost or grows")
@@ -64,8 +64,8 @@ import Testing
     }
   }
 
-  /// Once history is full, the second half of the month needs no more than the first; the last process, which is nine
-  /// days old then, no more than it needed after its first day.
+  /// After history is full, the second half of the month needs no more than the first half. The last process, then nine
+  /// days old, needs no more than after its first day.
   private func expectNoGrowth(_ extents: [Extent]) {
     guard extents.count > MonthPlan.lastDeploys + 1 else { return }
     let full = extents.dropFirst(Self.historyDays + 2)
@@ -73,7 +73,7 @@ import Testing
     func most(_ days: ArraySlice<Extent>, _ size: (Extent) -> Int) -> Int { days.map(size).max() ?? 0 }
     for name in Set(after.flatMap(\.files.keys)) {
       let (first, second) = (most(before) { $0.files[name] ?? 0 }, most(after) { $0.files[name] ?? 0 })
-      // A twentieth: the dice of the jitter end some syncs a day sooner or later.
+      // A twentieth is tolerated, because the random delays end some syncs of a day earlier or later.
       let room = name.hasSuffix("-wal") ? Self.mostLog : first + first / 20
       #expect(second <= room, "\(name): \(first), then \(second) bytes")
     }
@@ -108,7 +108,7 @@ import Testing
 extension Scenario {
   fileprivate static var month: Scenario {
     var tokens = Tokens(flow: .oauth2Refresh, lifetime: MonthPlan.tokenLife, expiresIn: 3600)
-    // More than a month has.
+    // More generations than a month has.
     tokens.uses = (0..<2000).map { MonthPlan.isShortLived($0) ? 12 : .max }
     return .pages(MonthPlan.pages, tokens: tokens)
   }

@@ -37,7 +37,7 @@ import Testing
     try #require(outcome.exit == 0, "\(outcome.error)")
   }
 
-  /// curl waits for a server that is not there yet.
+  /// curl retries until the server has started.
   private func answers(_ server: Program, _ port: Int) async throws {
     let retry = ["-s", "-o", "/dev/null", "--retry-connrefused", "--retry", "10", "--retry-delay", "1"]
     let url = "http://127.0.0.1:\(port)/api/character?page=1"
@@ -62,7 +62,7 @@ import Testing
   }
 }
 
-/// A port of loopback that was free when it was taken.
+/// A port on loopback that was free when it was chosen.
 private struct FreePort {
   let port: Int
   private let descriptor: CInt

@@ -10,7 +10,7 @@ final class NotifySocket: Sendable {
   private let descriptor: CInt
   private let open = Open()
 
-  /// The number may be another file's once it is closed.
+  /// After a close, the number may belong to another file.
   private final class Open: Sendable {
     let isOpen = Mutex(true)
   }

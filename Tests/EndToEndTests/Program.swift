@@ -25,7 +25,7 @@ final class Program: Sendable {
     let ended = Mutex<ContinuousClock.Instant?>(nil)
   }
 
-  /// - Parameter ended: called when it has ended, from any thread.
+  /// - Parameter ended: called from any thread after the program has ended.
   init(
     _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "",
     ended: @escaping @Sendable () -> Void = {}
@@ -58,14 +58,14 @@ final class Program: Sendable {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// Runs it to its end.
+  /// Runs the program to its end.
   static func run(
     _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = ""
   ) async throws -> Outcome {
     try await Program(path, arguments, environment: environment, input: input).end()
   }
 
-  /// Once it has ended, its pid may be another's.
+  /// After the program has ended, its pid may belong to another one.
   func signal(_ number: Int32) {
     state.ended.withLock { ended in
       if ended == nil { kill(pid, number) }
@@ -74,7 +74,7 @@ final class Program: Sendable {
 
   var isRunning: Bool { ended == nil }
 
-  /// When it ended, however late the tasks of this process learn of it.
+  /// Time of the end, even if the tasks of this process notice it later.
   var ended: ContinuousClock.Instant? { state.ended.withLock { $0 } }
 
   /// Returns when a signal has stopped it, or it has ended.
@@ -88,7 +88,7 @@ final class Program: Sendable {
     }
   }
 
-  /// The most memory that it ever had at a time, in bytes; while it runs.
+  /// Peak memory in bytes; available while the program runs.
   func peakMemory() throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
     let kibibytes = status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) }
@@ -98,7 +98,7 @@ final class Program: Sendable {
   /// True if any process that it started still runs.
   var leavesProcesses: Bool { kill(-pid, 0) == 0 || errno != ESRCH }
 
-  /// Returns when it has ended; to be called once. Its exit is negative where a signal killed it.
+  /// Returns when the program has ended; call it once. The exit code is negative if a signal killed the program.
   func end() async throws -> Outcome {
     guard let status = await exits.first(where: { _ in true }) else { throw CancellationError() }
     let signal = status & 0x7f  // wait(2): WTERMSIG
@@ -146,14 +146,14 @@ final class Program: Sendable {
 // MARK: Where programs are
 
 extension Program {
-  /// The programs of this package lie beside the test's own.
+  /// The programs of this package are beside the test's own program.
   static func built(_ name: String) throws -> String {
     let program = productFolder + "/" + name
     guard access(program, X_OK) == 0 else { throw Missing(what: program) }
     return program
   }
 
-  /// Skips the test where it is not in PATH.
+  /// Skips the test if the program is not in PATH.
   static func tool(_ name: String) throws -> String {
     // nginx is a system administrator's tool.
     let path = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin"

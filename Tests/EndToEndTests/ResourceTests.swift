@@ -4,7 +4,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// Several resources in one snapshot: the definitions that come along for the Rick and Morty API, and the real program.
+/// Several resources in one snapshot: the real program with the supplied definitions for the Rick and Morty API.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ResourceTests {
   @Test("P2.1, F9.3: three resources are one snapshot and listed separately; SIGHUP names [resource] and keeps them")
   func three() async throws {
@@ -102,7 +102,7 @@ import Testing
     #expect(try await site.status().cache.resources.count == 3)
   }
 
-  /// Locations and episodes as that API lists them, made here.
+  /// Generated locations and episodes in the form of that API.
   @Sendable private func served(_ request: Request) -> Response? {
     guard let parts = request.url.wholeMatch(of: /\/api\/(location|episode)\?page=(\d+)/), let page = Int(parts.2)
     else {

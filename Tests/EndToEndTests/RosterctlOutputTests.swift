@@ -10,7 +10,7 @@ import Testing
   private struct Seen: Decodable {
     /// Exit code of rosterctl.
     var exit: Int32
-    /// The widest bar at 80 columns, then at 40.
+    /// Widths of the bar at 80 columns, and then at 40.
     var wide: Int
     var narrow: Int
     /// Output after the daemon was killed.
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  /// Answers everything with a page of HTML; prints exit, output and complaint of each command.
+  /// Answers every request with a page of HTML; prints exit code, output and error text of each command.
   private static let server = #"""
     import json, os, socketserver, subprocess, sys, tempfile, threading
     class Handler(socketserver.StreamRequestHandler):

@@ -81,7 +81,7 @@ import Testing
     #expect(outcome.exit == 64 && !outcome.error.isEmpty)
   }
 
-  /// rosterctl as a user that the socket is not for.
+  /// Runs rosterctl as a user without permission for the socket.
   private func strangersRosterctl(_ socket: String) async throws -> ([String]) async throws -> Program.Outcome {
     let stranger = try Stranger.prefix()
     let folder = String(socket.dropLast("/status.sock".count))

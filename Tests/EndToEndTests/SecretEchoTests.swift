@@ -195,7 +195,7 @@ private struct Shown {
   }
 }
 
-/// One form in which a secret could show.
+/// One form in which a secret could be shown.
 private struct Needle {
   var text: String
 
@@ -277,7 +277,7 @@ private struct Echo: Sendable {
 private struct Failing: Sendable {
   var name: String
   var match: Match
-  /// The sync ends well in spite of it.
+  /// True if the sync succeeds in spite of it.
   var succeeds = false
   var fault: @Sendable (Echo) -> Fault
 

@@ -6,7 +6,7 @@ import Testing
 
 /// The end and the return of a session with the real programs; the simulator counts the requests.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct SessionTests {
-  /// The first access token serves page 1, the refresh is refused once, by a fault of upstream's.
+  /// The first access token is valid for page 1, and upstream refuses the refresh once by mistake.
   private static let refusedOnce = Scenario.pages(
     2, tokens: .init(flow: .authenticateForm, uses: [1]), rules: [.on(.anyToken, times: 1, .status(401))])
 

@@ -172,7 +172,7 @@ import Testing
     #expect(about.st_size == 0)
   }
 
-  /// Holds the right to write until it is killed.
+  /// Keeps the write lock until it is killed.
   private static let lock = """
     import signal, socket, sqlite3, sys
     db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=5)
@@ -181,7 +181,7 @@ import Testing
     signal.pause()
     """
 
-  /// Returns its log.
+  /// Returns the log of the program.
   @discardableResult
   private func stop(_ daemon: Program, _ signal: Int32, exit: Int32 = 0) async throws -> String {
     let start = ContinuousClock.now

@@ -68,7 +68,7 @@ struct Site: Sendable {
     return try JSONDecoder().decode(SyncRecord.self, from: Data(outcome.output.utf8))
   }
 
-  /// Runs the daemon from READY on; one that still runs at the end of `body` is killed.
+  /// Runs `body` after the daemon has reported READY. A daemon that still runs at the end of `body` is killed.
   func withDaemon(
     _ arguments: [String] = ["run"], _ body: (Program, NotifySocket) async throws -> Void
   ) async throws {
@@ -125,7 +125,7 @@ struct Site: Sendable {
     #expect(episodes == expected, sourceLocation: sourceLocation)
   }
 
-  /// All that readers see but `syncs`.
+  /// All data for readers except `syncs`.
   func snapshot() async throws -> [[String]] {
     var all: [[String]] = []
     for table in ["characters", "character_episodes", "changes", "rejects", "cache_info"] {

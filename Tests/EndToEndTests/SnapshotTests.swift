@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// Reads until it has seen the last version; prints the first read that was not of one, or how many it saw.
+  /// Reads until it has seen the last version. Prints the first read with mixed versions, or the number of versions.
   private static let reader = """
     import sqlite3, sys
     path, last, count = sys.argv[1], sys.argv[2], int(sys.argv[3])

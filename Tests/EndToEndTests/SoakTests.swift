@@ -14,7 +14,7 @@ import Testing
   /// some 1,300 syncs, independent of the number of measured ones.
   private static let warmUp = rounds
   private static let mostGrowth = 2 << 20
-  /// The request and the event stream by which a test learns of a sync's end: the daemon may not have noticed yet that
+  /// The request and the event stream by which a test detects a sync's end. The daemon may not have noticed yet that
   /// they are closed.
   private static let ownConnections = 2
 

@@ -17,7 +17,7 @@ import Testing
     case flushFolder = "fsync:signal=KILL:when=2"
   }
 
-  /// The folder is the store's own, so that every flush of it is the store's.
+  /// The folder belongs to the store alone, so that every flush of it is the store's.
   private func kill(before step: Step, _ site: inout Site) async throws {
     let folder = "\(site.folder)/tokens"
     site.settings["ROSTERD_AUTH_TOKEN_STORE"] = "\(folder)/token.json"
@@ -48,7 +48,7 @@ import Testing
   func whileStoring(step: Step) async throws {
     try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
       var site = site
-      // The note is there, so that the next write is the answer's.
+      // The note is stored, so the next write is that of the answer.
       try await kill(before: .flushFolder, &site)
       try await kill(before: step, &site)
       try #require(site.upstream.counts.tokensGranted == 1)

@@ -27,8 +27,8 @@ import Testing
     }
   }
 
-  /// All are refused at once; some learn of it before the refresh, the others only when it is over, in an order of the
-  /// dice.
+  /// All requests are refused at once. Some are answered before the refresh, the others only after it, in a random
+  /// order.
   private func meetDeadToken(_ requests: Int, _ upstream: Simulator, _ dice: inout SeededDice) async throws {
     upstream.hold(.status(401))
     upstream.hold(.anyToken)
@@ -59,7 +59,7 @@ import Testing
 
   @Test("T1.1, T1.2: tokens that die repeatedly cost one refresh each, and no token is refreshed twice")
   func manyGenerations() async throws {
-    // A fresh token must be good for those that waited for it (T3).
+    // A fresh token must be valid for the requests that waited for it (T3).
     let scenario = Scenario.pages(42, tokens: .init(flow: .bearerRefresh, uses: [5, 8, 9, 10]))
     try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "2"]) { site in
       let report = try await site.sync()

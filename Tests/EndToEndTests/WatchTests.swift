@@ -9,7 +9,7 @@ import Testing
   private struct Seen: Decodable {
     /// Exit code of rosterctl.
     var exit: Int32
-    /// All that it wrote.
+    /// The complete output.
     var output: String
   }
 
@@ -103,7 +103,7 @@ import Testing
     var before: [Bool]
     var during: [Bool]
     var after: [Bool]
-    /// Lines of the tallest frame.
+    /// Number of lines of the tallest frame.
     var tallest: Int
   }
 

@@ -36,7 +36,7 @@ import Testing
     try await withSite { site in
       try await site.withDaemon { _, _ in
         let script = site.folder + "/xdg-open"
-        // It works in that folder.
+        // The browser uses that folder.
         let browser = Self.browser.replacing(
           "origin=", with: "cd '\(site.folder)' || exit\norigin=", maxReplacements: 1)
         try Data(browser.utf8).write(to: URL(filePath: script))

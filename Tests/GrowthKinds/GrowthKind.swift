@@ -91,7 +91,7 @@ package struct GrowthRecord: Sendable {
   package var mark = ""
   /// Number of its list rows.
   package var rows = 2
-  /// True: a value has the wrong type, so that the record cannot be stored (P9).
+  /// True if a value has the wrong type, so that the record cannot be stored (P9).
   package var isRejected = false
 
   /// Its key, as a text.
@@ -106,7 +106,7 @@ package struct GrowthRecord: Sendable {
       """
   }
 
-  /// A number by which records are in no order.
+  /// A number that puts records into a random order.
   fileprivate var scattered: UInt64 {
     let mixed = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
     return mixed ^ mixed >> 29

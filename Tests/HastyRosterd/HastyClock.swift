@@ -17,7 +17,7 @@ package final class HastyClock: Sendable {
   /// Interval at which a sleeper checks whether its time has come.
   package static let tick = Duration.milliseconds(1)
 
-  /// The file is made where it is not there.
+  /// Creates the file if it does not exist.
   package init(file path: String) throws {
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if file < 0 { throw Unusable(file: path, code: errno) }
@@ -33,7 +33,7 @@ package final class HastyClock: Sendable {
     WallClock(now: { self.now }, sleep: { try await self.sleep($0) }, uptime: { self.uptime })
   }
 
-  /// Sets everybody's time forward, and by as much the time that has passed. For one process of them.
+  /// Advances the time of all processes, including the time that has passed. Only one of the processes may call it.
   package func advance(by duration: Duration) {
     advancing.withLock { _ in
       var milliseconds = Int64(((ahead + duration).seconds * 1000).rounded())

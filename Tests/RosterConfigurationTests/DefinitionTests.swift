@@ -11,7 +11,7 @@ struct DefinitionTests {
 
   init() throws { workspace = try Workspace() }
 
-  /// The contract's block, with the keys of other styles as if left out.
+  /// The contract's example, without the keys of other styles.
   static let issue = """
     [resource.issue]
     path = "/repos/octocat/hello/issues"

@@ -3,7 +3,7 @@ import RosterConfiguration
 import RosterTestSupport
 
 extension Workspace {
-  /// Loads this text as a file, in an otherwise empty environment, as root.
+  /// Loads this text as a file, with no other environment, as root.
   func load(_ text: String, _ environment: [String: String] = [:]) throws -> Configuration {
     try Configuration.load(file: try write(text), environment: environment, isRoot: true).0
   }
@@ -12,7 +12,7 @@ extension Workspace {
     try Configuration.load(file: try write(text), environment: environment, isRoot: true).warnings
   }
 
-  /// The sentences with which it is refused, without the folder's name; empty: it is not.
+  /// The sentences about faults, without the folder's name; empty if the text is valid.
   func faults(_ text: String, _ environment: [String: String] = [:]) throws -> [String] {
     do {
       _ = try load(text, environment)

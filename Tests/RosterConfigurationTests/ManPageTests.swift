@@ -35,7 +35,7 @@ private struct Entry: Equatable {
 
   init(name: String, value: String) { (self.name, self.value) = (name, value) }
 
-  /// `sync.interval No = \(dq15m\(dq` and the text below it; nil for an item that is no key.
+  /// `sync.interval No = \(dq15m\(dq` and the text below it; nil for an item that is not about a key.
   init?(_ text: Substring) {
     let lines = text.split(separator: "\n", maxSplits: 1)
     let words = lines[0].split(separator: " ", maxSplits: 3)

@@ -11,7 +11,7 @@ struct RenderingTests {
 
   init() throws { workspace = try Workspace() }
 
-  /// A self-signed one of P-256, good until 2126.
+  /// A self-signed P-256 certificate, valid until 2126.
   private static let certificate = """
     -----BEGIN CERTIFICATE-----
     MIIBcjCCARegAwIBAgIUfaBYLnPl3JhCiQFyPTIgUez6EY0wCgYIKoZIzj0EAwIw

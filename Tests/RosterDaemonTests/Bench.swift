@@ -9,8 +9,8 @@ import RosterTestSupport
 @testable import RosterCache
 @testable import RosterDaemon
 
-/// The real parts of rosterd on one folder, against a simulated upstream. Each `sync` is a start of rosterd, one sync,
-/// and its end.
+/// The real parts of rosterd with one folder and a simulated upstream. Each `sync` is a start of rosterd, one sync, and
+/// a stop.
 struct Bench: Sendable {
   let upstream: Simulator
   let workspace: Workspace
@@ -45,7 +45,7 @@ struct Bench: Sendable {
   /// The requests after that number: page, condition, answer.
   func requests(after count: Int) -> [Seen] { Array(upstream.counts.pageRequests.dropFirst(count)) }
 
-  /// Everybody in the cache, by id.
+  /// All characters in the cache, ordered by id.
   func cached() throws -> [RosterSimulator.Character] {
     let database = try Database(path: cachePath, access: .readOnly)
     return try database.rows("SELECT * FROM characters ORDER BY id") { row in
@@ -68,7 +68,7 @@ struct Bench: Sendable {
   }
 }
 
-/// A hundred and forty characters are seven pages: each of them can be the one that breaks.
+/// 140 characters, which are seven pages. Each of them can be the one that fails.
 let sevenPages = Characters.made(140)
 
 func withBench(

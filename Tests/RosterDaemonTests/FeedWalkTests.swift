@@ -233,7 +233,7 @@ private struct FeedWalk {
 
   private mutating func restore() async throws {
     guard backups > 0 else { return }
-    // Sometimes under a rosterd that runs.
+    // Sometimes while rosterd is running.
     if dice.number(0...3) > 0 { await stop() }
     let number = dice.number(0...(backups - 1))
     let fate = dice.number(0...2)

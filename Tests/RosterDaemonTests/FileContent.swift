@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterCache
 
-/// A cache that no writer has open: its pages and its rows, to be held against those of another moment.
+/// The pages and rows of a cache without a writer, for a comparison with another time.
 struct FileContent {
   /// Each page's bytes, from page 1.
   private let pages: [Data]

@@ -7,9 +7,9 @@ import Testing
 struct Follower {
   enum Reason: Hashable { case first, otherFeed, ended, below }
 
-  /// Why it had to read everything, and how often.
+  /// The reasons for starting from scratch, with their numbers.
   private(set) var readings: [Reason: Int] = [:]
-  /// Changes that it followed.
+  /// Number of changes that were applied.
   private(set) var followed = 0
 
   private var feed: String?
@@ -72,7 +72,7 @@ struct Follower {
     "image", "url", "created",
   ]
 
-  /// A column of `changes` in the same words as `characters`.
+  /// A column of `changes` in the form of `characters`.
   private static func text(_ column: String) -> String {
     let values = texts.map { "\(column) ->> '$.\($0)'" }.joined(separator: ", ")
     return "json_array(\(values), json(\(column) -> '$.extra')) || json(\(column) -> '$.episodes')"

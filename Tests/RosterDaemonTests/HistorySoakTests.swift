@@ -10,12 +10,12 @@ import Testing
 @testable import RosterCache
 @testable import RosterDaemon
 
-/// A cache that is never at rest, for months.
+/// A cache that changes constantly for months.
 @Suite struct HistorySoakTests {
   /// `make soak`: 10,000, which is twenty weeks.
   private static let syncs = ProcessInfo.processInfo.environment["ROSTER_SYNCS"].flatMap(Int.init) ?? 320
   private static let interval = Duration.seconds(20 * 60)
-  /// Days: half of the fewest syncs.
+  /// Number of days: half of the time that the smallest number of syncs takes.
   private static let history = 2
   /// Maximum size in bytes: a log of 4,000 pages before it is written back, and the pages of sixty characters.
   private static let staging: Int64 = 17 << 20
@@ -92,7 +92,7 @@ import Testing
 /// The size of a cache.
 private struct Extent {
   var pages = 0
-  /// Bytes, with its log.
+  /// Size in bytes, with its log.
   var staging: Int64 = 0
   var wal: Int64 = 0
   var syncs = 0

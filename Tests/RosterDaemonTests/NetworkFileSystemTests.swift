@@ -4,7 +4,7 @@ import Testing
 @testable import RosterDaemon
 
 @Suite struct NetworkFileSystemTests {
-  /// proc_pid_mountinfo(5), with the optional fields that come and go.
+  /// The format of proc_pid_mountinfo(5), with a varying number of optional fields.
   private static let mounts = """
     22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
     31 22 0:45 / /srv/roster rw shared:9 master:2 - nfs4 box:/roster rw,vers=4.2

@@ -1,6 +1,6 @@
 import RosterTestSupport
 
-/// A list of an imagined API and the definition that tells rosterd of it, chosen by dice.
+/// A list of a random API, and its definition for rosterd.
 struct RandomDefinition: Sendable {
   enum Style: String, CaseIterable, Sendable { case number, offset, cursor, next, link, after, one }
   enum Totals: CaseIterable, Sendable { case none, body, header }
@@ -10,7 +10,7 @@ struct RandomDefinition: Sendable {
   let path: String
   let style: Style
   let isPost: Bool
-  /// The answer itself is the list: all else is in headers.
+  /// True if the answer itself is the list, so that all other facts are in headers.
   let isBare: Bool
   let hasTextKeys: Bool
   let pageSize: Int
@@ -21,7 +21,7 @@ struct RandomDefinition: Sendable {
   /// page.
   let tellsMore: Bool
   let isShort: Bool
-  /// Past the end is 404, not an empty page.
+  /// True if a page after the end is 404, false if it is an empty page.
   let endsIn404: Bool
   let first: Int
   let isDescending: Bool
@@ -29,7 +29,7 @@ struct RandomDefinition: Sendable {
   let isAbsolute: Bool
   let tables: [Table]
 
-  /// A resource of the list: with `where`, two of them may share it.
+  /// A resource of the list. Two resources may share a list, with different `where`.
   struct Table: Sendable {
     enum Removal: String, CaseIterable, Sendable { case ask, twice, never }
 
@@ -75,7 +75,7 @@ struct RandomDefinition: Sendable {
     return [.number, .offset].contains(style) ? "weak" : "end"
   }
 
-  /// Pages are places in an order that records may move in.
+  /// True if pages are selected by position, in an order in which records may move.
   var isByPlace: Bool { [.number, .offset].contains(style) }
 }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import RosterCache
 @testable import RosterDaemon
 
-/// Any API, by configuration alone: random definitions and random upstreams, and the real engine between them.
+/// Tests that configuration alone suffices for any API: random definitions and random upstreams, and the real engine.
 @Suite struct RandomDefinitionTests {
   /// `make soak`: 2,000.
   private static let histories = ProcessInfo.processInfo.environment["ROSTER_DEFINITIONS"].flatMap(Int.init) ?? 50

@@ -1,7 +1,7 @@
 import RosterTestSupport
 
-/// A record of an imagined API. All it has follows from its key, state and version, so that a mixture of two versions
-/// shows.
+/// A record of a random API. All its values depend on its key, state and version, so that a mixture of two versions is
+/// visible.
 struct RandomRecord: Sendable, Equatable {
   var id: Int
   var isOpen = true
@@ -35,7 +35,7 @@ struct RandomRecord: Sendable, Equatable {
 
   // MARK: As JSON
 
-  /// Each member by itself, in the order in which it is written; the value in SQL's notation where it becomes a column.
+  /// Each member in the order of the JSON, with the SQL notation of its value if it becomes a column.
   private func members(isText: Bool) -> [(column: Column?, name: String, json: String, sql: String)] {
     let key = key(isText: isText)
     let isThere = version % 2 == 0
@@ -74,7 +74,7 @@ struct RandomRecord: Sendable, Equatable {
     let left =
       members.filter { member in member.column.map { !table.columns.contains($0) } ?? true }.map { ($0.name, $0.json) }
       + lists.filter { $0.name == "tags" ? !table.hasTags : !table.hasParts }.map { ($0.name, $0.json) }
-    // `extra` has its members by name.
+    // The members of `extra` are sorted by name.
     let extra = left.sorted { $0.0 < $1.0 }.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",")
     return values + ["'{\(extra)}'"] + (table.hasTags ? [Self.list(tags)] : [])
       + (table.hasParts ? [Self.list(tags.map { "\($0) {\"b\":\(version)}" })] : [])

@@ -18,7 +18,7 @@ import Testing
       let event = failed("cannot pull page \(quarter % 9): connection refused (after 4 attempts)")
       if recurrences.telling(of: event, at: now) != .known { told.append(quarter / 4) }
     }
-    // Hours: at once, after 1, 2 and 4 more and so on, then daily.
+    // Hours: at once, then after 1, 2 and 4 further hours and so on, then daily.
     #expect(told == [0, 1, 3, 7, 15, 31, 55, 79, 103, 127, 151, 175, 199, 223])
     let good = Event(.syncUnchanged, report: SyncRecord(id: 1, startedAt: "", outcome: .unchanged))
     #expect(recurrences.telling(of: good, at: start) == .over(times: 960, since: start))

@@ -69,7 +69,7 @@ import Testing
     var scenario = Scenario(characters: sevenPages, rules: [.on(.page(6), times: 1, .status(400))])
     scenario.validators = .none
     try await withBench(scenario) { bench in
-      // A whole second: a fraction of one is not the same once it was written and read.
+      // A whole second: a fraction may change when it is written and read.
       let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
       func clock(_ now: Date) -> WallClock {
         WallClock(now: { now }, sleep: WallClock.system.sleep, uptime: WallClock.system.uptime)

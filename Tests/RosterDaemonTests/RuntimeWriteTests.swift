@@ -19,7 +19,7 @@ import Testing
     "cache_pages", "sqlite_schema",
   ]
 
-  /// A cache that has seen a hundred syncs, a change and a reject, and is at rest.
+  /// An idle cache after a hundred syncs, a change and a reject.
   private func withOldCache(
     _ validators: Scenario.Validators, _ body: (Bench) async throws -> Void
   ) async throws {
@@ -64,7 +64,7 @@ import Testing
         let pages = try written.count()
         #expect(
           pages == ["syncs": 1, "syncs_by_outcome": pages["syncs_by_outcome"] ?? 0, "sync_resources": 1])
-        // Running, and ended.
+        // One commit for the running sync, and one for its end.
         #expect(try written.commits() == 2)
       }
     }
@@ -95,7 +95,7 @@ import Testing
       #expect([report.added, report.changed, report.removed] == [0, 1, 0])
       let after = try FileContent(of: bench.cachePath)
       var rows = after.rowsChanged(since: before)
-      // Upstream may have given the same bodies new dates.
+      // Upstream may have sent the same bodies with new dates.
       let renewed = rows.removeValue(forKey: "cache_pages")
       #expect(renewed == [1, 1] || validators == .lastModified(age: .seconds(60)) && renewed == [7, 7])
       #expect(

@@ -12,7 +12,7 @@ import Testing
 
 /// The test has a process of its own, whose descriptors belong to the test alone, apart from the inherited ones.
 @Suite struct SoakTests {
-  // Its memory is looked at from outside (EndToEndTests): here upstream, which remembers every token, is part of it.
+  // EndToEndTests measures the memory from outside. Here the process contains upstream, which remembers every token.
   @Test("Failed, cancelled and timed-out syncs leave no descriptor, connection or task in rosterd")
   func nothingIsLeft() async {
     await #expect(processExitsWith: .success) {
@@ -30,9 +30,9 @@ private struct Soak {
 
   let bench: Bench
   let runtime: Runtime
-  /// Nothing that a sync does waits by it: retries come at once here.
+  /// No part of a sync waits for this clock: retries are immediate here.
   let clock: ManualClock
-  /// Other tests' files and sockets: their names change when those remove them.
+  /// Files and sockets of other tests, whose names change when they are removed.
   let inherited: Set<String>
 
   private var upstream: Simulator { bench.upstream }
@@ -140,12 +140,12 @@ private struct Soak {
   private func rest() async throws -> [String: Int] {
     upstream.release()
     upstream.configure { $0.rules = [.on(.page(1), .status(400))] }
-    // The token that it gets may have needed a connection of its own.
+    // The request for a token may have needed a connection of its own.
     _ = await sync()
     for _ in 0..<Self.patience {
       let accepted = upstream.counts.connections
       await upstream.disconnect()
-      // One that times out leaves no connection; and one that upstream had not accepted yet was not closed.
+      // A timed-out request leaves no connection, and a connection that upstream had not accepted yet was not closed.
       if await sync().requests == 1, upstream.counts.connections == accepted + 1 { break }
     }
     upstream.configure { $0.rules = [] }

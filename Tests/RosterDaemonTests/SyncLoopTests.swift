@@ -19,7 +19,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     var syncs = 0
   }
 
-  /// Ends as it begins.
+  /// A sync that ends immediately.
   private struct EndedSync: JoinableSync {
     let ended: @Sendable (SyncRecord) async -> Void
 
@@ -86,7 +86,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     }
   }
 
-  /// Runs until it is cancelled.
+  /// A sync that runs until it is cancelled.
   private struct LongSync: JoinableSync {
     let begun: @Sendable () async -> Void
     let ended: @Sendable (SyncRecord) async -> Void

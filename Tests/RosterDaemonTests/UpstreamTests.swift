@@ -94,7 +94,7 @@ private final class Naps: Sendable {
       naps.advance(by: 3600 - 90)
       let waited = try await sync()
       #expect(waited.outcome == .published, "\(waited.error ?? "")")
-      // Pages wait a tenth of a second to be kept together.
+      // Pages are collected for a tenth of a second before they are stored together.
       #expect(naps.delays.map { $0.rounded() }.filter { $0 > 0 } == [90])
     }
   }

@@ -28,7 +28,7 @@ struct Decoded: Equatable {
 }
 
 extension Decoded {
-  /// Both passes over a page.
+  /// The result of both passes over a page.
   static func page(_ json: String, _ resource: Resource) throws -> (scan: PageScan, decoded: Decoded) {
     var decoder = RecordDecoder(try RecordPlan(resource))
     let scan = try decoder.scan(page: Array(json.utf8))
@@ -105,7 +105,7 @@ extension Decoded {
 
 func at(_ pointer: String) -> JSONPointer { JSONPointer(pointer) ?? JSONPointer(segments: ["no pointer"]) }
 
-/// A resource of which the answer is the list.
+/// A resource whose answer is the list itself.
 func resource(
   key: String = "/id", _ columns: [Resource.Column], lists: [Resource.List] = [],
   where conditions: [Resource.Condition] = [], records: String = "", pages: Resource.Pages = Resource.Pages(.one)

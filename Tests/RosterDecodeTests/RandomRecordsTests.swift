@@ -3,7 +3,7 @@ import RosterModel
 import RosterTestSupport
 import Testing
 
-/// Definitions and records at random, out of few names, so that they meet.
+/// Random definitions and records with few names, so that places overlap.
 private struct Generator {
   var dice: SeededDice
   private static let names = ["a", "b", "cc", "0", "1", "a_long_name", "é"]

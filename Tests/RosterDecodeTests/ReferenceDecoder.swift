@@ -13,7 +13,7 @@ enum Written {
     var written: String
     var value: Written
 
-    /// Byte by byte: for String, é and e with an accent are one.
+    /// Compares byte by byte, because String treats é and e with an accent as equal.
     func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
   }
 
@@ -91,7 +91,7 @@ struct ReferenceDecoder {
 
   private func key(of record: Written) -> String? {
     guard case .scalar(let written, let text)? = record.find(resource.key.segments[...]) else { return nil }
-    // Another column may lie at the same place, of a type that no key has.
+    // Another column may have the same place and a type that is not allowed for keys.
     let types = resource.columns.filter { $0.at == resource.key }.map(\.type)
     if types.first(where: { $0 == .text || $0 == .integer }) == .text {
       return text.flatMap { $0.isEmpty ? nil : $0 }
@@ -111,7 +111,7 @@ struct ReferenceDecoder {
     }
   }
 
-  /// 1, 1.0 and 1e0 are one.
+  /// The numbers 1, 1.0 and 1e0 are equal.
   private func holds(_ scalar: Resource.Scalar, _ written: String) -> Bool {
     switch scalar {
     case .text: false
@@ -124,7 +124,7 @@ struct ReferenceDecoder {
     }
   }
 
-  /// nil: it cannot be stored.
+  /// nil if the record cannot be stored.
   private func row(_ record: Written, _ key: String) -> Decoded.Row? {
     let places = resource.columns.map(\.at) + resource.lists.map(\.at)
     guard record.depth <= 128, let columns = values(resource.columns, of: record, isElement: false),
@@ -162,7 +162,7 @@ struct ReferenceDecoder {
     return values
   }
 
-  /// Outer nil: it cannot be stored; inner nil: NULL.
+  /// Outer nil: the value cannot be stored. Inner nil: NULL.
   private func value(_ column: Resource.Column, of row: Written) -> String?? {
     guard let value = row.find(column.at.segments[...]), !value.isNull else {
       return .some(column.type == .text && !column.isNullable ? "" : nil)

@@ -12,7 +12,7 @@ private func stored(_ record: String, _ resource: Resource) throws -> [String?] 
   return try #require(decoded.records.first).columns
 }
 
-/// The row of P9 that a record breaks.
+/// The rule of P9 that a record breaks.
 private func reason(_ record: String, _ resource: Resource) throws -> String {
   let (scan, decoded) = try Decoded.page(#"[\#(record)]"#, resource)
   #expect(scan.rejects == 1 && scan.storable == 0)

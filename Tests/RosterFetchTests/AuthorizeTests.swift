@@ -49,7 +49,7 @@ import Testing
       let sent = Mutex(0)
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
         sent.withLock { $0 += 1 }
-        // Another request has worked with this token, and then found it expired, before this one is answered.
+        // Another request has used this token successfully, and then found it expired, before this request is answered.
         let token = try await keeper.current()
         await keeper.accepted(token?.generation ?? 0)
         _ = try await keeper.rejected(token?.generation)

@@ -6,7 +6,7 @@ import Testing
 
 private let tenInAMinute = RequestBudget(limit: 10, window: .seconds(60))
 
-/// A budget as its one user has it.
+/// A budget with a single user.
 private final class Counted {
   var budget: Budget
 

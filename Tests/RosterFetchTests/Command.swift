@@ -12,10 +12,10 @@ final class Command: Sendable {
   private let pid: pid_t
   private let group: MultiThreadedEventLoopGroup
   private let output: Output
-  /// Kept open: some programs end with their input.
+  /// The input stays open, because some programs end with it.
   private let input: CInt
 
-  /// Runs while `body` runs, and is killed after it.
+  /// Runs the command while `body` runs, and then kills it.
   static func run(_ script: String, body: (Command) async throws -> Void) async throws {
     let command = try await Command(script)
     do { try await body(command) } catch {

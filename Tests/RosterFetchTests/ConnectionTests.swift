@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// Answers one connection after the other, and ends each without, or with, TLS's goodbye.
+  /// Answers one connection after the other, and ends each with or without TLS's close_notify.
   private static let server = #"""
     import socket, ssl, sys
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -73,7 +73,8 @@ import Testing
     let start = "/api.php?action=query&continue=&format=json"
     #expect(try second(#"{"api_key":"s3cret-t0ken","a":"1"}"#, token) == "\(start)&a=1")
     #expect(try second(#"{"api_key":"other","a":"1"}"#, token) == "\(start)&a=1")
-    // Nothing is left to send: the first page again, which is a circle, and no silent end.
+    // No parameter is left to send, so the next request is the first page again. That is an endless repetition, and
+    // must not end the list silently.
     #expect(try second(#"{"api_key":"s3cret-t0ken"}"#, token) == start)
     for repeated in [#"{"a":"s3cret-t0ken"}"#, #"{"s3cret-t0ken":1}"#, #"{"a":"s3cret%2Dt0ken"}"#] {
       #expect(throws: UndefinedAnswer.self) { try facts(repeated, token) }

@@ -25,7 +25,7 @@ final class Naps: Sendable {
   }
 }
 
-/// P11 over real connections: the fetcher with its retry, and the links that have a part in the table.
+/// P11 with real connections: the fetcher with its retry, and the interceptors that the retry table concerns.
 struct Bench: Sendable {
   let naps = Naps()
   let hold: RetryAfterGate
@@ -51,7 +51,7 @@ struct Bench: Sendable {
       digest: digest, clock: clock, report: { _ in })
   }
 
-  /// The first page, or one that it announced.
+  /// Fetches the first page, or a page that it announced.
   func fetch(
     _ number: Int = 1, validator: Validator = Validator(), digest: Int64? = nil,
     facts: ListFacts? = nil, isAnnounced: Bool? = nil,

@@ -4,7 +4,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// Runs the body against a running upstream, and puts both away after it.
+/// Runs the body with a running upstream, and stops both after it.
 func withTransport(
   _ scenario: Scenario = Scenario(), _ settings: HTTPTransport.Settings = .init(),
   _ body: (Simulator, HTTPTransport) async throws -> Void
@@ -98,7 +98,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
         for try await status in group { #expect(status == 200) }
       }
       #expect(await reason { try await send(request) } == nil)
-      // The last one once on a kept one, once on a new one.
+      // The last request was sent once on a kept connection and once on a new one.
       #expect(server.connections == count + 1 && server.requests == count + 2)
       await transport.shutdown()
     }

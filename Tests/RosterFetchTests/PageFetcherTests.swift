@@ -17,7 +17,7 @@ private let short = Duration.milliseconds(100)
 
   @Test("P11.2: a refused connection is retried with backoff")
   func refused() async throws {
-    // No port that another test's server may be given.
+    // A port that no other test's server can get.
     try await withBench(at: "http://127.0.0.1:1/api") { bench in
       let failure = await bench.failure()
       #expect(failure?.reason == .connection && failure?.kind == .unreachable)

@@ -39,7 +39,7 @@ final class RawServer: Sendable {
     self.port = port
   }
 
-  /// The last answer is given again from then on.
+  /// Later requests get the last answer again.
   static func run(
     _ answers: Answer..., order: Order = .ofAll, body: (RawServer) async throws -> Void
   ) async throws {

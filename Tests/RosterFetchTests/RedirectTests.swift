@@ -8,7 +8,7 @@ import Testing
     .post, "http://upstream/api/search", headers: [.init("Content-Type", "application/json"), .init("X-Team", "blue")],
     body: Array("{}".utf8))
 
-  /// The requests that reach a server that answers the first one with that status and a Location.
+  /// The requests to a server that answers the first one with this status and a Location.
   private func requests(after status: Int, to first: Request) async throws -> [Request] {
     let sent = Mutex<[Request]>([])
     let send = Interceptor.chain([.redirects]) { request in

@@ -36,7 +36,7 @@ private func starts(_ count: Int, by pace: RequestPace, from begin: Duration = .
       var dice = SeededDice(seed: seed)
       var (pace, now, started) = (RequestPace(rate: rate, at: .zero), Duration.zero, [Duration]())
       for _ in 0..<400 {
-        // Crowds, and pauses of all lengths.
+        // Many requests at once, and pauses of all lengths.
         if Int.random(in: 0..<4, using: &dice) == 0 { now += .milliseconds(Int.random(in: 0...2500, using: &dice)) }
         now += pace.wait(at: now)
         pace.take(at: now)
@@ -44,7 +44,7 @@ private func starts(_ count: Int, by pace: RequestPace, from begin: Duration = .
       }
       let most = Int(max(1, rate.rounded(.up)))
       for (index, start) in started.enumerated() {
-        // A nanosecond of slack: a third of a second has no end.
+        // A nanosecond is tolerated, because a third of a second is not exact.
         let within = started[index...].prefix { $0 - start < .seconds(1) - .nanoseconds(1000) }
         #expect(within.count <= most, "seed \(seed): \(within.count) from \(start) on")
       }

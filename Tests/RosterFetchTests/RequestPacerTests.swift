@@ -11,7 +11,7 @@ import Testing
 
   private var had: [String] { turns.withLock { $0 } }
 
-  /// A rate of one a second that has just been used.
+  /// A pacer with a rate of one request per second, which has just been used.
   private func used() async throws -> RequestPacer {
     let pacer = RequestPacer(rate: 1, clock: clock.wallClock)
     try await pacer.turn()
@@ -23,7 +23,7 @@ import Testing
     turns.withLock { $0.append(name) }
   }
 
-  /// Begins them one after the other, each when the one before it waits.
+  /// Starts the requests one after the other, each as soon as the previous one waits.
   private func queue(
     _ names: [String], for pacer: RequestPacer, in group: inout ThrowingTaskGroup<Void, any Error>
   ) async {

@@ -126,7 +126,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
         let received = try await server.everything()
         #expect(!received.contains("/page"))
       }
-      // The same with the right pin, so that the check above can fail.
+      // The same with the right pin, which shows that the check above can fail.
       try await authority.serve("good", mode: "-naccept 1") { server, port in
         try await withTLS(
           .init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), pins: [try authority.pin(of: "good")])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterInference
 
-/// Which columns the fields of records become.
+/// The columns for the fields of records.
 @Suite struct FieldsTests {
   private func finding(_ records: [String]) throws -> Finding {
     let body = "[\(records.joined(separator: ","))]"

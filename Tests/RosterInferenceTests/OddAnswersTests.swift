@@ -184,7 +184,7 @@ import Testing
     #expect(strange.notes.contains { $0.place == .records && $0.text.contains("1 of the 3 elements") })
   }
 
-  /// Seeded answers of any shape.
+  /// Random answers of any shape, from a seed.
   @Test(
     "For random records the reader accepts the definition, which rejects records by their key only",
     arguments: 0..<200 as Range<UInt64>)

@@ -9,7 +9,7 @@ private func pointer(_ text: String) -> JSONPointer { JSONPointer(text) ?? JSONP
 private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text)) }
 
 @Suite struct PageChoiceTests {
-  /// An answer besides its two records, and how its pages follow one another.
+  /// The part of an answer besides its two records, and the expected page style.
   struct Case: Sendable, CustomStringConvertible {
     var name: String
     var facts: String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterInference
 
-/// Several lists of one API, and lists below a base_url that is given.
+/// Several lists of one API, and lists below a given base_url.
 @Suite struct SeveralListsTests {
   private func answer(_ url: String) throws -> ListAnswer {
     try ListAnswer(Array(#"[{"id":1,"name":"a"}]"#.utf8), asked: .init(try ListAddress(url)))

@@ -2,8 +2,7 @@ import RosterModel
 
 @testable import RosterInference
 
-/// Answers by the documented shapes of ten public APIs; the sources are named with each. Shortened: two or three
-/// records.
+/// Answers in the documented shapes of ten public APIs, shortened to two or three records. Each names its source.
 struct Sample: Sendable, CustomStringConvertible {
   var name: String
   /// nil if the list is requested by POST, so that its answer comes on standard input.

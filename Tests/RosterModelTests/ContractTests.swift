@@ -45,6 +45,8 @@ struct ContractTests {
     #expect(Self.promises(in: text) == Set(found))
   }
 
+  /// The promises and rules that the contract explains, listed as often as they are explained. They are the list items
+  /// that begin with a number in bold, such as P9 or P16.1.
   @Test(
     "A rule is the number of its promise, a dot and a number",
     arguments: [("(T1.1)b", ["T1.1"]), ("P2.1: x, S4.10.", ["P2.1", "S4.10"]), ("XP9.1 P1.123 P2 1.2", [])])
@@ -52,7 +54,6 @@ struct ContractTests {
     #expect(Self.rules(in: text) == Set(found))
   }
 
-  /// The rules that the contract explains, with repetitions: its list items that begin with a number in bold.
   private static func explained() throws -> [String] {
     let contract = try String(contentsOfFile: root.appending(path: "docs/CONTRACT.md").path, encoding: .utf8)
     return contract.split(separator: "\n").filter { $0.hasPrefix("- **") }.map { line in

@@ -33,7 +33,7 @@ struct ServiceTests {
       ServiceFailure(unit: "rosterd@stage", at: nil, result: result, exitStatus: exit, status: status).text
     }
     #expect(text("exit-code", 78, "x.toml:1: bad") == "rosterd@stage.service has failed (exit 78): x.toml:1: bad")
-    // The last status of a daemon that was well is no reason.
+    // The last status of a healthy daemon does not explain a failure.
     #expect(text("watchdog", nil, "idle") == "rosterd@stage.service has failed (watchdog)")
     #expect(text("exit-code", 203, "idle") == "rosterd@stage.service has failed (exit 203)")
     #expect(text("exit-code", 243, "").hasSuffix("systemd could not load its credentials (exit 243)"))

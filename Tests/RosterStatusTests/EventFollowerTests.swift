@@ -96,7 +96,7 @@ import Testing
   /// Answers each request for a stream with its head, and sends no event. Returns the connections.
   private func beginStreams(_ socket: Int32) async -> [Int32] {
     await withCheckedContinuation { ended in
-      // A thread of its own: it blocks.
+      // The call blocks, so it has its own thread.
       DispatchQueue(label: "accept").async {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         var clients: [Int32] = []

@@ -8,7 +8,7 @@ import RosterTestSupport
 
 @testable import RosterStatus
 
-/// A board as a daemon has it after its start.
+/// A board in the state after a daemon's start.
 func makeBoard(
   clock: ManualClock = ManualClock(), flow: String = "oauth2_refresh", cache: CacheFacts = CacheFacts(),
   last: SyncRecord? = nil, limits: @escaping @Sendable () -> StatusBoard.Limits = { .init() }
@@ -119,7 +119,7 @@ struct TestError: Error {
 struct RawClient: Sendable {
   let descriptor: Int32
 
-  /// - Parameter waits: for a place in the server's queue.
+  /// - Parameter waits: true to wait for a place in the server's queue.
   init(_ path: String, waits: Bool = true) throws {
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | (waits ? 0 : SOCK_NONBLOCK.rawValue)), 0)
     var address = sockaddr_un()

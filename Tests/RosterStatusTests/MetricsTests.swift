@@ -58,7 +58,7 @@ import Testing
       clock.advance(by: .seconds(2))
       board.syncEnded(makeReport(), cache: snapshot)
     }
-    // One that could not begin has ended too.
+    // A sync that could not begin has ended, too.
     board.syncEnded(makeReport(18, .failed), cache: nil)
     #expect(lines(board).contains("rosterd_sync_duration_seconds_sum 4"))
     #expect(lines(board).contains("rosterd_sync_duration_seconds_count 3"))

@@ -68,7 +68,7 @@ import Testing
     #expect(!client.isOpen)
   }
 
-  /// The statuses of the answers to a client that sends these pieces and then closes its side.
+  /// The statuses of all answers so far.
   private func answers(to pieces: [[UInt8]]) throws -> [Int] {
     let client = try EmbeddedClient()
     for piece in pieces where client.isOpen { client.send(piece) }
@@ -111,7 +111,7 @@ private final class EmbeddedClient {
 
   func wait(_ time: TimeAmount) { channel.embeddedEventLoop.advanceTime(by: time) }
 
-  /// The statuses of all that was answered so far.
+  /// The statuses of all answers so far.
   func answers() throws -> [Int] {
     while case .byteBuffer(let bytes)? = try channel.readOutbound(as: IOData.self) {
       received += bytes.readableBytesView

@@ -83,7 +83,7 @@ import Testing
 
   @Test("S3.3: a socket that another server published meanwhile is not replaced")
   func othersName() async throws {
-    // The first server would put its own name back in the moment between.
+    // The first server would restore its own name in between.
     var limits = StatusLimits()
     limits.nameCheck = .seconds(3600)
     try await withServer(limits: limits) { path, server in

@@ -164,7 +164,7 @@ import Testing
     limits.connections = 8
     limits.incomplete = unhurried
     try await withServer(limits: limits) { path, _ in
-      // All are accepted in one turn or a few, and none is looked at before.
+      // All clients are accepted in one turn or a few, and none is read before.
       let clients = try (0..<200).map { _ in
         let client = try RawClient(path)
         try client.send(get)
@@ -175,7 +175,7 @@ import Testing
       defer { late.close() }
       try late.send(get)
       #expect(await late.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
-      // A process that another test starts has the server's ends too until it runs: NIO accepts without SOCK_CLOEXEC.
+      // A process that another test starts inherits the server's ends until it runs: NIO accepts without SOCK_CLOEXEC.
       while clients.count(where: { $0.isOpen }) >= limits.connections { await Task.yield() }
     }
   }

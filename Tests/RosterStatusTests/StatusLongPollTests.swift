@@ -76,7 +76,7 @@ import Testing
     let routes = makeRoutes(
       feed.board,
       feed: { request in
-        // The answer is of a moment before.
+        // The answer shows the previous state.
         let answer = feed.answer(request)
         if feed.looks == 1 { feed.publish(1) }
         return answer

@@ -7,7 +7,7 @@ import Synchronization
 package final class ForwardProxy: Sendable {
   /// The behaviour for later requests.
   package struct Settings: Sendable {
-    /// "user:password" in base64, without which all is answered 407.
+    /// "user:password" in base64. Requests without it are answered 407; nil to accept all.
     package var credentials: String?
     /// The status of every answer; nil to do as requested.
     package var refusal: Int?
@@ -18,7 +18,7 @@ package final class ForwardProxy: Sendable {
     /// The port for all connections; nil for the requested port.
     package var target: Int?
 
-    /// Open to everybody.
+    /// A proxy for all users.
     package init() {}
   }
 
@@ -41,7 +41,7 @@ package final class ForwardProxy: Sendable {
     state = Mutex(State(settings: settings))
   }
 
-  /// Runs while `body` runs.
+  /// Runs the proxy while `body` runs.
   package static func run(_ settings: Settings = .init(), _ body: (ForwardProxy) async throws -> Void) async throws {
     let proxy = try ForwardProxy(settings)
     proxy.thread("accept") { proxy.accept() }
@@ -60,7 +60,7 @@ package final class ForwardProxy: Sendable {
   package var requests: [String] {
     heads.map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
   }
-  /// Accepted since the start.
+  /// Number of connections accepted since the start.
   package var connections: Int { state.withLock { $0.connections } }
 
   /// Changes the behaviour.
@@ -96,7 +96,7 @@ package final class ForwardProxy: Sendable {
     }
   }
 
-  /// False where it stops already.
+  /// False if the proxy is stopping.
   private func adopt(_ socket: CInt) -> Bool {
     state.withLock { state in
       if !state.isStopped { state.sockets.insert(socket) }

@@ -6,7 +6,7 @@ package final class FullBacklog: Sendable {
   package let port: Int
   private let descriptors: [CInt]
 
-  /// Throws where the port cannot be had.
+  /// Throws if no port is available.
   package init() throws {
     let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = loopback(0)
@@ -16,7 +16,7 @@ package final class FullBacklog: Sendable {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         guard bind(listener, address, size) == 0, getsockname(listener, address, &size) == 0, listen(listener, 0) == 0
         else { return false }
-        // A backlog of 0 has room for one; the second waits, as all that follow.
+        // A backlog of 0 has room for one connection; the second and all later ones wait.
         for _ in 1...2 {
           let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
           let client = socket(AF_INET, type, 0)
@@ -35,8 +35,8 @@ package final class FullBacklog: Sendable {
     for descriptor in descriptors { close(descriptor) }
   }
 
-  /// True if a further client tries to connect, besides the two of `init`: then there is a second socket that has sent
-  /// SYN (proc_net_tcp of the kernel).
+  /// True if a further client tries to connect, besides the two of `init`. Then a second socket has sent SYN
+  /// (proc_net_tcp of the kernel).
   package var isAsked: Bool {
     let hex = String(port, radix: 16, uppercase: true)
     let remote = "0100007F:" + String(repeating: "0", count: 4 - hex.count) + hex

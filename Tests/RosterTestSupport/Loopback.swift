@@ -2,7 +2,7 @@ import Glibc
 
 struct Unavailable: Error { var code: CInt }
 
-/// 127.0.0.1; 0: any port that is free.
+/// An address on 127.0.0.1; port 0 for any free one.
 func loopback(_ port: Int) -> sockaddr_in {
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
@@ -11,7 +11,7 @@ func loopback(_ port: Int) -> sockaddr_in {
   return address
 }
 
-/// One that accepts connections, and its port.
+/// A listening socket with its port.
 func listeningSocket() throws -> (socket: CInt, port: Int) {
   let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
   var address = loopback(0)

@@ -29,12 +29,12 @@ package final class ManualClock: Sendable {
 
   private let state: Mutex<State>
 
-  /// Stands at that time: a fixed one unless given.
+  /// The clock begins at this time, by default at a fixed one.
   package init(now: Date = Date(timeIntervalSince1970: 1_700_000_000)) {
     state = Mutex(State(now: now))
   }
 
-  /// The time of day at which it stands.
+  /// The current wall clock time.
   package var now: Date { state.withLock { $0.now } }
 
   /// The same clock in the form that the tested code takes.
@@ -43,17 +43,17 @@ package final class ManualClock: Sendable {
       now: { self.now }, sleep: { try await self.sleep($0) }, uptime: { self.state.withLock { $0.elapsed } })
   }
 
-  /// Sets the clock forward, or back; no time passes.
+  /// Sets the wall clock forward or back; no time passes.
   package func set(by seconds: Double) { state.withLock { $0.now += seconds } }
 
-  /// The delays that are slept now, shortest first.
+  /// The delays of the current sleepers, the shortest first.
   package var pending: [Duration] {
     state.withLock { state in
       state.sleepers.map { .milliseconds((($0.due - state.elapsed).seconds * 1000).rounded()) }.sorted()
     }
   }
 
-  /// Returns when at least that many tasks sleep.
+  /// Returns when at least this number of tasks sleep.
   package func sleepers(_ count: Int) async {
     await withCheckedContinuation { continuation in
       let ready = state.withLock { state in

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The open descriptors of a process: how many there are of each kind, or of each file; connections are `socket:[`.
-/// - Parameter others: numbers of descriptors that do not count.
+/// Number of open descriptors of a process by kind or file; connections are `socket:[`.
+/// - Parameter others: descriptors to leave out.
 package func openFiles(
   of process: String = "self", besides transient: String..., others: Set<String> = []
 ) throws -> [String: Int] {
@@ -13,7 +13,7 @@ package func openFiles(
   return Dictionary(kinds.filter { !transient.contains($0) }.map { ($0, 1) }, uniquingKeysWith: +)
 }
 
-/// Their numbers.
+/// The numbers of the open descriptors.
 package func openDescriptors(of process: String = "self") throws -> Set<String> {
   Set(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd"))
 }

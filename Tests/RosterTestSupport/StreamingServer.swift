@@ -14,7 +14,7 @@ package final class StreamingServer: Sendable {
     /// Number of repetitions.
     package var times: Int
 
-    /// A body of one piece, unless given.
+    /// The body has a single piece by default.
     package init(_ head: [String] = ["HTTP/1.1 200 OK"], piece: [UInt8], times: Int = 1) {
       self.head = head
       self.piece = piece
@@ -48,7 +48,7 @@ package final class StreamingServer: Sendable {
     state = Mutex(State(answer: answer))
   }
 
-  /// Runs while `body` runs.
+  /// Runs the server while `body` runs.
   package static func run(_ answer: Answer, _ body: (StreamingServer) async throws -> Void) async throws {
     let server = try StreamingServer(answer)
     server.thread { server.accept() }

@@ -2,10 +2,10 @@ import FoundationEssentials
 
 /// A folder for one test, which is removed with the value.
 package final class Workspace: Sendable {
-  /// Absolute.
+  /// Absolute path of the folder.
   package let folder: String
 
-  /// Empty.
+  /// Makes an empty folder.
   package init() throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "rosterd-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

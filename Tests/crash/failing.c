@@ -1,8 +1,8 @@
-// Loaded into rosterd with LD_PRELOAD: one call fails, once.
+// Loaded into rosterd with LD_PRELOAD: lets a single call fail.
 //
-// ROSTER_FAIL is "KIND NUMBER ERRNO": of the calls of this kind the one of this number, from 1, fails with that errno;
-// with number 0 none does. Calls on files count where the file lies below ROSTER_FAIL_UNDER. ROSTER_FAIL_TOLD names
-// a file that has, once the process has ended, a line "KIND COUNT" for each kind of call that there was.
+// ROSTER_FAIL is "KIND NUMBER ERRNO": the call with this number among the calls of this kind, from 1, fails with that
+// errno. With number 0, no call fails. Calls on files count only if the file is below ROSTER_FAIL_UNDER.
+// ROSTER_FAIL_TOLD names a file. At the end of the process, it gets a line "KIND COUNT" for each kind of call.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ __attribute__((destructor)) static void tell_counts(void) {
   fclose(told);
 }
 
-// The errno that this call is to fail with; 0: none.
+// The errno for this call; 0 if it must not fail.
 static int fault(const char *kind) {
   const char *order = getenv("ROSTER_FAIL");
   char wanted[32];
@@ -66,7 +66,7 @@ static int is_below(const char *path) {
 
 static int path_fault(const char *kind, const char *path) { return is_below(path) ? fault(kind) : 0; }
 
-// Kind of the call where the descriptor is a file there or a socket; the rest fails in no test.
+// Kind of the call if the descriptor is a file below the folder or a socket. Calls on other descriptors never fail.
 static int file_fault(const char *file_kind, const char *socket_kind, int file) {
   char link[64], path[4096];
   int before = errno, code = 0;

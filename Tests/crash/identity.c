@@ -1,6 +1,6 @@
-// Loaded into rosterd with LD_PRELOAD: a copied file gets the inode number of its original from the file
-// ROSTER_IDENTITIES (lines of two numbers), and no file has a time of birth. rosterd uses both to recognise the file
-// that it wrote (RosterCache/FileIdentity).
+// Loaded into rosterd with LD_PRELOAD: changes the identity of files. A copied file gets the inode number of its
+// original from the file ROSTER_IDENTITIES (lines of two numbers), and no file has a time of birth. rosterd uses both
+// to recognise the file that it wrote (RosterCache/FileIdentity).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

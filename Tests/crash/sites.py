@@ -11,7 +11,7 @@ from pathlib import Path
 import upstream
 
 HERE = Path(__file__).resolve().parent
-# One program.
+# Maximum time of one program in seconds.
 PATIENCE = 60
 COLUMNS = [
     "id", "name", "status", "species", "type", "gender", "origin_name", "origin_url", "location_name", "location_url",

@@ -72,7 +72,7 @@ def refusals(site):
     assert before == len(site.daemon.json("/v1/syncs?limit=1000")["syncs"]), "a sync was asked for"
     count = len(json.loads(web.ask("GET", web.folder + "v1/syncs?limit=1").text)["syncs"])
     assert count == 1, "the query is passed on"
-    # The daemon's own.
+    # The daemon's own answer.
     refused = web.ask("GET", web.folder + "v1/syncs?lmit=1")
     assert refused.status == 400 and "no parameter lmit" in refused.text, refused.text
 

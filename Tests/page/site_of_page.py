@@ -49,7 +49,7 @@ class Web:
         self.port, self.token = parts.port, urllib.parse.parse_qs(parts.query)["token"][0]
 
     def enter(self):
-        """Enters as a browser: with the token, once. From then on `ask` sends the cookie."""
+        """Enters as a browser: with the token, once. After that, `ask` sends the cookie."""
         answer = self.ask("GET", "/?token=" + self.token)
         assert answer.status == 200, answer.text
         self.cookie = answer.getheader("set-cookie")

@@ -1,5 +1,5 @@
-// Shows the Thread Sanitizer's reports about a continuation that is resumed long after it is awaited, and, with an
-// argument, about one that is resumed before. Its report of a race is false.
+// Shows the Thread Sanitizer's reports about a continuation that is resumed long after it is awaited. With an argument,
+// the continuation is resumed before; then the reported race does not exist.
 import Glibc
 import Synchronization
 

@@ -132,7 +132,7 @@ def one(site, attack):
     wait_until(lambda: quiet_descriptors(daemon) <= before, f"{daemon.descriptors()} descriptors, {before} before", 20)
     grown = (peak[0] - memory) / MIB
     assert peak[0] - memory < 2 * ALLOWED, f"{grown:.0f} MiB more at its peak"
-    # Another client must not feel it, however loaded the machine is.
+    # Other clients must not be delayed, however loaded the machine is.
     assert slowest[0] < 3, f"/healthz took {slowest[0]:.1f} s"
     return (
         f"{note + ', ' if note else ''}at most {grown:.1f} MiB more, "
@@ -169,7 +169,7 @@ def idle(site, watch):
                 watch()
         watch()
         open_ones = sum(is_open(client) for client in clients)
-        # The one that watches has taken a place too, each time.
+        # The watching client has taken a place too, each time.
         assert CONNECTIONS - 12 <= open_ones <= CONNECTIONS, open_ones
         assert not any(is_open(client) for client in clients[:700]), "the longest idle go first"
         # The newest still answers.

@@ -33,7 +33,7 @@ def caddy_files(place):
 
 
 def framed(place, front, certificate=None, packs=False):
-    """Each framing behind one server, which stays."""
+    """Each framing behind one server, which is not restarted."""
     pages = Pages(place.path("pages"), FEW)
     origin = place.keep(Origin(pages))
     server = place.keep(front(place.path("server"), pages, origin.port, certificate, packs=packs))

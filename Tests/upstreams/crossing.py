@@ -14,7 +14,7 @@ RESET = struct.pack("ii", 1, 0)
 
 class Crossing:
     """Relays connections to a server that closes idle ones. The close is passed on only after another request was sent
-    on that connection. The request is not passed on: it meets the end of the connection.
+    on that connection. The request is not passed on: it collides with the end of the connection.
 
     due: this many of the next requests on kept connections wait here until the server has closed their connection.
     With TLS, which must be 1.2, records are distinguished by their type; otherwise each byte belongs to HTTP.

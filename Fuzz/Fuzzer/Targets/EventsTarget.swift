@@ -1,7 +1,7 @@
 @testable import RosterStatusClient
 
-/// An event stream: wherever it is cut, the same events come out of it, and each of them, written as the daemon writes
-/// events, is the same again.
+/// An event stream: the events do not depend on how it is split into pieces. Each event, written in the daemon's form,
+/// is read as the same event again.
 enum EventsTarget {
   static func check(_ input: [UInt8]) {
     let (choices, stream) = Choices.split(input)

@@ -6,8 +6,8 @@ import RosterModel
 
 @testable import RosterStatus
 
-/// The input of a client to the status socket: however it is split into pieces, the answers are the same, and each is
-/// an answer of HTTP/1.1.
+/// The input of a client to the status socket. The answers do not depend on how the input is split, and each one is an
+/// answer of HTTP/1.1.
 ///
 /// Answers that are made outside the event loop do not occur, because four requests of other connections precede them.
 enum HTTPTarget {
@@ -59,7 +59,7 @@ enum HTTPTarget {
     return answers
   }
 
-  /// All that one client is sent that sends these pieces, and then no more.
+  /// All bytes sent to a client that sends these pieces and then closes its side.
   private static func serve(_ pieces: [ArraySlice<UInt8>]) throws -> [UInt8] {
     let channel = EmbeddedChannel()
     let loop = channel.embeddedEventLoop
@@ -74,7 +74,7 @@ enum HTTPTarget {
     func settle() throws {
       var isMoving = true
       while isMoving {
-        // Longer than the turns of pipelined requests are apart.
+        // Longer than the delay between pipelined requests.
         loop.advanceTime(by: .milliseconds(1))
         isMoving = false
         while let data = try channel.readOutbound(as: IOData.self) {

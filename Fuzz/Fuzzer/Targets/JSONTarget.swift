@@ -1,7 +1,7 @@
 import RosterJSON
 import RosterModel
 
-/// Any bytes: JSON or not, which value, and the same value once it is written again.
+/// Arbitrary bytes: rosterd must agree whether they are JSON, and about the value, and must write the same value again.
 enum JSONTarget {
   /// Maximum depth of a `JSONValue`.
   static let deepest = 136

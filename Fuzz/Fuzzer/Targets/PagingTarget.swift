@@ -4,8 +4,11 @@ import RosterModel
 @testable import RosterFetch
 @testable import RosterSync
 
-/// Answers to requests of a list, used cyclically. Each request goes to an allowed address; a kept page leads to the
-/// same next page as an arrived one; an equal answer agrees with the known facts; and the pull ends.
+/// Answers to requests of a list, used cyclically. These rules are tested:
+/// - Each request goes to an allowed address.
+/// - A kept page leads to the same next page as an arrived one.
+/// - An equal answer agrees with the known facts.
+/// - The pull ends.
 enum PagingTarget {
   private static let homes = ["https://api.example/v1", "http://api.example:8080", "https://[::1]/a%20b"]
   /// Upstream may repeat the token in an address (T8).
@@ -29,7 +32,7 @@ enum PagingTarget {
 
   struct Answer {
     var response: Response
-    /// nil: no page of the definition, after which a pull ends.
+    /// nil if the answer is not a page of the definition, which ends a pull.
     var facts: ListFacts?
     var likeness = 0
   }

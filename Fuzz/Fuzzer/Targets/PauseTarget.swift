@@ -17,7 +17,7 @@ enum PauseTarget {
       promise((0...day).contains(wait.seconds), "a wait of \(wait)")
       let hold = RetryAfterHold(setAt: now, until: now + wait.seconds).remaining(at: now)
       promise((hold ?? .zero) <= .seconds(day) && (hold == nil || wait > .zero), "a hold of \(hold as Any)")
-      // A time of now has no smaller parts.
+      // The current time has no finer resolution.
       promise(hold != nil || wait < .microseconds(1), "no hold for \(wait)")
       checkDelay(wait, attempt: choices.next(32), random: Double(choices.next(64)) / 64)
     }

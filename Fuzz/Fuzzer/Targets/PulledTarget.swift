@@ -71,7 +71,7 @@ enum PulledTarget {
     promise(Int64(bytes().count) == file.end, "the file goes on behind its end")
   }
 
-  /// Bytes that are facts of a page are the same once they are written again.
+  /// Bytes that are the facts of a page are equal after they are read and written again.
   private static func checkFacts(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { bytes in
       var reader = FactsReader(bytes)
@@ -110,7 +110,7 @@ enum PulledTarget {
     case 1: return Array(bytes[..<at])
     case 2: return bytes[..<at] + junk
     case 3:
-      // A block that the disk never had.
+      // A block that never reached the disk.
       return bytes[..<at] + bytes[at...].enumerated().map { $0 < 512 ? 0 : $1 }
     case 4: return bytes + junk
     default:

@@ -10,7 +10,7 @@ enum RecordTarget {
     var decoder = RecordDecoder(certain("compile") { try RecordPlan(resource) })
     let json = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : body
     let answer = PlainJSON.read(json)
-    // Twice: its memory is used again.
+    // Run twice, because the memory is reused.
     for _ in 0..<2 {
       checkPage(body, answer, resource, &decoder)
       checkByKey(body, answer, resource, &decoder)
@@ -87,7 +87,7 @@ enum RecordTarget {
     promise(Decoded.keys(scan.rejectedKeys, isText: isText) == rejectedKeys, "other rejected keys")
   }
 
-  /// Byte by byte, which == of String is not.
+  /// Compares byte by byte, which == of String does not.
   private static func same(_ one: Decoded.Row, _ other: Decoded.Row) -> Bool {
     one == other && "\(one)".utf8.elementsEqual("\(other)".utf8)
   }
@@ -113,7 +113,7 @@ enum RecordTarget {
   }
 }
 
-/// Definitions of few names, so that places meet.
+/// Definitions with few names, so that places overlap.
 private enum RandomResource {
   private static let names = ["a", "b", "id", "0", "1", "a_long_name", "é", "", "q\"~/\\"]
   private static let scalars: [Resource.Scalar] = [

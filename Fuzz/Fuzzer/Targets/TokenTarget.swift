@@ -3,8 +3,8 @@ import RosterModel
 
 @testable import RosterAuth
 
-/// A token endpoint's answer: its grant, its lifetime, and a refusal, compared with a simple reading; the message about
-/// a refusal must not repeat any part of it.
+/// A token endpoint's answer: its grant, its lifetime and its refusal must equal a simple reading. The message about a
+/// refusal must not repeat any part of the answer.
 enum TokenTarget {
   private static let now = Date(timeIntervalSince1970: 1_795_348_800)
   private static let longest = 100 * 365.25 * 86_400

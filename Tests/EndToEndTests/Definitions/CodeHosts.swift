@@ -14,7 +14,7 @@ extension PublicAPI {
       Kind(
         name: "issues", resources: ["issue", "pull"], count: 230, fates: [3: .deleted, 7: .moved], record: githubIssue)
     ],
-    // Two resources, one request a page.
+    // The two resources share each page request.
     asked: [
       "/repos/octocat/hello-world/issues?state=all&sort=created&direction=asc&per_page=100",
       "/repositories/1296269/issues?state=all&sort=created&direction=asc&per_page=100&after=Y3Vyc29yOjEwMA%3D%3D&page=2",
@@ -73,7 +73,7 @@ extension PublicAPI {
       headers: [.init("Link", from + size < issues.count ? "\(next), \(first)" : first)])
   }
 
-  /// Opaque to others: `cursor:N`.
+  /// An opaque cursor: the base64 of `cursor:N`.
   private static let githubCursor = [100: "Y3Vyc29yOjEwMA==", 200: "Y3Vyc29yOjIwMA=="]
 
   private static let githubIssue: @Sendable (Int, Int) -> String = { id, edition in
@@ -136,14 +136,14 @@ extension PublicAPI {
     try call.allow("membership", "pagination", "order_by", "sort", "per_page", "id_after")
     try call.expect("membership", "true")
     try call.expect("pagination", "keyset", or: 405)
-    // Keyset pages are there in the order of ids only.
+    // Keyset pages exist only in the order of ids.
     try call.expect("order_by", "id", or: 405)
     try call.expect("sort", "asc")
     let size = min(try call.integer("per_page", or: 20, in: 1...1000), 100)
     let after = try call.integer("id_after", or: 0, in: 0 ... .max)
     let rest = world.records("projects").filter { ($0["id"]?.integer ?? 0) > after }
     let page = rest.page(0, size)
-    // No X-Total: there may be more than 10,000.
+    // No X-Total, because there may be more than 10,000 records.
     guard rest.count > size, let last = page.last?["id"]?.integer else { return .json(.list(page)) }
     let query = "membership=true&order_by=id&pagination=keyset&per_page=\(size)&sort=asc"
     let link = "<\(call.origin)/api/v4/projects?id_after=\(last)&\(query)>; rel=\"next\""

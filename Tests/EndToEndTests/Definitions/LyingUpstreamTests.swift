@@ -219,7 +219,7 @@ private final class Liar: Sendable {
 
   init(_ lie: Lie) { self.lie = lie }
 
-  /// Since it lies.
+  /// Number of requests since the lie began.
   var asked: Int { state.withLock { $0.asked } }
 
   func begin() { state.withLock { $0 = (true, 0) } }

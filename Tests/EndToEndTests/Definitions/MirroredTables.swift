@@ -150,7 +150,7 @@ extension JSONValue {
     if case .object(let members)? = self[name] { members } else { [] }
   }
 
-  /// nil: absent or null.
+  /// nil if the value is absent or null.
   func at(_ way: [String]) -> JSONValue? {
     guard let name = way.first else { return self == .null ? nil : self }
     if case .list(let elements) = self {
@@ -217,7 +217,7 @@ extension Site {
     #expect(try await rows("SELECT count(*) FROM \(list.table)") == [["\(found.count)"]])
   }
 
-  /// Every word finds the records that have it, and no others.
+  /// Expects that every word finds exactly the records that contain it.
   private func expectWords(_ tables: MirroredTables, _ records: [JSONValue]) async throws {
     guard !tables.search.isEmpty else { return }
     let words = records.flatMap { record in tables.words(record).map { [$0, tables.key(record)] } }

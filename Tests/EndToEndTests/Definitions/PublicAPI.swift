@@ -8,23 +8,23 @@ let midnight = "00:00:00"
 
 /// A public API that lists its records and refuses requests as its documentation says.
 struct PublicAPI: Sendable {
-  /// Records of one list, in the order in which they were made.
+  /// The records of one list, in the order of their creation.
   struct Kind: Sendable {
     var name: String
     /// The resources that are filled from it.
     var resources: [String]
-    /// Ids are 1 to that.
+    /// Number of records; their ids are 1 to this number.
     var count: Int
     /// The later fate of some records.
     var fates: [Int: Fate]
-    /// JSON. Editions are 1 and 2.
+    /// The JSON of a record. Editions are 1 and 2.
     var record: @Sendable (_ id: Int, _ edition: Int) -> String
   }
 
   /// The fate of a record that is no longer listed.
   enum Fate: Sendable {
     case deleted
-    /// Still answered by its key, but it belongs elsewhere.
+    /// The record is still returned by its key, but belongs to another list.
     case moved
     /// The record exists, and only the list lacks it.
     case unlisted
@@ -71,7 +71,7 @@ struct World: Sendable {
   /// The current state of records that are no longer listed.
   private(set) var gone: [String: [Int: (fate: PublicAPI.Fate, json: JSONValue)]] = [:]
 
-  /// - Parameter isLater: some records were added, some changed, and some are listed no more.
+  /// - Parameter isLater: true if some records were added, some changed, and some are no longer listed.
   init(_ api: PublicAPI, isLater: Bool) throws {
     for kind in api.kinds {
       let last = isLater ? kind.count + 2 : kind.count
@@ -105,7 +105,7 @@ struct World: Sendable {
 /// The API on loopback; it records all requests.
 final class PublicServer: Sendable {
   struct Asked: Sendable {
-    /// `POST ` before it where it was one; below base_url.
+    /// The address below base_url, after `POST ` for such a request.
     var address: String
     var isConditional: Bool
   }
@@ -158,10 +158,10 @@ final class PublicServer: Sendable {
     }
   }
 
-  /// RFC 9110 §13.1.2: other headers are on a 304 too.
+  /// A 304 has the other headers, too (RFC 9110 §13.1.2).
   private func validated(_ response: Response, _ call: Call) -> Response {
     guard api.hasETags, response.status == 200 else { return response }
-    // FNV-1a, 64 bits: it need only differ between versions of a page.
+    // FNV-1a with 64 bits: a fingerprint only needs to differ between versions of a page.
     let print = response.body.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     let tag = "W/\"\(String(print, radix: 16))\""
     let isSame = call["If-None-Match"] == tag
@@ -170,9 +170,9 @@ final class PublicServer: Sendable {
   }
 }
 
-/// One request, as an API reads it.
+/// One request from an API's point of view.
 struct Call {
-  /// Below base_url's path.
+  /// The path below base_url.
   let path: String
   let origin: String
   let body: JSONValue
@@ -215,7 +215,7 @@ struct Call {
   /// A header.
   subscript(name: String) -> String? { Response(status: 0, headers: request.headers)[name] }
 
-  /// A parameter of the query; nil: it is not there.
+  /// A parameter of the query; nil if it is missing.
   func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
   /// The single path segment after this prefix.
@@ -225,7 +225,7 @@ struct Call {
     return rest.isEmpty || rest.contains("/") ? nil : Self.decoded(rest)
   }
 
-  /// Refuses any other parameter, and one that is given twice.
+  /// Refuses any other parameter, and a parameter that occurs twice.
   func allow(_ names: String...) throws {
     for (index, parameter) in query.enumerated() {
       guard names.contains(parameter.name), !query[..<index].contains(where: { $0.name == parameter.name }) else {
@@ -241,7 +241,7 @@ struct Call {
     return number
   }
 
-  /// A parameter that must be there, and be that.
+  /// Refuses the request unless the parameter has this value.
   func expect(_ name: String, _ value: String, or status: Int = 400) throws {
     guard parameter(name) == value else { throw Refusal(status: status, why: "\(name) is not \(value)") }
   }

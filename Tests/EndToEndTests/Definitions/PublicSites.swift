@@ -298,7 +298,7 @@ extension PublicAPI {
   }
 
   private static let mortyCharacter: @Sendable (Int, Int) -> String = { id, edition in
-    // Fields that the API did not have before.
+    // Fields that were added to the API later.
     let origin =
       edition == 2
       ? #"{"name":"Place \#(id)","url":"","since":1.50},"nickname":"R\#(id)""#
