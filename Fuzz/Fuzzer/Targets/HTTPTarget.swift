@@ -9,7 +9,7 @@ import RosterModel
 /// The input of a client to the status socket. The answers do not depend on how the input is split, and each one is an
 /// answer of HTTP/1.1.
 ///
-/// Answers that are made outside the event loop do not occur, because four requests of other connections precede them.
+/// Answers that are made outside the event loop are not tested: four other requests occupy all places for such work.
 enum HTTPTarget {
   private static let now = Date(timeIntervalSince1970: 1_795_348_800)
   private static let snapshot = CacheFacts(
