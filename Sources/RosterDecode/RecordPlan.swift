@@ -22,8 +22,8 @@ package struct RecordPlan: Sendable {
   /// True for text keys; false for integer keys from 1 to 2^63-1.
   package var hasTextKeys: Bool { resource.columns[keyColumn].type == .text }
 
-  /// Compiles a definition. Throws `Failure` (70) if the definition is invalid. The configuration rejects such
-  /// definitions earlier:
+  /// Compiles a definition. Throws `Failure` (70) if it is invalid, although the configuration rejects such definitions
+  /// earlier:
   /// - it has no columns, or no column for the key;
   /// - two lists are at one place;
   /// - a place is below the maximum depth.

@@ -36,8 +36,8 @@ extension Shape {
   /// True if a column of these whole numbers is `real` only because the sample is small.
   func isCautious(named name: String) -> Bool { kinds == [.integer] && columnType(named: name) == .real }
 
-  /// The scalar fields of an object that deserve a column. Addresses are excluded if there are other fields. If there
-  /// are many fields, only the identifying ones are included.
+  /// The scalar fields of an object that deserve a column: all if there are at most three. If there are more, addresses
+  /// are excluded, and if there are many, only the identifying fields are included.
   var telling: [Member] {
     let scalars = members.filter(\.shape.isScalar)
     if scalars.count <= 3 { return scalars }

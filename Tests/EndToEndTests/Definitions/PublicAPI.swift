@@ -105,7 +105,7 @@ struct World: Sendable {
 /// The API on loopback; it records all requests.
 final class PublicServer: Sendable {
   struct Asked: Sendable {
-    /// The address below base_url, after `POST ` for such a request.
+    /// The address below base_url; that of a POST request has `POST ` before it.
     var address: String
     var isConditional: Bool
   }
