@@ -43,7 +43,7 @@ struct Report {
   /// A sentence for each part that costs too much, or that is missing in the base.
   func faults(beside base: [String: Double]) -> [String] {
     let slower = parts.compactMap { part -> String? in
-      guard let known = base[part.name] else { return "\(part.name): the base has none; write it anew" }
+      guard let known = base[part.name] else { return "\(part.name): it is not in the base; write a new base" }
       let ratio = part.cost / step / known
       return ratio > Self.most ? "\(part.name): \(Self.text(ratio)) × its base, more than \(Self.most)" : nil
     }

@@ -103,7 +103,7 @@ package struct Daemon: Sendable {
   /// Syncs and readers need only the status socket, so a failure here is a warning.
   private func startMetrics() async {
     do { try await metrics?.start() } catch {
-      runtime.logger.warning("rosterd-metrics.socket has nothing to lead to: \(error)")
+      runtime.logger.warning("cannot serve rosterd-metrics.socket: \(error)")
     }
   }
 

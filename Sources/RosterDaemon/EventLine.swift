@@ -45,9 +45,9 @@ extension Event {
     case .syncStarted: isFresh == true ? "fresh sync started" : "sync started"
     case .pageFetched:
       "page \(page ?? 0) of \(resource ?? "") fetched, \(pagesDone ?? 0)" + (pagesTotal.map { " of \($0)" } ?? "")
-    case .pageRetried: "page is asked for again in \(delaySeconds ?? 0) s: \(error ?? reason ?? "")"
+    case .pageRetried: "page is requested again in \(delaySeconds ?? 0) s: \(error ?? reason ?? "")"
     case .tokenRefused: "upstream refused the \(reason ?? "") token"
-    case .tokenJoined: "a request waits for the refresh that runs"
+    case .tokenJoined: "a request waits for the running refresh"
     case .tokenRefreshing: "refreshing the token (\(reason ?? ""))"
     case .tokenRefreshed: "the token was refreshed"
     case .tokenFailed: "the token could not be refreshed: \(error ?? reason ?? "")"

@@ -49,12 +49,12 @@ package enum OneRequest {
   private static func hint(_ fault: RequestFault) -> String? {
     switch (fault.kind, fault.reason) {
     case _ where fault.isOfProxy: nil
-    case (.refused, _): "give the credential that it wants, as in --header \"Authorization: Bearer …\""
-    case (_, .status(405)): "if it wants a POST, give an answer to one to rosterd infer - on standard input"
+    case (.refused, _): "give the credential that upstream requires, as in --header \"Authorization: Bearer …\""
+    case (_, .status(405)): "if upstream requires a POST, pass the answer of one to rosterd infer - on standard input"
     case (.unreachable, .status): "try again later"
-    case (_, .status): "give the address of a list, as the API's documentation has it"
+    case (_, .status): "give the address of a list from the API's documentation"
     case (_, .tooLarge): "ask for fewer records a page"
-    case (.badAnswer, nil): "give the address that it leads to"
+    case (.badAnswer, nil): "give the address that the redirect leads to"
     case (.unreachable, nil): nil
     default: "see whether the address is right and its server up"
     }

@@ -70,7 +70,7 @@ struct Runtime: Sendable {
     do {
       let gate = RetryAfterGate(try await cache.retryAfterHold(), clock: clock) { hold in
         do { try await cache.keep(hold) } catch {
-          logger.warning("Retry-After will not outlive this process: \(error)")
+          logger.warning("cannot store Retry-After, so a restart will forget it: \(error)")
         }
       }
       let troubles = Troubles(beside: path, last: try await cache.lastTrouble())
@@ -104,7 +104,7 @@ struct Runtime: Sendable {
   private static func warnOfNetwork(_ path: String, _ logger: Logger) {
     guard let type = NetworkFileSystem.type(of: path) else { return }
     logger.warning(
-      "the cache is on a network file system (\(type)), where SQLite's log cannot be shared: a reader on another machine may see damage; name a cache.path on a local disk",
+      "the cache is on a network file system (\(type)), which cannot share SQLite's log: readers on other machines may see damage; set cache.path to a local disk",
       metadata: ["path": "\(path)"])
   }
 

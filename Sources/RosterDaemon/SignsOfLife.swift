@@ -42,8 +42,8 @@ struct SignsOfLife {
 
 /// The daemon's signs of life, which any thread may report.
 final class Pulse: Sendable {
-  /// Maximum interval between the loop's beats; half of the watchdog's interval if that is shorter. Each beat costs four
-  /// thread wake-ups, because Dispatch recreates the threads of its pool for it.
+  /// Maximum interval between the loop's beats; half of the watchdog's interval if that is shorter. Each beat costs
+  /// four thread wake-ups, because Dispatch recreates the threads of its pool for it.
   static let interval = Duration.seconds(30)
 
   private let signs = Mutex(SignsOfLife(at: .now))

@@ -124,7 +124,7 @@ package struct StatusClient: Sendable {
     } catch HTTPParserError.invalidEOFState {
       throw socket.silent("the connection ended before the answer did")
     } catch let error as HTTPParserError {
-      throw socket.silent("what answers speaks no HTTP (\(error))")
+      throw socket.silent("the server does not speak HTTP (\(error))")
     }
   }
 }

@@ -134,7 +134,7 @@ struct InferCommand: AsyncParsableCommand {
     guard let colon = text.firstIndex(of: ":") else { throw ValidationError("A header is \"NAME: VALUE\"") }
     let name = String(text[..<colon])
     let value = String(text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
-    guard name.isHTTPToken else { throw ValidationError("What stands before the colon of a header is no name") }
+    guard name.isHTTPToken else { throw ValidationError("The part of a header before the colon is not a valid name") }
     guard !HeaderText.isOwn(name) else { throw ValidationError("The header \(name) is rosterd's own to send") }
     if let mistake = HeaderText.mistake(in: value) {
       throw ValidationError("The value of the header \(name) \(mistake)")

@@ -68,7 +68,7 @@ enum PulledTarget {
       return Page(page.facts, Array(page.body))
     }
     promise(found.elementsEqual(pages), "\(found.count) pages of \(pages.count), or others")
-    promise(Int64(bytes().count) == file.end, "the file goes on behind its end")
+    promise(Int64(bytes().count) == file.end, "the file continues after its end")
   }
 
   /// Bytes that are the facts of a page are equal after they are read and written again.

@@ -22,7 +22,7 @@ enum RecordTarget {
   ) {
     let scan = try? decoder.scan(page: body)
     guard let answer, case .list(let records)? = answer.find(resource.records.segments[...]) else {
-      return promise(scan == nil, "a page that is none was taken")
+      return promise(scan == nil, "an invalid page was accepted")
     }
     guard let scan else { fatalError("a page was refused") }
     expect(records, body, scan, resource, &decoder)
@@ -47,7 +47,7 @@ enum RecordTarget {
       case .object?: answer.map { [$0] }
       default: nil
       }
-    guard let records else { return promise(scan == nil, "an answer that is none was taken") }
+    guard let records else { return promise(scan == nil, "an invalid answer was accepted") }
     guard let scan else { fatalError("an answer was refused") }
     expect(records, body, scan, resource, &decoder)
   }

@@ -14,7 +14,7 @@ enum TOMLTarget {
     defer { unlink(path) }
     guard let configuration = load(input) else { return }
     let text = configuration.rendered()
-    guard let again = load(Array(text.utf8)) else { fatalError("what it renders to is refused:\n\(text)") }
+    guard let again = load(Array(text.utf8)) else { fatalError("the rendered file is refused:\n\(text)") }
     promise(again.rendered() == text, "rendered again, it is another:\n\(text)\n\(again.rendered())")
     // Masked values (T9) cannot be read again.
     if !text.contains("***") {
