@@ -226,6 +226,7 @@ bench: packages
 	.build/release/RosterBenchmarks growth
 
 lint: lint-scripts lint-docs
+	@.ci/prose
 	swift format lint --strict -r Sources Tests Benchmarks Fuzz Package.swift
 
 # Finds scripts by their first line, so that new ones are included. Needs python3-venv and shellcheck.
