@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
 
-/// docs/CONTRACT.md and the files that cite its promises, such as P9.
+/// docs/CONTRACT.md has one rule per line, such as P9.2. P9 is the promise of all rules that begin with P9. This suite
+/// checks that code and tests cite only numbers that exist, and that each rule is named by a test.
 @Suite("docs/CONTRACT.md")
 struct ContractTests {
   /// Rules that no test names. A test that begins to name one takes it off this list.
@@ -45,8 +46,6 @@ struct ContractTests {
     #expect(Self.promises(in: text) == Set(found))
   }
 
-  /// The promises and rules that the contract explains, listed as often as they are explained. They are the list items
-  /// that begin with a number in bold, such as P9 or P16.1.
   @Test(
     "A rule is the number of its promise, a dot and a number",
     arguments: [("(T1.1)b", ["T1.1"]), ("P2.1: x, S4.10.", ["P2.1", "S4.10"]), ("XP9.1 P1.123 P2 1.2", [])])
@@ -54,6 +53,7 @@ struct ContractTests {
     #expect(Self.rules(in: text) == Set(found))
   }
 
+  /// The rules that the contract explains, with repetitions: its list items that begin with a number in bold.
   private static func explained() throws -> [String] {
     let contract = try String(contentsOfFile: root.appending(path: "docs/CONTRACT.md").path, encoding: .utf8)
     return contract.split(separator: "\n").filter { $0.hasPrefix("- **") }.map { line in
@@ -66,10 +66,10 @@ struct ContractTests {
 
   /// Numbers of rules, such as P16.1. A new letter is added here.
   private static func rules(in text: String) -> Set<String> {
-    Set(text.matches(of: /\b[CEFGILPRST][0-9]{1,2}\.[0-9]{1,2}\b/).map { String($0.0) })
+    Set(text.matches(of: /\b[CDEFGILPRST][0-9]{1,2}\.[0-9]{1,2}\b/).map { String($0.0) })
   }
 
-  /// The texts of programs, but not of data, which may contain such words by chance.
+  /// Programs, not data, which may hold such words by chance.
   private static func texts(below folder: String) throws -> [(file: String, text: String)] {
     let path = root.appending(path: folder).path
     return try FileManager.default.subpathsOfDirectory(atPath: path).compactMap { file in
