@@ -88,7 +88,7 @@ def measured(program, folder, driver, long):
     times.sort()
     p50, p99 = times[len(times) // 2] * 1000, times[len(times) * 99 // 100] * 1000
     line = f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, longest {times[-1] * 1000:.0f} ms of {len(times)} answers"
-    # In a short run on a loaded machine, only a blocked answer differs clearly from a slow one.
+    # A blocked answer is the only one that differs clearly from a slow one in a short run on a loaded machine.
     assert p99 < 10 if long else times[-1] < 2, line
     return line
 
