@@ -1,6 +1,6 @@
 # A newcomer needs only `make demo` and `make test`. Both install missing packages.
 
-PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev
+PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev libpq-dev
 # A changed -Xswiftc flag rebuilds everything, so each kind of build has one set of flags.
 CHECKS   := --explicit-target-dependency-import-check error
 # The time limits of the tests assume that only this many run at the same time.
@@ -38,13 +38,13 @@ INSTALLED  := -e 's,](\(\.\./\)\?\(docs\|config\|systemd\)/,](\2/,g' -e 's,](doc
 SOURCES    := $(wildcard config/sources/*.toml)
 PROGRAMS   := rosterd rosterctl
 
-DOCUMENTED   := RosterModel RosterExplanation RosterJSON RosterInference RosterCache RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
+DOCUMENTED   := RosterModel RosterPostgres RosterExplanation RosterJSON RosterInference RosterCache RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
                 RosterStatus RosterStatusClient RosterPage RosterWeb RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build compiler install install-documents uninstall deb test test-oauth test-readers test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
+.PHONY: bench demo build build-postgres compiler install install-postgres install-documents uninstall deb test test-oauth test-readers test-postgres test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
         test-systemd soak month fuzz fuzz-sample asan tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
         autopkgtest apt-repository test-release packages clean
 
@@ -54,6 +54,10 @@ demo: build
 build: compiler packages
 	swift build $(RELEASE) $(CHECKS) --product rosterd
 	swift build $(RELEASE) $(CHECKS) --product rosterctl
+
+# Apart from the others, because only this program needs libpq.
+build-postgres: compiler packages
+	swift build $(RELEASE) $(CHECKS) --product rosterd-postgres
 
 compiler:
 	@command -v swift >/dev/null || { \
@@ -83,6 +87,19 @@ install: install-documents
 	file=$(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml; test -e $$file || { \
 	  install -D -m 640 -t $${file%/*} config/rosterd.toml && \
 	  if [ -z "$(DESTDIR)" ] && getent group rosterd >/dev/null; then chgrp rosterd $$file; fi; }
+
+# The package rosterd-postgres: what `make build-postgres` has left, its unit and its manual page.
+install-postgres:
+	@test -x .build/release/rosterd-postgres || { echo "make build-postgres first" >&2; exit 1; }
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin .build/release/rosterd-postgres
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 man/rosterd-postgres.8
+	install -D -m 644 systemd/postgres/rosterd-postgres@.service $(DESTDIR)$(UNITDIR)/rosterd-postgres@.service
+	sed -i 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $(DESTDIR)$(UNITDIR)/rosterd-postgres@.service
+	install -d $(addprefix $(DESTDIR),$(BASHDIR) $(ZSHDIR) $(FISHDIR))
+	program=.build/release/rosterd-postgres; \
+	  $$program --generate-completion-script bash | sed '1{/^#!/d}' > $(DESTDIR)$(BASHDIR)/rosterd-postgres && \
+	  $$program --generate-completion-script zsh > $(DESTDIR)$(ZSHDIR)/_rosterd-postgres && \
+	  $$program --generate-completion-script fish > $(DESTDIR)$(FISHDIR)/rosterd-postgres.fish
 
 install-documents:
 	install -D -m 644 -t $(DESTDIR)$(DOCDIR) $(DOCUMENTS)
@@ -125,6 +142,10 @@ test-oauth:
 # Needs python3-venv and sqlite3.
 test-readers:
 	Tests/readers/run .build/debug/rosterd
+
+# rosterd-postgres against a PostgreSQL server of its own; needs postgresql.
+test-postgres:
+	Tests/postgres/run .build/debug
 
 # Tests against nginx, HAProxy, Caddy, squid, tinyproxy and Python's http.server. Needs the first five, and openssl.
 test-upstreams:
@@ -188,6 +209,7 @@ soak: packages
 	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests'
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 	python3 -B Tests/crash/kills --kills 10000 .build/debug/rosterd
+	POSTGRES_KILLS=2000 Tests/postgres/run .build/debug kills
 
 # Simulates a month of rosterd with a realistic upstream in a few minutes: 2,880 syncs with an accelerated clock.
 # The figures are in .build/month.txt.

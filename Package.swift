@@ -51,6 +51,7 @@ let package = Package(
   products: [
     .executable(name: "rosterd", targets: ["rosterd"]),
     .executable(name: "rosterctl", targets: ["rosterctl"]),
+    .executable(name: "rosterd-postgres", targets: ["rosterd-postgres"]),
     .library(name: "DiskFaults", type: .dynamic, targets: ["DiskFaults"]),
   ],
   // Exact, because Package.resolved is not committed: this is what makes a build repeatable.
@@ -116,6 +117,15 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(
       name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    library("RosterPostgres", isSmall: true, ["RosterModel", "CPostgres"]),
+    // A program and a package of its own: rosterd needs no libpq.
+    program(
+      "rosterd-postgres",
+      [
+        "RosterModel", "RosterFiles", "RosterConfiguration", "RosterCache", "RosterPostgres", "RosterSystemd",
+        "RosterTerminal", log,
+      ]),
     program(
       "rosterd",
       [
@@ -167,6 +177,7 @@ let package = Package(
       ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix")]),
     tests(of: "RosterStatusClient"),
     tests(of: "RosterSystemd", [log]),
+    tests(of: "RosterPostgres"),
     tests(of: "RosterSimulator", ["RosterFetch"]),
     tests(of: "RosterTerminal", ["RosterExplanation"]),
     tests(of: "RosterPage", ["PageAssets"]),
@@ -180,7 +191,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "rosterd", "rosterctl", "HastyRosterd", "RosterJSON", "RosterModel", "RosterSimulator", "RosterStatus",
+        "rosterd", "rosterctl", "rosterd-postgres", "HastyRosterd", "RosterJSON", "RosterModel", "RosterSimulator", "RosterStatus",
         "RosterStatusClient", "RosterTestSupport",
       ],
       swiftSettings: settings),

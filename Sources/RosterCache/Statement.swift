@@ -164,6 +164,13 @@ struct Row {
     return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
   }
 
+  /// Bytes of a text, valid until the statement goes on.
+  func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
+    // In this order (sqlite.org/c3ref/column_blob.html).
+    let start = sqlite3_column_text(handle, column)
+    return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+  }
+
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
   func int(_ column: Int32) -> Int { Int(integer(column)) }

@@ -32,6 +32,7 @@ struct Status: AsyncParsableCommand {
     if json, !check { return }
     let status = try answer.decoded(DaemonStatus.self, of: DaemonStatus.step)
     if !json { try show { StatusText(status, width: $0, colour: $1, mostResources: $2) } }
+    if !json, !check { try Output.standard.write(followerLines(of: status)) }
     if check, status.state.exit != 0 { throw ExitCode(status.state.exit) }
   }
 

@@ -72,6 +72,21 @@ struct QueryPlanTests {
     await cache.close()
   }
 
+  /// What a copy to another database reads after its first time.
+  private func export(_ reader: CacheReader) throws {
+    try reader.export { snapshot in
+      _ = try snapshot.changedResources(after: 0)
+      try snapshot.changedRecords(of: "thing", after: 0) { _ in }
+      for table in snapshot.tables {
+        switch table.role {
+        case .records, .elements: try snapshot.rows(of: table, .changed(after: 0)) { _ in }
+        case .appended: try snapshot.rows(of: table, .from(1)) { _ in }
+        case .whole: break
+        }
+      }
+    }
+  }
+
   private func readers(_ kind: GrowthKind, _ isText: Bool) async throws {
     let folder = try Folder()
     let resource = kind.resource(isText: isText, isAfter: false)
@@ -89,6 +104,7 @@ struct QueryPlanTests {
     _ = try reader.facts()
     _ = try reader.rejects()
     _ = try reader.rejected()
+    try export(reader)
     await cache.close()
   }
 

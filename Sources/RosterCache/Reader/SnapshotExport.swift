@@ -1,0 +1,200 @@
+package import RosterModel
+
+/// One snapshot of a cache, row by row, for a program that copies it to another database.
+package struct SnapshotExport {
+  /// Which rows of a table are read.
+  package enum Scope: Sendable, Equatable {
+    case all
+    /// Rows of records that `changes` names after this id.
+    case changed(after: Int64)
+    /// Rows whose `id` is at least this one.
+    case from(Int64)
+  }
+
+  /// Place of this snapshot in the feed.
+  package let position: ReplicaPosition
+  /// Smallest `changes.id`; nil if there is none.
+  package let oldestChange: Int64?
+  /// Smallest `syncs.id`; nil if there is none.
+  package let oldestSync: Int64?
+  /// `cache_info.verified_at`; nil before the first publication.
+  package let verifiedAt: String?
+  /// `cache_info.published_at`; nil before the first publication.
+  package let publishedAt: String?
+  /// Tables for readers, the records of a resource before the elements of their lists.
+  package let tables: [ReplicaTable]
+  private let database: Database
+
+  fileprivate init(_ database: Database) throws {
+    self.database = database
+    let facts = try database.first("SELECT feed, snapshot, verified_at, published_at FROM cache_info") {
+      (feed: $0.text(0), snapshot: $0.optionalInteger(1) ?? 0, verified: $0.optionalText(2), published: $0.optionalText(3))
+    }
+    guard let facts else { throw SQLiteError.damaged("cache_info is empty") }
+    let changes = try database.first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
+      ($0.optionalInteger(0), $0.optionalInteger(1))
+    }
+    let syncs = try database.first("SELECT (SELECT min(id) FROM syncs), (SELECT max(id) FROM syncs)") {
+      ($0.optionalInteger(0), $0.optionalInteger(1))
+    }
+    let running = try database.first("SELECT min(id) FROM syncs WHERE outcome = 'running'") { $0.optionalInteger(0) }
+    position = ReplicaPosition(
+      feed: facts.feed, change: changes?.1 ?? 0, snapshot: facts.snapshot,
+      sync: (running ?? nil) ?? (syncs?.1 ?? 0) + 1)
+    oldestChange = changes?.0
+    oldestSync = syncs?.0
+    verifiedAt = facts.verified
+    publishedAt = facts.published
+    tables = try Self.tables(database)
+  }
+
+  /// Names of the resources that `changes` mentions after that id.
+  package func changedResources(after change: Int64) throws -> Set<String> {
+    Set(try database.rows("SELECT DISTINCT resource FROM changes WHERE id > ?1", .integer(change)) { $0.text(0) })
+  }
+
+  /// Record ids that `changes` names after that id, each once.
+  package func changedRecords(of resource: String, after change: Int64, _ body: (Int64) throws -> Void) throws {
+    let statement = try database.once("SELECT DISTINCT record_id FROM changes WHERE id > ?1 AND +resource = ?2")
+    statement.bind(1, change)
+    statement.bind(2, .text(resource))
+    while try statement.step() { try body(statement.row.integer(0)) }
+  }
+
+  /// Calls `body` with the values of each row, in the order of the table's columns.
+  package func rows(of table: ReplicaTable, _ scope: Scope, _ body: ([ReplicaValue]) throws -> Void) throws {
+    let statement = try database.once(Self.select(table, scope))
+    switch scope {
+    case .all: break
+    case .from(let id): statement.bind(1, id)
+    case .changed(let change):
+      statement.bind(1, change)
+      if case .records(let resource) = table.role { statement.bind(2, .text(resource)) }
+      if case .elements(let resource, _, _) = table.role { statement.bind(2, .text(resource)) }
+    }
+    var values: [ReplicaValue] = []
+    values.reserveCapacity(table.columns.count)
+    while try statement.step() {
+      values.removeAll(keepingCapacity: true)
+      for (index, column) in table.columns.enumerated() { values.append(statement.row.value(Int32(index), column.type)) }
+      try body(values)
+    }
+  }
+
+  /// `changes` is read by its primary key, and each table by its own. The plus keeps SQLite from the index that begins
+  /// with `resource`: it would read all of the history.
+  static func select(_ table: ReplicaTable, _ scope: Scope) -> String {
+    let columns = table.columns.map { "t.\(quoted($0.name))" }.joined(separator: ", ")
+    let from = "main.\(quoted(table.name)) t"
+    switch scope {
+    case .all: return "SELECT \(columns) FROM \(from)"
+    case .from: return "SELECT \(columns) FROM \(from) WHERE t.id >= ?1"
+    case .changed:
+      let changed = "(SELECT DISTINCT record_id FROM changes WHERE id > ?1 AND +resource = ?2) c"
+      return "SELECT \(columns) FROM \(changed) CROSS JOIN \(from) ON t.\(quoted(recordColumn(table))) = c.record_id"
+    }
+  }
+
+  private static func recordColumn(_ table: ReplicaTable) -> String {
+    if case .elements(_, _, let owner) = table.role { return owner }
+    return table.primaryKey.first ?? "rowid"
+  }
+
+  // MARK: Tables
+
+  private static func tables(_ database: Database) throws -> [ReplicaTable] {
+    let resources = try database.rows("SELECT name, definition FROM resources ORDER BY rowid") {
+      try ResourceTables(name: $0.text(0), definition: $0.text(1)).resource
+    }
+    let fixed: [ReplicaTable] = [
+      try table(database, "resources", key: ["name"], .whole), try table(database, "cache_info", key: [], .whole),
+      try table(database, "syncs", key: ["id"], .appended), try table(database, "changes", key: ["id"], .appended),
+    ]
+    return try fixed + resources.flatMap { try tables(database, $0) }
+  }
+
+  private static func tables(_ database: Database, _ resource: Resource) throws -> [ReplicaTable] {
+    let types = resource.columns.reduce(into: [String: ReplicaTable.ColumnType]()) { $0[$1.name] = $1.type.replica }
+    let records = try table(database, resource.table, key: nil, .records(resource: resource.name), types)
+    let elements = try resource.lists.map { list in
+      let types = list.columns.reduce(into: [String: ReplicaTable.ColumnType]()) { $0[$1.name] = $1.type.replica }
+      return try table(
+        database, list.table, key: nil,
+        .elements(resource: resource.name, records: resource.table, owner: resource.name + "_id"), types)
+    }
+    return [records] + elements
+  }
+
+  /// - Parameters:
+  ///   - key: nil means the primary key that SQLite knows.
+  ///   - types: of columns whose type the schema of SQLite does not say.
+  private static func table(
+    _ database: Database, _ name: String, key: [String]?, _ role: ReplicaTable.Role,
+    _ types: [String: ReplicaTable.ColumnType] = [:]
+  ) throws -> ReplicaTable {
+    let found = try database.rows(
+      "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?1, 'main') ORDER BY cid", .text(name)
+    ) { (name: $0.text(0), type: $0.text(1), isRequired: $0.int(2) == 1, place: $0.int(3)) }
+    let columns = found.map { column in
+      ReplicaTable.Column(
+        name: column.name, type: types[column.name] ?? fixedType(column.name, column.type),
+        isRequired: column.isRequired || column.place > 0)
+    }
+    let known = found.filter { $0.place > 0 }.sorted { $0.place < $1.place }.map(\.name)
+    return ReplicaTable(
+      name: name, columns: columns, primaryKey: key ?? known, unique: try unique(database, name), role: role)
+  }
+
+  private static func unique(_ database: Database, _ name: String) throws -> [[String]] {
+    let indexes = try database.rows(
+      "SELECT name FROM pragma_index_list(?1, 'main') WHERE origin = 'u' ORDER BY seq", .text(name)) { $0.text(0) }
+    return try indexes.map { index in
+      try database.rows("SELECT name FROM pragma_index_info(?1, 'main') ORDER BY seqno", .text(index)) { $0.text(0) }
+    }
+  }
+
+  /// Type of a column that no definition names.
+  private static func fixedType(_ column: String, _ declared: String) -> ReplicaTable.ColumnType {
+    switch column {
+    case "started_at", "finished_at", "at", "published_at", "verified_at", "distrusted_since", "whole_at": .timestamp
+    case "definition", "before", "after", "extra": .jsonb
+    case "schema_version", "snapshot", "records", "pages": .bigint
+    default: declared == "INTEGER" ? .bigint : .text
+    }
+  }
+}
+
+extension CacheReader {
+  /// Calls `body` with the snapshot within one read transaction: everything that `body` reads belongs together.
+  package func export<Result>(_ body: (SnapshotExport) throws -> Result) throws -> Result {
+    try read { try body(try SnapshotExport(database)) }
+  }
+
+  /// A number that differs after any other connection has written to the cache.
+  package func writes() throws -> Int64 { try dataVersion() }
+}
+
+extension Resource.ColumnType {
+  fileprivate var replica: ReplicaTable.ColumnType {
+    switch self {
+    case .text: .text
+    case .integer: .bigint
+    case .real: .double
+    case .boolean: .boolean
+    case .json: .jsonb
+    }
+  }
+}
+
+extension Row {
+  fileprivate func value(_ column: Int32, _ type: ReplicaTable.ColumnType) -> ReplicaValue {
+    if isNull(column) { return .null }
+    return switch type {
+    case .bigint: .integer(integer(column))
+    case .double: .real(real(column))
+    case .boolean: .boolean(integer(column) != 0)
+    case .text, .timestamp: .text(utf8(column))
+    case .jsonb: .json(utf8(column))
+    }
+  }
+}

@@ -1,0 +1,63 @@
+internal import FoundationEssentials
+
+/// What a program that copies the cache elsewhere reports about itself, for `rosterctl status` on the same machine:
+/// `follower.json` in its runtime folder.
+package struct FollowerFile: Codable, Sendable, Equatable {
+  /// Path of the cache.
+  package var cache: String
+  /// The server without user and password.
+  package var server: String
+  /// Schema with the copied tables.
+  package var schema: String
+  /// Sync that published the snapshot that the copy has (syncs.id).
+  package var snapshot: Int64
+  /// Largest `changes.id` in the copy.
+  package var change: Int64
+  /// Time of the last transaction, RFC 3339; nil before the first.
+  package var appliedAt: String?
+  /// One sentence; nil if the last try succeeded.
+  package var error: String?
+
+  /// What is known before the first transaction.
+  package init(
+    cache: String, server: String, schema: String, snapshot: Int64 = 0, change: Int64 = 0, appliedAt: String? = nil,
+    error: String? = nil
+  ) {
+    self.cache = cache
+    self.server = server
+    self.schema = schema
+    self.snapshot = snapshot
+    self.change = change
+    self.appliedAt = appliedAt
+    self.error = error
+  }
+
+  /// Replaces the file in `RUNTIME_DIRECTORY`. Without that folder, or if it cannot be written, nothing happens: the
+  /// copy itself does not need it.
+  package func save(environment: [String: String] = ProcessInfo.processInfo.environment) {
+    guard let path = Self.path(environment), let data = try? JSONEncoder().encode(self) else { return }
+    try? WholeFile(path, mode: 0o644).replace(with: Array(data), durably: false)
+  }
+
+  /// The file of this process; nil if it has none.
+  package static func own(environment: [String: String] = ProcessInfo.processInfo.environment) -> Self? {
+    path(environment).flatMap(read)
+  }
+
+  /// Those of all followers that run as services, in the order of their names.
+  package static func all(below folder: String = "/run/rosterd-postgres") -> [Self] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.sorted().compactMap { read("\(folder)/\($0)/\(name)") }
+  }
+
+  private static let name = "follower.json"
+
+  private static func path(_ environment: [String: String]) -> String? {
+    environment["RUNTIME_DIRECTORY"].map { "\($0)/\(name)" }
+  }
+
+  private static func read(_ path: String) -> Self? {
+    guard let data = FileManager.default.contents(atPath: path) else { return nil }
+    return try? JSONDecoder().decode(Self.self, from: data)
+  }
+}

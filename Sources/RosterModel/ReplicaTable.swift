@@ -1,0 +1,97 @@
+/// A table of the cache as another database keeps it: its columns and what makes its rows unique. It has no SQL of
+/// either database.
+package struct ReplicaTable: Sendable, Equatable {
+  /// Type of a column in the other database.
+  package enum ColumnType: String, Sendable {
+    case bigint, text, boolean, jsonb
+    case double = "double precision"
+    case timestamp = "timestamptz"
+  }
+
+  /// One column.
+  package struct Column: Sendable, Equatable {
+    /// Not quoted.
+    package var name: String
+    /// What the values become.
+    package var type: ColumnType
+    /// True if the cache has no NULL in it.
+    package var isRequired: Bool
+
+    /// A column of that name and type.
+    package init(name: String, type: ColumnType, isRequired: Bool = false) {
+      self.name = name
+      self.type = type
+      self.isRequired = isRequired
+    }
+  }
+
+  /// Which rows change with a sync.
+  package enum Role: Sendable, Equatable {
+    /// Records of a resource. `changes` names those that changed by the primary key.
+    case records(resource: String)
+    /// Elements of the lists in a resource's records. They change with the record that `owner` points to.
+    case elements(resource: String, records: String, owner: String)
+    /// A small table that is compared as a whole.
+    case whole
+    /// Rows that are appended, and whose oldest ones expire; the key is an increasing `id`.
+    case appended
+  }
+
+  /// Not quoted.
+  package var name: String
+  /// In the order of the cache.
+  package var columns: [Column]
+  /// Names of columns; empty if the table has one row.
+  package var primaryKey: [String]
+  /// Other sets of columns whose values are unique.
+  package var unique: [[String]]
+  /// Which rows change with a sync.
+  package var role: Role
+
+  /// A table of these columns.
+  package init(name: String, columns: [Column], primaryKey: [String], unique: [[String]] = [], role: Role) {
+    self.name = name
+    self.columns = columns
+    self.primaryKey = primaryKey
+    self.unique = unique
+    self.role = role
+  }
+
+  /// A text that differs if the table needs to be made in another way.
+  package var signature: String {
+    let parts = columns.map { "\($0.name) \($0.type.rawValue)\($0.isRequired ? " !" : "")" }
+    return "\(name)(\(parts.joined(separator: ", "))) \(primaryKey) \(unique) \(role)"
+  }
+}
+
+/// Place in the feed of a cache up to which another database has its rows (section 5 of docs/CONTRACT.md).
+package struct ReplicaPosition: Sendable, Equatable {
+  /// `cache_info.feed`.
+  package var feed: String
+  /// Largest `changes.id`; 0 if there is none.
+  package var change: Int64
+  /// `cache_info.snapshot`; 0 before the first publication.
+  package var snapshot: Int64
+  /// Id of the oldest sync that may still change, or of the next one.
+  package var sync: Int64
+
+  /// A place in that feed.
+  package init(feed: String, change: Int64, snapshot: Int64, sync: Int64) {
+    self.feed = feed
+    self.change = change
+    self.snapshot = snapshot
+    self.sync = sync
+  }
+}
+
+/// A value of a row of the cache. Its bytes are valid until the row's statement goes on.
+package enum ReplicaValue {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case boolean(Bool)
+  /// UTF-8 as upstream sent it: it may contain NUL and surrogates.
+  case text(UnsafeBufferPointer<UInt8>)
+  /// JSON in the same bytes.
+  case json(UnsafeBufferPointer<UInt8>)
+}

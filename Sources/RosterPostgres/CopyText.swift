@@ -1,0 +1,110 @@
+package import RosterModel
+
+/// Rows in the text format of COPY (PostgreSQL manual, "COPY", File Formats). PostgreSQL refuses NUL and surrogates in
+/// a text, and some escapes and numbers in a `jsonb`: they are replaced and counted.
+package struct CopyText {
+  /// Bytes of complete rows.
+  package private(set) var bytes: [UInt8] = []
+  /// Values in which something was replaced.
+  package private(set) var replaced = 0
+
+  /// No row yet.
+  package init() {}
+
+  /// Forgets the rows and keeps the count.
+  package mutating func removeRows() { bytes.removeAll(keepingCapacity: true) }
+
+  /// Adds one row.
+  package mutating func append(_ row: [ReplicaValue]) {
+    for (index, value) in row.enumerated() {
+      if index > 0 { bytes.append(Self.tab) }
+      append(value)
+    }
+    bytes.append(Self.newline)
+  }
+
+  private mutating func append(_ value: ReplicaValue) {
+    switch value {
+    case .null: bytes += [Self.backslash, UInt8(ascii: "N")]
+    case .integer(let number): append(ascii: number.description)
+    case .real(let number): append(ascii: number.description)
+    case .boolean(let flag): bytes.append(UInt8(ascii: flag ? "t" : "f"))
+    case .text(let text): if escape(text) { replaced += 1 }
+    case .json(let json):
+      var scan = JSONText(json)
+      let isReplaced = scan.sanitise()
+      let isBroken = scan.sanitised.withUnsafeBufferPointer { escape($0) }
+      if isReplaced || isBroken { replaced += 1 }
+    }
+  }
+
+  /// `inf` and `nan` in the words of PostgreSQL are the same words without regard to case.
+  private mutating func append(ascii text: String) { bytes.append(contentsOf: text.utf8) }
+
+  /// True if a byte was replaced.
+  private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    var index = 0
+    var isReplaced = false
+    while index < text.count {
+      // Most bytes of most texts are copied in one go.
+      let start = index
+      while index < text.count, Self.isPlain(text[index]) { index += 1 }
+      if index > start { bytes.append(contentsOf: text[start..<index]) }
+      guard index < text.count else { break }
+      index += special(text, index, &isReplaced)
+    }
+    return isReplaced
+  }
+
+  /// Writes what stands for the character at `index`, and returns its length.
+  private mutating func special(_ text: UnsafeBufferPointer<UInt8>, _ index: Int, _ isReplaced: inout Bool) -> Int {
+    switch text[index] {
+    case Self.backslash: bytes += [Self.backslash, Self.backslash]
+    case Self.tab: bytes += [Self.backslash, UInt8(ascii: "t")]
+    case Self.newline: bytes += [Self.backslash, UInt8(ascii: "n")]
+    case Self.carriageReturn: bytes += [Self.backslash, UInt8(ascii: "r")]
+    default:
+      if let length = UTF8Sequence.length(text, at: index) {
+        bytes.append(contentsOf: text[index..<index + length])
+        return length
+      }
+      bytes += UTF8Sequence.replacement
+      isReplaced = true
+    }
+    return 1
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte < 0x80 && byte != backslash || byte > 0 && byte < 0x20 && !(byte == tab || byte == newline || byte == carriageReturn) || byte == 0x7f
+  }
+
+  private static let tab = UInt8(ascii: "\t")
+  private static let newline = UInt8(ascii: "\n")
+  private static let carriageReturn = UInt8(ascii: "\r")
+  static let backslash = UInt8(ascii: "\\")
+}
+
+/// Well-formed UTF-8 (Unicode 15, table 3-7).
+enum UTF8Sequence {
+  /// U+FFFD.
+  static let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
+
+  /// Bytes of the multi-byte character there; nil for NUL and for anything that is not well-formed.
+  static func length(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int? {
+    let lead = text[index]
+    let (count, second): (Int, ClosedRange<UInt8>)
+    switch lead {
+    case 0xC2...0xDF: (count, second) = (2, 0x80...0xBF)
+    case 0xE0: (count, second) = (3, 0xA0...0xBF)
+    case 0xED: (count, second) = (3, 0x80...0x9F)
+    case 0xE1...0xEF: (count, second) = (3, 0x80...0xBF)
+    case 0xF0: (count, second) = (4, 0x90...0xBF)
+    case 0xF1...0xF3: (count, second) = (4, 0x80...0xBF)
+    case 0xF4: (count, second) = (4, 0x80...0x8F)
+    default: return nil
+    }
+    guard index + count <= text.count, second.contains(text[index + 1]) else { return nil }
+    for place in index + 2..<max(index + count, index + 2) where !(0x80...0xBF).contains(text[place]) { return nil }
+    return count
+  }
+}

@@ -1,0 +1,235 @@
+internal import CPostgres
+import Glibc
+package import RosterModel
+
+/// One connection to a PostgreSQL server, through libpq. Every wait ends when `stop` becomes readable. Belongs to one
+/// thread.
+package final class PostgresConnection {
+  private let handle: OpaquePointer
+  private let stop: Int32
+  /// The server without user and password, for messages.
+  package let server: String
+
+  /// Connects within 15 s.
+  /// - Parameters:
+  ///   - target: A connection URI or `key=value` words (PostgreSQL manual, "Connection Strings").
+  ///   - stop: A descriptor that becomes readable when the program is to end.
+  /// - Throws: `Failure` (69, 77), or `Stopped`.
+  package init(_ target: PostgresTarget, stop: Int32) throws {
+    guard let handle = PQconnectStart(target.words + " application_name=rosterd-postgres tcp_user_timeout=30000") else {
+      throw Failure(.defect, step: "connect", subject: target.shown, cause: "out of memory")
+    }
+    (self.handle, self.stop, server) = (handle, stop, target.shown)
+    try connect()
+    // Notices about a table that does not exist are of no interest.
+    PQsetNoticeReceiver(handle, { _, _ in }, nil)
+    PQsetnonblocking(handle, 1)
+  }
+
+  deinit { PQfinish(handle) }
+
+  /// For example 150018 for 15.18.
+  package var serverVersion: Int { Int(PQserverVersion(handle)) }
+
+  /// Runs statements, separated by semicolons, and returns the rows of the last one that has any.
+  @discardableResult
+  package func run(_ sql: String) throws -> [[String?]] {
+    guard PQsendQuery(handle, sql) == 1 else { throw lost() }
+    return try results()
+  }
+
+  /// Runs one statement with texts as its parameters.
+  @discardableResult
+  package func run(_ sql: String, with parameters: [String?]) throws -> [[String?]] {
+    let copies = parameters.map { $0.map { strdup($0) } ?? nil }
+    defer { copies.forEach { free($0) } }
+    let values = copies.map { $0.map { UnsafePointer($0) } }
+    guard PQsendQueryParams(handle, sql, Int32(values.count), nil, values, nil, nil, 0) == 1 else { throw lost() }
+    return try results()
+  }
+
+  /// Runs COPY … FROM STDIN with the bytes that `write` hands over.
+  package func copy(_ sql: String, _ write: (@escaping ([UInt8]) throws -> Void) throws -> Void) throws {
+    guard PQsendQuery(handle, sql) == 1 else { throw lost() }
+    _ = try results()
+    do { try write(put) } catch {
+      // The server ends the COPY with an error, which takes the transaction along.
+      if PQputCopyEnd(handle, "interrupted") >= 0 { _ = try? results() }
+      throw error
+    }
+    while true {
+      switch PQputCopyEnd(handle, nil) {
+      case 1:
+        _ = try results()
+        return
+      case 0: try wait(forWriting: true)
+      default: throw lost()
+      }
+    }
+  }
+
+  /// One transaction; an error undoes it.
+  package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try run("BEGIN")
+    do {
+      let result = try body()
+      try run("COMMIT")
+      return result
+    } catch {
+      if PQtransactionStatus(handle) != PQTRANS_IDLE { _ = try? run("ROLLBACK") }
+      throw error
+    }
+  }
+
+  // MARK: Waiting
+
+  private func connect() throws {
+    var clock = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &clock)
+    let end = clock.tv_sec + 15
+    while true {
+      switch PQconnectPoll(handle) {
+      case PGRES_POLLING_OK: return
+      case PGRES_POLLING_FAILED: throw PostgresFailure.connecting(message, needsPassword: needsPassword, to: server)
+      case PGRES_POLLING_READING: try wait(forWriting: false, milliseconds: 1_000)
+      default: try wait(forWriting: true, milliseconds: 1_000)
+      }
+      clock_gettime(CLOCK_MONOTONIC, &clock)
+      if clock.tv_sec > end { throw PostgresFailure.connecting("no answer for 15 s", needsPassword: false, to: server) }
+    }
+  }
+
+  private var needsPassword: Bool { PQconnectionNeedsPassword(handle) == 1 || PQconnectionUsedPassword(handle) == 1 }
+
+  private func put(_ bytes: [UInt8]) throws {
+    while true {
+      let code = bytes.withUnsafeBytes { PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count)) }
+      switch code {
+      // Otherwise libpq would keep all that a slow server has not read yet.
+      case 1: return try flush()
+      case 0: try wait(forWriting: true)
+      default:
+        // An error of the server is in the result that it has sent.
+        _ = try results()
+        throw lost()
+      }
+    }
+  }
+
+  /// Reads until the server is ready for another statement, or for the data of a COPY.
+  private func results() throws -> [[String?]] {
+    var rows: [[String?]] = []
+    var failure: PostgresFailure?
+    while true {
+      try flush()
+      while PQisBusy(handle) == 1 {
+        try wait(forWriting: false)
+        guard PQconsumeInput(handle) == 1 else { throw lost() }
+      }
+      guard let result = PQgetResult(handle) else { break }
+      defer { PQclear(result) }
+      switch PQresultStatus(result) {
+      case PGRES_TUPLES_OK: rows = Self.rows(result)
+      case PGRES_COPY_IN: return []
+      case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE: failure = failure ?? PostgresFailure(result, server)
+      default: break
+      }
+    }
+    if let failure { throw PQstatus(handle) == CONNECTION_BAD ? lost() : failure }
+    return rows
+  }
+
+  private func flush() throws {
+    while true {
+      switch PQflush(handle) {
+      case 0: return
+      case 1: try wait(forWriting: true)
+      default: throw lost()
+      }
+    }
+  }
+
+  /// Waits until the server can be read from or, if wanted, written to.
+  private func wait(forWriting: Bool, milliseconds: Int32 = -1) throws {
+    let events = Int16(forWriting ? POLLIN | POLLOUT : POLLIN)
+    var waits = [
+      pollfd(fd: PQsocket(handle), events: events, revents: 0), pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+    ]
+    let count = nfds_t(waits.count)
+    guard poll(&waits, count, milliseconds) >= 0 || errno == EINTR else { throw lost() }
+    if waits[1].revents != 0 {
+      cancel()
+      throw Stopped()
+    }
+    if forWriting, waits[0].revents & Int16(POLLIN) != 0, PQstatus(handle) == CONNECTION_OK,
+      PQconsumeInput(handle) != 1
+    {
+      throw lost()
+    }
+  }
+
+  /// The server rolls back what runs.
+  private func cancel() {
+    guard let cancel = PQgetCancel(handle) else { return }
+    var text = [CChar](repeating: 0, count: 256)
+    PQcancel(cancel, &text, Int32(text.count))
+    PQfreeCancel(cancel)
+  }
+
+  private var message: String { PQerrorMessage(handle).map { String(cString: $0) } ?? "" }
+
+  private func lost() -> Failure { PostgresFailure.lost(message, server) }
+
+  private static func rows(_ result: OpaquePointer) -> [[String?]] {
+    (0..<PQntuples(result)).map { row in
+      (0..<PQnfields(result)).map { column in
+        PQgetisnull(result, row, column) == 1 ? nil : PQgetvalue(result, row, column).map { String(cString: $0) }
+      }
+    }
+  }
+}
+
+/// The program is to end.
+package struct Stopped: Error {
+  /// Thrown by every wait.
+  package init() {}
+}
+
+/// The server and the database to write to.
+package struct PostgresTarget: Sendable, Equatable {
+  /// `key='value'` words, with the password if the text had one.
+  let words: String
+  /// The same without user and password, for messages.
+  package let shown: String
+  /// True if the text contains a password.
+  package let hasPassword: Bool
+
+  /// - Parameter text: As `psql` takes it.
+  /// - Throws: `Failure` (78) with libpq's words, which name the part that is wrong.
+  package init(_ text: String) throws(Failure) {
+    var message: UnsafeMutablePointer<CChar>?
+    guard let options = PQconninfoParse(text, &message) else {
+      let cause = message.map { String(cString: $0) } ?? "out of memory"
+      PQfreemem(message)
+      throw Failure(
+        .configuration, step: "read the connection URL", subject: "--to", cause: PostgresFailure.oneLine(cause, without: text),
+        hint: "write postgresql://USER@HOST/DATABASE")
+    }
+    defer { PQconninfoFree(options) }
+    var known: [String: String] = [:]
+    var next = options
+    while let keyword = next.pointee.keyword {
+      if let value = next.pointee.val { known[String(cString: keyword)] = String(cString: value) }
+      next += 1
+    }
+    words = known.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.word($0.value))" }.joined(separator: " ")
+    hasPassword = known["password"] != nil || known["sslpassword"] != nil
+    let host = known["host"] ?? known["hostaddr"] ?? "the local socket"
+    shown = "\(known["dbname"] ?? known["user"] ?? "the default database") on \(host)\(known["port"].map { ":\($0)" } ?? "")"
+  }
+
+  private static func word(_ value: String) -> String {
+    let escaped = value.flatMap { $0 == "'" || $0 == "\\" ? ["\\", $0] : [$0] }
+    return "'\(String(escaped))'"
+  }
+}

@@ -1,0 +1,78 @@
+internal import CPostgres
+package import RosterModel
+
+/// An error that the server reported for a statement (PostgreSQL manual, "PostgreSQL Error Codes").
+package struct PostgresFailure: Error, Sendable, Equatable {
+  /// SQLSTATE, five characters.
+  package let state: String
+  /// Message and detail of the server, on one line.
+  package let message: String
+  /// The server without user and password.
+  let server: String
+
+  init(_ result: OpaquePointer, _ server: String) {
+    func field(_ code: Character) -> String? {
+      code.asciiValue.flatMap { PQresultErrorField(result, Int32($0)) }.map { String(cString: $0) }
+    }
+    state = field("C") ?? ""
+    message = Self.oneLine([field("M"), field("D")].compactMap(\.self).joined(separator: " (") + (field("D") == nil ? "" : ")"))
+    self.server = server
+  }
+
+  /// True if another session holds a lock that the statement needs.
+  package var isLocked: Bool { state == "55P03" }
+
+  /// As people read it.
+  /// - Parameter step: An infinitive.
+  package func failure(_ step: String) -> Failure {
+    Failure(kind, step: step, subject: server, cause: message, hint: hint)
+  }
+
+  private var kind: Failure.Kind {
+    switch state.prefix(2) {
+    case "08", "57": .unreachable
+    case "28": .refused
+    default: state == "42501" ? .refused : isLocked || state == "25006" ? .unreachable : .cannotWrite
+    }
+  }
+
+  /// What the user can do; nil if nothing is known.
+  private var hint: String? {
+    switch state {
+    case "42501":
+      "let the role create schemas (GRANT CREATE ON DATABASE …), or create the schema with this role as its owner"
+    case "55P03":
+      "another session holds a lock: SELECT pid, query FROM pg_stat_activity WHERE state <> 'idle' shows it"
+    case "25006": "the server is a standby: name the primary, or all servers with target_session_attrs=read-write"
+    case "53100": "make room on the server's disk; nothing is lost, and the next try goes on from the same place"
+    case "42P01", "42703", "42P10", "42804", "23502", "23505", "23503", "22P02":
+      "the tables were altered or are not as rosterd made them: rosterd-postgres sync --fresh copies everything again"
+    case "2BP01":
+      "a view, a foreign key or a function depends on the table: drop it, and create it again after the copy"
+    default: nil
+    }
+  }
+
+  static func connecting(_ message: String, needsPassword: Bool, to server: String) -> Failure {
+    Failure(
+      needsPassword ? .refused : .unreachable, step: "connect to PostgreSQL", subject: server, cause: oneLine(message),
+      hint: needsPassword
+        ? "see that the role and its password are right: a passfile (PGPASSFILE), or the credential passfile or url"
+        : "see that the server runs and accepts connections from this machine (pg_hba.conf)")
+  }
+
+  static func lost(_ message: String, _ server: String) -> Failure {
+    Failure(
+      .unreachable, step: "write to PostgreSQL", subject: server,
+      cause: message.isEmpty ? "the connection was lost" : oneLine(message),
+      hint: "nothing is lost: the next try goes on from the same place")
+  }
+
+  /// libpq ends its messages with a line break and may use several lines.
+  /// - Parameter secret: A text that must not be shown.
+  static func oneLine(_ text: String, without secret: String? = nil) -> String {
+    let line = text.split(whereSeparator: \.isNewline).joined(separator: "; ")
+    guard let secret, !secret.isEmpty else { return line }
+    return line.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "…")
+  }
+}

@@ -1,0 +1,137 @@
+package import RosterModel
+
+/// The tables of one schema that a cache is copied to. Belongs to one thread.
+package final class Replica {
+  /// What one transaction takes from the cache.
+  package struct Batch {
+    /// Tables that the snapshot has; records come before their elements.
+    package var tables: [ReplicaTable]
+    /// The snapshot's place in the feed.
+    package var position: ReplicaPosition
+    /// Path of the cache.
+    package var cache: String
+    /// Smallest `changes.id` and `syncs.id`, before which rows have expired.
+    package var oldest: (change: Int64?, sync: Int64?)
+
+    /// A batch of that snapshot.
+    package init(
+      tables: [ReplicaTable], position: ReplicaPosition, cache: String, oldest: (change: Int64?, sync: Int64?)
+    ) {
+      self.tables = tables
+      self.position = position
+      self.cache = cache
+      self.oldest = oldest
+    }
+
+    var layout: String { tables.map(\.signature).joined(separator: "\n") }
+  }
+
+  /// What the schema contains.
+  package struct State: Sendable, Equatable {
+    /// Place in the feed.
+    package var position: ReplicaPosition
+    /// Path of the cache that it was copied from.
+    package var cache: String
+    /// Values in which a character that PostgreSQL refuses was replaced, since the last whole copy.
+    package var replaced: Int
+    /// Time of the last transaction, RFC 3339.
+    package var appliedAt: String
+    /// Signature of its tables.
+    fileprivate var layout: String
+
+    /// True if the tables are made as that batch needs them.
+    package func fits(_ batch: Batch) -> Bool { layout == batch.layout }
+  }
+
+  let connection: PostgresConnection
+  let sql: ReplicaSQL
+  let schema: String
+
+  /// Checks server and schema, and takes the schema for this process until the connection ends.
+  /// - Throws: `Failure`: 75 if another process follows into the schema; 78 if the server is older than version 13 or
+  ///   the schema belongs to something else.
+  package init(_ connection: PostgresConnection, schema: String, isReading: Bool = false) throws {
+    self.connection = connection
+    self.schema = schema
+    sql = ReplicaSQL(schema: schema)
+    guard connection.serverVersion >= 130_000 else {
+      throw Failure(
+        .configuration, step: "use the server", subject: connection.server,
+        cause: "it is PostgreSQL \(connection.serverVersion / 10_000)", hint: "rosterd-postgres needs version 13 or later")
+    }
+    try failing("prepare the session") {
+      try connection.run("SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET lock_timeout = '5s'")
+      try refuseForeignSchema()
+      if !isReading { try lock() }
+    }
+  }
+
+  /// nil if the schema has no rows of a cache yet.
+  package func state() throws -> State? {
+    try failing("read the position") {
+      guard try exists(ReplicaSQL.positionTable) else { return nil }
+      let rows = try connection.run(
+        """
+        SELECT feed, change, snapshot, sync, cache, layout, replaced,
+          to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+        FROM \(sql.name(ReplicaSQL.positionTable))
+        """)
+      guard let row = rows.first?.map({ $0 ?? "" }), row.count == 8 else { return nil }
+      let position = ReplicaPosition(
+        feed: row[0], change: Int64(row[1]) ?? 0, snapshot: Int64(row[2]) ?? 0, sync: Int64(row[3]) ?? 0)
+      return State(position: position, cache: row[4], replaced: Int(row[6]) ?? 0, appliedAt: row[7], layout: row[5])
+    }
+  }
+
+  /// Removes everything that rosterd-postgres made, and the schema if nothing else is in it.
+  package func drop() throws {
+    try failing("remove the tables") {
+      try connection.transaction {
+        let names = try connection.run(
+          """
+          SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+          WHERE n.nspname = $1 AND c.relkind = 'r' AND obj_description(c.oid, 'pg_class') LIKE '%' || $2
+          """, with: [schema, ReplicaSQL.mark]
+        ).compactMap { $0.first ?? nil }
+        if !names.isEmpty { try connection.run("DROP TABLE \(names.map(sql.name).joined(separator: ", "))") }
+        let rest = try connection.run(
+          "SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1", with: [schema])
+        if rest.isEmpty { try connection.run("DROP SCHEMA IF EXISTS \(sql.schema)") }
+      }
+    }
+  }
+
+  // MARK: Schema
+
+  private func refuseForeignSchema() throws {
+    if try exists(ReplicaSQL.positionTable) { return }
+    let found = try connection.run(
+      """
+      SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.relkind IN ('r', 'v', 'm', 'p', 'f', 'S') LIMIT 1
+      """, with: [schema])
+    guard let name = found.first?.first ?? nil else { return }
+    throw Failure(
+      .configuration, step: "use the schema", subject: schema,
+      cause: "it belongs to something else: it has the table \(name) and no position of rosterd",
+      hint: "name another one with --schema; nothing was changed")
+  }
+
+  private func lock() throws {
+    let taken = try connection.run(
+      "SELECT pg_try_advisory_lock(hashtext('rosterd-postgres'), hashtext($1))", with: [schema])
+    if taken.first?.first == "t" { return }
+    throw Failure(
+      .owned, step: "follow into the schema", subject: schema, cause: "another rosterd-postgres writes to it",
+      hint: "stop that one, or name another schema with --schema")
+  }
+
+  func exists(_ table: String) throws -> Bool {
+    try connection.run("SELECT to_regclass($1) IS NOT NULL", with: [sql.name(table)]).first?.first == "t"
+  }
+
+  /// Makes what the server reports a `Failure`.
+  func failing<Result>(_ step: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as PostgresFailure { throw error.failure(step) }
+  }
+}

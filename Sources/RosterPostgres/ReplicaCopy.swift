@@ -1,0 +1,200 @@
+package import RosterModel
+
+extension Replica {
+  /// Which rows a transaction takes from the cache.
+  package enum Scope: Sendable, Equatable {
+    /// All rows.
+    case whole
+    /// Rows of these resources' changed records, and new rows of the tables that only grow.
+    case changed(Set<String>)
+  }
+
+  /// Rows of a snapshot that are on the server and that readers do not see yet.
+  package struct Staged {
+    fileprivate var batch: Batch
+    fileprivate var scope: Scope
+    /// True if the rows are in new tables, which take the place of the old ones.
+    fileprivate var isNew: Bool
+    fileprivate var replaced: Int
+    fileprivate var scopes: [String: String] = [:]
+  }
+
+  /// One transaction with a `stage` and a `publish`: readers see the state before it until it commits.
+  package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try failing("copy the snapshot") { try connection.transaction(body) }
+  }
+
+  /// Sends the rows to the server. After that the cache need not be read any more.
+  /// - Parameters:
+  ///   - isRemade: Makes new tables even if the old ones seem to fit.
+  ///   - rows: Hands over the rows of a table, within the scope.
+  ///   - ids: Hands over the ids of the changed records of a resource.
+  package func stage(
+    _ batch: Batch, _ scope: Scope, isRemade: Bool,
+    rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void,
+    ids: (String, (Int64) throws -> Void) throws -> Void
+  ) throws -> Staged {
+    let known = try state()
+    if known == nil { try makeSchema() }
+    var staged = Staged(batch: batch, scope: scope, isNew: isRemade || known?.fits(batch) != true, replaced: 0)
+    if staged.isNew {
+      staged.replaced = try fill(batch, rows)
+    } else {
+      staged.replaced = try stageRows(batch, scope, rows) + (scope == .whole ? 0 : known?.replaced ?? 0)
+      staged.scopes = try stageIDs(scope, ids)
+    }
+    return staged
+  }
+
+  /// Makes the tables equal to the staged rows, and moves the position.
+  package func publish(_ staged: Staged) throws {
+    if staged.isNew { try swap(staged.batch) } else { try merge(staged) }
+    try move(to: staged.batch, replaced: staged.replaced)
+  }
+
+  /// A role may own the schema without being allowed to make one.
+  private func makeSchema() throws {
+    let isThere = try connection.run("SELECT FROM pg_namespace WHERE nspname = $1", with: [schema]).count == 1
+    if !isThere { try connection.run("CREATE SCHEMA \(sql.schema)") }
+    try connection.run(sql.createPosition)
+  }
+
+  private func move(to batch: Batch, replaced: Int) throws {
+    let position = batch.position
+    let values: [String] = [
+      position.feed, "\(position.change)", "\(position.snapshot)", "\(position.sync)", batch.cache, batch.layout,
+      "\(replaced)",
+    ]
+    try connection.run(
+      """
+      INSERT INTO \(sql.name(ReplicaSQL.positionTable))
+        (feed, change, snapshot, sync, cache, layout, replaced, applied_at)
+      VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5, $6, $7::bigint, clock_timestamp())
+      ON CONFLICT (one) DO UPDATE SET feed = excluded.feed, change = excluded.change, snapshot = excluded.snapshot,
+        sync = excluded.sync, cache = excluded.cache, layout = excluded.layout, replaced = excluded.replaced,
+        applied_at = excluded.applied_at
+      """, with: values)
+  }
+
+  // MARK: Into the tables that are there
+
+  private func stageRows(_ batch: Batch, _ scope: Scope, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws -> Int {
+    var replaced = 0
+    for (index, table) in batch.tables.enumerated() where isConcerned(table, scope) {
+      try connection.run(sql.stage(table, as: staged(index)))
+      replaced += try copy(table, into: quoted(staged(index)), rows)
+      // Without statistics the server expects thousands of rows, and reads the whole table for one.
+      try connection.run("ANALYZE \(quoted(staged(index)))")
+    }
+    return replaced
+  }
+
+  /// The tables stay: grants, views, indexes and foreign keys of users are not touched.
+  private func merge(_ all: Staged) throws {
+    let tables = all.batch.tables.enumerated().filter { isConcerned($0.element, all.scope) }
+    for (index, table) in tables.reversed() { try remove(table, index, all) }
+    for (index, table) in tables { try connection.run(sql.upsert(table, staged: staged(index))) }
+  }
+
+  private func isConcerned(_ table: ReplicaTable, _ scope: Scope) -> Bool {
+    guard case .changed(let resources) = scope else { return true }
+    return switch table.role {
+    case .records(let resource), .elements(let resource, _, _): resources.contains(resource)
+    case .whole, .appended: true
+    }
+  }
+
+  private func staged(_ index: Int) -> String { "staged_\(index)" }
+
+  /// Temporary tables with the ids of the changed records, by resource.
+  private func stageIDs(_ scope: Scope, _ ids: (String, (Int64) throws -> Void) throws -> Void) throws -> [String: String] {
+    guard case .changed(let resources) = scope else { return [:] }
+    var names: [String: String] = [:]
+    for (index, resource) in resources.sorted().enumerated() {
+      let name = "staged_ids_\(index)"
+      try connection.run("CREATE TEMPORARY TABLE \(name) (id bigint) ON COMMIT DROP")
+      var text = CopyText()
+      try connection.copy("COPY \(name) FROM STDIN") { put in
+        try ids(resource) { id in
+          text.append([.integer(id)])
+          if text.bytes.count >= Self.portion { try Self.flush(&text, put) }
+        }
+        try Self.flush(&text, put)
+      }
+      try connection.run("ANALYZE \(name)")
+      names[resource] = name
+    }
+    return names
+  }
+
+  private func remove(_ table: ReplicaTable, _ index: Int, _ all: Staged) throws {
+    switch table.role {
+    case .appended where all.scope != .whole:
+      let oldest = table.name == "changes" ? all.batch.oldest.change : all.batch.oldest.sync
+      try connection.run("DELETE FROM \(sql.name(table.name)) \(oldest.map { "WHERE id < \($0)" } ?? "")")
+    case .records(let resource), .elements(let resource, _, _):
+      try delete(table, index, ids: all.scopes[resource])
+    case .whole, .appended: try delete(table, index, ids: nil)
+    }
+  }
+
+  private func delete(_ table: ReplicaTable, _ index: Int, ids: String?) throws {
+    for statement in sql.delete(table, staged: staged(index), ids: ids) { try connection.run(statement) }
+  }
+
+  // MARK: Into new tables
+
+  private func fill(_ batch: Batch, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws -> Int {
+    var replaced = 0
+    for (index, table) in batch.tables.enumerated() {
+      try connection.run(sql.create(table, as: made(index)))
+      replaced += try copy(table, into: sql.name(made(index)), rows)
+    }
+    return replaced
+  }
+
+  /// Only the exchange of the names locks readers out, for a moment.
+  private func swap(_ batch: Batch) throws {
+    let owners = Dictionary(batch.tables.enumerated().map { ($1.name, made($0)) }, uniquingKeysWith: { $1 })
+    for (index, table) in batch.tables.enumerated() {
+      for (number, constraint) in constraints(of: table, owners).enumerated() {
+        try connection.run(
+          "ALTER TABLE \(sql.name(made(index))) ADD CONSTRAINT \(made(index))_\(number) \(constraint.definition)")
+      }
+      for comment in sql.comments(table, on: made(index)) { try connection.run(comment) }
+      try connection.run("ANALYZE \(sql.name(made(index)))")
+    }
+    try TableSwap(self).swap(batch.tables.enumerated().map { (made($0), $1, constraints(of: $1, owners)) })
+  }
+
+  private func constraints(of table: ReplicaTable, _ owners: [String: String]) -> [(name: String, definition: String)] {
+    if case .elements(_, let records, _) = table.role { return sql.constraints(table, owner: owners[records]) }
+    return sql.constraints(table, owner: nil)
+  }
+
+  /// Name of a table that is being filled. 
+  private func made(_ index: Int) -> String { "rosterd_new_\(index)" }
+
+  // MARK: Rows
+
+  /// Bytes that are handed to libpq at a time.
+  private static let portion = 1 << 18
+
+  private func copy(_ table: ReplicaTable, into name: String, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws -> Int {
+    var text = CopyText()
+    try connection.copy("COPY \(name) (\(sql.list(table.columns.map(\.name)))) FROM STDIN") { put in
+      try rows(table) { row in
+        text.append(row)
+        if text.bytes.count >= Self.portion { try Self.flush(&text, put) }
+      }
+      try Self.flush(&text, put)
+    }
+    return text.replaced
+  }
+
+  private static func flush(_ text: inout CopyText, _ put: ([UInt8]) throws -> Void) throws {
+    guard !text.bytes.isEmpty else { return }
+    try put(text.bytes)
+    text.removeRows()
+  }
+}

@@ -1,0 +1,13 @@
+import RosterFiles
+import RosterModel
+
+/// Lines about the services that copy a cache elsewhere on this machine, for people; empty if there is none.
+func followerLines(of status: DaemonStatus) -> String {
+  FollowerFile.all().filter { $0.cache == status.cache.path }.map { follower in
+    let place = "\(follower.schema) of \(follower.server)"
+    if let error = follower.error { return "   follower  \(place): \(error.printable)\n" }
+    let behind = status.cache.snapshot.map { $0 != follower.snapshot } ?? false
+    let state = behind ? "has snapshot \(follower.snapshot), the newest is not copied yet" : "has this snapshot"
+    return "   follower  \(place) \(state)\n"
+  }.joined()
+}

@@ -1,0 +1,110 @@
+import RosterCache
+import RosterModel
+import RosterPostgres
+
+/// Brings one schema up to one snapshot of the cache.
+struct CatchUp {
+  let cache: String
+  let replica: Replica
+
+  /// What a call did.
+  struct Report: Equatable {
+    /// The place that the schema has now.
+    var position: ReplicaPosition
+    /// What was copied, for people; nil if the schema had everything.
+    var done: String?
+  }
+
+  /// - Parameter isFresh: Copies everything even if the feed says what changed.
+  /// - Throws: `Failure`, `Stopped`.
+  func run(isFresh: Bool = false) throws -> Report {
+    let reader = try CacheReader(path: cache)
+    let known = try replica.state()
+    let copy = SnapshotCopy(replica: replica, cache: cache, known: known, isFresh: isFresh)
+    return try copy.run(reader)
+  }
+}
+
+/// The copy of one snapshot. The cache's read transaction ends as soon as the rows are on the server.
+private struct SnapshotCopy {
+  let replica: Replica
+  let cache: String
+  let known: Replica.State?
+  let isFresh: Bool
+
+  func run(_ reader: CacheReader) throws -> CatchUp.Report {
+    // A look outside the transaction: most of them find nothing new.
+    if let report = try reader.export(upToDate) { return report }
+    return try replica.transaction {
+      let (staged, report) = try reader.export(stage)
+      try replica.publish(staged)
+      return report
+    }
+  }
+
+  private func upToDate(_ snapshot: SnapshotExport) throws -> CatchUp.Report? {
+    guard try reason(batch(snapshot), snapshot) == nil, known?.position == snapshot.position else { return nil }
+    return CatchUp.Report(position: snapshot.position, done: nil)
+  }
+
+  private func stage(_ snapshot: SnapshotExport) throws -> (Replica.Staged, CatchUp.Report) {
+    let batch = try batch(snapshot)
+    let reason = reason(batch, snapshot)
+    let scope = reason == nil ? try changed(snapshot) : .whole
+    let before = known?.position
+    let staged = try replica.stage(
+      batch, scope, isRemade: isFresh,
+      rows: { table, put in try snapshot.rows(of: table, Self.rows(of: table, scope, before), put) },
+      ids: { resource, put in try snapshot.changedRecords(of: resource, after: before?.change ?? 0, put) })
+    let changes = snapshot.position.change - (before?.change ?? 0)
+    let done = reason.map { "copied everything: \($0)" } ?? "applied \(changes) changes"
+    return (staged, CatchUp.Report(position: snapshot.position, done: done))
+  }
+
+  private func batch(_ snapshot: SnapshotExport) throws -> Replica.Batch {
+    guard snapshot.verifiedAt != nil else {
+      throw Failure(
+        .badAnswer, step: "copy the cache", subject: cache, cause: "no snapshot has been published yet",
+        hint: "wait for the first sync: rosterctl wait")
+    }
+    try refuseReservedNames(snapshot.tables)
+    return Replica.Batch(
+      tables: snapshot.tables, position: snapshot.position, cache: cache,
+      oldest: (snapshot.oldestChange, snapshot.oldestSync))
+  }
+
+  /// Why everything is copied; nil if the feed says what changed.
+  private func reason(_ batch: Replica.Batch, _ snapshot: SnapshotExport) -> String? {
+    guard let known else { return "the schema is new" }
+    if isFresh { return "--fresh asks for it" }
+    if !known.fits(batch) { return "the tables have other columns" }
+    if known.position.feed != snapshot.position.feed { return "the cache has another feed" }
+    if known.position.change > snapshot.position.change { return "the cache is older than the copy" }
+    if let oldest = snapshot.oldestChange, oldest > known.position.change + 1 {
+      return "the needed history has expired (cache.history)"
+    }
+    return nil
+  }
+
+  private func changed(_ snapshot: SnapshotExport) throws -> Replica.Scope {
+    .changed(try snapshot.changedResources(after: known?.position.change ?? 0))
+  }
+
+  private static func rows(
+    of table: ReplicaTable, _ scope: Replica.Scope, _ before: ReplicaPosition?
+  ) -> SnapshotExport.Scope {
+    guard case .changed = scope, let before else { return .all }
+    return switch table.role {
+    case .whole: .all
+    case .records, .elements: .changed(after: before.change)
+    case .appended: .from(table.name == "changes" ? before.change + 1 : before.sync)
+    }
+  }
+
+  private func refuseReservedNames(_ tables: [ReplicaTable]) throws {
+    guard tables.contains(where: { $0.name == ReplicaSQL.positionTable }) else { return }
+    throw Failure(
+      .configuration, step: "copy the cache", subject: cache, cause: "a resource has the table position",
+      hint: "give it another `table`: rosterd-postgres keeps its place in the feed there")
+  }
+}

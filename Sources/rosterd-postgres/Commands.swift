@@ -1,0 +1,86 @@
+import ArgumentParser
+import FoundationEssentials
+import Logging
+import RosterCache
+import RosterFiles
+import RosterModel
+import RosterPostgres
+import RosterSystemd
+
+/// Follows until it is stopped.
+struct RunCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Follows the cache until SIGTERM or SIGINT.")
+  @OptionGroup var options: Options
+
+  func run() throws {
+    let follower = Follower(
+      cache: try options.cachePath(), target: try options.target(), schema: options.schema,
+      reports: Reports(textfile: options.textfile, schema: options.schema))
+    try follower.run()
+  }
+}
+
+/// Catches up once.
+struct SyncCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "sync", abstract: "Catches up once, then exits.")
+  @OptionGroup var options: Options
+  @Flag(help: "Copy everything again.")
+  var fresh = false
+
+  func run() throws {
+    let (cache, stop) = (try options.cachePath(), StopSignal())
+    do {
+      let connection = try PostgresConnection(try options.target(), stop: stop.descriptor)
+      let replica = try Replica(connection, schema: options.schema)
+      let report = try CatchUp(cache: cache, replica: replica).run(isFresh: fresh)
+      let state = try replica.state()
+      Reports(textfile: options.textfile, schema: options.schema).succeeded(state)
+      try answer("\(report.done ?? "already up to date") (snapshot \(report.position.snapshot))\n")
+    } catch is Stopped {
+      throw Failure(
+        .cancelled, step: "copy the snapshot", subject: options.schema, cause: "a signal stopped it",
+        hint: "nothing was changed; the next run begins from the same place")
+    }
+  }
+}
+
+/// Reports position and lag.
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Shows how far the copy is behind the cache.")
+  @OptionGroup var options: Options
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func run() throws {
+    let connection = try PostgresConnection(try options.target(), stop: StopSignal().descriptor)
+    let state = try Replica(connection, schema: options.schema, isReading: true).state()
+    let cache = try options.cachePath()
+    let lag = try CacheReader(path: cache).export { Lag($0, behind: state) }
+    let last = FollowerFile.all().first { $0.schema == options.schema && $0.server == connection.server }
+    let view = FollowerStatus(state, lag, cache: cache, server: connection.server, schema: options.schema, last: last)
+    try answer(json ? view.json : view.text)
+  }
+}
+
+/// Removes what was made.
+struct DropCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "drop", abstract: "Removes the tables that rosterd-postgres made.")
+  @OptionGroup var options: Options
+
+  func run() throws {
+    let connection = try PostgresConnection(try options.target(), stop: StopSignal().descriptor)
+    try Replica(connection, schema: options.schema).drop()
+    try answer("removed rosterd's tables from the schema \(options.schema)\n")
+  }
+}
+
+/// On stdout.
+func answer(_ text: String) throws {
+  do throws(SystemError) { try write(Array(text.utf8), to: 1) } catch {
+    if error.code == 32 { return }
+    throw Failure(.cannotWrite, step: "write the answer", subject: "standard output", cause: error.text)
+  }
+}

@@ -1,0 +1,80 @@
+import FoundationEssentials
+import RosterCache
+import RosterFiles
+import RosterModel
+import RosterPostgres
+
+/// How far a schema is behind the cache.
+struct Lag: Equatable {
+  /// Rows of `changes` that the schema lacks; nil if everything will be copied.
+  var changes: Int64?
+  /// Time since the oldest publication that the schema lacks, in seconds; 0 if it has all.
+  var seconds: Double
+
+  init(_ snapshot: SnapshotExport, behind state: Replica.State?, now: Date = Date()) {
+    guard let state, state.position.feed == snapshot.position.feed else {
+      (changes, seconds) = (nil, Self.age(snapshot.publishedAt, now))
+      return
+    }
+    changes = max(0, snapshot.position.change - state.position.change)
+    seconds = state.position.snapshot == snapshot.position.snapshot ? 0 : Self.age(snapshot.publishedAt, now)
+  }
+
+  private static func age(_ time: String?, _ now: Date) -> Double {
+    guard let time, let then = try? Date(time, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)) else {
+      return 0
+    }
+    return max(0, now.timeIntervalSince(then))
+  }
+}
+
+/// Leaves the result of each try where monitors and `rosterctl status` look for it.
+struct Reports {
+  let textfile: String?
+  let schema: String
+
+  func succeeded(_ state: Replica.State?, cache: String = "", server: String = "") {
+    guard let state else { return }
+    FollowerFile(
+      cache: cache, server: server, schema: schema, snapshot: state.position.snapshot, change: state.position.change,
+      appliedAt: state.appliedAt, error: nil
+    ).save()
+    writeMetrics(up: true, state)
+  }
+
+  func failed(_ failure: Failure, cache: String, server: String) {
+    var file = FollowerFile.own() ?? FollowerFile(cache: cache, server: server, schema: schema)
+    file.error = "\(failure)"
+    file.save()
+    writeMetrics(up: false, nil)
+  }
+
+  private func writeMetrics(up: Bool, _ state: Replica.State?) {
+    guard let textfile else { return }
+    let label = "{schema=\"\(schema)\"}"
+    var text = """
+      # HELP rosterd_postgres_up 1 if the last try to write to PostgreSQL succeeded.
+      # TYPE rosterd_postgres_up gauge
+      rosterd_postgres_up\(label) \(up ? 1 : 0)
+
+      """
+    if let state {
+      text += """
+        # HELP rosterd_postgres_snapshot Sync that published the snapshot in PostgreSQL (syncs.id).
+        # TYPE rosterd_postgres_snapshot gauge
+        rosterd_postgres_snapshot\(label) \(state.position.snapshot)
+        # HELP rosterd_postgres_change Largest changes.id in PostgreSQL.
+        # TYPE rosterd_postgres_change gauge
+        rosterd_postgres_change\(label) \(state.position.change)
+        # HELP rosterd_postgres_replaced_values Values in which PostgreSQL refused a character.
+        # TYPE rosterd_postgres_replaced_values gauge
+        rosterd_postgres_replaced_values\(label) \(state.replaced)
+        # HELP rosterd_postgres_checked_timestamp_seconds Time of the last try that succeeded.
+        # TYPE rosterd_postgres_checked_timestamp_seconds gauge
+        rosterd_postgres_checked_timestamp_seconds\(label) \(Int64(Date().timeIntervalSince1970))
+
+        """
+    }
+    try? WholeFile(textfile, mode: 0o644).replace(with: Array(text.utf8))
+  }
+}

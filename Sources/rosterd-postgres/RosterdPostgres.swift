@@ -1,0 +1,35 @@
+import ArgumentParser
+import Glibc
+import RosterFiles
+import RosterModel
+import RosterSystemd
+import RosterTerminal
+
+@main
+struct RosterdPostgres: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rosterd-postgres",
+    abstract: "Copies each snapshot of rosterd's cache to PostgreSQL, whole and in one transaction.",
+    version: rosterdVersion,
+    subcommands: [RunCommand.self, SyncCommand.self, StatusCommand.self, DropCommand.self])
+
+  static func main() {
+    occupyStandardStreams()
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch let failure as Failure {
+      tell("\(failure)")
+      Notify().failed(exitStatus: failure.kind.exitCode, "\(failure)")
+      Glibc.exit(failure.kind.exitCode)
+    } catch {
+      exit(withError: error)
+    }
+  }
+
+  /// One sentence on stderr, for people.
+  static func tell(_ sentence: String) {
+    try? write(Array("rosterd-postgres: \(sentence.printable)\n".utf8), to: STDERR_FILENO)
+  }
+}

@@ -1,0 +1,56 @@
+import GrowthKinds
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterCache
+
+@Suite("What a copy to another database reads")
+struct SnapshotExportTests {
+  @Test("D4.1: tables have the types of the definition and their keys", arguments: [false, true])
+  func tables(isText: Bool) async throws {
+    let (folder, _) = try await mirrored(isText)
+    try CacheReader(path: folder.cache).export { snapshot in
+      let names = snapshot.tables.map(\.name)
+      #expect(names.prefix(4) == ["resources", "cache_info", "syncs", "changes"])
+      let records = try #require(snapshot.tables.first { $0.role == .records(resource: "thing") })
+      #expect(records.primaryKey == [isText ? "record_id" : "id"])
+      #expect(records.unique == (isText ? [["id"]] : []))
+      #expect(records.columns.last == .init(name: "changed_sync", type: .bigint, isRequired: true))
+    }
+  }
+
+  @Test("D2.2: after a position, only rows of records that changed since then are read")
+  func changed() async throws {
+    let (folder, count) = try await mirrored(false)
+    try CacheReader(path: folder.cache).export { snapshot in
+      let records = try #require(snapshot.tables.first { $0.role == .records(resource: "thing") })
+      #expect(try rows(snapshot, records, .all) == count)
+      #expect(try snapshot.changedResources(after: 0) == ["thing"])
+      let last = snapshot.position.change
+      #expect(try rows(snapshot, records, .changed(after: last - 1)) == 1)
+      #expect(try rows(snapshot, records, .changed(after: last)) == 0)
+      #expect(try snapshot.changedResources(after: last).isEmpty)
+    }
+  }
+
+  private func rows(_ snapshot: SnapshotExport, _ table: ReplicaTable, _ scope: SnapshotExport.Scope) throws -> Int {
+    var count = 0
+    try snapshot.rows(of: table, scope) { row in
+      #expect(row.count == table.columns.count)
+      count += 1
+    }
+    return count
+  }
+
+  /// A cache after a first sync and one in which every record changed.
+  private func mirrored(_ isText: Bool) async throws -> (folder: Folder, records: Int) {
+    let folder = try Folder()
+    let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
+    let cache = try await folder.define([resource])
+    _ = try await cache.mirror(resource, GrowthKind.changed.before(60).pages)
+    _ = try await cache.mirror(resource, GrowthKind.changed.after(60).pages, present: [], .changed)
+    await cache.close()
+    return (folder, 60)
+  }
+}

@@ -1,0 +1,81 @@
+import RosterModel
+import Testing
+
+@testable import RosterPostgres
+
+@Suite("Rows for COPY")
+struct CopyTextTests {
+  @Test(
+    "D4.3: a text is escaped, and what PostgreSQL refuses is replaced and counted",
+    arguments: [
+      ([UInt8]("plain".utf8), "plain", 0), ([UInt8]("a\tb\nc\rd\\e".utf8), #"a\tb\nc\rd\\e"#, 0),
+      ([UInt8]("ünï→𝄞".utf8), "ünï→𝄞", 0), ([UInt8]("\u{1}\u{7f}".utf8), "\u{1}\u{7f}", 0), ([], "", 0),
+      ([0x61, 0, 0x62], "a\u{fffd}b", 1),
+      // Half of a surrogate pair, a byte that begins nothing, a character that is cut off, one that is too long.
+      ([0xED, 0xA0, 0x80], "\u{fffd}\u{fffd}\u{fffd}", 1), ([0xFF], "\u{fffd}", 1), ([0xE2, 0x82], "\u{fffd}\u{fffd}", 1),
+      ([0xC0, 0x80], "\u{fffd}\u{fffd}", 1), ([0xF4, 0x90, 0x80, 0x80], "\u{fffd}\u{fffd}\u{fffd}\u{fffd}", 1),
+    ])
+  func text(bytes: [UInt8], written: String, replaced: Int) {
+    var copy = CopyText()
+    bytes.withUnsafeBufferPointer { copy.append([.text($0)]) }
+    #expect(String(decoding: copy.bytes, as: UTF8.self) == written + "\n")
+    #expect(copy.replaced == replaced)
+  }
+
+  @Test(
+    "D4.3: a JSON text is stored as it is, apart from what jsonb refuses",
+    arguments: [
+      (#"{"a":"\ud83d\ude00 \\u0000 \n"}"#, #"{"a":"\ud83d\ude00 \\u0000 \n"}"#, false),
+      (#"["\u0000"]"#, #"["\ufffd"]"#, true), (#"["\ud83d","\ude00x"]"#, #"["\ufffd","\ufffdx"]"#, true),
+      (#"["\ud83d\u0041"]"#, #"["\ufffd\u0041"]"#, true), ("[1.50,-2e3]", "[1.50,-2e3]", false),
+      ("[1e999999]", #"["1e999999"]"#, true), ("[1E-99999999999999999999]", #"["1E-99999999999999999999"]"#, true),
+      (#"["1e999999"]"#, #"["1e999999"]"#, false), (#"["\"]"#, #"["\"]"#, false),
+    ])
+  func json(text: String, stored: String, isReplaced: Bool) {
+    var text = text
+    text.withUTF8 { bytes in
+      var json = JSONText(bytes)
+      #expect(json.sanitise() == isReplaced)
+      #expect(String(decoding: json.sanitised, as: UTF8.self) == stored)
+    }
+  }
+
+  @Test("D4.1: values of a row are separated by tabs, and NULL is \\N")
+  func row() {
+    var copy = CopyText()
+    copy.append([.integer(-7), .null, .boolean(true), .boolean(false), .real(0.1)])
+    copy.append([.real(-1e300)])
+    #expect(String(decoding: copy.bytes, as: UTF8.self) == "-7\t\\N\tt\tf\t0.1\n-1e+300\n")
+  }
+}
+
+@Suite("SQL of a copy")
+struct ReplicaSQLTests {
+  private let sql = ReplicaSQL(schema: "ro\"ster")
+  private let items = ReplicaTable(
+    name: "items",
+    columns: [.init(name: "record_id", type: .bigint, isRequired: true), .init(name: "id", type: .text, isRequired: true)],
+    primaryKey: ["record_id"], unique: [["id"]], role: .records(resource: "item"))
+
+  @Test("D4.1: names are quoted, and a table has the types of its columns")
+  func create() {
+    #expect(
+      sql.create(items, as: "items") == #"CREATE TABLE "ro""ster"."items" ("record_id" bigint NOT NULL, "id" text NOT NULL)"#)
+  }
+
+  @Test("D2.2: a row is written only if it differs, within the scope of the changed records")
+  func merge() {
+    #expect(sql.upsert(items, staged: "s").hasSuffix(#"WHERE (t."id") IS DISTINCT FROM (excluded."id")"#))
+    let scoped = sql.delete(items, staged: "s", ids: "ids")
+    #expect(scoped.first?.contains(#"t."record_id" IN (SELECT id FROM "ids")"#) == true)
+    #expect(scoped.count == 2)
+    #expect(sql.delete(items, staged: "s", ids: nil).first?.contains(" IN ") == false)
+  }
+
+  @Test("D3.1: another column is another signature")
+  func signature() {
+    var other = items
+    other.columns.append(.init(name: "more", type: .jsonb))
+    #expect(other.signature != items.signature)
+  }
+}
