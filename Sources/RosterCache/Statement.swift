@@ -164,9 +164,9 @@ struct Row {
     return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
   }
 
-  /// Bytes of a text, valid until the statement goes on.
+  /// Bytes of a text, valid until the next step of the statement.
   func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
-    // In this order (sqlite.org/c3ref/column_blob.html).
+    // SQLite requires this order of the calls (sqlite.org/c3ref/column_blob.html).
     let start = sqlite3_column_text(handle, column)
     return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
   }

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
-/// What a program that copies the cache elsewhere reports about itself, for `rosterctl status` on the same machine:
-/// `follower.json` in its runtime folder.
+/// A program that copies the cache elsewhere reports its state in `follower.json` in its runtime folder.
+/// `rosterctl status` on the same machine reads it.
 package struct FollowerFile: Codable, Sendable, Equatable {
   /// Path of the cache.
   package var cache: String
@@ -18,7 +18,7 @@ package struct FollowerFile: Codable, Sendable, Equatable {
   /// One sentence; nil if the last try succeeded.
   package var error: String?
 
-  /// What is known before the first transaction.
+  /// The state before the first transaction.
   package init(
     cache: String, server: String, schema: String, snapshot: Int64 = 0, change: Int64 = 0, appliedAt: String? = nil,
     error: String? = nil

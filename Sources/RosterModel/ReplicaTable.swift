@@ -12,7 +12,7 @@ package struct ReplicaTable: Sendable, Equatable {
   package struct Column: Sendable, Equatable {
     /// Not quoted.
     package var name: String
-    /// What the values become.
+    /// Type of the values in the other database.
     package var type: ColumnType
     /// True if the cache has no NULL in it.
     package var isRequired: Bool
@@ -39,7 +39,7 @@ package struct ReplicaTable: Sendable, Equatable {
 
   /// Not quoted.
   package var name: String
-  /// In the order of the cache.
+  /// Columns in the order of the cache.
   package var columns: [Column]
   /// Names of columns; empty if the table has one row.
   package var primaryKey: [String]
@@ -68,7 +68,7 @@ package struct ReplicaTable: Sendable, Equatable {
 package struct ReplicaPosition: Sendable, Equatable {
   /// `cache_info.feed`.
   package var feed: String
-  /// Largest `changes.id`; 0 if there is none.
+  /// Largest `changes.id`; 0 if `changes` is empty.
   package var change: Int64
   /// `cache_info.snapshot`; 0 before the first publication.
   package var snapshot: Int64

@@ -56,7 +56,7 @@ package struct CopyText {
     return isReplaced
   }
 
-  /// Writes what stands for the character at `index`, and returns its length.
+  /// Writes the escape of the character at `index`, and returns the character's length.
   private mutating func special(_ text: UnsafeBufferPointer<UInt8>, _ index: Int, _ isReplaced: inout Bool) -> Int {
     switch text[index] {
     case Self.backslash: bytes += [Self.backslash, Self.backslash]

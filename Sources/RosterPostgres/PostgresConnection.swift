@@ -28,7 +28,7 @@ package final class PostgresConnection {
 
   deinit { PQfinish(handle) }
 
-  /// For example 150018 for 15.18.
+  /// The server's version as a number, for example 150018 for 15.18.
   package var serverVersion: Int { Int(PQserverVersion(handle)) }
 
   /// Runs statements, separated by semicolons, and returns the rows of the last one that has any.

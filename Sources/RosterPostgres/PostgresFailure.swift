@@ -22,7 +22,7 @@ package struct PostgresFailure: Error, Sendable, Equatable {
   /// True if another session holds a lock that the statement needs.
   package var isLocked: Bool { state == "55P03" }
 
-  /// As people read it.
+  /// The error as people read it.
   /// - Parameter step: An infinitive.
   package func failure(_ step: String) -> Failure {
     Failure(kind, step: step, subject: server, cause: message, hint: hint)
@@ -36,7 +36,7 @@ package struct PostgresFailure: Error, Sendable, Equatable {
     }
   }
 
-  /// What the user can do; nil if nothing is known.
+  /// Advice for the user; nil if there is no advice for this error.
   private var hint: String? {
     switch state {
     case "42501":

@@ -2,7 +2,7 @@ package import RosterModel
 
 /// The tables of one schema that a cache is copied to. Belongs to one thread.
 package final class Replica {
-  /// What one transaction takes from the cache.
+  /// The snapshot that one transaction takes from the cache.
   package struct Batch {
     /// Tables that the snapshot has; records come before their elements.
     package var tables: [ReplicaTable]
@@ -26,7 +26,7 @@ package final class Replica {
     var layout: String { tables.map(\.signature).joined(separator: "\n") }
   }
 
-  /// What the schema contains.
+  /// The contents of the schema.
   package struct State: Sendable, Equatable {
     /// Place in the feed.
     package var position: ReplicaPosition
@@ -48,8 +48,8 @@ package final class Replica {
   let schema: String
 
   /// Checks server and schema, and takes the schema for this process until the connection ends.
-  /// - Throws: `Failure`: 75 if another process follows into the schema; 78 if the server is older than version 13 or
-  ///   the schema belongs to something else.
+  /// - Throws: `Failure` (75) if another process writes to the schema. `Failure` (78) if the server is older than version
+  ///   13, or if the schema belongs to something else.
   package init(_ connection: PostgresConnection, schema: String, isReading: Bool = false) throws {
     self.connection = connection
     self.schema = schema

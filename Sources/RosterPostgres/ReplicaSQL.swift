@@ -17,7 +17,7 @@ package struct ReplicaSQL: Sendable {
 
   // MARK: Making a table
 
-  /// Without constraints: adding them after the rows takes half of the time.
+  /// The table has no constraints yet: adding them after the rows takes half of the time.
   func create(_ table: ReplicaTable, as name: String) -> String {
     let columns = table.columns.map { "\(quoted($0.name)) \($0.type.rawValue)\($0.isRequired ? " NOT NULL" : "")" }
     return "CREATE TABLE \(self.name(name)) (\(columns.joined(separator: ", ")))"
@@ -44,7 +44,7 @@ package struct ReplicaSQL: Sendable {
     return all
   }
 
-  /// What the table and its columns are, for people who find them in the database.
+  /// Statements that explain the table and its columns to people who find them in the database.
   func comments(_ table: ReplicaTable, on name: String) -> [String] {
     let own = ["COMMENT ON TABLE \(self.name(name)) IS \(literal(Self.comment(table)))"]
     return own

@@ -1,7 +1,7 @@
 import RosterModel
 
-/// Puts filled tables in the place of those with the same names, and makes grants, indexes and views of users anew on
-/// them. Part of a transaction.
+/// Replaces tables by filled ones with the same names, and makes grants, indexes and views of users again. It is part of
+/// a transaction.
 struct TableSwap {
   private let replica: Replica
   private var connection: PostgresConnection { replica.connection }
@@ -127,7 +127,7 @@ struct TableSwap {
     }
   }
 
-  /// Only its owner could make the view again as it was.
+  /// Only the owner of the view could make it again unchanged.
   private func refusal(_ view: String, of role: String) -> Failure {
     Failure(
       .refused, step: "replace the tables", subject: connection.server,

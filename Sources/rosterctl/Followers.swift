@@ -1,7 +1,7 @@
 import RosterFiles
 import RosterModel
 
-/// Lines about the services that copy a cache elsewhere on this machine, for people; empty if there is none.
+/// Lines for people about the services that copy this cache elsewhere; empty if no such service runs.
 func followerLines(of status: DaemonStatus) -> String {
   FollowerFile.all().filter { $0.cache == status.cache.path }.map { follower in
     let place = "\(follower.schema) of \(follower.server)"

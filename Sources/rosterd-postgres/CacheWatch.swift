@@ -5,7 +5,7 @@ final class CacheWatch {
   private let descriptor: Int32
   private let stop: StopSignal
 
-  /// - Parameter cache: Path of the database; `<path>.published` lies beside it.
+  /// - Parameter cache: Path of the database; `<path>.published` is in the same folder.
   init(cache: String, stop: StopSignal) {
     self.stop = stop
     descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))

@@ -7,11 +7,11 @@ struct CatchUp {
   let cache: String
   let replica: Replica
 
-  /// What a call did.
+  /// The result of a call.
   struct Report: Equatable {
     /// The place that the schema has now.
     var position: ReplicaPosition
-    /// What was copied, for people; nil if the schema had everything.
+    /// A sentence about the copied rows; nil if the schema had everything.
     var done: String?
   }
 

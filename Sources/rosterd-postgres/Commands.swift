@@ -48,7 +48,7 @@ struct SyncCommand: ParsableCommand {
 /// Reports position and lag.
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Shows how far the copy is behind the cache.")
+    commandName: "status", abstract: "Shows the position of the copy and its lag.")
   @OptionGroup var options: Options
   @Flag(help: "Print JSON.")
   var json = false

@@ -3,7 +3,7 @@ import RosterFiles
 import RosterModel
 import RosterPostgres
 
-/// What `rosterd-postgres status` prints.
+/// The output of `rosterd-postgres status`.
 struct FollowerStatus: Encodable {
   /// Path of the cache.
   var cache: String

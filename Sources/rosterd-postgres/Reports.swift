@@ -4,7 +4,7 @@ import RosterFiles
 import RosterModel
 import RosterPostgres
 
-/// How far a schema is behind the cache.
+/// The changes that a schema lacks, and their age.
 struct Lag: Equatable {
   /// Rows of `changes` that the schema lacks; nil if everything will be copied.
   var changes: Int64?

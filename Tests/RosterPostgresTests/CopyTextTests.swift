@@ -23,7 +23,7 @@ struct CopyTextTests {
   }
 
   @Test(
-    "D4.3: a JSON text is stored as it is, apart from what jsonb refuses",
+    "D4.3: a JSON text is stored unchanged, apart from the parts that jsonb refuses",
     arguments: [
       (#"{"a":"\ud83d\ude00 \\u0000 \n"}"#, #"{"a":"\ud83d\ude00 \\u0000 \n"}"#, false),
       (#"["\u0000"]"#, #"["\ufffd"]"#, true), (#"["\ud83d","\ude00x"]"#, #"["\ufffd","\ufffdx"]"#, true),

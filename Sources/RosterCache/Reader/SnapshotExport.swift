@@ -13,9 +13,9 @@ package struct SnapshotExport {
 
   /// Place of this snapshot in the feed.
   package let position: ReplicaPosition
-  /// Smallest `changes.id`; nil if there is none.
+  /// Smallest `changes.id`; nil if `changes` is empty.
   package let oldestChange: Int64?
-  /// Smallest `syncs.id`; nil if there is none.
+  /// Smallest `syncs.id`; nil if `syncs` is empty.
   package let oldestSync: Int64?
   /// `cache_info.verified_at`; nil before the first publication.
   package let verifiedAt: String?
