@@ -3,18 +3,8 @@
 package struct Resource: Sendable, Equatable {
   /// The name, which matches `[a-z][a-z0-9_]{0,39}`.
   package var name: String
-  /// Path below base_url, with a leading `/`.
-  package var path: String
-  /// Query parameters of every page request, in this order.
-  package var query: [Parameter]
-  /// Method of the page requests.
-  package var method: Method
-  /// The JSON of every POST; an object.
-  package var body: JSONValue
-  /// Place of the list of records in an answer.
-  package var records: JSONPointer
-  /// Place of the key. A column with the same place says whether it is an integer or a text.
-  package var key: JSONPointer
+  /// Where its records are listed, and how its pages are read.
+  package var listing: Listing
   /// Table of its records in the cache; by default the resource's name.
   package var table: String
   /// The conditions of `where`. A record that does not fulfil all of them is skipped.
@@ -29,8 +19,6 @@ package struct Resource: Sendable, Equatable {
   package var maxRemoval: Int?
   /// Period in which each page that validators confirm is transferred once unconditionally (P15); nil if never.
   package var auditEvery: Duration?
-  /// The way from one page to the next.
-  package var pages: Pages
   /// Columns of `table` in the order of the definition.
   package var columns: [Column]
   /// Lists inside a record, each with a table of its own.
@@ -46,12 +34,8 @@ package struct Resource: Sendable, Equatable {
     lists: [List] = []
   ) {
     self.name = name
-    self.path = path
-    self.query = query
-    self.method = method
-    self.body = body
-    self.records = records
-    self.key = key
+    listing = Listing(
+      path: path, query: query, method: method, body: body, records: records, key: key, pages: pages)
     self.table = table ?? name
     self.conditions = conditions
     self.search = search
@@ -59,7 +43,6 @@ package struct Resource: Sendable, Equatable {
     self.removal = removal ?? (byKey == nil ? .twice : .ask)
     self.maxRemoval = maxRemoval
     self.auditEvery = auditEvery
-    self.pages = pages
     self.columns = columns
     self.lists = lists
   }
