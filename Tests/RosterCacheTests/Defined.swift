@@ -35,7 +35,7 @@ extension Folder {
       }
       var listed: Set<String> = []
       for keys in try database.rows(
-        "SELECT keys FROM cache_pages WHERE resource_id = ?", Value(id), read: { $0.bytes(0) })
+        "SELECT keys FROM cache_pages WHERE kind = 0 AND list_id = ?", Value(id), read: { $0.bytes(0) })
       {
         keys.forEachKey(isText: table.hasTextKey) { listed.insert($0.name) }
       }

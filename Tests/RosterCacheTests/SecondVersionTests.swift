@@ -20,7 +20,7 @@ struct SecondVersionTests {
     "SELECT resource || record_id || at FROM removed",
     "SELECT id || started_at || outcome || requests || coalesce(error, '') FROM syncs ORDER BY id",
     "SELECT sync_id || resource || records FROM sync_resources ORDER BY 1",
-    "SELECT resource_id || address || number || etag || digest || hex(keys) FROM cache_pages ORDER BY 1",
+    "SELECT id || address || number || etag || digest || hex(keys) FROM cache_pages ORDER BY 1",
     "SELECT resource_id || ' ' || record_id || ' ' || absent FROM cache_unlisted ORDER BY 1",
   ]
 

@@ -22,23 +22,16 @@ enum FixedTables {
       pulled TEXT, held_by TEXT, held_at REAL, held_until REAL)
     """,
     "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
-    // What the last whole pull of a resource had in all; snapshot: the sync that published it first. list: of which
-    // list its records are, as Resource.listed has it. repeats: keys that were met once more.
-    """
-    CREATE TABLE cache_resources(
-      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, list TEXT, pages INTEGER NOT NULL,
-      storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
-      repeats INTEGER NOT NULL)
-    """,
+    ownResources, lists,
     // Each page whose rows are the snapshot: what to ask upstream with, and which keys it lists.
     """
     CREATE TABLE cache_pages(
-      id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER NOT NULL,
+      id INTEGER PRIMARY KEY, list_id INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER NOT NULL,
       etag TEXT, last_modified TEXT, next TEXT, count INTEGER, last INTEGER, records INTEGER NOT NULL,
       storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
       digest INTEGER NOT NULL, keys BLOB NOT NULL, rejected_keys BLOB NOT NULL, skipped_keys BLOB NOT NULL,
-      UNIQUE (resource_id, address))
-    """, "CREATE INDEX cache_pages_rejecting ON cache_pages(resource_id) WHERE rejects > 0",
+      \(pageColumns.joined(separator: ", ")), UNIQUE (list_id, address))
+    """, "CREATE INDEX cache_pages_rejecting ON cache_pages(list_id) WHERE rejects > 0",
     // Records of the snapshot that no page of the last whole pull lists; absent: in how many whole pulls in a row
     // upstream had none of them (P8), 0 where it has them all the same. Together with the keys of cache_pages they are
     // all records.
@@ -48,11 +41,45 @@ enum FixedTables {
       PRIMARY KEY (resource_id, record_id)) WITHOUT ROWID
     """,
     // Of tables that went: the highest record id that a resource has had. The next one's begin behind it.
-    "CREATE TABLE cache_record_ids(resource TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID", info,
+    "CREATE TABLE cache_record_ids(resource TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID", overlaid, info,
+    resourceLists,
   ]
 
   /// Columns of `resources` that version 3 adds (P15): trusted or distrusted; the time of the sync that found the lie.
   static let trust = ["validators TEXT NOT NULL DEFAULT 'trusted'", "distrusted_since TEXT"]
+
+  /// snapshot: the sync that first published the resource. list: what its records are, as Resource.listed has it.
+  static let ownResources =
+    "CREATE TABLE cache_resources(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, list TEXT)"
+
+  /// The lists of each resource, with the totals of the pages of the last whole pull. parent_id is 0 for the only list of
+  /// a resource. repeats: duplicate keys. question: digest of what an incremental pull asks and looks for; 0 without
+  /// `since`. mark, whole_at and missed: as resource_lists has them.
+  static let lists = """
+    CREATE TABLE cache_lists(
+      id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL, pages INTEGER NOT NULL,
+      storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
+      repeats INTEGER NOT NULL, question INTEGER NOT NULL, mark TEXT, whole_at TEXT, missed INTEGER,
+      UNIQUE (resource_id, parent_id))
+    """
+
+  /// Columns of `cache_pages` that version 3 adds. kind: 0 for a page of the last whole pull, 1 for a page of the last
+  /// incremental pull. highest: the highest value at `since.at`, as its record has it.
+  static let pageColumns = ["kind INTEGER NOT NULL DEFAULT 0", "highest TEXT"]
+
+  /// Keys of records that were written or removed by anything but a page of a whole pull (I11.2): a page that lists one
+  /// of them is transferred by the next whole pull.
+  static let overlaid = """
+    CREATE TABLE cache_overlaid(
+      resource_id INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource_id, key)) WITHOUT ROWID
+    """
+
+  static let resourceLists = """
+    CREATE VIEW resource_lists AS
+      SELECT r.name AS resource, l.parent_id AS parent_id, r.records AS records, r.proof AS proof, l.mark AS mark,
+        l.whole_at AS whole_at, l.missed AS missed, 'current' AS state, NULL AS error
+      FROM cache_lists l JOIN cache_resources c ON c.id = l.resource_id JOIN resources r ON r.name = c.name
+    """
 
   static let syncs = """
     CREATE TABLE syncs(

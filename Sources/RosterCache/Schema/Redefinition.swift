@@ -124,17 +124,21 @@ struct Redefinition {
   /// So that the next sync transfers the resource whole: each record counts as listed by no page.
   private func forgetPages(of new: ResourceTables, old: ResourceTables) throws {
     let name = Value(new.resource.name)
-    let id = try database.first("SELECT id FROM main.cache_resources WHERE name = ?", name) { $0.integer(0) }
+    guard let list = try ListID(new.resource.name, database) else {
+      throw SQLiteError.damaged("cache_lists lacks \(new.resource.name)")
+    }
     let ids = "SELECT \(new.id) FROM main.\(new.table)"
     let absent = old.keepsIDs(in: new) ? "AND record_id NOT IN (\(ids))" : ""
-    try database.run("DELETE FROM main.cache_pages WHERE resource_id = ?", Value(id))
-    try database.run("DELETE FROM main.cache_unlisted WHERE resource_id = ? \(absent)", Value(id))
-    try database.run("INSERT OR IGNORE INTO main.cache_unlisted SELECT ?, *, 0 FROM (\(ids))", Value(id))
+    try database.run("DELETE FROM main.cache_pages WHERE list_id = ?", .integer(list.id))
+    try database.run("DELETE FROM main.cache_overlaid WHERE resource_id = ?", .integer(list.resource))
+    try database.run("DELETE FROM main.cache_unlisted WHERE resource_id = ? \(absent)", .integer(list.resource))
+    try database.run(
+      "INSERT OR IGNORE INTO main.cache_unlisted SELECT ?, *, 0 FROM (\(ids))", .integer(list.resource))
     try database.run(
       """
-      UPDATE main.cache_resources SET (pages, storable, rejects, unknown, skipped, repeats) = (0, 0, 0, 0, 0, 0)
-      WHERE id = ?
-      """, Value(id))
+      UPDATE main.cache_lists SET (pages, storable, rejects, unknown, skipped, repeats, question, mark) =
+        (0, 0, 0, 0, 0, 0, 0, NULL) WHERE id = ?
+      """, .integer(list.id))
     try database.run(
       """
       UPDATE main.resources SET "table" = ?2, key = ?3, definition = ?4, records = (SELECT count(*) FROM (\(ids))),

@@ -69,10 +69,11 @@ struct Schema {
       try RecordIDs.note(table, database)
       for statement in table.drop { try database.execute(statement) }
     }
-    for table in ["cache_pages", "cache_unlisted"] {
-      try database.run(
-        "DELETE FROM main.\(table) WHERE resource_id = (SELECT id FROM main.cache_resources WHERE name = ?)",
-        .text(name))
+    if let list = try ListID(name, database) {
+      try database.run("DELETE FROM main.cache_pages WHERE list_id = ?", .integer(list.id))
+      for table in ["cache_lists", "cache_unlisted", "cache_overlaid"] {
+        try database.run("DELETE FROM main.\(table) WHERE resource_id = ?", .integer(list.resource))
+      }
     }
     try database.run("DELETE FROM main.cache_resources WHERE name = ?", .text(name))
     try database.run("DELETE FROM main.rejects WHERE resource = ?", .text(name))
@@ -86,8 +87,12 @@ struct Schema {
       INSERT INTO main.resources(name, "table", key, records, pages, definition) VALUES (?1, ?2, ?3, 0, 0, ?4)
       """, .text(resource.name), .text(resource.table), .text(resource.columns[table.key].name),
       .text(resource.definition))
+    try database.run("INSERT INTO main.cache_resources VALUES (NULL, ?1, NULL, NULL)", .text(resource.name))
     try database.run(
-      "INSERT INTO main.cache_resources VALUES (NULL, ?1, NULL, NULL, 0, 0, 0, 0, 0, 0)", .text(resource.name))
+      """
+      INSERT INTO main.cache_lists SELECT NULL, id, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL FROM main.cache_resources
+      WHERE name = ?1
+      """, .text(resource.name))
   }
 
   func defineRemoved(_ database: Database) throws {

@@ -11,8 +11,8 @@ struct KeyComparison {
   private let tables: ResourceTables
   private let plan: RecordPlan
   private let index: Int
-  /// In `cache_resources`; nil: a resource that comes with this sync.
-  private let id: Int64?
+  /// nil for a resource that comes with this sync.
+  private let list: ListID?
   private let keys: KeyTables
   private let pulled: Statement
 
@@ -22,9 +22,7 @@ struct KeyComparison {
     self.tables = tables
     self.plan = plan
     self.index = index
-    id = try database.first("SELECT id FROM main.cache_resources WHERE name = ?", .text(tables.resource.name)) {
-      $0.integer(0)
-    }
+    list = try ListID(tables.resource.name, database)
     keys = tables.keys
     pulled = try database.statement(
       """
@@ -57,13 +55,13 @@ struct KeyComparison {
 
   /// Sums of the published pages that are part of this pull; how many those are. Notes the others, with their keys.
   private func keptPages(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws -> Int {
-    guard let id else { return 0 }
+    guard let list else { return 0 }
     let kept = try database.first("SELECT count(*) FROM temp.same WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
     let totals = try database.first(
-      "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_resources WHERE id = ?", .integer(id)
+      "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_lists WHERE id = ?", .integer(list.id)
     ) { row in (0..<5).map { row.int($0) } }
     guard var totals else { return 0 }
-    if kept < totals[0] { try subtractMissed(id, from: &totals, onPage) }
+    if kept < totals[0] { try subtractMissed(list.id, from: &totals, onPage) }
     found.pages = totals[0]
     found.distinct = totals[1]
     found.rejected = totals[2]
@@ -76,7 +74,7 @@ struct KeyComparison {
     try database.run(
       """
       INSERT INTO temp.missed_pages SELECT p.id, ?2 FROM main.cache_pages p
-      WHERE p.resource_id = ?1 AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?2 AND s.page = p.id)
+      WHERE p.list_id = ?1 AND p.kind <> 1 AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?2 AND s.page = p.id)
       """, .integer(id), Value(index))
     let superseded = try database.statement("INSERT OR IGNORE INTO \(keys.superseded) VALUES (?1, ?2)")
     let pages = try database.statement(
@@ -98,8 +96,8 @@ struct KeyComparison {
   }
 
   private func countRecords(_ found: inout ResourceComparison) throws {
-    guard let id else { return }
-    let listed = try database.first("SELECT list FROM main.cache_resources WHERE id = ?", .integer(id)) {
+    guard let list else { return }
+    let listed = try database.first("SELECT list FROM main.cache_resources WHERE id = ?", .integer(list.resource)) {
       $0.optionalText(0)
     }
     found.isOfAnotherList = (listed ?? nil).map { $0 != tables.resource.listed } ?? false
@@ -215,7 +213,7 @@ struct KeyComparison {
       WHERE c.resource = ?1
         AND NOT EXISTS (SELECT 1 FROM \(keys.superseded) g WHERE g.resource = ?1 AND g.key = c.key)
         AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.resource_id = ?2 AND u.record_id = t.\(tables.id))
-      """, Value(index), Value(id)
+      """, Value(index), Value(list?.resource)
     ) { $0.int(0) } ?? 0
   }
 
@@ -284,7 +282,7 @@ struct KeyComparison {
       INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, t.\(tables.keyColumn), u.record_id, u.absent, 0
       FROM main.cache_unlisted u CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = u.record_id
       WHERE u.resource_id = ?2 AND NOT (\(isListed))
-      """, Value(index), Value(id))
+      """, Value(index), Value(list?.resource))
     let counts = try database.first(
       "SELECT count(*), coalesce(sum(absent > 0), 0) FROM \(keys.missing) WHERE resource = ?1", Value(index)
     ) { ($0.int(0), $0.int(1)) }
@@ -296,9 +294,9 @@ struct KeyComparison {
     let pages = try database.statement(
       """
       SELECT p.rejected_keys FROM main.cache_pages p
-      CROSS JOIN temp.same s ON s.resource = ?2 AND s.page = p.id WHERE p.resource_id = ?1 AND p.rejects > 0
+      CROSS JOIN temp.same s ON s.resource = ?2 AND s.page = p.id WHERE p.list_id = ?1 AND p.rejects > 0
       """)
-    pages.bind(1, Value(id))
+    pages.bind(1, Value(list?.id))
     pages.bind(2, Int64(index))
     defer { pages.reset() }
     while try pages.step() {

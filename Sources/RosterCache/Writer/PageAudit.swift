@@ -41,7 +41,8 @@ extension Cache {
   /// Number of published pages of a resource.
   package func publishedPages(of resource: String) throws -> Int {
     try perform("read the cache") { database in
-      try database.first("SELECT pages FROM cache_resources WHERE name = ?1", .text(resource)) { $0.int(0) } ?? 0
+      guard let list = try ListID(resource, database) else { return 0 }
+      return try database.first("SELECT pages FROM cache_lists WHERE id = ?1", .integer(list.id)) { $0.int(0) } ?? 0
     }
   }
 
@@ -49,10 +50,8 @@ extension Cache {
   package func addresses(of resource: String, at places: Range<Int>) throws -> [String] {
     try perform("read the cache") { database in
       try database.rows(
-        """
-        SELECT address FROM cache_pages WHERE resource_id = (SELECT id FROM cache_resources WHERE name = ?1)
-        ORDER BY address LIMIT ?2 OFFSET ?3
-        """, .text(resource), Value(places.count), Value(places.lowerBound)
+        "SELECT address FROM cache_pages WHERE list_id = ?1 ORDER BY address LIMIT ?2 OFFSET ?3",
+        Value(try ListID(resource, database)?.id), Value(places.count), Value(places.lowerBound)
       ) { $0.text(0) }
     }
   }
@@ -80,8 +79,8 @@ extension Cache {
     let stored = try database.first(
       """
       SELECT p.keys, p.rejected_keys, p.skipped_keys FROM main.cache_pages p
-      WHERE p.resource_id = (SELECT id FROM main.cache_resources WHERE name = ?1) AND p.address = ?2
-      """, .text(page.resource), .text(page.address)
+      WHERE p.list_id = ?1 AND p.address = ?2
+      """, Value(try ListID(page.resource, database)?.id), .text(page.address)
     ) { [$0.bytes(0), $0.bytes(1), $0.bytes(2)] }
     let scan = page.scan
     guard let stored else { return false }

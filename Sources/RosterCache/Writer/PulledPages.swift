@@ -30,7 +30,7 @@ extension Cache {
         let kept = try kept(index, of: addresses, database)
         var found: [String: KnownPage] = [:]
         found.reserveCapacity(addresses.count)
-        let look = try database.statement("\(KnownPage.select) WHERE resource_id = ?1 AND address = ?2")
+        let look = try database.statement("\(KnownPage.select) WHERE list_id = ?1 AND address = ?2")
         for address in addresses {
           if let place = kept[address]?.place {
             found[address] = KnownPage(try file.facts(at: place), place, guardedBelow: pull.guardedBelow)
@@ -329,21 +329,21 @@ extension Cache {
   private func unconfirm(_ index: Int, _ address: String, _ database: Database) throws {
     try database.run(
       """
-      DELETE FROM temp.same WHERE resource = ?1 AND page = (SELECT p.id FROM main.cache_pages p
-        JOIN main.cache_resources r ON r.id = p.resource_id WHERE r.name = ?2 AND p.address = ?3)
-      """, Value(index), Value(schema.tables[index].resource.name), .text(address))
+      DELETE FROM temp.same WHERE resource = ?1
+        AND page = (SELECT p.id FROM main.cache_pages p WHERE p.list_id = ?2 AND p.address = ?3)
+      """, Value(index), Value(try ListID(schema.tables[index].resource.name, database)?.id), .text(address))
   }
 
-  /// The resource's id where its published pages may be asked for conditionally: nil where they are of another
+  /// The list's id where its published pages may be asked for conditionally: nil where they are of another
   /// upstream, do not fit together, or list keys twice, of which a page that is no longer there may have had the better
   /// one.
   private func publishedPages(of resource: String, _ database: Database) throws -> Int64? {
     guard !pull.forgotten.contains(resource) else { return nil }
+    guard let list = try ListID(resource, database) else { return nil }
     return try database.first(
       """
-      SELECT r.id FROM main.cache_resources r, main.cache_identity i
-      WHERE r.name = ?1 AND r.repeats = 0 AND i.upstream = ?2
-      """, .text(resource), .text(upstream)
+      SELECT l.id FROM main.cache_lists l, main.cache_identity i WHERE l.id = ?1 AND l.repeats = 0 AND i.upstream = ?2
+      """, .integer(list.id), .text(upstream)
     ) { $0.integer(0) }
   }
 

@@ -13,8 +13,7 @@ struct ResourcePublication {
   private let index: Int
   private let end: ResourceEnd
   private let found: ResourceComparison
-  /// In `cache_resources`.
-  private let id: Int64
+  private let list: ListID
   private let isFirst: Bool
   private let before: Int
   private var records: RecordWriter
@@ -31,12 +30,14 @@ struct ResourcePublication {
     found = whole.compared[index]
     let state = try database.first(
       """
-      SELECT c.id, c.snapshot IS NULL, r.records FROM main.cache_resources c JOIN main.resources r ON r.name = c.name
+      SELECT c.snapshot IS NULL, r.records FROM main.cache_resources c JOIN main.resources r ON r.name = c.name
       WHERE c.name = ?1
       """, .text(plan.resource.name)
-    ) { (id: $0.integer(0), isFirst: $0.int(1) != 0, records: $0.int(2)) }
-    guard let state else { throw SQLiteError.damaged("cache_resources lacks \(plan.resource.name)") }
-    (id, isFirst, before) = (state.id, state.isFirst, state.records)
+    ) { (isFirst: $0.int(0) != 0, records: $0.int(1)) }
+    guard let state, let list = try ListID(plan.resource.name, database) else {
+      throw SQLiteError.damaged("cache_resources lacks \(plan.resource.name)")
+    }
+    (self.list, isFirst, before) = (list, state.isFirst, state.records)
     records = try RecordWriter(database, tables, sync: whole.sync, at: whole.at, isFirst: state.isFirst)
   }
 
@@ -79,7 +80,7 @@ struct ResourcePublication {
 
   /// True: rejects of pages that are as they were stand under another number now, or made way for those.
   private mutating func writePages() throws -> Bool {
-    let pages = try PageRows(database, resource: id)
+    let pages = try PageRows(database, list)
     var pulled = try pulled(.pages)
     while let facts = try pulled.nextPage() {
       while let step = try pulled.next() {
@@ -130,7 +131,7 @@ struct ResourcePublication {
       let id = removed.row.integer(0)
       try records.remove(id)
       try database.run(
-        "DELETE FROM main.cache_unlisted WHERE resource_id = ?1 AND record_id = ?2", .integer(self.id), .integer(id))
+        "DELETE FROM main.cache_unlisted WHERE resource_id = ?1 AND record_id = ?2", .integer(list.resource), .integer(id))
     }
   }
 
@@ -148,7 +149,7 @@ struct ResourcePublication {
       """
       DELETE FROM main.cache_unlisted AS u WHERE resource_id = ?2 AND EXISTS (SELECT 1 FROM main.\(tables.table) t
         CROSS JOIN \(tables.keys.pulled) c ON c.resource = ?1 AND c.key = t.\(tables.keyColumn) WHERE t.\(tables.id) = u.record_id)
-      """, Value(index), .integer(id))
+      """, Value(index), .integer(list.resource))
   }
 
   /// Of a record that was given by key upstream has something; of one that nobody could ask for nothing is known.
@@ -162,7 +163,7 @@ struct ResourcePublication {
       INSERT INTO main.cache_unlisted SELECT ?2, m.record_id, CASE WHEN m.answered THEN 0 ELSE \(absent) END
       FROM \(tables.keys.missing) m CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = m.record_id WHERE m.resource = ?1
       ON CONFLICT (resource_id, record_id) DO UPDATE SET absent = excluded.absent WHERE absent <> excluded.absent
-      """, Value(index), .integer(id))
+      """, Value(index), .integer(list.resource))
   }
 
   /// Of a record that was rejected upstream has something.
@@ -173,13 +174,13 @@ struct ResourcePublication {
       INSERT OR IGNORE INTO main.cache_unlisted SELECT ?2, t.\(tables.id), 0 FROM \(tables.keys.rejected) r
       CROSS JOIN \(tables.keys.superseded) g ON g.resource = ?1 AND g.key = r.key CROSS JOIN main.\(tables.table) t ON \(key) = r.key
       WHERE r.resource = ?1 AND NOT EXISTS (SELECT 1 FROM \(tables.keys.pulled) c WHERE c.resource = ?1 AND c.key = r.key)
-      """, Value(index), .integer(id))
+      """, Value(index), .integer(list.resource))
     try database.run(
       """
       UPDATE main.cache_unlisted AS u SET absent = 0 WHERE resource_id = ?2 AND absent <> 0 AND EXISTS (
         SELECT 1 FROM main.\(tables.table) t CROSS JOIN \(tables.keys.rejected) r ON r.resource = ?1 AND r.key = \(key)
         WHERE t.\(tables.id) = u.record_id)
-      """, Value(index), .integer(id))
+      """, Value(index), .integer(list.resource))
   }
 
   // MARK: What is left
@@ -212,27 +213,31 @@ struct ResourcePublication {
     let differ = columns.enumerated().map { "\($1) <> ?\($0 + 2)" }.joined(separator: " OR ")
     let statement = try database.statement(
       """
-      UPDATE main.cache_resources SET \(updates), snapshot = coalesce(snapshot, ?8), list = coalesce(?9, list)
-      WHERE id = ?1 AND (snapshot IS NULL OR list <> ?9 OR \(differ))
+      UPDATE main.cache_lists SET \(updates) WHERE id = ?1 AND (\(differ))
       """)
+    try statement.run([.integer(self.list.id)] + values.map { Value($0) })
     // Where nobody could be removed, the next sync's missing records are not its own either.
     let isOfThisList = isFirst || end.removal == .missing || !found.isOfAnotherList
     let list = isOfThisList ? plan.resource.listed : nil
-    try statement.run([.integer(id)] + values.map { Value($0) } + [.integer(whole.sync), Value(list)])
+    try database.run(
+      """
+      UPDATE main.cache_resources SET snapshot = coalesce(snapshot, ?2), list = coalesce(?3, list)
+      WHERE id = ?1 AND (snapshot IS NULL OR list <> ?3)
+      """, .integer(self.list.resource), .integer(whole.sync), Value(list))
   }
 }
 
 /// The rows of `cache_pages`, which stand for the published rows of a page.
 private struct PageRows {
   private let database: Database
-  private let resource: Int64
+  private let list: ListID
   private let upsert: Statement
 
-  init(_ database: Database, resource: Int64) throws {
+  init(_ database: Database, _ list: ListID) throws {
     self.database = database
-    self.resource = resource
+    self.list = list
     let columns = [
-      "resource_id", "address", "number", "etag", "last_modified", "next", "count", "last", "records", "storable",
+      "list_id", "address", "number", "etag", "last_modified", "next", "count", "last", "records", "storable",
       "rejects", "unknown", "skipped", "digest", "keys", "rejected_keys", "skipped_keys",
     ]
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
@@ -241,7 +246,7 @@ private struct PageRows {
     upsert = try database.statement(
       """
       INSERT INTO main.cache_pages(\(columns.joined(separator: ", "))) VALUES (\(marks))
-      ON CONFLICT (resource_id, address) DO UPDATE SET \(updates) WHERE \(differ.joined(separator: " OR "))
+      ON CONFLICT (list_id, address) DO UPDATE SET \(updates) WHERE \(differ.joined(separator: " OR "))
       """)
   }
 
@@ -250,7 +255,7 @@ private struct PageRows {
     upsert.bind(16, blob: facts.rejectedKeys)
     upsert.bind(17, blob: facts.skippedKeys)
     try upsert.run([
-      .integer(resource), .text(facts.address), Value(number), Value(facts.validator.etag),
+      .integer(list.id), .text(facts.address), Value(number), Value(facts.validator.etag),
       Value(facts.validator.lastModified), Value(facts.next), Value(facts.count.map(Int64.init)),
       Value(facts.last.map(Int64.init)), Value(facts.records), Value(facts.storable), Value(facts.rejects),
       Value(facts.rejectsOfUnknownKey), Value(facts.skipped), .integer(facts.digest),
@@ -291,16 +296,16 @@ private struct PageRows {
       try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
       // Below 0 first, so that no page's rejects are met by another's.
       touched += try database.run(
-        "UPDATE main.rejects SET page = -?3 WHERE \(ofResource) AND page = ?2", .integer(resource), Value(from),
+        "UPDATE main.rejects SET page = -?3 WHERE \(ofResource) AND page = ?2", .integer(list.resource), Value(from),
         Value(to))
     }
     // What is in the way now is of pages that are gone.
     for (_, _, to) in pages {
       touched += try database.run(
-        "DELETE FROM main.rejects WHERE \(ofResource) AND page = ?2", .integer(resource), Value(to))
+        "DELETE FROM main.rejects WHERE \(ofResource) AND page = ?2", .integer(list.resource), Value(to))
     }
     if touched > 0 {
-      try database.run("UPDATE main.rejects SET page = -page WHERE \(ofResource) AND page < 0", .integer(resource))
+      try database.run("UPDATE main.rejects SET page = -page WHERE \(ofResource) AND page < 0", .integer(list.resource))
     }
     return touched > 0
   }

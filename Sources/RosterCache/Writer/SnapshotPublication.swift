@@ -59,9 +59,8 @@ struct SnapshotPublication {
       try database.run(
         """
         UPDATE main.cache_pages SET etag = NULL, last_modified = NULL
-        WHERE resource_id = (SELECT id FROM main.cache_resources WHERE name = ?1)
-          AND (etag IS NOT NULL OR last_modified IS NOT NULL)
-        """, .text(resource))
+        WHERE list_id = ?1 AND (etag IS NOT NULL OR last_modified IS NOT NULL)
+        """, Value(try ListID(resource, database)?.id))
     }
   }
 
