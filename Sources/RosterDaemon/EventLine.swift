@@ -32,7 +32,7 @@ extension Event {
     case .tokenFailed: delaySeconds != nil || telling == .known ? .debug : .error
     case .syncFailed: telling == .known ? .debug : .error
     case .configRefused: .error
-    case .validatorsDistrusted: .warning
+    case .validatorsDistrusted, .listReset: .warning
     case .syncCancelled, .tokenRefreshed, .configReloaded, .daemonStopping: .info
     case .pageRetried: .debug
     case .syncStarted, .tokenRefused, .tokenJoined, .tokenRefreshing: .debug
@@ -58,6 +58,7 @@ extension Event {
     case .syncCancelled: "sync cancelled"
     case .validatorsDistrusted:
       "the validators of \(resource ?? "") lied (\(reason ?? "")): it is pulled whole, and synced without them from now on"
+    case .listReset: "upstream refused to go on with an incremental pull of \(resource ?? ""): it is pulled whole"
     case .configReloaded: "configuration reloaded\(reason.map { "; \($0)" } ?? "")"
     case .configRefused: "the new configuration is refused, the old one stays: \(error ?? "")"
     case .daemonStopping: "stopping"

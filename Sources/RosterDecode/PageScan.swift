@@ -18,6 +18,16 @@ package struct PageScan: Sendable, Equatable {
   package var rejectedKeys = KeyList()
   /// Keys of the skipped records that have one.
   package var skippedKeys = KeyList()
+  /// The highest value at `since.at`; nil if no record has one.
+  package var highest: Mark?
+  /// Values at `since.at` of the keys of an incremental page: of `keys`, then of `rejectedKeys`, then of `skippedKeys`.
+  /// `noMark` for a record without a value.
+  package var marks: [Int64] { storableMarks + rejectedMarks + skippedMarks }
+  var storableMarks: [Int64] = []
+  var rejectedMarks: [Int64] = []
+  var skippedMarks: [Int64] = []
+  /// Lower than any value at `since.at`.
+  package static let noMark = Int64.min
   /// Offset of the list, or of the single record, for `RecordDecoder.begin(_:at:)`.
   package var recordsAt = 0
 

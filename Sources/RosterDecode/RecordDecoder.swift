@@ -36,6 +36,8 @@ package struct RecordDecoder: ~Copyable {
   // The result of the pull's pass.
   var found = PageScan()
   var lastRecord: Int?
+  /// The highest value at `since.at`, and where it is.
+  var highest: (value: Int64, slice: JSONSlice)?
 
   // State of the publication's pass.
   var collectsExtra = false

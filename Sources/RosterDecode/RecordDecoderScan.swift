@@ -24,6 +24,7 @@ extension RecordDecoder {
       found.more = try pointed(places.more)
       found.at = try pointed(places.at)
       if places.readsMembers { found.at = try members(of: found.at) }
+      found.highest = highestMark()
       return found
     }
   }
@@ -63,6 +64,7 @@ extension RecordDecoder {
   /// Reads the current list. If the same name occurs again, the later list replaces the earlier one.
   mutating func scanRecords() throws(Malformed) {
     found = PageScan()
+    highest = nil
     lastRecord = nil
     found.recordsAt = scanner.at
     scanner.enter()
@@ -78,6 +80,7 @@ extension RecordDecoder {
   private mutating func scanRecord() throws(Malformed) {
     found.records += 1
     let outcome = try readRecord()
+    if plan.markNode != nil { noteMark(outcome) }
     switch outcome {
     case .storable: return note(keySlice, outcome)
     case .skipped: found.skipped += 1
@@ -103,6 +106,47 @@ extension RecordDecoder {
       case .rejected: found.rejectedKeys.append(text)
       case .skipped: found.skippedKeys.append(text)
       }
+    }
+  }
+
+  // MARK: Values at since.at
+
+  private mutating func noteMark(_ outcome: Outcome) {
+    let value = mark
+    if let value, value > highest?.value ?? PageScan.noMark, let node = plan.markNode {
+      highest = (value, slots[node])
+    }
+    guard plan.isIncremental, hasKey else { return }
+    switch outcome {
+    case .storable: found.storableMarks.append(value ?? PageScan.noMark)
+    case .rejected: found.rejectedMarks.append(value ?? PageScan.noMark)
+    case .skipped: found.skippedMarks.append(value ?? PageScan.noMark)
+    }
+  }
+
+  private func highestMark() -> Mark? {
+    guard let highest, let since = plan.resource.since else { return nil }
+    return since.mark(markText(highest.slice))
+  }
+
+  private func markText(_ slice: JSONSlice) -> String {
+    switch slice.kind {
+    case .string, .escapedString: JSONEscapes.text(bytes, slice)
+    default: written(slice)
+    }
+  }
+
+  /// The value at `since.at` of the record at hand, as it is compared; nil if there is none of the named form.
+  package var mark: Int64? {
+    guard let node = plan.markNode, let since = plan.resource.since else { return nil }
+    let slice = slots[node]
+    switch slice.kind {
+    case .string:
+      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.content]), since.form, zone: since.zone)?.value
+    case .integer, .fraction:
+      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.range]), since.form, zone: since.zone)?.value
+    case .escapedString: return since.mark(JSONEscapes.text(bytes, slice))?.value
+    case .absent, .null, .true, .false, .list, .object: return nil
     }
   }
 

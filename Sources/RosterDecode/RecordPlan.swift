@@ -17,17 +17,19 @@ package struct RecordPlan: Sendable {
   let lists: [ListPlan]
   let conditions: [ConditionPlan]
 
+  /// Node of `since.at`; nil without `since`.
+  let markNode: Int?
+  /// True if each key's value at `since.at` is noted, since it decides which of several records of a key wins (I6.1).
+  package let isIncremental: Bool
+
   var keyNode: Int { record.columns[keyColumn] }
 
   /// True for text keys; false for integer keys from 1 to 2^63-1.
   package var hasTextKeys: Bool { resource.columns[keyColumn].type == .text }
 
-  /// Compiles a definition. Throws `Failure` (70) if it is invalid, although the configuration rejects such definitions
-  /// earlier:
-  /// - it has no columns, or no column for the key;
-  /// - two lists are at one place;
-  /// - a place is below the maximum depth.
-  package init(_ resource: Resource) throws(Failure) {
+  /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, two lists at
+  /// one place, or a place deeper than any record may nest. The configuration is read so that none of them comes here.
+  package init(_ resource: Resource, isIncremental: Bool = false) throws(Failure) {
     guard let keyColumn = resource.keyColumn else {
       throw Self.failure(resource, "no integer or text column is its key")
     }
@@ -53,6 +55,8 @@ package struct RecordPlan: Sendable {
       tree.take(node, .list)
       return node
     }
+    markNode = resource.since.map { tree.node($0.at, below: root) }
+    self.isIncremental = isIncremental
     let end = tree.nodes.count
     lists = zip(resource.lists, listNodes).map { ListPlan($0, at: $1, &tree) }
     record = RowPlan(nodes: root..<end, columns: columns, types: resource.columns.map(\.type), tree)
@@ -183,7 +187,7 @@ extension Resource {
       case .offset, .cursor, .next, .link, .one: []
       }
     return [records, key] + styles.compactMap(\.self) + [pages.count, pages.more].compactMap { $0?.pointer }
-      + conditions.map(\.at) + columns.map(\.at) + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }
+      + conditions.map(\.at) + columns.map(\.at) + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) } + (since.map { [$0.at] } ?? [])
   }
 }
 

@@ -1,3 +1,4 @@
+package import FoundationEssentials
 package import RosterDecode
 package import RosterModel
 
@@ -37,13 +38,15 @@ package struct PageFetcher: Sendable {
     case page(FetchedPage)
     /// 304, or, transferred all the same, byte for byte the body that is known; with the validator that upstream gave
     /// this time, if any.
-    case unchanged(Validator, isTransferred: Bool)
+    case unchanged(Validator, answered: Date, isTransferred: Bool)
     /// Announced, and not there (404).
     case vanished
     /// A status of `beyond`.
     case pastTheEnd
     /// 400, 404 or 410 to an address that a kept page led to.
     case forgotten
+    /// A page after the first one of an incremental pull is refused (I8.1).
+    case refused(Int)
   }
 
   /// On whose behalf a request is made.
@@ -167,24 +170,26 @@ extension PageFetcher {
     let status = response.status
     if status == 304, !wanted.validator.isEmpty {
       guard paging.agrees(response, with: wanted.facts) else { return nil }
-      return .unchanged(Validator(response), isTransferred: false)
+      return .unchanged(Validator(response), answered: answered(response, paging), isTransferred: false)
     }
     if status == 404, wanted.isAnnounced { return .vanished }
     let isBeyond = !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.pages.beyond.contains(status)
     // An address that upstream gave may be forgotten; one by numbers cannot be.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
+    if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
     if response.status != 206 || !paging.takesPartialContent { try expect(200, response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
     if digest == wanted.digest, paging.agrees(response, with: wanted.facts) {
-      return .unchanged(Validator(response), isTransferred: true)
+      return .unchanged(Validator(response), answered: answered(response, paging), isTransferred: true)
     }
     let scans = try scanned {
       try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
     }
     guard let scan = scans.first else { throw malformed("nothing is looked for in it") }
-    let facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
+    var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
+    if paging.resource.since != nil { facts.answered = answered(response, paging) }
     return .page(
       FetchedPage(
         body: body, digest: digest, facts: facts, scans: scans, validator: Validator(response),
@@ -193,6 +198,15 @@ extension PageFetcher {
 
   /// Statuses that say of an address of an earlier pull that there is no such page any more (P4).
   private static let forgotten: Set<Int> = [400, 404, 410]
+
+  /// Statuses with which upstream refuses to go on with an incremental pull (I8.1).
+  private static let refused: Set<Int> = [400, 404, 410, 422]
+
+  /// The clock of upstream (I2.2). Dates are costly to read, and only a list with `since` needs them.
+  private func answered(_ response: Response, _ paging: Paging) -> Date {
+    guard paging.resource.since != nil else { return clock.now() }
+    return response["Date"].flatMap(Date.init(httpDate:)) ?? clock.now()
+  }
 
   private func expect(_ status: Int, _ response: Response) throws {
     if response.status == status { return }

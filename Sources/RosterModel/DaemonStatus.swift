@@ -107,7 +107,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var records: Int
     /// Number of pages in its last complete pull.
     package var pages: Int
-    /// The proof that its last pull was complete (P7): `count`, `end` or `weak`; null before there is one.
+    /// What proves that its last pull was whole (P7): `count`, `end`, `since` or `weak`; null before there is one.
     @OrNull package var proof: String?
     /// Number of records that upstream did not list in the last pull, and that were kept (P8, `twice` and `never`).
     package var absent: Int
@@ -115,6 +115,10 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var validators = Self.trusted
     /// Time of the sync that found a false 304, RFC 3339; null while validators are trusted.
     @OrNull package var distrustedSince: String?
+    /// When a whole pull was last published or verified; null without `since`.
+    @OrNull package var wholeAt: String?
+    /// Records that it found and incremental pulls had missed (I10); null without `since`, and before the second one.
+    @OrNull package var missed: Int?
 
     /// The value of `validators` as long as no false 304 was found.
     package static let trusted = "trusted"
@@ -128,10 +132,13 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
       _proof = OrNull(wrappedValue: proof)
       self.absent = absent
       _distrustedSince = OrNull(wrappedValue: nil)
+      _wholeAt = OrNull(wrappedValue: nil)
+      _missed = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
-      case name, table, records, pages, proof, absent, validators
+      case name, table, records, pages, proof, absent, validators, missed
+      case wholeAt = "whole_at"
       case distrustedSince = "distrusted_since"
     }
   }

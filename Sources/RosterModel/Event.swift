@@ -16,6 +16,7 @@ package struct Event: Sendable, Equatable {
     case syncFailed = "sync.failed"
     case syncCancelled = "sync.cancelled"
     case validatorsDistrusted = "validators.distrusted"
+    case listReset = "list.reset"
     case configReloaded = "config.reloaded"
     case configRefused = "config.refused"
     case daemonStopping = "daemon.stopping"

@@ -5,6 +5,8 @@ package struct Resource: Sendable, Equatable {
   package var name: String
   /// Where its records are listed, and how its pages are read.
   package var listing: Listing
+  /// How the records that changed are asked for; nil if every pull is whole.
+  package var since: Since?
   /// Table of its records in the cache; by default the resource's name.
   package var table: String
   /// The conditions of `where`. A record that does not fulfil all of them is skipped.
@@ -31,7 +33,7 @@ package struct Resource: Sendable, Equatable {
     records: JSONPointer = JSONPointer(), key: JSONPointer = JSONPointer(segments: ["id"]), table: String? = nil,
     conditions: [Condition] = [], search: [String] = [], byKey: String? = nil, removal: Removal? = nil,
     maxRemoval: Int? = nil, auditEvery: Duration? = Self.usualAudit, pages: Pages = Pages(), columns: [Column],
-    lists: [List] = []
+    lists: [List] = [], since: Since? = nil
   ) {
     self.name = name
     listing = Listing(
@@ -45,6 +47,7 @@ package struct Resource: Sendable, Equatable {
     self.auditEvery = auditEvery
     self.columns = columns
     self.lists = lists
+    self.since = since
   }
 
   /// The default of `audit_every`.

@@ -44,10 +44,10 @@ struct Pull: Sendable {
 
   /// The lists with the pages whose validators are to be audited (P15).
   private func audited(_ lists: [PulledList]) async throws -> [PulledList] {
-    guard lists.contains(where: { $0.auditEvery != nil }) else { return lists }
+    guard lists.contains(where: { $0.auditEvery != nil && $0.start == nil }) else { return lists }
     let history = try await cache.auditHistory()
     var audited = lists
-    for (index, list) in lists.enumerated() {
+    for (index, list) in lists.enumerated() where list.start == nil {
       let schedule = AuditSchedule(
         period: list.auditEvery, sync: progress.errand.sync, now: startedAt, history: history)
       guard let places = schedule.places(pages: try await cache.publishedPages(of: list.resources[0])) else { continue }
@@ -71,7 +71,7 @@ struct Pull: Sendable {
       do {
         let known = try await work.windows[asking.list].known(asking, work.plan, in: cache)
         if let known, canTakeOver(known[0], asking, of: list, first: work.plan.first(of: asking.list)) {
-          try confirm(asking, list, known, Validator(), isTransferred: false, &work)
+          try confirm(asking, list, known, Validator(), answered: nil, isTransferred: false, &work)
           progress.resumed()
         } else {
           group.addTask { await PullStep(fetching: asking, known) { try await fetch(asking, list, known) } }
@@ -91,6 +91,8 @@ struct Pull: Sendable {
     guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt,
       (0..<Self.takeOver.seconds).contains(clock.now().timeIntervalSince(receivedAt))
     else { return false }
+    // The mark must not be above the time of the answer.
+    if list.since != nil, known.answered == nil { return false }
     let isChain = list.paging.followsAnswers
     guard let first, asking.page.number > 1 else { return isChain }
     return !ListFacts(known).contradicts(first, inChain: isChain)
@@ -105,7 +107,7 @@ struct Pull: Sendable {
     let wanted = PageFetcher.Wanted(
       page: asking.page, isAnnounced: asking.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
-      digest: known?[0].digest, facts: (known?[0]).map(ListFacts.init), isFromKept: asking.isFromKept)
+      digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: asking.isFromKept)
     let answer = try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.errand)
     if case .page(let page) = answer, let known { try await expectHonest(page, asking, list, known) }
     return answer
@@ -115,7 +117,7 @@ struct Pull: Sendable {
   private func expectHonest(
     _ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage]
   ) async throws {
-    guard known[0].state == .published, !page.validator.isEmpty, page.validator == known[0].validator else { return }
+    guard list.start == nil, known[0].state == .published, !page.validator.isEmpty, page.validator == known[0].validator else { return }
     for page in received(page, asking, list) where try await cache.differs(page) {
       throw ValidatorLie(
         header: page.validator.etag == nil ? .lastModified : .etag, page: asking.page.number,
@@ -168,12 +170,13 @@ extension Pull {
   ) throws {
     switch answer {
     case .page(let page): try receive(page, asking, list, &work)
-    case .unchanged(let validator, let isTransferred):
+    case .unchanged(let validator, let answered, let isTransferred):
       guard let known else { return work.plan.isMissing(asking) }
-      try confirm(asking, list, known, validator, isTransferred: isTransferred, &work)
+      try confirm(asking, list, known, validator, answered: answered, isTransferred: isTransferred, &work)
       if !isTransferred { progress.notModified(isKept: known[0].state != .published) }
     case .vanished, .forgotten: work.plan.isMissing(asking)
     case .pastTheEnd: work.plan.wasPastTheEnd(asking)
+    case .refused(let status): work.plan.wasRefused(asking, status: status)
     }
   }
 
@@ -197,16 +200,19 @@ extension Pull {
     zip(list.resources, page.scans).map { resource, scan in
       ReceivedPage(
         resource: resource, number: asking.page.number, address: asking.page.address, next: page.facts.continuation,
-        validator: page.validator, receivedAt: page.receivedAt, body: page.body, digest: page.digest, scan: scan)
+        validator: page.validator, receivedAt: page.receivedAt, body: page.body, digest: page.digest, scan: scan,
+        answered: page.facts.answered)
     }
   }
 
   private func confirm(
-    _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage], _ validator: Validator, isTransferred: Bool,
-    _ work: inout PullWork
+    _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage], _ validator: Validator, answered: Date?,
+    isTransferred: Bool, _ work: inout PullWork
   ) throws {
+    var facts = ListFacts(known[0], list.since)
+    if let answered { facts.answered = answered }
     let receivedAt = isTransferred ? clock.now() : nil
-    guard try work.plan.came(asking, ListFacts(known[0]), isTransferred: false, links: links) else { return }
+    guard try work.plan.came(asking, facts, isTransferred: false, links: links) else { return }
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
         resource,

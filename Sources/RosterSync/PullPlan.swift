@@ -46,6 +46,9 @@ package struct PullPlan: Sendable {
     var firstLikeness: Int?
     /// All pages have the same records.
     var isParameterIgnored = false
+    var extent = PullExtent()
+    /// The status with which upstream refused to go on with an incremental pull.
+    var refusal: Int?
   }
 
   private var lists: [List]
@@ -108,6 +111,7 @@ package struct PullPlan: Sendable {
     if asking.isAnnounced { lists[list].checkAnnounced(asking.page.number, facts: facts, records: records) }
     guard lists[list].drift == nil, lists[list].lie == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
+    lists[list].extent.add(records: facts.records, highest: facts.highest, answered: facts.answered)
     if !asking.isAnnounced {
       try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, records: records, links)
     }
@@ -132,6 +136,13 @@ package struct PullPlan: Sendable {
       asking.isAnnounced
         ? "page \(page), which was announced, is not there"
         : "upstream does not know the address any more that page \(page - 1) led to")
+  }
+
+  /// Upstream refuses to go on with an incremental pull: the list is pulled whole (I8.1).
+  mutating func wasRefused(_ asking: Asking, status: Int) {
+    inFlight -= 1
+    lists[asking.list].refusal = status
+    lists[asking.list].way = .ended
   }
 
   /// The validator of the page lied: the list is pulled again.
@@ -160,7 +171,7 @@ package struct PullPlan: Sendable {
   package func outcome(of list: Int) -> PullOutcome {
     PullOutcome(
       drift: lists[list].drift, isParameterIgnored: lists[list].isParameterIgnored, lie: lists[list].lie,
-      count: lists[list].first?.count)
+      count: lists[list].first?.count, extent: lists[list].extent, refusal: lists[list].refusal)
   }
 
   private mutating func drift(_ list: Int, _ why: String) {
@@ -179,6 +190,10 @@ package struct PullOutcome: Sendable, Equatable {
   var lie: ValidatorLie?
   /// The number of records, where the definition has a place for it.
   package var count: Int?
+  /// What the mark of a list with `since` depends on.
+  var extent = PullExtent()
+  /// The status with which upstream refused to go on with an incremental pull (I8.1); nil if it did not.
+  package var refusal: Int?
 }
 
 extension PullPlan.List {

@@ -6,20 +6,52 @@ import RosterModel
 /// The pages of one list, and the resources that they are pulled for: an address that several of them list is asked for
 /// once (P12).
 struct PulledList: Sendable {
-  let paging: Paging
+  private(set) var paging: Paging
   /// In the order of `resources`; the first one's paging holds for all.
-  let plans: [RecordPlan]
+  private(set) var plans: [RecordPlan]
   let resources: [String]
+  /// The mark that an incremental pull starts from; nil if the list is pulled whole.
+  private(set) var start: Mark?
   /// Addresses of the pages that are transferred without their validators (P15).
   var audited: Set<String> = []
 
   /// The shortest `audit_every` of the resources; nil if none has one.
   var auditEvery: Duration? { plans.compactMap(\.resource.auditEvery).min() }
 
+  private let wholePlans: [RecordPlan]
+  private let baseURL: String
+
   private init(_ plans: [RecordPlan], baseURL: String) {
-    paging = Paging(plans[0].resource, baseURL: baseURL)
+    paging = Paging(plans[0].resource.askedWhole, baseURL: baseURL)
     self.plans = plans
+    wholePlans = plans
+    self.baseURL = baseURL
     resources = plans.map(\.resource.name)
+  }
+
+  /// The path of whole pulls.
+  var wholePath: String { wholePlans[0].resource.path }
+
+  var since: Since? { wholePlans[0].resource.since }
+
+  /// Asks for the whole list again, or for what changed since a mark. Throws (65) if the mark cannot be converted
+  /// because its zone is unknown (I2.5).
+  mutating func start(from mark: Mark?) throws {
+    start = mark
+    plans = wholePlans
+    paging = Paging(wholePlans[0].resource.askedWhole, baseURL: baseURL)
+    guard let mark else { return }
+    let asked = wholePlans.compactMap { $0.resource.asked(since: mark) }
+    guard asked.count == wholePlans.count else {
+      let name = resources[0]
+      throw Failure(
+        .badAnswer, step: "ask for the records of \(name) that changed", subject: name,
+        cause: "its times have no zone, so that \(mark.text) cannot be converted",
+        hint: "set zone of [resource.\(name).since]"
+      ).with(.malformed, [.resource(name)])
+    }
+    plans = try asked.map { try RecordPlan($0, isIncremental: true) }
+    paging = Paging(asked[0], baseURL: baseURL, isIncremental: true)
   }
 
   /// The lists that these resources need.
@@ -41,7 +73,7 @@ extension Resource {
   /// places of it: nothing of them says where the list goes on.
   fileprivate func isListed(like other: Resource) -> Bool {
     path == other.path && query == other.query && method == other.method && body == other.body
-      && pages == other.pages && (records == other.records || pages.style == .one)
+      && pages == other.pages && since == other.since && (records == other.records || pages.style == .one)
   }
 }
 
@@ -79,7 +111,9 @@ struct KnownWindow {
 }
 
 extension ListFacts {
-  init(_ page: KnownPage) {
+  init(_ page: KnownPage, _ since: Since? = nil) {
     self.init(records: page.records, count: page.count, last: page.last, continuation: page.next)
+    highest = since.flatMap { since in page.highest.flatMap(since.mark) }
+    answered = page.answered
   }
 }

@@ -22,7 +22,9 @@ package actor Sync {
   private let logger: Logger
   private let request: Mutex<SyncRequest>
   private let tally: Tally
-  private let lists: [PulledList]
+  private var lists: [PulledList]
+  /// The marks of resources with `since` when the sync began.
+  private var marks: [String: Mark] = [:]
   private var machine: SyncMachine
   /// The first records that could not be stored, if the sync fails because of them.
   private var rejected: [RejectedRecord] = []
@@ -103,6 +105,7 @@ package actor Sync {
     try expectOpenGate()
     let fetcher = PageFetcher(
       send: send, retry: retry, digest: try await cache.digest, clock: clock, report: host.tell)
+    try await chooseStarts()
     var wanted = Array(lists.indices)
     repeat {
       try await pull(wanted, for: record, by: fetcher)
@@ -120,6 +123,28 @@ package actor Sync {
     try gate.refuse(
       longerThan: host.settings.maxRetryAfter, baseURL, clock,
       lifting: "stop rosterd and run: sqlite3 \(cache.path) 'UPDATE cache_identity SET held_until = NULL'")
+  }
+
+  /// Decides which lists are pulled whole (I1). Resources of one list are pulled in the same way, from the lowest of
+  /// their marks (I1.3).
+  private func chooseStarts() async throws {
+    let now = clock.now()
+    for index in lists.indices {
+      guard let since = lists[index].since else { continue }
+      var starts: [Mark?] = []
+      for resource in lists[index].resources {
+        let history = try await cache.sinceHistory(of: resource)
+        marks[resource] = history.mark.flatMap(since.mark)
+        starts.append(since.start(after: history, now: now))
+      }
+      let known = starts.compactMap(\.self)
+      try await start(index, from: known.count < starts.count ? nil : known.min { $0.value < $1.value })
+    }
+  }
+
+  private func start(_ list: Int, from mark: Mark?) async throws {
+    try lists[list].start(from: mark)
+    for resource in lists[list].resources { await cache.pullIncrementally(resource, mark != nil) }
   }
 
   private func takeRetry() -> Bool {
@@ -147,17 +172,19 @@ package actor Sync {
   private func verify() async throws -> [Int] {
     let lies = byResource(\.lie)
     if !lies.isEmpty { return try await distrust(lies) }
-    let drifts = byResource(\.drift)
+    let refusals = lists.indices.filter { pulled[$0].refusal != nil }
+    if !refusals.isEmpty { return try await reset(refusals) }
+    let drifts = machine.tolerating(byResource(\.drift), of: incremental)
     let found = drifts.isEmpty ? try await compare() : []
     // A stop is told as one, whatever was found (P13).
     try Task.checkCancellation()
     let after = machine.compared(
       found, drifts: drifts, ignoring: Set(byResource { $0.isParameterIgnored ? true : nil }.keys),
-      counts: byResource(\.count), maxRemoval: host.settings.maxRemoval,
+      counts: byResource(\.count), marks: drifts.isEmpty ? try nextMarks() : [:], maxRemoval: host.settings.maxRemoval,
       allowRemoval: request.withLock { $0.allowRemoval })
     switch after {
     case .publish, .ask:
-      for found in found where found.distinct + found.rejected == 0 && found.skipped > 0 {
+      for found in found where !found.isIncremental && found.distinct + found.rejected == 0 && found.skipped > 0 {
         let emptied = EmptiedResource(name: found.resource, skipped: found.skipped)
         logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
       }
@@ -176,6 +203,47 @@ package actor Sync {
       try await cache.distrust(resource)
     }
     return lists.indices.filter { pulled[$0].lie != nil }
+  }
+
+  private var incremental: Set<String> { Set(lists.filter { $0.start != nil }.flatMap(\.resources)) }
+
+  /// Lists whose incremental pull upstream refused are pulled whole (I8.1).
+  private func reset(_ refused: [Int]) async throws -> [Int] {
+    try machine.reset()
+    for index in refused {
+      for resource in lists[index].resources {
+        logger.notice(
+          "upstream refused to go on with an incremental pull (\(pulled[index].refusal ?? 0)): it is pulled whole",
+          metadata: ["resource": "\(resource)"])
+        host.tell(Event(.listReset, resource: resource, reason: "refused"))
+        try await cache.discard(resource, keepsPublished: true)
+      }
+      try await start(index, from: nil)
+    }
+    return refused
+  }
+
+  /// The marks after this pull, by resource. Throws (65) if no record of a list has a value of the named form (I2.7).
+  private func nextMarks() throws -> [String: Since.MarkMove] {
+    var moves: [String: Since.MarkMove] = [:]
+    for (list, outcome) in zip(lists, pulled) {
+      guard let since = list.since else { continue }
+      for resource in list.resources {
+        let move = since.move(
+          of: marks[resource], after: outcome.extent, isWhole: list.start == nil, path: list.wholePath)
+        if move == .unreadable { throw Self.unreadable(since, resource) }
+        moves[resource] = move
+      }
+    }
+    return moves
+  }
+
+  private static func unreadable(_ since: Since, _ resource: String) -> Failure {
+    Failure(
+      .badAnswer, step: "set the mark of \(resource)", subject: resource,
+      cause: "no record has a value of the form \(since.form.rawValue) at \(since.at)",
+      hint: "correct at and form of [resource.\(resource).since]: since.at, since.form"
+    ).with(.malformed, [.resource(resource)])
   }
 
   private func compare() async throws -> [ResourceComparison] {

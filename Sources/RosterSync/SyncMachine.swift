@@ -50,6 +50,8 @@ package struct SyncMachine: Sendable {
   private let upstream: String
   private let resources: [Resource]
   private var repeats: [String: Int] = [:]
+  /// Resources whose incremental pull drifted too often: their records are published, and their marks stay (I6.3).
+  private var weakened: Set<String> = []
   private var asking: Set<String> = []
   private var rejected = 0
   /// All but the rejected records.
@@ -71,23 +73,40 @@ package struct SyncMachine: Sendable {
   ///   - drifts: what did not fit together while it was pulled, by resource.
   ///   - ignoring: resources of which every page has the same records.
   ///   - found: of every resource.
+  ///   - marks: of resources with `since`, after this pull.
   ///   - counts: what upstream says the number of records is, where the definition has a `count`.
   ///   - maxRemoval: percent of the records that may go, where a definition says nothing else.
   package mutating func compared(
     _ found: [ResourceComparison], drifts: [String: String] = [:], ignoring: Set<String> = [], counts: [String: Int],
-    maxRemoval: Int, allowRemoval: Bool
+    marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
   ) -> AfterComparison {
     guard state == .comparing else { return .fail(defect("compared")) }
     var again = drifts
     for found in found where again[found.resource] == nil {
       again[found.resource] = resource(found)?.drift(found, count: counts[found.resource])
     }
+    again = tolerating(again, of: Set(found.filter(\.isIncremental).map(\.resource)))
     if !again.isEmpty { return pullAgain(again, ignoring) }
     for found in found {
       if let failure = allRejected(found) ?? guarded(found, maxRemoval, allowRemoval) { return .fail(failure) }
     }
     rejected = found.reduce(0) { $0 + $1.rejected }
-    return decide(found)
+    return decide(found, marks)
+  }
+
+  /// The drifts that a list is to be pulled again for. Those of incremental pulls are tolerated in the end (I6.3).
+  mutating func tolerating(_ drifts: [String: String], of incremental: Set<String>) -> [String: String] {
+    drifts.filter { resource, _ in
+      guard incremental.contains(resource), repeats[resource, default: 0] >= Self.mostRepeats else { return true }
+      weakened.insert(resource)
+      return false
+    }
+  }
+
+  /// Upstream refused incremental pulls: their lists are pulled whole (I8.1). Throws (70) unless a pull has just ended.
+  mutating func reset() throws(Failure) {
+    guard state == .comparing else { throw defect("reset") }
+    state = .pulling
   }
 
   /// Validators lied: the lists of these resources are pulled again, without validators (P15.4). Throws (70) unless a
@@ -146,16 +165,31 @@ extension SyncMachine {
     return .again(reasons)
   }
 
-  private mutating func decide(_ found: [ResourceComparison]) -> AfterComparison {
+  private mutating func decide(
+    _ found: [ResourceComparison], _ marks: [String: Since.MarkMove]
+  ) -> AfterComparison {
     for found in found {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
-      ends[resource.name] = ResourceEnd(found.isAnyoneKnown ? .missing : .nobody, proof: .init(of: resource))
+      ends[resource.name] = end(of: resource, found, marks[resource.name] ?? .stays)
+      if found.isIncremental { continue }
       if found.isAnyoneKnown, found.missing > 0, !found.isOfAnotherList, resource.removal == .ask {
         asking.insert(resource.name)
       }
     }
     state = asking.isEmpty ? .publishing : .asking
     return asking.isEmpty ? .publish : .ask
+  }
+
+  private func end(of resource: Resource, _ found: ResourceComparison, _ mark: Since.MarkMove) -> ResourceEnd {
+    if found.isIncremental {
+      let isWeak = weakened.contains(resource.name)
+      var end = ResourceEnd(.missing, proof: isWeak ? .weak : .since)
+      end.mark = isWeak ? .stays : mark
+      return end
+    }
+    var end = ResourceEnd(found.isAnyoneKnown ? .missing : .nobody, proof: .init(of: resource))
+    end.mark = mark
+    return end
   }
 
   private var shortcomings: [Shortcoming] { problems + (rejected > 0 ? [.rejects(rejected)] : []) }
@@ -181,7 +215,7 @@ extension SyncMachine {
   }
 
   private mutating func allRejected(_ found: ResourceComparison) -> Failure? {
-    guard found.distinct == 0, found.rejected > 0 else { return nil }
+    guard !found.isIncremental, found.distinct == 0, found.rejected > 0 else { return nil }
     state = .ended
     unstorable = found.resource
     let unknown = found.rejectedUnknown > 0 ? resource(found).map { ", \(found.rejectedUnknown) \($0.lackOfKey)" } : nil
@@ -195,10 +229,12 @@ extension SyncMachine {
   private mutating func guarded(
     _ found: ResourceComparison, _ maxRemoval: Int, _ allowRemoval: Bool
   ) -> Failure? {
-    guard !allowRemoval, !found.isOfAnotherList, let resource = resource(found), resource.removal != .never else {
+    guard !allowRemoval, !found.isOfAnotherList, let resource = resource(found),
+      found.isIncremental || resource.removal != .never
+    else {
       return nil
     }
-    let leaving = resource.removal == .twice ? found.leavingNow : found.missing
+    let leaving = resource.removal == .twice && !found.isIncremental ? found.leavingNow : found.missing
     let limit = resource.maxRemoval ?? maxRemoval
     guard leaving * 100 > limit * found.snapshot else { return nil }
     state = .ended
@@ -241,6 +277,7 @@ extension ResourceEnd.Proof {
 extension Resource {
   /// Why the pages do not belong together; nil: they do, as far as can be told (P7).
   fileprivate func drift(_ found: ResourceComparison, count: Int?) -> String? {
+    if found.isIncremental { return incrementalDrift(found, count: count) }
     let sum = found.distinct + found.rejected + found.skipped - found.passedRepeats
     if let count, sum != count {
       return "the pages hold \(sum.counted(as: "record")) of \(name), upstream tells of \(count)"
@@ -248,6 +285,17 @@ extension Resource {
     let repeats = found.repeats + found.passedRepeats
     guard repeats > 0, isByPlace else { return nil }
     return "\(repeats.counted(as: "key")) of \(name) met twice"
+  }
+
+  private func incrementalDrift(_ found: ResourceComparison, count: Int?) -> String? {
+    if let count, found.received != count {
+      return "the pages hold \(found.received.counted(as: "record")) of \(name), upstream tells of \(count)"
+    }
+    switch since?.listing.pages.style {
+    case .number, .offset, .link, .next: break
+    case .cursor, .after, .one, nil: return nil
+    }
+    return found.acrossPages > 0 ? "\(found.acrossPages.counted(as: "key")) of \(name) on two pages" : nil
   }
 
   /// Whether a page is a place in the list, so that a record that moves is met twice, or not at all.

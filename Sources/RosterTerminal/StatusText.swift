@@ -84,6 +84,7 @@ package struct StatusText: Sendable {
     if let only = cache.resources.first, cache.resources.count == 1 {
       if let proof = only.proof { facts.append(Self.completeness(proof)) }
       if only.absent > 0 { facts.append("\(only.absent) absent") }
+      if let whole = ago(only.wholeAt) { facts.append("whole \(whole), \(only.missed ?? 0) missed") }
       if only.validators != DaemonStatus.CachedResource.trusted { facts.append("validators distrusted") }
     }
     if let verified = ago(cache.verifiedAt) { facts.append("verified \(verified)") }
@@ -98,6 +99,7 @@ package struct StatusText: Sendable {
     switch proof {
     case "count": "complete by upstream's count"
     case "end": "complete to the end of the list"
+    case "since": "complete by upstream's changes"
     case "weak": "not proved complete"
     default: "proof: \(proof)"
     }

@@ -81,7 +81,7 @@ extension Timeline {
       case .tokenFailed: begin(.failed, at, event)
       case .pageRetried: gather(.retried, at, event)
       case .syncPublished, .syncUnchanged, .syncTried, .syncFailed, .syncCancelled: begin(.ended, at, event)
-      case .validatorsDistrusted, .configReloaded, .configRefused, .daemonStopping, .eventsLost: return
+      case .validatorsDistrusted, .listReset, .configReloaded, .configRefused, .daemonStopping, .eventsLost: return
       }
     }
 

@@ -20,6 +20,7 @@ struct QueryPlanTests {
       try await repeats(isText)
       try await resumed(isText)
       try await dropped(isText)
+      try await incremental(isText)
     }
     let found = plans.all
     // Fewer would mean that the statements were not seen.
@@ -126,6 +127,23 @@ struct QueryPlanTests {
     _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     let pages = [records[0..<20], records[20..<40] + records[2...3], records[40...]]
     _ = try await cache.mirror(resource, pages.map { $0.map(\.json) }, present: [], .changed)
+    await cache.close()
+  }
+
+  private func incremental(_ isText: Bool) async throws {
+    typealias Incremental = IncrementalPullTests
+    let folder = try Folder()
+    let resource = Incremental.resource(isText: isText)
+    func things(_ marks: Range<Int>, isGone: Bool = false) -> [String] {
+      marks.map { Incremental.thing($0, $0, isGone: isGone, isText: isText) }
+    }
+    let cache = try await folder.define([resource])
+    _ = try await Incremental.whole(resource, [things(1..<20), things(20..<40)], "40", cache)
+    let pages = [things(1..<5, isGone: true), things(5..<9), things(40..<45)]
+    let pulled = try await Incremental.pull(resource, pages, in: cache)
+    _ = try await Incremental.publish(pulled, "45", cache)
+    _ = try await Incremental.publish(try await Incremental.pull(resource, [nil, pages[2]], in: cache), "46", cache)
+    _ = try await Incremental.whole(resource, [things(5..<20), things(20..<45)], "45", cache)
     await cache.close()
   }
 

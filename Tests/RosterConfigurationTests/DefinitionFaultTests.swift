@@ -20,15 +20,15 @@ struct DefinitionFaultTests {
     arguments: [
       (
         "id = 1",
-        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, audit_every, pages, columns, lists"
+        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, audit_every, pages, columns, lists, since"
       ),
       (
         "colums = {}",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, audit_every, pages, columns, lists"
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, audit_every, pages, columns, lists, since"
       ),
       (
         "colums = \"\"",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, audit_every, pages, columns, lists"
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, audit_every, pages, columns, lists, since"
       ),
       (
         "query = 1",

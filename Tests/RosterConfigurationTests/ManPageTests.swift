@@ -18,6 +18,8 @@ struct ManPageTests {
   private static let definition: [Entry] =
     entries("resource.NAME.", ResourceDraft.keys, ResourceDraft())
     + entries("resource.NAME.pages.", PagesDraft.keys, PagesDraft())
+    + entries("resource.NAME.since.", SinceDraft.keys, SinceDraft())
+    + [Entry(name: "resource.NAME.since.pages", value: "{}")]
     + entries("resource.NAME.columns.COLUMN.", ColumnDraft.keys, ColumnDraft())
     + entries("resource.NAME.lists.TABLE.", ListDraft.keys, ListDraft())
     + [Entry(name: "resource.NAME.lists.TABLE.columns", value: "{}")]

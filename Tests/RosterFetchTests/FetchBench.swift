@@ -119,6 +119,6 @@ func headed(_ status: String, _ headers: String = "", body: [UInt8] = []) -> Raw
 extension PageFetcher.Answer {
   /// True if the body was transferred and equal; false after a 304; nil if the page has changed.
   var isUnchanged: Bool? {
-    if case .unchanged(_, let isTransferred) = self { isTransferred } else { nil }
+    if case .unchanged(_, answered: _, let isTransferred) = self { isTransferred } else { nil }
   }
 }

@@ -13,7 +13,7 @@ import Testing
     try await withBench { upstream, bench in
       let known = try await bench.page().validator
       #expect(known.etag != nil)
-      guard case .unchanged(let validator, isTransferred: false) = try await bench.fetch(validator: known) else {
+      guard case .unchanged(let validator, answered: _, isTransferred: false) = try await bench.fetch(validator: known) else {
         throw NoPage()
       }
       #expect(validator == known)
@@ -91,7 +91,7 @@ import Testing
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
         let known = digest(emptyPage)
         let again = try await bench.fetch(validator: Validator(etag: "\"a\""), digest: known)
-        guard case .unchanged(Validator(etag: "\"b\""), isTransferred: true) = again else { throw NoPage() }
+        guard case .unchanged(Validator(etag: "\"b\""), answered: _, isTransferred: true) = again else { throw NoPage() }
         guard case .page(let page) = try await bench.fetch(digest: known) else { throw NoPage() }
         #expect(page.body == other)
       }

@@ -22,6 +22,8 @@ final class Shelf: Sendable {
     var failingUnconditional: [String: Int] = [:]
     /// The first failure is the last one.
     var failsOnce = false
+    /// Answers requests in place of the lists; nil if it does not know the request.
+    var answers: (@Sendable (Request) -> Response?)?
     /// The time by rosterd's clock.
     var now = Date(timeIntervalSince1970: 1_750_000_000)
   }
@@ -46,7 +48,8 @@ final class Shelf: Sendable {
 
   @Sendable func send(_ request: Request) async throws -> Response {
     let target = String(request.url.dropFirst(Self.baseURL.count))
-    let response = state.withLock { Self.answer(target, request, &$0) }
+    let own = state.withLock { $0.answers }?(request)
+    let response = own ?? state.withLock { Self.answer(target, request, &$0) }
     seen.withLock { $0.append((target, response.status)) }
     return response
   }

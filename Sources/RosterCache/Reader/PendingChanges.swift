@@ -220,7 +220,10 @@ private struct PendingReading {
 
   private func compare(_ resource: Resource, _ index: Int, isInSnapshot: Bool) throws -> PendingResource {
     let (tables, plan) = (try ResourceTables(resource), try RecordPlan(resource))
-    let found = try KeyComparison(database, file, tables, plan, index).run()
+    let found =
+      conclusion?.parts[index].isIncremental == true
+      ? try IncrementalComparison(database, file, tables, plan, index).run()
+      : try KeyComparison(database, file, tables, plan, index).run()
     try answer(index, plan)
     let table = try DifferenceTable(database, tables, index, isInSnapshot: isInSnapshot)
     var differences = try ResourceDifferences(database, file, tables, plan, index, found, Interruption())

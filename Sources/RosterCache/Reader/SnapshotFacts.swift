@@ -26,8 +26,9 @@ extension CacheFacts {
       """
       SELECT r.name, r."table", r.records, r.pages, r.proof,
         (SELECT count(*) FROM cache_unlisted u WHERE u.resource_id = c.id AND u.absent > 0), r.validators,
-        r.distrusted_since
-      FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
+        r.distrusted_since, l.whole_at, l.missed
+      FROM resources r JOIN cache_resources c ON c.name = r.name
+      JOIN cache_lists l ON l.resource_id = c.id AND l.parent_id = 0 ORDER BY r.name
       """
     ) { row in
       var resource = DaemonStatus.CachedResource(
@@ -35,6 +36,8 @@ extension CacheFacts {
         absent: row.int(5))
       resource.validators = row.text(6)
       resource.distrustedSince = row.optionalText(7)
+      resource.wholeAt = row.optionalText(8)
+      resource.missed = row.optionalInteger(9).map { Int($0) }
       return resource
     }
   }

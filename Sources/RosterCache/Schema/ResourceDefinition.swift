@@ -14,8 +14,19 @@ extension Resource {
     if definition == self.definition { return true }
     guard case .object(let stored)? = try? JSONValue(json: definition.utf8) else { return false }
     let own = try? JSONValue(json: feedDefinition.utf8)
-    return own == .object(stored.filter { $0.name != Self.auditKey })
+    return own == .object(stored.filter { $0.name != Self.auditKey && $0.name != Self.sinceKey })
   }
+
+  /// What an incremental pull asks, and what a pull looks for to set the mark. `overlap` and `whole_every` are no part of
+  /// it (I1.1). nil without `since`.
+  var sinceQuestion: String? {
+    guard let since else { return nil }
+    var json = JSONWriter()
+    json.value(since.json(isQuestion: true))
+    return json.text
+  }
+
+  private static let sinceKey = "since"
 
   private static let auditKey = "audit_every"
 
@@ -37,6 +48,7 @@ extension Resource {
       json.member("removal", removal.rawValue)
       json.member("max_removal", maxRemoval.map { JSONValue.integer($0) } ?? .null)
       if withAudit { json.member(Self.auditKey, auditEvery?.text ?? "never") }
+      if withAudit, let since { json.member(Self.sinceKey, since.json(isQuestion: false)) }
       json.member("pages", pages.json)
       json.member("columns", columns.json)
       json.name("lists")
@@ -178,6 +190,31 @@ extension Resource.Condition.Test {
     case .absent: .text("absent")
     case .present: .text("present")
     case .equal(let value): value.json
+    }
+  }
+}
+
+extension Since {
+  fileprivate func json(isQuestion: Bool) -> JSONValue {
+    let times: [(String, JSONValue)] = [
+      ("overlap", overlap.json), ("whole_every", .text(wholeEvery?.text ?? "never")),
+    ]
+    let members: [(String, JSONValue)] = [
+      ("at", .text(at.description)), ("param", .text(param.description)), ("value", .text(value)),
+      ("form", .text(form.rawValue)), ("zone", zone.map { .integer($0) } ?? .null), ("from", from.map(JSONValue.text) ?? .null),
+      ("path", .text(listing.path)), ("query", .object(listing.query.map { .init($0.name, $0.value.json) })),
+      ("method", .text(listing.method.rawValue)), ("body", listing.body),
+      ("records", .text(listing.records.description)), ("pages", listing.pages.json),
+    ]
+    return .object((members + (isQuestion ? [] : times)).map { JSONValue.Member($0, $1) })
+  }
+}
+
+extension Since.Overlap {
+  fileprivate var json: JSONValue {
+    switch self {
+    case .time(let time): .text(time.text)
+    case .number(let number): .integer(number)
     }
   }
 }

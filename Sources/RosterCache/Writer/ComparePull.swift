@@ -10,11 +10,15 @@ extension Cache {
       try interruptible(database) {
         for table in KeyTables.all.map(\.missing) + ["temp.answers"] { try database.run("DELETE FROM \(table)") }
         return try plans.indices.map { index in
-          let comparison = try KeyComparison(database, file, try tables(at: index), plans[index], index)
-          return try comparison.run {
+          func onPage() throws {
             tick()
             if interruption.isWanted { throw CancellationError() }
           }
+          if pull.incremental.contains(plans[index].resource.name) {
+            return try IncrementalComparison(database, file, try tables(at: index), plans[index], index).run(onPage)
+          }
+          let comparison = try KeyComparison(database, file, try tables(at: index), plans[index], index)
+          return try comparison.run(onPage: onPage)
         }
       }
     }

@@ -311,7 +311,12 @@ struct KeyComparison {
 struct KeyPlace {
   private var value: Int64
 
-  init(page: Int) { value = Int64(page) << 20 }
+  static let pageBits: Int64 = 20
+
+  init(page: Int) { value = Self.start(of: page) }
+
+  /// Lower than the place of each record of the page.
+  static func start(of page: Int) -> Int64 { Int64(page) << pageBits }
 
   mutating func next() -> Int64 {
     value += 1

@@ -22,11 +22,12 @@ extension KnownPage {
     guard seen.place >= guardedBelow, state == .published || seen.place > place else { return }
     receivedAt = seen.at
     validator = seen.validator
+    answered = nil
     if state == .guarded { state = .kept }
   }
 
   static let select =
-    "SELECT id, etag, last_modified, digest, next, count, last, records, storable FROM main.cache_pages"
+    "SELECT id, etag, last_modified, digest, next, count, last, records, storable, highest FROM main.cache_pages"
 
   init(row: Row, _ address: String) {
     state = .published
@@ -39,6 +40,7 @@ extension KnownPage {
     last = row.optionalInteger(6).map { Int($0) }
     records = row.int(7)
     storable = row.int(8)
+    highest = row.optionalText(9)
   }
 
   init(_ facts: PageFacts, _ place: Int64, guardedBelow: Int64) {
@@ -53,5 +55,7 @@ extension KnownPage {
     records = facts.records
     storable = facts.storable
     receivedAt = facts.receivedAt
+    highest = facts.since?.highest
+    answered = facts.since?.answered
   }
 }

@@ -39,6 +39,8 @@ struct PageFacts {
   var skippedKeys: [UInt8]
   /// Of the body.
   var digest: Int64
+  /// What else is kept of a page of a resource with `since`.
+  var since: SinceFacts?
 
   init(_ page: ReceivedPage, kind: Kind = .page) {
     self.kind = kind
@@ -95,6 +97,11 @@ struct PageFacts {
     append(Int(truncatingIfNeeded: receivedAt.timeIntervalSince1970.bitPattern))
     for text in [resource, address, next, validator.etag, validator.lastModified] { append(text) }
     for list in [keys, rejectedKeys, skippedKeys] { append(list) }
+    guard let since else { return }
+    append(Int(since.question))
+    append(Int(truncatingIfNeeded: since.answered.timeIntervalSince1970.bitPattern))
+    append(since.highest)
+    append(since.marks)
   }
 
   /// nil: the bytes are none that `write` made.
@@ -127,9 +134,49 @@ struct PageFacts {
     self.rejectedKeys = rejectedKeys
     self.skippedKeys = skippedKeys
     self.digest = digest
+    since = SinceFacts(&reader)
   }
 
   fileprivate static let none = Int.min
+}
+
+/// What is kept of a page of a resource with `since`.
+struct SinceFacts {
+  /// Digest of the question by which the page was read (`Resource.sinceQuestion`).
+  var question: Int64
+  /// `Date` of its answer.
+  var answered: Date
+  /// The highest value at `since.at`.
+  var highest: String?
+  /// `PageScan.marks`, eight bytes each.
+  var marks: [UInt8]
+
+  init(_ page: ReceivedPage, question: Int64) {
+    self.question = question
+    answered = page.answered ?? page.receivedAt
+    highest = page.scan.highest?.text
+    marks = page.scan.marks.flatMap { mark in withUnsafeBytes(of: mark.littleEndian) { Array($0) } }
+  }
+
+  /// nil if the facts end before.
+  fileprivate init?(_ reader: inout FactsReader) {
+    guard let question = reader.number(), let time = reader.number(), let highest = reader.text(),
+      let marks = reader.bytes(), let marks
+    else { return nil }
+    self.question = Int64(question)
+    answered = Date(timeIntervalSince1970: Double(bitPattern: UInt64(bitPattern: Int64(time))))
+    self.highest = highest
+    self.marks = marks
+  }
+
+  /// The mark of each key.
+  var values: [Int64] {
+    marks.withUnsafeBytes { bytes in
+      stride(from: 0, to: bytes.count - 7, by: 8).map {
+        Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: $0, as: Int64.self))
+      }
+    }
+  }
 }
 
 /// Takes a page's facts apart. Each call gives nil where the bytes end before.

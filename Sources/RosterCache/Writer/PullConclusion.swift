@@ -5,6 +5,8 @@ internal import RosterModel
 struct PullConclusion {
   struct Part {
     var removal = ResourceEnd.Removal.missing
+    /// Only the records that changed were pulled.
+    var isIncremental = false
     /// Of pages of the file.
     var pages: [(number: Int64, place: Int64)] = []
     /// Of published pages that are as they were.
@@ -12,8 +14,10 @@ struct PullConclusion {
     /// Places of answers.
     var answers: [Int64] = []
 
+    private var flags: Int64 { (removal == .missing ? 1 : 0) + (isIncremental ? 2 : 0) }
+
     fileprivate var numbers: [Int64] {
-      [removal == .missing ? 1 : 0, Int64(pages.count), Int64(same.count), Int64(answers.count)]
+      [flags, Int64(pages.count), Int64(same.count), Int64(answers.count)]
         + pages.flatMap { [$0.number, $0.place] } + same.flatMap { [$0.number, $0.page] } + answers
     }
   }
@@ -26,7 +30,9 @@ struct PullConclusion {
   var parts: [Part]
 
   /// Of the pull at hand.
-  init(_ database: Database, sync: Int64, isGuarded: Bool, _ removals: [ResourceEnd.Removal]) throws {
+  init(
+    _ database: Database, sync: Int64, isGuarded: Bool, _ removals: [ResourceEnd.Removal], incremental: Set<Int>
+  ) throws {
     self.sync = sync
     self.isGuarded = isGuarded
     func pairs(_ sql: String, _ index: Int) throws -> [(Int64, Int64)] {
@@ -34,7 +40,7 @@ struct PullConclusion {
     }
     parts = try removals.enumerated().map { index, removal in
       Part(
-        removal: removal,
+        removal: removal, isIncremental: incremental.contains(index),
         pages: try pairs("SELECT number, place FROM temp.pulled WHERE resource = ? AND number IS NOT NULL", index)
           .map { ($0, $1) },
         same: try pairs("SELECT number, page FROM temp.same WHERE resource = ?", index).map { ($0, $1) },
@@ -87,7 +93,8 @@ extension PullConclusion.Part {
     guard let removal = reader.number(), let pages = reader.number(), let same = reader.number(),
       let answers = reader.number()
     else { return nil }
-    self.removal = removal == 1 ? .missing : .nobody
+    self.removal = removal & 1 == 1 ? .missing : .nobody
+    isIncremental = removal & 2 == 2
     func pairs(_ count: Int) -> [(Int64, Int64)]? {
       var found: [(Int64, Int64)] = []
       for _ in 0..<count {

@@ -14,6 +14,13 @@ struct PullState {
   var distrusted: Set<String> = []
   /// Everything is transferred again (L1).
   var isFresh = false
+  /// Resources of which only the records that changed are pulled.
+  var incremental: Set<String> = []
+  /// Digests of the questions of `since`, by resource, as far as they were needed.
+  var questions: [String: Int64] = [:]
+  /// Published pages that list a record which an incremental pull has written or removed since (I11.2), by resource;
+  /// without an entry they are not looked for yet.
+  var expired: [String: Set<Int64>] = [:]
   /// Published pages that this pull is made of; never too few.
   var confirmed = 0
   /// What `compare` found; nil as soon as something is pulled.

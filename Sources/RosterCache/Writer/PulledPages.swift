@@ -25,6 +25,9 @@ extension Cache {
     return try performPull("read what is known of pages") { database, file in
       let index = try self.index(of: resource)
       let published = try publishedPages(of: resource, database)
+      let isWhole = !pull.incremental.contains(resource)
+      let expired = try isWhole ? published.map { try expiredPages(of: resource, list: $0, database) } ?? [] : []
+      let question = try question(of: resource, database)
       // One transaction: each look-up by itself would lock the file and let go of it.
       return try database.transaction("BEGIN") {
         let kept = try kept(index, of: addresses, database)
@@ -33,12 +36,17 @@ extension Cache {
         let look = try database.statement("\(KnownPage.select) WHERE list_id = ?1 AND address = ?2")
         for address in addresses {
           if let place = kept[address]?.place {
-            found[address] = KnownPage(try file.facts(at: place), place, guardedBelow: pull.guardedBelow)
+            let facts = try file.facts(at: place)
+            // Read by another question, it lacks what this one looks for.
+            guard facts.since?.question ?? 0 == question else { continue }
+            found[address] = KnownPage(facts, place, guardedBelow: pull.guardedBelow)
           } else if let published {
             look.bind(1, published)
             look.bind(2, address)
             defer { look.reset() }
-            if try look.step() { found[address] = KnownPage(row: look.row, address) }
+            if try look.step(), !expired.contains(look.row.integer(0)) {
+              found[address] = KnownPage(row: look.row, address)
+            }
           }
           if let seen = kept[address]?.seen { found[address]?.came(again: seen, guardedBelow: pull.guardedBelow) }
           if pull.ignoresValidators(of: resource) { found[address]?.validator = Validator() }
@@ -77,7 +85,7 @@ extension Cache {
     guard !pages.isEmpty else { return }
     pull.compared = nil
     try performPull("keep pulled pages") { database, file in
-      let places = try store(pages.map { (facts($0), $0.body) }, database, file)
+      let places = try store(pages.map { (try facts($0, database), $0.body) }, database, file)
       try database.transaction("BEGIN") {
         for (page, place) in zip(pages, places) {
           let index = try self.index(of: page.resource)
@@ -89,8 +97,10 @@ extension Cache {
     }
   }
 
-  private func facts(_ page: ReceivedPage) -> PageFacts {
+  private func facts(_ page: ReceivedPage, _ database: Database) throws -> PageFacts {
     var facts = PageFacts(page)
+    let question = try question(of: page.resource, database)
+    if question != 0 { facts.since = SinceFacts(page, question: question) }
     if pull.ignoresValidators(of: page.resource) { facts.validator = Validator() }
     return facts
   }
@@ -143,9 +153,10 @@ extension Cache {
 
   /// Drops what this sync pulled of a resource, for it does not fit together (P7). From here on nothing is known of its
   /// pages in this sync, so that the next pull asks for every page whole.
-  package func discard(_ resource: String) throws {
+  /// - Parameter keepsPublished: True if published pages may still be confirmed: only the question was wrong.
+  package func discard(_ resource: String, keepsPublished: Bool = false) throws {
     pull.compared = nil
-    pull.forgotten.insert(resource)
+    if !keepsPublished { pull.forgotten.insert(resource) }
     try performPull("discard pulled pages") { database, file in
       let index = try self.index(of: resource)
       for table in ["pulled", "same", "seen"] {
@@ -342,8 +353,9 @@ extension Cache {
     guard let list = try ListID(resource, database) else { return nil }
     return try database.first(
       """
-      SELECT l.id FROM main.cache_lists l, main.cache_identity i WHERE l.id = ?1 AND l.repeats = 0 AND i.upstream = ?2
-      """, .integer(list.id), .text(upstream)
+      SELECT l.id FROM main.cache_lists l, main.cache_identity i
+      WHERE l.id = ?1 AND l.repeats = 0 AND i.upstream = ?2 AND (?3 = 0 OR l.question IS ?3)
+      """, .integer(list.id), .text(upstream), .integer(try question(of: resource, database))
     ) { $0.integer(0) }
   }
 

@@ -95,9 +95,12 @@ struct KeyTables {
   /// Records of the snapshot that no page lists.
   var missing: String { name("missing") }
 
+  /// Keys of an incremental pull: the highest value at `since.at`, its place, and what the record is (`ReceivedKind`).
+  var received: String { name("received_keys") }
+
   var names: [String] { compared + [missing] }
   /// The tables that each comparison fills again.
-  var compared: [String] { [pulled, superseded, rejected, excluded] }
+  var compared: [String] { [pulled, superseded, rejected, excluded, received] }
 
   private func name(_ table: String) -> String { "temp.\(table)_\(isText ? "text" : "integer")" }
 
@@ -110,6 +113,7 @@ struct KeyTables {
       CREATE TABLE \(superseded)\(start), \(end)
       CREATE TABLE \(rejected)\(start), \(end)
       CREATE TABLE \(excluded)\(start), \(end)
+      CREATE TABLE \(received)\(start), mark INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL, \(end)
       CREATE TABLE \(missing)\(start), record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
         answered INTEGER NOT NULL, PRIMARY KEY (resource, record_id), UNIQUE (resource, key)) WITHOUT ROWID;
       """

@@ -22,11 +22,13 @@ package struct ReceivedPage: Sendable {
   package var digest: Int64
   /// Of `body`, by the resource's plan.
   package var scan: PageScan
+  /// `Date` of the answer, or the local time without one; nil without `since`.
+  package var answered: Date?
 
   /// A page without a validator that leads nowhere, unless said.
   package init(
     resource: String, number: Int, address: String, next: String? = nil, validator: Validator = Validator(),
-    receivedAt: Date, body: [UInt8], digest: Int64, scan: PageScan
+    receivedAt: Date, body: [UInt8], digest: Int64, scan: PageScan, answered: Date? = nil
   ) {
     self.resource = resource
     self.number = number
@@ -37,6 +39,7 @@ package struct ReceivedPage: Sendable {
     self.body = body
     self.digest = digest
     self.scan = scan
+    self.answered = answered
   }
 }
 
@@ -71,6 +74,10 @@ package struct KnownPage: Sendable, Equatable {
   package var records: Int
   /// Of these, those that can be stored.
   package var storable: Int
+  /// The highest value at `since.at`; nil if no record has one.
+  package var highest: String?
+  /// `Date` of the answer that brought a kept page of a resource with `since`.
+  package var answered: Date?
   /// By a pull that was not published, this one included; nil: by none.
   package var receivedAt: Date?
   /// In `cache_pages`, or in the file of pulled pages.

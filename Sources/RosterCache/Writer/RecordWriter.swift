@@ -44,13 +44,23 @@ struct RecordWriter {
     lists = try tables.resource.lists.indices.map { try ListWriter(database, tables, $0) }
   }
 
+  /// What became of a record.
+  enum Outcome {
+    case added(Int64)
+    case same
+    case changed
+  }
+
   /// The record that the decoder is at.
-  mutating func write(_ decoder: inout RecordDecoder) throws {
-    if isFirst { return try add(&decoder) }
+  @discardableResult
+  mutating func write(_ decoder: inout RecordDecoder) throws -> Outcome {
+    if isFirst { return .added(try add(&decoder)) }
     switch try stored.standing(of: &decoder) {
-    case .new: try add(&decoder)
-    case .same: break
-    case .changed(let difference): try change(difference, &decoder)
+    case .new: return .added(try add(&decoder))
+    case .same: return .same
+    case .changed(let difference):
+      try change(difference, &decoder)
+      return .changed
     }
   }
 
@@ -84,16 +94,17 @@ struct RecordWriter {
     if isFirst, let rebuild = tables.rebuildIndex { try database.execute(rebuild) }
   }
 
-  private mutating func add(_ decoder: inout RecordDecoder) throws {
+  private mutating func add(_ decoder: inout RecordDecoder) throws -> Int64 {
     bind(insert, decoder)
     insert.bind(Int32(columns + 2), sync)
     try insert.run()
     let id = insert.lastID
     for list in lists { try list.add(id, &decoder) }
     added += 1
-    if isFirst { return }
+    if isFirst { return id }
     try words?.add(id)
     try change.run([.integer(id), "added", nil])
+    return id
   }
 
   private mutating func change(_ difference: RecordDifference, _ decoder: inout RecordDecoder) throws {

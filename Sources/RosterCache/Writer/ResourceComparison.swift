@@ -27,6 +27,13 @@ package struct ResourceComparison: Sendable, Equatable {
   /// without a guard, and nobody is asked for (P8).
   package var isOfAnotherList = false
 
+  /// Only the records that changed were pulled: a missing record is one that `where` skips now (I5.2).
+  package var isIncremental = false
+  /// Keys that are on two pages of an incremental pull (I6.2).
+  package var acrossPages = 0
+  /// Elements of all pages of an incremental pull.
+  package var received = 0
+
   /// Nothing was pulled, and there is no snapshot.
   package init(resource: String) { self.resource = resource }
 }

@@ -104,16 +104,20 @@ extension ResourceEnd {
   /// The query for the ids of records to remove (P8), with the resource's index as ?1. nil if no record is removed.
   func removalQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
     let removal = plan.resource.removal
+    let missing = KeyTables(isText: plan.hasTextKeys).missing
+    if found.isIncremental {
+      guard found.missing > 0 else { return nil }
+      return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered ORDER BY record_id"
+    }
     guard self.removal == .missing, removal != .never, found.missing > 0 else { return nil }
     let twice = removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""
-    let missing = KeyTables(isText: plan.hasTextKeys).missing
     return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id"
   }
 
   /// Query for the ids of records that this pull misses for the first time and that stay (P8). The resource's index is
   /// ?1. nil if the definition keeps no such record.
   func firstMissedQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
-    guard removal == .missing, found.missing > 0 else { return nil }
+    guard removal == .missing, found.missing > 0, !found.isIncremental else { return nil }
     switch plan.resource.removal {
     case .ask: return nil
     case .twice where found.isOfAnotherList: return nil

@@ -6,16 +6,22 @@ struct ResourcePublication {
   /// Whether readers see anything else than before.
   private(set) var isNew = false
 
-  private let whole: SnapshotPublication
-  private let database: Database
-  private let tables: ResourceTables
-  private let plan: RecordPlan
-  private let index: Int
-  private let end: ResourceEnd
-  private let found: ResourceComparison
-  private let list: ListID
+  let whole: SnapshotPublication
+  let database: Database
+  let tables: ResourceTables
+  let plan: RecordPlan
+  let index: Int
+  let end: ResourceEnd
+  let found: ResourceComparison
+  let list: ListID
   private let isFirst: Bool
   private let before: Int
+  private let pagesBefore: Int
+  /// The mark of the pull before, if it was set by the same question.
+  let mark: Mark?
+  let question: Int64
+  /// Records of a whole pull that no incremental pull would have asked for (I10.1).
+  var missed = 0
   private var records: RecordWriter
   private var rejected = 0
   private var skipped = 0
@@ -30,14 +36,18 @@ struct ResourcePublication {
     found = whole.compared[index]
     let state = try database.first(
       """
-      SELECT c.snapshot IS NULL, r.records FROM main.cache_resources c JOIN main.resources r ON r.name = c.name
+      SELECT c.snapshot IS NULL, r.records, r.pages FROM main.cache_resources c JOIN main.resources r ON r.name = c.name
       WHERE c.name = ?1
       """, .text(plan.resource.name)
-    ) { (isFirst: $0.int(0) != 0, records: $0.int(1)) }
+    ) { (isFirst: $0.int(0) != 0, records: $0.int(1), pages: $0.int(2)) }
     guard let state, let list = try ListID(plan.resource.name, database) else {
       throw SQLiteError.damaged("cache_resources lacks \(plan.resource.name)")
     }
-    (self.list, isFirst, before) = (list, state.isFirst, state.records)
+    (self.list, isFirst, before, pagesBefore) = (list, state.isFirst, state.records, state.pages)
+    let question = try Cache.question(of: plan.resource, database)
+    self.question = question
+    let known = question == 0 ? nil : try Cache.history(of: list, question, database).mark
+    mark = known.flatMap { [since = plan.resource.since] in since?.mark($0) }
     records = try RecordWriter(database, tables, sync: whole.sync, at: whole.at, isFirst: state.isFirst)
   }
 
@@ -47,9 +57,15 @@ struct ResourcePublication {
     try writeAnswers()
     try records.finish()
     try removeMissing()
-    try noteUnlisted()
     let areRejectsNew = try writeRejects()
-    try writeTotals()
+    if found.isIncremental {
+      try forgetAbsence()
+    } else {
+      try noteUnlisted()
+      try writeTotals()
+      try endOverlay()
+    }
+    try writeMark()
     isNew = isFirst || haveRejectsMoved || areRejectsNew || records.added + records.changed + records.removed > 0
   }
 
@@ -72,7 +88,8 @@ struct ResourcePublication {
       """
       UPDATE main.resources SET records = ?2, pages = ?3, proof = ?4, definition = ?5 WHERE name = ?1
         AND (records IS NOT ?2 OR pages IS NOT ?3 OR proof IS NOT ?4 OR definition IS NOT ?5)
-      """, .text(plan.resource.name), Value(after), Value(found.pages), .text(end.proof.rawValue),
+      """, .text(plan.resource.name), Value(after), Value(found.isIncremental ? pagesBefore : found.pages),
+      .text(end.proof.rawValue),
       .text(plan.resource.definition))
   }
 
@@ -85,14 +102,17 @@ struct ResourcePublication {
     while let facts = try pulled.nextPage() {
       while let step = try pulled.next() {
         switch step {
-        case .record: try records.write(&pulled.decoder)
-        case .rejected: try reject(pulled.decoder.reject, pulled.number, pulled.decoder.reject.position)
+        case .record: try note(records.write(&pulled.decoder), pulled.decoder)
+        case .rejected:
+          // A page of an incremental pull has a negative number in `rejects`.
+          let page = found.isIncremental ? -pulled.number : pulled.number
+          try reject(pulled.decoder.reject, page, pulled.decoder.reject.position)
         }
       }
       try pages.write(facts, pulled.number)
     }
     try pages.dropMissed(index)
-    return try pages.renew(index)
+    return try pages.renew(index, isIncremental: found.isIncremental)
   }
 
   private func pulled(_ part: PulledRecords.Part) throws -> PulledRecords {
@@ -127,6 +147,7 @@ struct ResourcePublication {
     let removed = try database.statement(query)
     removed.bind(1, Int64(index))
     defer { removed.reset() }
+    if found.isIncremental { try overlayRemoved() }
     while try removed.step() {
       let id = removed.row.integer(0)
       try records.remove(id)
@@ -190,10 +211,13 @@ struct ResourcePublication {
     let same =
       "s.resource = ?1 AND s.page = m.page AND s.position = m.position AND s.reason = m.reason "
       + "AND s.document = m.document"
+    let isReplaced =
+      found.isIncremental
+      ? "page < 0 AND -page NOT IN (SELECT number FROM temp.same WHERE resource = ?1)"
+      : "page NOT IN (SELECT number FROM temp.same WHERE resource = ?1)"
     let gone = try database.run(
       """
-      DELETE FROM main.rejects AS m WHERE resource = ?2
-        AND page NOT IN (SELECT number FROM temp.same WHERE resource = ?1)
+      DELETE FROM main.rejects AS m WHERE resource = ?2 AND \(isReplaced)
         AND NOT EXISTS (SELECT 1 FROM temp.rejected s WHERE \(same))
       """, Value(index), .text(plan.resource.name))
     let new = try database.run(
@@ -238,11 +262,11 @@ private struct PageRows {
     self.list = list
     let columns = [
       "list_id", "address", "number", "etag", "last_modified", "next", "count", "last", "records", "storable",
-      "rejects", "unknown", "skipped", "digest", "keys", "rejected_keys", "skipped_keys",
+      "rejects", "unknown", "skipped", "digest", "keys", "rejected_keys", "skipped_keys", "kind", "highest",
     ]
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
     let updates = columns.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    let differ = ["number", "etag", "last_modified", "next", "digest"].map { "\($0) IS NOT excluded.\($0)" }
+    let differ = ["number", "etag", "last_modified", "next", "digest", "highest"].map { "\($0) IS NOT excluded.\($0)" }
     upsert = try database.statement(
       """
       INSERT INTO main.cache_pages(\(columns.joined(separator: ", "))) VALUES (\(marks))
@@ -254,6 +278,8 @@ private struct PageRows {
     upsert.bind(15, blob: facts.keys)
     upsert.bind(16, blob: facts.rejectedKeys)
     upsert.bind(17, blob: facts.skippedKeys)
+    upsert.bind(18, Value(facts.address.hasPrefix(Resource.incrementalPrefix) ? 1 : 0))
+    upsert.bind(19, Value(facts.since?.highest))
     try upsert.run([
       .integer(list.id), .text(facts.address), Value(number), Value(facts.validator.etag),
       Value(facts.validator.lastModified), Value(facts.next), Value(facts.count.map(Int64.init)),
@@ -273,7 +299,7 @@ private struct PageRows {
   }
 
   /// Of pages that are as they were: a new validator, another place in the order. True: rejects were moved or dropped.
-  func renew(_ index: Int) throws -> Bool {
+  func renew(_ index: Int, isIncremental: Bool) throws -> Bool {
     try database.run(
       """
       UPDATE main.cache_pages AS p SET etag = s.etag, last_modified = s.last_modified FROM temp.same s
@@ -286,7 +312,14 @@ private struct PageRows {
       WHERE s.resource = ?1 AND s.number <> p.number
       """, Value(index)
     ) { (page: $0.integer(0), from: $0.int(1), to: $0.int(2)) }
-    return try move(moved)
+    guard isIncremental else { return try move(moved) }
+    for (page, from, to) in moved {
+      try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
+      try database.run(
+        "DELETE FROM main.rejects WHERE resource = (SELECT name FROM main.cache_resources WHERE id = ?1) AND page = ?2",
+        .integer(list.resource), Value(-from))
+    }
+    return false
   }
 
   private func move(_ pages: [(page: Int64, from: Int, to: Int)]) throws -> Bool {

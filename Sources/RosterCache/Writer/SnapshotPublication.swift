@@ -1,5 +1,5 @@
 internal import RosterDecode
-internal import RosterModel
+package import RosterModel
 
 /// Turns one snapshot into the next, in one pass over the pulled pages, within one transaction.
 struct SnapshotPublication {
@@ -89,12 +89,14 @@ package struct ResourceEnd: Sendable, Equatable {
   }
 
   /// What proves that its pull is whole (P7).
-  package enum Proof: String, Sendable, Equatable { case count, end, weak }
+  package enum Proof: String, Sendable, Equatable { case count, end, since, weak }
 
   /// What becomes of records that the pull has missed.
   package var removal: Removal
   /// As `resources.proof` tells it.
   package var proof: Proof
+  /// What becomes of the mark of a list with `since`.
+  package var mark = Since.MarkMove.stays
 
   /// As after a pull without faults that nothing proves to be whole, unless said.
   package init(_ removal: Removal = .missing, proof: Proof = .weak) {

@@ -13,7 +13,7 @@ struct DefinitionConflict {
 extension ResourceDraft {
   var conflicts: [DefinitionConflict] {
     [pathMissing, columnsMissing, keyWithoutColumn, askWithoutByKey].compactMap { $0 } + searchConflicts
-      + listConflicts + pages.conflicts + bodyConflicts
+      + listConflicts + pages.conflicts(of: ["pages"]) + bodyConflicts + sinceConflicts
   }
 
   private var pathMissing: DefinitionConflict? {
@@ -121,9 +121,15 @@ extension JSONPointer {
 }
 
 extension PagesDraft {
-  /// Below the definition.
-  fileprivate var conflicts: [DefinitionConflict] {
-    [paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice].compactMap { $0 } + starConflicts
+  /// Conflicts of the table at that path below the definition.
+  func conflicts(of table: [String]) -> [DefinitionConflict] {
+    let found = [paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice].compactMap { $0 } + starConflicts
+    return found.map { conflict in
+      var conflict = conflict
+      conflict.path = table + conflict.path.dropFirst()
+      conflict.restsOn = conflict.restsOn.map { table + $0.dropFirst() }
+      return conflict
+    }
   }
 
   private func conflict(_ name: String, _ rests: [String], _ problem: String, _ allowed: String) -> DefinitionConflict {

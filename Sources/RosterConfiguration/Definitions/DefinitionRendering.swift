@@ -19,6 +19,7 @@ extension Resource {
     if self.maxRemoval == nil { lines.append("# max_removal: \(maxRemoval), as sync.max_removal has it") }
     let foreign = draft.pages.style.foreignKeys
     lines += ["", "[\(name).pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, draft.pages)
+    lines += sinceLines(draft.since, below: name)
     let key = keyColumn
     lines += ["", "[\(name).columns]"]
     lines += columns.enumerated().map { "\($1.name) = \($1.toml(isKey: $0 == key))" }
@@ -28,6 +29,16 @@ extension Resource {
       lines += ["columns = \(columns)"]
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func sinceLines(_ draft: SinceDraft?, below name: String) -> [String] {
+    guard let draft else { return [] }
+    var lines = ["", "[\(name).since]"] + Self.lines(SinceDraft.keys, draft)
+    if let pages = draft.pages {
+      let foreign = pages.style.foreignKeys
+      lines += ["", "[\(name).since.pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, pages)
+    }
+    return lines
   }
 
   private static func lines<Draft>(_ keys: [DefinitionKey<Draft>], _ draft: Draft) -> [String] {

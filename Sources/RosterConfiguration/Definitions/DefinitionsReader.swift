@@ -30,6 +30,7 @@ struct DefinitionsReader {
     if let pages = members.given("pages") { draft.pages = self.pages(pages, at: path + ["pages"]) }
     if let columns = members.given("columns") { draft.columns = self.columns(columns, at: path + ["columns"]) }
     if let lists = members.given("lists") { draft.lists = self.lists(lists, at: path + ["lists"]) }
+    if let since = members.given("since") { draft.since = self.since(since, at: path + ["since"]) }
     if draft.method == .get, draft.body != .object([]) {
       warnings.append("\(dotted(path + ["body"])) is not sent with GET")
     }
@@ -53,6 +54,14 @@ struct DefinitionsReader {
       faults.add(
         path + [name], "the style \"\(draft.style.rawValue)\" does not use it", allowed: own.joined(separator: ", "))
     }
+    return draft
+  }
+
+  private mutating func since(_ item: TOMLItem, at path: [String]) -> SinceDraft {
+    var draft = SinceDraft()
+    guard let members = faults.table(item, at: path) else { return draft }
+    faults.read(members, at: path, SinceDraft.keys, besides: SinceDraft.tables, into: &draft)
+    if let pages = members.given("pages") { draft.pages = self.pages(pages, at: path + ["pages"]) }
     return draft
   }
 

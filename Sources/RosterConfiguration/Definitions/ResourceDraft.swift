@@ -18,6 +18,7 @@ struct ResourceDraft: Sendable {
   var pages = PagesDraft()
   var columns: [Resource.Column] = []
   var lists: [Resource.List] = []
+  var since: SinceDraft?
 
   init() {}
 
@@ -39,15 +40,21 @@ struct ResourceDraft: Sendable {
     pages = PagesDraft(resource.pages)
     columns = resource.columns
     lists = resource.lists
+    since = resource.since.map { SinceDraft($0, of: resource) }
   }
 
   /// nil: something is missing.
   func resource(named name: String) -> Resource? {
     guard let path, let pages = pages.pages(key: key) else { return nil }
-    return Resource(
+    var resource = Resource(
       name: name, path: path, query: query, method: method, body: body, records: records, key: key, table: table,
       conditions: conditions, search: search, byKey: byKey, removal: removal, maxRemoval: maxRemoval,
       auditEvery: auditEvery, pages: pages, columns: columns, lists: lists)
+    if let since {
+      guard let since = since.since(of: resource.listing) else { return nil }
+      resource.since = since
+    }
+    return resource
   }
 
   static let keys: [DefinitionKey<ResourceDraft>] = [
@@ -61,7 +68,7 @@ struct ResourceDraft: Sendable {
     DefinitionKey("audit_every", \.auditEvery, .durationOrNever(atLeast: .milliseconds(1))),
   ]
   /// Keys whose tables are read by rules of their own.
-  static let tables = ["pages", "columns", "lists"]
+  static let tables = ["pages", "columns", "lists", "since"]
 }
 
 /// A column in its table form.

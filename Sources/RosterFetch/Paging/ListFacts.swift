@@ -1,3 +1,4 @@
+package import FoundationEssentials
 package import RosterDecode
 import RosterJSON
 package import RosterModel
@@ -24,6 +25,10 @@ package struct ListFacts: Sendable, Equatable {
   package var more: Bool?
   /// nil: absent, null or empty, which ends the list.
   package var next: Value?
+  /// The highest value at `since.at`; nil if no record has one.
+  package var highest: Mark?
+  /// `Date` of the answer, or the local time if it has none; nil without `since`.
+  package var answered: Date?
 
   /// `records` of the page; what is nil was not told.
   package init(records: Int, count: Int? = nil, last: Int? = nil, more: Bool? = nil, next: Value? = nil) {
@@ -75,6 +80,7 @@ extension Paging {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
     facts.next = try next(scan, response)
+    facts.highest = scan.highest
     if let token = response.token, facts.next?.texts.contains(where: token.isRepeated) == true {
       throw UndefinedAnswer(reason: "where it says that the list goes on, it repeats the access token")
     }

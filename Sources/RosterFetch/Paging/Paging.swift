@@ -7,14 +7,17 @@ package import RosterModel
 package struct Paging: Sendable {
   /// What it pages through.
   package let resource: Resource
+  /// True if it asks for the records that changed only.
+  package let isIncremental: Bool
   private let baseURL: String
   /// Of a page whose address ends with a value: all but the value, below base_url. Thousands of pages differ in nothing
   /// else.
   private let addressStart: String?
 
   /// - Parameter baseURL: without a trailing `/`.
-  package init(_ resource: Resource, baseURL: String) {
+  package init(_ resource: Resource, baseURL: String, isIncremental: Bool = false) {
     self.resource = resource
+    self.isIncremental = isIncremental
     self.baseURL = baseURL
     addressStart = resource.addressStart
   }
@@ -127,7 +130,7 @@ extension Paging {
     if let addressStart, let (_, value) = value {
       let address = addressStart + QueryText.encoded(value.queryText)
       return PageRequest(
-        number: number, recordsBefore: before, request: Request(.get, baseURL + address), address: address)
+        number: number, recordsBefore: before, request: Request(.get, baseURL + address), address: known(address))
     }
     var (query, body) = resource.constantParts
     if let (place, value) = value { place.put(value, into: &query, &body) }
@@ -142,8 +145,11 @@ extension Paging {
       }
     let below = url.hasPrefix(baseURL) ? String(url.utf8.dropFirst(baseURL.utf8.count)) ?? url : url
     let address = request.body.isEmpty ? below : "\(below)\n\(String(decoding: request.body, as: UTF8.self))"
-    return PageRequest(number: number, recordsBefore: before, request: request, address: address)
+    return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
   }
+
+  /// A page of an incremental pull is another page than one of a whole pull at the same address.
+  private func known(_ address: String) -> String { isIncremental ? Resource.incrementalPrefix + address : address }
 
   private static func text(of body: JSONValue) -> [UInt8] {
     var json = JSONWriter()

@@ -1,0 +1,155 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// Compares the pages of an incremental pull with the snapshot: which record of each key wins (I6), and which records
+/// of the snapshot `where` skips now (I5.2). Reads nothing else of the snapshot: its cost depends on what was received.
+struct IncrementalComparison {
+  /// What a received record is.
+  private enum Kind: Int64 {
+    case storable, rejected, skipped
+    /// On a page that is unchanged.
+    case kept
+  }
+
+  private let database: Database
+  private let file: PulledFile
+  private let tables: ResourceTables
+  private let plan: RecordPlan
+  private let index: Int
+  private let keys: KeyTables
+  private let find: Statement
+  private let insert: Statement
+
+  init(_ database: Database, _ file: PulledFile, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int) throws {
+    self.database = database
+    self.file = file
+    self.tables = tables
+    self.plan = plan
+    self.index = index
+    keys = tables.keys
+    find = try database.statement("SELECT place FROM \(keys.received) WHERE resource = ?1 AND key = ?2")
+    insert = try database.statement(
+      """
+      INSERT INTO \(keys.received) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (resource, key)
+      DO UPDATE SET mark = excluded.mark, place = excluded.place, kind = excluded.kind WHERE excluded.mark >= mark
+      """)
+  }
+
+  /// - Parameter onPage: Called for every page that is read; what it throws ends the comparison.
+  func run(_ onPage: () throws -> Void = {}) throws -> ResourceComparison {
+    var found = ResourceComparison(resource: tables.resource.name)
+    found.isIncremental = true
+    for table in keys.compared + ["temp.missed_pages"] {
+      try database.run("DELETE FROM \(table) WHERE resource = ?", Value(index))
+    }
+    found.snapshot =
+      try database.first("SELECT records FROM main.resources WHERE name = ?", .text(tables.resource.name)) { $0.int(0) }
+      ?? 0
+    try countKept(&found)
+    let places = try database.rows(
+      "SELECT place FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number", Value(index)
+    ) { $0.integer(0) }
+    found.pages += places.count
+    for place in places {
+      try onPage()
+      try receive(file.facts(at: place), &found)
+    }
+    if !places.isEmpty { try receiveKept(&found, onPage) }
+    try settle(&found)
+    return found
+  }
+
+  /// Sums of unchanged pages, and the older pages that are not part of this pull.
+  private func countKept(_ found: inout ResourceComparison) throws {
+    let sums = try database.first(
+      """
+      SELECT count(*), coalesce(sum(p.records), 0), coalesce(sum(p.rejects), 0), coalesce(sum(p.unknown), 0),
+        coalesce(sum(p.skipped), 0)
+      FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1
+      """, Value(index)
+    ) { row in (0..<5).map { row.int($0) } }
+    let all = sums ?? Array(repeating: 0, count: 5)
+    found.pages = all[0]
+    found.received = all[1]
+    found.rejected = all[2]
+    found.rejectedUnknown = all[3]
+    found.skipped = all[4]
+    guard let list = try ListID(tables.resource.name, database) else { return }
+    try database.run(
+      """
+      INSERT INTO temp.missed_pages SELECT p.id, ?2 FROM main.cache_pages p
+      WHERE p.list_id = ?1 AND p.address >= ?3 AND p.address < ?4
+        AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?2 AND s.page = p.id)
+      """, .integer(list.id), Value(index), .text(Resource.incrementalPrefix), .text("since!"))
+  }
+
+  private func receive(_ facts: PageFacts, _ found: inout ResourceComparison) throws {
+    found.received += facts.records
+    found.rejected += facts.rejects
+    found.rejectedUnknown += facts.rejectsOfUnknownKey
+    found.skipped += facts.skipped
+    var marks = (facts.since?.values ?? [])[...]
+    var position = KeyPlace(page: facts.number)
+    for (list, kind) in [
+      (facts.keys, Kind.storable), (facts.rejectedKeys, .rejected), (facts.skippedKeys, .skipped),
+    ] {
+      try list.forEachKey(isText: plan.hasTextKeys) { key in
+        let mark = marks.popFirst() ?? PageScan.noMark
+        try receive(key, kind, mark, kind == .storable ? position.next() : KeyPlace.start(of: facts.number), &found)
+      }
+    }
+  }
+
+  /// Keys of unchanged pages, so that one that moved to another page is found.
+  private func receiveKept(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+    let pages = try database.rows(
+      "SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1",
+      Value(index)
+    ) { ($0.int(0), $0.bytes(1)) }
+    for (number, list) in pages {
+      try onPage()
+      try list.forEachKey(isText: plan.hasTextKeys) { key in
+        try receive(key, .kept, PageScan.noMark, KeyPlace.start(of: number), &found)
+      }
+    }
+  }
+
+  private func receive(
+    _ key: RecordKey, _ kind: Kind, _ mark: Int64, _ place: Int64, _ found: inout ResourceComparison
+  ) throws {
+    find.bind(1, Int64(index))
+    find.bind(2, key)
+    if try find.step() {
+      found.repeats += 1
+      if find.row.integer(0) >> KeyPlace.pageBits != place >> KeyPlace.pageBits { found.acrossPages += 1 }
+    }
+    find.reset()
+    insert.bind(1, Int64(index))
+    insert.bind(2, key)
+    insert.bind(3, mark)
+    insert.bind(4, place)
+    insert.bind(5, kind.rawValue)
+    try insert.run()
+  }
+
+  private func settle(_ found: inout ResourceComparison) throws {
+    let storable = Kind.storable.rawValue
+    try database.run(
+      """
+      INSERT INTO \(keys.pulled) SELECT resource, key, CASE WHEN kind = \(storable) THEN place ELSE -1 END
+      FROM \(keys.received) WHERE resource = ?1
+      """, Value(index))
+    found.distinct =
+      try database.first(
+        "SELECT coalesce(sum(kind = \(storable)), 0) FROM \(keys.received) WHERE resource = ?1", Value(index)
+      ) { $0.int(0) } ?? 0
+    try database.run(
+      """
+      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, t.\(tables.keyColumn), t.\(tables.id), 0, 0
+      FROM \(keys.received) g CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = g.key
+      WHERE g.resource = ?1 AND g.kind > 1 AND g.kind < 3
+      """, Value(index))
+    found.missing =
+      try database.first("SELECT count(*) FROM \(keys.missing) WHERE resource = ?1", Value(index)) { $0.int(0) } ?? 0
+  }
+}

@@ -1,0 +1,78 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// What an incremental pull leaves behind beside its records, and what a whole pull clears (I10, I11).
+extension ResourcePublication {
+  /// Takes note of what became of a record of a page.
+  mutating func note(_ outcome: RecordWriter.Outcome, _ decoder: borrowing RecordDecoder) throws {
+    if case .same = outcome { return }
+    guard found.isIncremental else {
+      if let since = plan.resource.since, let mark, !since.asks(for: decoder.mark, from: mark) { missed += 1 }
+      return
+    }
+    switch outcome {
+    case .same: break
+    // No page of the whole pull lists it.
+    case .added(let id):
+      try database.statement("INSERT OR IGNORE INTO main.cache_unlisted VALUES (?1, ?2, 0)")
+        .run([.integer(list.resource), .integer(id)])
+    case .changed:
+      let overlay = try database.statement("INSERT OR IGNORE INTO main.cache_overlaid VALUES (?1, ?2)")
+      overlay.bind(1, list.resource)
+      overlay.bind(2, decoder.key)
+      try overlay.run()
+    }
+  }
+
+  /// Before the records are removed.
+  func overlayRemoved() throws {
+    try database.run(
+      """
+      INSERT OR IGNORE INTO main.cache_overlaid
+      SELECT ?2, key FROM \(tables.keys.missing) WHERE resource = ?1 AND NOT answered
+      """, Value(index), .integer(list.resource))
+  }
+
+  /// Upstream has the records that an incremental pull received (P8, `twice`).
+  func forgetAbsence() throws {
+    try database.run(
+      """
+      UPDATE main.cache_unlisted SET absent = 0 WHERE resource_id = ?2 AND record_id IN (
+        SELECT t.\(tables.id) FROM \(tables.keys.pulled) c CROSS JOIN main.\(tables.table) t
+          ON t.\(tables.keyColumn) = c.key WHERE c.resource = ?1) AND absent > 0
+      """, Value(index), .integer(list.resource))
+  }
+
+  /// A whole pull has transferred each page that lists an overlaid record, and pages of older incremental pulls are of
+  /// no use.
+  func endOverlay() throws {
+    try database.run("DELETE FROM main.cache_overlaid WHERE resource_id = ?", .integer(list.resource))
+    try database.run(
+      "DELETE FROM main.cache_pages WHERE list_id = ?1 AND address >= ?2 AND address < ?3", .integer(list.id),
+      .text(Resource.incrementalPrefix), .text("since!"))
+  }
+
+  /// The mark moves in the transaction that publishes the records (I4.1).
+  func writeMark() throws {
+    var moved: String?
+    if case .moves(let mark) = end.mark { moved = mark.text }
+    if found.isIncremental {
+      try database.run(
+        "UPDATE main.cache_lists SET mark = ?2 WHERE id = ?1 AND ?2 IS NOT NULL AND mark IS NOT ?2", .integer(list.id),
+        Value(moved))
+    } else if question != 0 {
+      try database.run(
+        """
+        UPDATE main.cache_lists SET mark = coalesce(?2, CASE WHEN question = ?3 THEN mark END), question = ?3,
+          whole_at = ?4, missed = ?5 WHERE id = ?1
+        """, .integer(list.id), Value(moved), .integer(question), .text(whole.at),
+        Value(mark.map { _ in Int64(missed) }))
+    } else {
+      try database.run(
+        """
+        UPDATE main.cache_lists SET (question, mark, whole_at, missed) = (0, NULL, NULL, NULL)
+        WHERE id = ?1 AND question <> 0
+        """, .integer(list.id))
+    }
+  }
+}

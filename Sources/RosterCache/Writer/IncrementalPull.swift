@@ -1,0 +1,91 @@
+internal import FoundationEssentials
+internal import RosterDecode
+package import RosterModel
+
+/// What the cache knows for incremental pulls (I1, I11).
+extension Cache {
+  /// What is known of earlier pulls of a resource with `since`.
+  package func sinceHistory(of resource: String) throws -> SinceHistory {
+    try performPull("read the mark") { database, _ in
+      let definition = plans[try index(of: resource)].resource
+      guard let list = try ListID(resource, database) else {
+        return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false)
+      }
+      var history = try Self.history(of: list, Self.question(of: definition, database), database)
+      let isSameUpstream = try database.first("SELECT upstream IS ? FROM main.cache_identity", .text(upstream)) {
+        $0.int(0) != 0
+      }
+      if isSameUpstream != true || pull.isFresh { history.isSameQuestion = false }
+      return history
+    }
+  }
+
+  /// Says whether this sync pulls only the records of a resource that changed.
+  package func pullIncrementally(_ resource: String, _ isIncremental: Bool) {
+    if isIncremental { pull.incremental.insert(resource) } else { pull.incremental.remove(resource) }
+  }
+
+  static func history(of list: ListID, _ question: Int64, _ database: Database) throws -> SinceHistory {
+    let found = try database.first(
+      "SELECT mark, whole_at, question FROM main.cache_lists WHERE id = ?", .integer(list.id)
+    ) {
+      SinceHistory(
+        mark: $0.optionalText(0), wholeAt: $0.optionalText(1).flatMap { Date(rfc3339: $0) },
+        isSameQuestion: question != 0 && $0.integer(2) == question)
+    }
+    guard var found else { return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false) }
+    if !found.isSameQuestion { found.mark = nil }
+    return found
+  }
+
+  /// Digest of the question of `since`; 0 without it.
+  func question(of resource: String, _ database: Database) throws -> Int64 {
+    if let known = pull.questions[resource] { return known }
+    let question = try Self.question(of: plans[try index(of: resource)].resource, database)
+    pull.questions[resource] = question
+    return question
+  }
+
+  static func question(of resource: Resource, _ database: Database) throws -> Int64 {
+    guard let question = resource.sinceQuestion else { return 0 }
+    let digest = try digest(database)(Array(question.utf8))
+    return digest == 0 ? 1 : digest
+  }
+
+  /// Published pages whose records are not what the page has, because an incremental pull has written or removed some
+  /// of them (I11.2). Looked for once in a pull.
+  func expiredPages(of resource: String, list: Int64, _ database: Database) throws -> Set<Int64> {
+    if let expired = pull.expired[resource] { return expired }
+    let expired = try findExpired(plans[try index(of: resource)], list, database)
+    pull.expired[resource] = expired
+    return expired
+  }
+
+  private func findExpired(_ plan: RecordPlan, _ list: Int64, _ database: Database) throws -> Set<Int64> {
+    let overlaid = try database.rows(
+      """
+      SELECT o.key FROM main.cache_lists l CROSS JOIN main.cache_overlaid o ON o.resource_id = l.resource_id
+      WHERE l.id = ?1
+      """, .integer(list)
+    ) { plan.hasTextKeys ? MissingRecord.Key.text($0.text(0)) : .integer($0.integer(0)) }
+    if overlaid.isEmpty { return [] }
+    let keys = Set(overlaid)
+    var expired: Set<Int64> = []
+    let pages = try database.statement("SELECT id, keys FROM main.cache_pages WHERE list_id = ?1 AND kind <> 1")
+    pages.bind(1, list)
+    defer { pages.reset() }
+    while try pages.step() {
+      tick()
+      let id = pages.row.integer(0)
+      pages.row.bytes(1).forEachKey(isText: plan.hasTextKeys) { key in
+        let isOverlaid =
+          switch key {
+          case .integer(let number): keys.contains(.integer(number))
+          case .text(let text): keys.contains(.text(String(decoding: text, as: UTF8.self)))
+          }
+        if isOverlaid { expired.insert(id) }
+      }
+    }
+    return expired
+  }
+}

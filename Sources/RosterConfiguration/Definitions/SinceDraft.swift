@@ -1,0 +1,214 @@
+import RosterModel
+
+/// `[resource.NAME.since]` as it is written: each key by itself.
+struct SinceDraft: Sendable {
+  var at: JSONPointer?
+  var param: Resource.RequestPlace?
+  var value = "{since}"
+  var form = Since.Form.rfc3339
+  var zone: Int?
+  var overlap: Since.Overlap?
+  var from: String?
+  var wholeEvery: Duration? = Since.usualWhole
+  // nil: as in the resource.
+  var path: String?
+  var query: [Resource.Parameter]?
+  var method: Resource.Method?
+  var body: JSONValue?
+  var records: JSONPointer?
+  var pages: PagesDraft?
+
+  init() {}
+
+  init(_ since: Since, of resource: Resource) {
+    at = since.at
+    param = since.param
+    value = since.value
+    form = since.form
+    zone = since.zone
+    overlap = since.overlap
+    from = since.from
+    wholeEvery = since.wholeEvery
+    let (own, whole) = (since.listing, resource.listing)
+    path = own.path == whole.path ? nil : own.path
+    query = own.query == whole.query ? nil : own.query
+    method = own.method == whole.method ? nil : own.method
+    body = own.body == whole.body ? nil : own.body
+    records = own.records == whole.records ? nil : own.records
+    pages = own.pages == whole.pages ? nil : PagesDraft(own.pages)
+  }
+
+  /// nil if something is missing.
+  func since(of listing: Listing) -> Since? {
+    guard let at, let param else { return nil }
+    var own = listing
+    own.path = path ?? own.path
+    own.query = query ?? own.query
+    own.method = method ?? own.method
+    own.body = body ?? own.body
+    own.records = records ?? own.records
+    if let pages {
+      guard let pages = pages.pages(key: listing.key) else { return nil }
+      own.pages = pages
+    }
+    return Since(
+      at: at, param: param, value: value, form: form, zone: zone, overlap: overlap, from: from, wholeEvery: wholeEvery,
+      listing: own)
+  }
+
+  static let keys: [DefinitionKey<SinceDraft>] = [
+    DefinitionKey("at", \.at, .pointer), DefinitionKey("param", \.param, .requestPlace),
+    DefinitionKey("value", \.value, .sinceValue), DefinitionKey("form", \.form, .choice),
+    DefinitionKey("zone", \.zone, .zone), DefinitionKey("overlap", \.overlap, .overlap, absent: nil),
+    DefinitionKey("from", \.from, .text("any text")),
+    DefinitionKey("whole_every", \.wholeEvery, .durationOrNever(atLeast: .seconds(60))),
+    DefinitionKey("path", \.path, .resourcePath, absent: nil), DefinitionKey("query", \.query, .parameters, absent: nil),
+    DefinitionKey("method", \.method, .choice, absent: nil), DefinitionKey("body", \.body, .object, absent: nil),
+    DefinitionKey("records", \.records, .pointer, absent: nil),
+  ]
+  /// Keys whose tables are read by rules of their own.
+  static let tables = ["pages"]
+}
+
+extension ValueType<String> {
+  /// A text with the placeholder of the start.
+  static var sinceValue: Self {
+    .text(
+      allowed: "a text with {since} or {since:FORM} once; FORM is rfc3339, unix, unix_ms or date",
+      problem: "does not have {since} or {since:FORM} once",
+      parse: { $0.split(separator: "{since", omittingEmptySubsequences: false).count == 2
+        && Since.placeholder(in: $0) != nil ? $0 : nil },
+      write: { $0 })
+  }
+}
+
+extension ValueType<Int> {
+  /// Seconds east of Greenwich.
+  static var zone: Self {
+    .text(
+      allowed: "an offset such as \"+01:00\"", problem: "is not an offset",
+      parse: { text in
+        guard let match = text.wholeMatch(of: /([+-])(\d\d):(\d\d)/), let hours = Int(match.2), hours < 24,
+          let minutes = Int(match.3), minutes < 60
+        else { return nil }
+        return (hours * 3600 + minutes * 60) * (match.1 == "-" ? -1 : 1)
+      },
+      write: { seconds in
+        let minutes = abs(seconds) / 60
+        func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(seconds < 0 ? "-" : "+")\(digits(minutes / 60)):\(digits(minutes % 60))"
+      })
+  }
+}
+
+extension ValueType<Since.Overlap> {
+  static var overlap: Self {
+    let duration = ValueType<Duration>.duration(atLeast: .seconds(1))
+    return Self(
+      name: duration.name, allowed: "\(duration.allowed); an integer from 1 with form = \"number\"", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .integer(let number) = item else { return .time(try duration.read(item)) }
+        guard number >= 1 else { throw Mistakes("\(number) is out of range") }
+        return .number(Int64(number))
+      },
+      write: { overlap in
+        switch overlap {
+        case .time(let time): duration.write(time)
+        case .number(let number): "\(number)"
+        }
+      })
+  }
+}
+
+extension ResourceDraft {
+  /// What the contract refuses in `since` (F3).
+  var sinceConflicts: [DefinitionConflict] {
+    guard let since else { return [] }
+    func conflict(_ name: String, _ problem: String, _ allowed: String, _ rests: [String] = []) -> DefinitionConflict {
+      DefinitionConflict(
+        path: ["since", name], restsOn: ([name] + rests).map { ["since", $0] }, problem: problem, allowed: allowed)
+    }
+    var conflicts: [DefinitionConflict] = []
+    if since.at == nil {
+      conflicts.append(conflict("at", "is missing", "the place of the time of a record's last change"))
+    }
+    if since.param == nil {
+      conflicts.append(conflict("param", "is missing", "the name of a query parameter, or a place in body"))
+    }
+    conflicts += formConflicts(since) { conflict($0, $1, $2, $3) }
+    if since.wholeEvery == nil, (removal ?? (byKey == nil ? .twice : .ask)) != .never {
+      conflicts.append(
+        conflict(
+          "whole_every", "\"never\" needs removal = \"never\", because only a whole pull finds removed records",
+          "a duration, or removal = \"never\""))
+    }
+    return conflicts + paramConflicts(since) { conflict($0, $1, $2, $3) }
+      + (since.pages?.conflicts(of: ["since", "pages"]) ?? [])
+  }
+
+  private typealias Conflict = (String, String, String, [String]) -> DefinitionConflict
+
+  private func formConflicts(_ since: SinceDraft, _ conflict: Conflict) -> [DefinitionConflict] {
+    var conflicts: [DefinitionConflict] = []
+    let isNumber = since.form == .number
+    if isNumber, Since.placeholder(in: since.value)?.form != nil {
+      conflicts.append(
+        conflict("value", "{since:FORM} converts a time, and form is \"number\"", "{since}", ["form"]))
+    }
+    if case .time? = since.overlap, isNumber {
+      conflicts.append(conflict("overlap", "is a duration, and form is \"number\"", "an integer from 1", ["form"]))
+    }
+    if case .number? = since.overlap, !isNumber {
+      conflicts.append(
+        conflict("overlap", "is an integer, and form is \"\(since.form.rawValue)\"", "a duration such as \"5m\"", ["form"]))
+    }
+    if since.zone != nil, since.form != .rfc3339 {
+      conflicts.append(conflict("zone", "is for form = \"rfc3339\"", "no zone", ["form"]))
+    }
+    return conflicts
+  }
+
+  private func paramConflicts(_ since: SinceDraft, _ conflict: Conflict) -> [DefinitionConflict] {
+    let pages = since.pages ?? self.pages
+    switch since.param {
+    case nil: return []
+    case .everyMember?:
+      return [conflict("param", "\"*\" is for pages", "the name of a query parameter, or a place in body", [])]
+    case .query?: break
+    case .body(let pointer)?:
+      let place = pointer.description.tomlString
+      if (since.method ?? method) == .get || since.from != nil && method == .get {
+        return [
+          conflict(
+            "param", "\(place) is a place in the body of a POST", "the name of a query parameter, or the method POST",
+            ["method"])
+        ]
+      }
+      if !(since.body ?? body).canSet(pointer.segments[...]) {
+        return [
+          conflict(
+            "param", "\(place) leads through something in body that is neither a table nor an existing element",
+            "a place in a table", ["body"])
+        ]
+      }
+    }
+    if since.param == pages.sentParam || since.param == pages.sizeParam {
+      return [conflict("param", "is a parameter of pages too", "a parameter of its own", [])]
+    }
+    return []
+  }
+}
+
+extension JSONValue {
+  /// True if the way leads through tables and existing elements of lists only.
+  fileprivate func canSet(_ way: ArraySlice<String>) -> Bool {
+    guard let name = way.first else { return true }
+    switch self {
+    case .object: return self[name].map { $0.canSet(way.dropFirst()) } ?? true
+    case .list(let elements):
+      guard let index = JSONPointer.index(name), elements.indices.contains(index) else { return false }
+      return elements[index].canSet(way.dropFirst())
+    case .null, .boolean, .number, .text: return false
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import FoundationEssentials
+
+/// A value of a record at `since.at`: upstream's text of it, and the number that it is compared by.
+package struct Mark: Sendable, Equatable {
+  /// Nanoseconds since 1970; the number itself with `form = "number"`.
+  package let value: Int64
+  /// In the notation of upstream.
+  package let text: String
+  /// False for a time that has neither an offset nor a `Z`.
+  package let hasZone: Bool
+
+  /// Reads a value in that form. nil if it is not one.
+  package init?(_ text: String, _ form: Since.Form, zone: Int? = nil) {
+    var copy = text
+    guard let found = copy.withUTF8({ Timestamp($0, form, zone: zone) }) else { return nil }
+    self.init(value: found.value, text: text, hasZone: found.hasZone)
+  }
+
+  /// A value in the notation of another text of the same form: zone, separator and number of digits. Rounds down.
+  package init(_ value: Int64, like text: String, _ form: Since.Form, zone: Int? = nil) {
+    var copy = text
+    let notation = copy.withUTF8 { Timestamp($0, form, zone: zone) }
+    let written = notation?.written(value, like: text) ?? Timestamp.text(of: value, form)
+    self.init(value: value, text: written, hasZone: notation?.hasZone ?? true)
+  }
+
+  private init(value: Int64, text: String, hasZone: Bool) {
+    self.value = value
+    self.text = text
+    self.hasZone = hasZone
+  }
+}
+
+/// What one pass over a value at `since.at` finds.
+package struct Timestamp: Sendable, Equatable {
+  /// As `Mark.value`.
+  package private(set) var value: Int64 = 0
+  /// As `Mark.hasZone`.
+  package private(set) var hasZone = true
+  private let form: Since.Form
+  /// Number of bytes before a fraction.
+  private var whole = 0
+  /// Digits of a fraction.
+  private var digits = 0
+  /// Seconds east of Greenwich.
+  private var offset = 0
+
+  static let second: Int64 = 1_000_000_000
+
+  /// nil if the bytes are not a value of that form.
+  /// - Parameter zone: Seconds east of Greenwich for a time without a zone; nil if unknown, which counts as 0 here.
+  package init?(_ bytes: UnsafeBufferPointer<UInt8>, _ form: Since.Form, zone: Int?) {
+    self.form = form
+    let isRead =
+      switch form {
+      case .rfc3339: readTime(bytes, zone)
+      case .unix: readNumber(bytes, unit: Self.second)
+      case .unixMS: readNumber(bytes, unit: 1_000_000)
+      case .number: readNumber(bytes, unit: 1)
+      }
+    guard isRead else { return nil }
+  }
+
+  // MARK: Numbers
+
+  private mutating func readNumber(_ bytes: UnsafeBufferPointer<UInt8>, unit: Int64) -> Bool {
+    let isNegative = bytes.first == UInt8(ascii: "-")
+    var at = isNegative ? 1 : 0
+    let first = at
+    while at < bytes.count, let digit = Self.digit(bytes[at]) {
+      let (product, isOver) = value.multipliedReportingOverflow(by: 10)
+      let (sum, isTooLarge) = product.addingReportingOverflow(digit)
+      guard !isOver, !isTooLarge else { return false }
+      value = sum
+      at += 1
+    }
+    guard at > first else { return false }
+    whole = at
+    let (scaled, isOver) = value.multipliedReportingOverflow(by: unit)
+    guard !isOver else { return false }
+    value = scaled
+    if at < bytes.count {
+      guard unit > 1, let (part, end) = fraction(bytes, at, of: unit), end == bytes.count else { return false }
+      value += part
+    }
+    if isNegative { value = -value }
+    return true
+  }
+
+  /// A fraction of a unit, and where it ends.
+  private mutating func fraction(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, of unit: Int64) -> (Int64, Int)? {
+    guard bytes[start] == UInt8(ascii: ".") || bytes[start] == UInt8(ascii: ",") else { return nil }
+    var (at, part, rest) = (start + 1, Int64(0), unit)
+    while at < bytes.count, let digit = Self.digit(bytes[at]) {
+      rest /= 10
+      part += digit * rest
+      at += 1
+    }
+    digits = at - start - 1
+    return digits > 0 ? (part, at) : nil
+  }
+
+  private static func digit(_ byte: UInt8) -> Int64? {
+    (0x30...0x39).contains(byte) ? Int64(byte) - 0x30 : nil
+  }
+
+  // MARK: Times
+
+  /// RFC 3339 §5.6, also without a zone, seconds or time, with a space for T, and with an offset without a colon.
+  private mutating func readTime(_ bytes: UnsafeBufferPointer<UInt8>, _ zone: Int?) -> Bool {
+    func number(_ range: Range<Int>) -> Int64? {
+      guard range.upperBound <= bytes.count else { return nil }
+      return range.reduce(Int64?(0)) { sum, at in sum.flatMap { sum in Self.digit(bytes[at]).map { sum * 10 + $0 } } }
+    }
+    func has(_ byte: Unicode.Scalar, at place: Int) -> Bool { place < bytes.count && bytes[place] == UInt8(ascii: byte) }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), has("-", at: 4),
+      has("-", at: 7), Self.isDate(year, month, day), (1678...2261).contains(year)
+    else { return false }
+    var seconds = Self.days(year, month, day) * 86_400
+    var at = 10
+    whole = at
+    var part: Int64 = 0
+    if at < bytes.count {
+      guard has("T", at: at) || has("t", at: at) || has(" ", at: at), let hour = number(11..<13), hour < 24,
+        has(":", at: 13), let minute = number(14..<16), minute < 60
+      else { return false }
+      seconds += hour * 3600 + minute * 60
+      at = 16
+      if has(":", at: at) {
+        guard let second = number(17..<19), second <= 60 else { return false }
+        seconds += second
+        at = 19
+      }
+      whole = at
+      if at < bytes.count, let found = fraction(bytes, at, of: Self.second) { (part, at) = found }
+    }
+    guard readZone(bytes, at, zone) else { return false }
+    value = (seconds - Int64(offset)) * Self.second + part
+    return true
+  }
+
+  private mutating func readZone(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ zone: Int?) -> Bool {
+    let text = bytes[start...]
+    guard let sign = text.first else {
+      offset = zone ?? 0
+      hasZone = false
+      return true
+    }
+    if text.count == 1 { return sign == UInt8(ascii: "Z") || sign == UInt8(ascii: "z") }
+    guard whole > 10, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return false }
+    let digits = text.dropFirst().compactMap(Self.digit)
+    let hasColon = text.count == 6 && text[start + 3] == UInt8(ascii: ":")
+    guard hasColon && digits.count == 4 || digits.count == text.count - 1 && [2, 4].contains(digits.count) else {
+      return false
+    }
+    let hours = digits[0] * 10 + digits[1]
+    let minutes = digits.count == 4 ? digits[2] * 10 + digits[3] : 0
+    guard hours < 24, minutes < 60 else { return false }
+    offset = Int(hours * 3600 + minutes * 60) * (sign == UInt8(ascii: "-") ? -1 : 1)
+    return true
+  }
+
+  private static func isDate(_ year: Int64, _ month: Int64, _ day: Int64) -> Bool {
+    guard (1...12).contains(month), day >= 1 else { return false }
+    return days(month == 12 ? year + 1 : year, month == 12 ? 1 : month + 1, 1) - days(year, month, 1) >= day
+  }
+
+  /// Days since 1970-01-01 in the Gregorian calendar.
+  private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let years = month > 2 ? year : year - 1
+    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    return years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear - 719_468
+  }
+
+  // MARK: Writing
+
+  /// Another value in the notation of the text that this was read from.
+  fileprivate func written(_ value: Int64, like text: String) -> String {
+    switch form {
+    case .number: return "\(value)"
+    case .unix: return Self.decimal(value, unit: Self.second, digits)
+    case .unixMS: return Self.decimal(value, unit: 1_000_000, digits)
+    case .rfc3339: break
+    }
+    let pattern = Array(text.utf8)
+    let local = value + Int64(offset) * Self.second
+    let all = Self.dateAndTime(Self.floor(local, Self.second))
+    var bytes = Array(all.utf8.prefix(whole))
+    if whole > 10 { bytes[10] = pattern[10] }
+    var end = whole
+    if digits > 0 {
+      bytes += [pattern[whole]] + Array(Self.fraction(local - Self.floor(local, Self.second) * Self.second, digits).utf8)
+      end += digits + 1
+    }
+    return String(decoding: bytes + pattern[end...], as: UTF8.self)
+  }
+
+  /// A value without a notation of upstream to follow: whole seconds.
+  static func text(of value: Int64, _ form: Since.Form) -> String {
+    switch form {
+    case .rfc3339: dateAndTime(floor(value, second)) + "Z"
+    case .unix: "\(floor(value, second))"
+    case .unixMS: "\(floor(value, 1_000_000))"
+    case .number: "\(value)"
+    }
+  }
+
+  /// `2026-11-23` in UTC.
+  static func day(of value: Int64) -> String { String(dateAndTime(floor(value, second)).prefix(10)) }
+
+  static func floor(_ value: Int64, _ unit: Int64) -> Int64 {
+    value / unit - (value % unit < 0 ? 1 : 0)
+  }
+
+  private static func decimal(_ value: Int64, unit: Int64, _ digits: Int) -> String {
+    guard digits > 0 else { return "\(floor(value, unit))" }
+    let whole = floor(value, unit)
+    return "\(whole).\(fraction((value - whole * unit) * (second / unit), digits))"
+  }
+
+  /// Nanoseconds as that many digits.
+  private static func fraction(_ nanoseconds: Int64, _ digits: Int) -> String {
+    let text = String(nanoseconds)
+    let all = String(repeating: "0", count: 9 - text.count) + text
+    return String((all + String(repeating: "0", count: max(0, digits - 9))).prefix(digits))
+  }
+
+  /// `2026-11-23T09:00:00` of seconds since 1970.
+  private static func dateAndTime(_ seconds: Int64) -> String {
+    let date = Date(timeIntervalSince1970: Double(seconds))
+    return String(date.formatted(Date.ISO8601FormatStyle()).prefix(19))
+  }
+}

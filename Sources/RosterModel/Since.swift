@@ -1,0 +1,255 @@
+package import FoundationEssentials
+
+/// How the records that changed are asked for: `[resource.NAME.since]`.
+package struct Since: Sendable, Equatable {
+  /// Form of the values at `at`.
+  package enum Form: String, Sendable, CaseIterable {
+    case rfc3339, unix
+    case unixMS = "unix_ms"
+    case number
+  }
+
+  /// How far before the mark an incremental pull starts.
+  package enum Overlap: Sendable, Equatable {
+    case time(Duration)
+    case number(Int64)
+  }
+
+  /// Place of the value in a record whose maximum becomes the mark.
+  package var at: JSONPointer
+  /// Place of the start in a request.
+  package var param: Resource.RequestPlace
+  /// What `param` carries: a text with `{since}` or `{since:FORM}`.
+  package var value: String
+  /// Form of the values at `at`.
+  package var form: Form
+  /// Offset of times without a zone, in seconds east of Greenwich; nil if unknown.
+  package var zone: Int?
+  /// How far before the mark an incremental pull starts.
+  package var overlap: Overlap
+  /// What `param` carries in a whole pull; nil if a whole pull does not set it.
+  package var from: String?
+  /// Maximum time between two whole pulls; nil if only the first pull is whole.
+  package var wholeEvery: Duration?
+  /// The question of an incremental pull, complete but for `param`.
+  package var listing: Listing
+
+  /// Defaults as the contract has them.
+  package init(
+    at: JSONPointer, param: Resource.RequestPlace, value: String = "{since}", form: Form = .rfc3339, zone: Int? = nil,
+    overlap: Overlap? = nil, from: String? = nil, wholeEvery: Duration? = Self.usualWhole, listing: Listing
+  ) {
+    self.at = at
+    self.param = param
+    self.value = value
+    self.form = form
+    self.zone = zone
+    self.overlap = overlap ?? Self.usualOverlap(form)
+    self.from = from
+    self.wholeEvery = wholeEvery
+    self.listing = listing
+  }
+
+  /// The default of `overlap`.
+  package static func usualOverlap(_ form: Form) -> Overlap {
+    form == .number ? .number(1) : .time(.seconds(300))
+  }
+
+  /// The default of `whole_every`.
+  package static let usualWhole = Duration.seconds(86_400)
+
+  /// A value at `at`; nil if it has another form.
+  package func mark(_ text: String) -> Mark? { Mark(text, form, zone: zone) }
+
+  /// The value at which an incremental pull starts (I3.1).
+  package func start(of mark: Mark) -> Int64 {
+    let distance =
+      switch overlap {
+      case .time(let time): Int64(time.seconds) * Timestamp.second
+      case .number(let number): number
+      }
+    let (start, isBelow) = mark.value.subtractingReportingOverflow(distance)
+    return isBelow ? .min : start
+  }
+
+  /// True if an incremental pull from that mark asks for a record with that value (I10.1).
+  package func asks(for value: Int64?, from mark: Mark) -> Bool { value.map { $0 >= start(of: mark) } ?? false }
+}
+
+// MARK: The mark
+
+/// What a pull of a list has seen that the mark depends on.
+package struct PullExtent: Sendable, Equatable {
+  /// Number of records, skipped and rejected ones included.
+  package private(set) var records = 0
+  /// The highest value at `since.at`; nil if no record has one.
+  package private(set) var highest: Mark?
+  /// The oldest `Date` of the answers.
+  package private(set) var oldest: Date?
+
+  /// Nothing seen yet.
+  package init() {}
+
+  /// Adds a page. `answered` is the `Date` of its answer.
+  package mutating func add(records: Int, highest: Mark?, answered: Date?) {
+    self.records += records
+    if let highest, self.highest.map({ highest.value > $0.value }) ?? true { self.highest = highest }
+    if let answered { oldest = min(oldest ?? answered, answered) }
+  }
+}
+
+extension Since {
+  /// What becomes of the mark after a pull.
+  package enum MarkMove: Sendable, Equatable {
+    case stays
+    case moves(Mark)
+    /// No record has a value of the named form (I2.7).
+    case unreadable
+  }
+
+  /// The rule of the mark (I2): the highest value of the pull, but never above the `Date` of its oldest answer.
+  /// - Parameter path: That of whole pulls.
+  package func move(of mark: Mark?, after pull: PullExtent, isWhole: Bool, path: String) -> MarkMove {
+    if pull.records == 0 { return .stays }
+    let answered = pull.oldest.map { Int64(($0.timeIntervalSince1970).rounded(.down)) * Timestamp.second }
+    guard let highest = pull.highest else {
+      guard isWhole, path != listing.path, form != .number, let answered else { return .unreadable }
+      return .moves(Mark(answered, like: mark?.text ?? "", form, zone: zone))
+    }
+    var next = highest
+    if form != .number, let answered {
+      let bound = highest.hasZone || zone != nil ? answered : answered - Self.unknownZone
+      if highest.value > bound { next = Mark(bound, like: highest.text, form, zone: zone) }
+    }
+    if !isWhole, let mark, next.value <= mark.value { return .stays }
+    return next == mark ? .stays : .moves(next)
+  }
+
+  /// The farthest that a zone is from UTC (I2.5).
+  private static let unknownZone = 12 * 3600 * Timestamp.second
+}
+
+// MARK: Whole or incremental
+
+/// What the cache knows of earlier pulls of a list with `since`.
+package struct SinceHistory: Sendable, Equatable {
+  /// All changes up to it are in the cache; nil if there is no mark.
+  package var mark: String?
+  /// When a whole pull was last published or verified.
+  package var wholeAt: Date?
+  /// True if the definition asks the same question as then.
+  package var isSameQuestion: Bool
+
+  /// The history of a list.
+  package init(mark: String?, wholeAt: Date?, isSameQuestion: Bool) {
+    self.mark = mark
+    self.wholeAt = wholeAt
+    self.isSameQuestion = isSameQuestion
+  }
+}
+
+extension Since {
+  /// The mark that the next pull starts from; nil if it is to be whole (I1.1). The age of a whole pull in the future is
+  /// unknown, because the clock was wrong.
+  package func start(after history: SinceHistory, now: Date) -> Mark? {
+    guard history.isSameQuestion, let mark = history.mark.flatMap(mark), let wholeAt = history.wholeAt else {
+      return nil
+    }
+    if let wholeEvery, !(0..<wholeEvery.seconds).contains(now.timeIntervalSince(wholeAt)) { return nil }
+    return mark
+  }
+}
+
+// MARK: Requests
+
+extension Resource {
+  /// What the addresses begin with that pages of incremental pulls are known by.
+  package static let incrementalPrefix = "since "
+
+  /// The resource as a whole pull asks for it.
+  package var askedWhole: Resource {
+    guard let since, let from = since.from else { return self }
+    var asked = self
+    asked.listing.set(since.param, .text(from))
+    return asked
+  }
+
+  /// The resource as an incremental pull from that mark asks for it. nil without `since`, or if the start cannot be
+  /// converted because the zone is unknown (I2.5).
+  package func asked(since mark: Mark) -> Resource? {
+    guard let since, let value = since.rendered(from: mark) else { return nil }
+    var asked = self
+    asked.listing = since.listing
+    asked.listing.set(since.param, value)
+    return asked
+  }
+}
+
+extension Since {
+  /// What `param` carries; nil if the zone of the mark is unknown and its conversion needs it (I2.5).
+  package func rendered(from mark: Mark) -> JSONValue? {
+    let start = start(of: mark)
+    guard let (range, form) = Self.placeholder(in: value) else { return .text(value) }
+    let isKnown = mark.hasZone || zone != nil
+    let text: String
+    switch form {
+    case nil: text = Mark(start, like: mark.text, self.form, zone: zone).text
+    case "date": text = Timestamp.day(of: start)
+    case .some(let form):
+      guard isKnown, let form = Form(rawValue: String(form)) else { return nil }
+      text = Timestamp.text(of: start, form)
+    }
+    if range == value.startIndex..<value.endIndex, Int64(text) != nil { return .number(text) }
+    return .text(value.replacingCharacters(in: range, with: text))
+  }
+
+  /// The place of `{since}` or `{since:FORM}`, and FORM.
+  package static func placeholder(in text: String) -> (range: Range<String.Index>, form: Substring?)? {
+    guard let match = text.firstMatch(of: /\{since(?::(rfc3339|unix_ms|unix|date))?\}/) else { return nil }
+    return (match.range, match.output.1)
+  }
+}
+
+extension String {
+  fileprivate func replacingCharacters(in range: Range<String.Index>, with text: String) -> String {
+    String(self[..<range.lowerBound]) + text + String(self[range.upperBound...])
+  }
+}
+
+extension Listing {
+  /// Sets a parameter: another one of that name is replaced.
+  mutating func set(_ place: Resource.RequestPlace, _ value: JSONValue) {
+    switch place {
+    case .query(let name):
+      query.removeAll { $0.name == name }
+      query.append(Resource.Parameter(name, .text(value.text ?? value.digits ?? "")))
+    case .body(let pointer): body = body.replacing(pointer.segments[...], with: value)
+    case .everyMember: break
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate var digits: String? {
+    if case .number(let digits) = self { digits } else { nil }
+  }
+
+  /// Makes the objects on the way that are not there yet; elements of lists are replaced if they are there.
+  fileprivate func replacing(_ way: ArraySlice<String>, with value: JSONValue) -> JSONValue {
+    guard let name = way.first else { return value }
+    if case .list(var elements) = self {
+      guard let index = JSONPointer.index(name), elements.indices.contains(index) else { return self }
+      elements[index] = elements[index].replacing(way.dropFirst(), with: value)
+      return .list(elements)
+    }
+    var members: [Member] = []
+    if case .object(let own) = self { members = own }
+    let inner = (self[name] ?? .object([])).replacing(way.dropFirst(), with: value)
+    if let index = members.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+      members[index].value = inner
+    } else {
+      members.append(Member(name, inner))
+    }
+    return .object(members)
+  }
+}

@@ -1,0 +1,166 @@
+import FoundationEssentials
+import RosterDecode
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+struct IncrementalPullTests {
+  let folder: Folder
+  init() throws { folder = try Folder() }
+
+  static func resource(isText: Bool = false) -> Resource {
+    func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
+    var resource = Resource(
+      name: "thing", path: "/things", records: at("results"), table: "things",
+      conditions: [.init(at("gone"), .absent)], search: ["name"], removal: .twice, pages: .init(.link),
+      columns: [.init("id", at: at("id"), isText ? .text : .integer), .init("name", at: at("name"))])
+    resource.since = Since(
+      at: at("at"), param: .query("since"), form: .number, overlap: .number(1), listing: resource.listing)
+    return resource
+  }
+
+  static func thing(_ id: Int, _ mark: Int, _ name: String = "", isGone: Bool = false, isText: Bool = false) -> String {
+    let gone = isGone ? #","gone":true"# : ""
+    let id = isText ? "\"k\(id)\"" : "\(id)"
+    return #"{"id":\#(id),"name":"\#(name)","at":\#(mark)\#(gone)}"#
+  }
+
+  /// The pages of an incremental pull; nil: unchanged.
+  static func pull(_ resource: Resource, _ pages: [[String]?], in cache: Cache) async throws -> SyncRecord {
+    let record = try await cache.begin(at: noon)
+    await cache.pullIncrementally(resource.name, true)
+    for (index, records) in pages.enumerated() {
+      let address = "since /things?page=\(index + 1)"
+      if let records {
+        let body = answer(records)
+        var decoder = RecordDecoder(try RecordPlan(resource, isIncremental: true))
+        let page = ReceivedPage(
+          resource: resource.name, number: index + 1, address: address, validator: Validator(etag: "\"s\""),
+          receivedAt: noon, body: body, digest: try await cache.digest(body), scan: try decoder.scan(page: body))
+        try await cache.append([page])
+      } else {
+        let known = try #require(try await cache.known(resource.name, addresses: [address])[address])
+        try await cache.confirm(resource.name, [ConfirmedPage(number: index + 1, page: known)])
+      }
+    }
+    _ = try await cache.compare()
+    return record
+  }
+
+  static func publish(_ record: SyncRecord, _ mark: String?, _ cache: Cache) async throws -> SyncRecord {
+    var end = ResourceEnd(.missing, proof: .since)
+    end.mark = mark.flatMap { Mark($0, .number) }.map(Since.MarkMove.moves) ?? .stays
+    return try await cache.publish(record, ["thing": end], at: noon, history: ninetyDays)
+  }
+
+  /// A whole pull of two pages, whose mark is 4.
+  static func whole(_ resource: Resource, _ pages: [[String]?], _ mark: String?, _ cache: Cache) async throws -> SyncRecord {
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(resource, pages)
+    _ = try await cache.compare()
+    return try await publish(record, mark, cache)
+  }
+
+  private static let first = [[thing(1, 1), thing(2, 2)], [thing(3, 3), thing(4, 4)]]
+
+  @Test("I4.1, I5.1, I5.2, I12.1: an incremental pull writes what it received, removes what where skips, and no more")
+  func published() async throws {
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(resource, Self.first, "4", cache)
+    let pulled = try await Self.pull(
+      resource, [[Self.thing(1, 5, "new"), Self.thing(2, 6, isGone: true), Self.thing(9, 7), Self.thing(4, 4)]], in: cache)
+    let record = try await Self.publish(pulled, "7", cache)
+    #expect(record.added == 1 && record.changed == 1 && record.removed == 1 && record.records == 4)
+    #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1new", "3", "4", "9"])
+    #expect(try folder.ask("SELECT pages || proof FROM resources") == ["2since"])
+    #expect(try folder.ask("SELECT mark FROM resource_lists") == ["7"])
+    #expect(try await cache.sinceHistory(of: "thing").mark == "7")
+    await cache.close()
+  }
+
+  @Test("I11.2: pages that list a record which an incremental pull wrote or removed are transferred by the next whole pull")
+  func expired() async throws {
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(resource, Self.first, "4", cache)
+    let pulled = try await Self.pull(resource, [[Self.thing(2, 6, isGone: true), Self.thing(9, 7)]], in: cache)
+    _ = try await Self.publish(pulled, "7", cache)
+    _ = try await cache.begin(at: noon)
+    let known = try await cache.known("thing", addresses: [address(1), address(2)])
+    #expect(known[address(1)] == nil && known[address(2)] != nil)
+    // I10.1: 3 was changed below the mark minus the overlap; 1 at it.
+    let record = try await Self.whole(
+      resource, [[Self.thing(1, 6, "new")], [Self.thing(3, 3, "missed"), Self.thing(4, 4)], [Self.thing(9, 7)]], "7", cache)
+    #expect(record.changed == 2 && record.removed == 0)
+    #expect(try folder.ask("SELECT missed FROM resource_lists") == ["1"])
+    #expect(try folder.ask("SELECT count(*) FROM cache_overlaid") == ["0"])
+    #expect(try folder.ask("SELECT count(*) FROM cache_pages WHERE kind = 1") == ["0"])
+    await cache.close()
+    try folder.expectSound([resource])
+  }
+
+  @Test("I6.1: of several records of a key the one with the highest value at since.at wins, and of equal ones the last")
+  func winners() async throws {
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(resource, Self.first, "4", cache)
+    let pulled = try await Self.pull(
+      resource,
+      [
+        [Self.thing(1, 9, "high"), Self.thing(2, 5, "first"), Self.thing(3, 8, isGone: true)],
+        [Self.thing(1, 6, "low"), Self.thing(2, 5, "last"), Self.thing(3, 7, "older")],
+      ], in: cache)
+    _ = try await Self.publish(pulled, nil, cache)
+    #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1high", "2last", "4"])
+    #expect(try folder.ask("SELECT mark FROM resource_lists") == ["4"])
+    await cache.close()
+  }
+
+  @Test("I11.1, P5: an incremental pull of which every page is unchanged writes nothing")
+  func unchanged() async throws {
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(resource, Self.first, "4", cache)
+    for page in [[Self.thing(4, 4)], nil] {
+      let record = try await Self.publish(try await Self.pull(resource, [page], in: cache), nil, cache)
+      #expect(record.outcome == .unchanged && record.records == 4)
+    }
+    #expect(try folder.ask("SELECT count(*) FROM cache_pages WHERE kind = 1") == ["1"])
+    await cache.close()
+  }
+
+  @Test("I5.1, L3.2: what an incremental pull would change is pending, and absence is not")
+  func pending() async throws {
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(resource, Self.first, "4", cache)
+    let pulled = try await Self.pull(resource, [[Self.thing(2, 6, isGone: true), Self.thing(9, 7)]], in: cache)
+    let tried = try await cache.tried(
+      pulled, ["thing": ResourceEnd(.missing, proof: .since)], at: noon, history: ninetyDays)
+    #expect(tried.added == 1 && tried.removed == 1 && tried.changed == 0)
+    let pending = try CacheReader(path: folder.cache).pending()
+    #expect(pending.pull.resources.map(\.removed) == [1] && pending.pull.resources.map(\.added) == [1])
+    #expect(pending.pull.resources.map(\.absent) == [0])
+    await cache.close()
+  }
+
+  @Test("C3.2, I1.1: another since keeps the feed and the cache, and its first pull knows no page")
+  func anotherQuestion() async throws {
+    var resource = Self.resource()
+    resource.since = nil
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(resource, Self.first, nil, cache)
+    await cache.close()
+    let feed = try folder.ask("SELECT feed FROM cache_info")
+    let next = try await folder.define([Self.resource()])
+    _ = try await next.begin(at: noon)
+    #expect(try await next.known("thing", addresses: [address(1)]).isEmpty)
+    #expect(try await next.sinceHistory(of: "thing").isSameQuestion == false)
+    _ = try await Self.whole(Self.resource(), Self.first, "4", next)
+    #expect(try await next.sinceHistory(of: "thing").mark == "4")
+    #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
+    await next.close()
+  }
+}

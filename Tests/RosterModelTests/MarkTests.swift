@@ -1,0 +1,160 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+struct MarkTests {
+  private static func since(
+    _ form: Since.Form = .rfc3339, zone: Int? = nil, value: String = "{since}", overlap: Since.Overlap? = nil,
+    path: String = "/items"
+  ) -> Since {
+    Since(
+      at: JSONPointer(segments: ["at"]), param: .query("since"), value: value, form: form, zone: zone,
+      overlap: overlap, listing: listing(path))
+  }
+
+  private static func listing(_ path: String) -> Listing {
+    Listing(
+      path: path, query: [], method: .get, body: .object([]), records: JSONPointer(),
+      key: JSONPointer(segments: ["id"]), pages: .init(.one))
+  }
+
+  private static func resource(_ since: Since) -> Resource {
+    Resource(name: "item", path: "/items", columns: [], since: since)
+  }
+
+  @Test(
+    "I2.1: a value at since.at is compared as a time, whatever its notation",
+    arguments: [
+      ("2026-11-23T09:00:00Z", 1_795_424_400_000_000_000), ("2026-11-23 10:00:00.25+01:00", 1_795_424_400_250_000_000),
+      ("2026-11-23T09:00:00.000+0000", 1_795_424_400_000_000_000), ("2026-11-23T09:00Z", 1_795_424_400_000_000_000),
+      ("2026-11-23", 1_795_392_000_000_000_000), ("1969-12-31T23:59:59.5Z", -500_000_000),
+    ] as [(String, Int64)])
+  func times(text: String, value: Int64) { #expect(Self.since().mark(text)?.value == value) }
+
+  @Test(
+    "I2.7: a value of another form is none",
+    arguments: ["", "2026-02-30T00:00:00Z", "2026-13-01", "2026-11-23T25:00:00Z", "soon", "2026-11-23T09:00:00X", "1795424400"])
+  func refused(text: String) { #expect(Self.since().mark(text) == nil) }
+
+  @Test("I2.4: numbers and seconds are read with all their digits")
+  func numbers() {
+    #expect(Self.since(.number).mark("9223372036854775807")?.value == .max)
+    #expect(Self.since(.number).mark("9223372036854775808") == nil && Self.since(.number).mark("1.5") == nil)
+    #expect(Self.since(.unix).mark("1795424400.123456")?.value == 1_795_424_400_123_456_000)
+    #expect(Self.since(.unixMS).mark("1795424400123")?.value == 1_795_424_400_123_000_000)
+  }
+
+  @Test(
+    "R6.3, I3.1: a request starts the overlap before the mark, in the notation of the record",
+    arguments: [
+      ("2026-11-23T09:00:00Z", "2026-11-23T08:55:00Z"), ("2026-11-23 10:00:00.250+01:00", "2026-11-23 09:55:00.250+01:00"),
+      ("2026-11-23T00:02:00.000+0000", "2026-11-22T23:57:00.000+0000"), ("2026-11-23", "2026-11-22"),
+      ("2026-11-23T09:00", "2026-11-23T08:55"),
+    ])
+  func overlap(mark: String, start: String) throws {
+    let since = Self.since()
+    let mark = try #require(since.mark(mark))
+    #expect(since.rendered(from: mark) == .text(start))
+  }
+
+  @Test(
+    "R6.2: {since:FORM} converts the start and rounds down",
+    arguments: [
+      ("{since:unix}", JSONValue.number("1795424100")), ("{since:unix_ms}", .number("1795424100900")),
+      ("{since:date}", .text("2026-11-23")), ("after {since:rfc3339}", .text("after 2026-11-23T08:55:00Z")),
+    ])
+  func conversion(value: String, rendered: JSONValue) throws {
+    let since = Self.since(value: value)
+    let mark = try #require(since.mark("2026-11-23T09:00:00.900Z"))
+    #expect(since.rendered(from: mark) == rendered)
+  }
+
+  @Test("I2.5: without a zone the bound is 12 hours before Date, and only {since:date} converts")
+  func withoutZone() throws {
+    let mark = try #require(Self.since().mark("2026-11-23T09:00:00"))
+    #expect(Self.since(value: "{since:unix}").rendered(from: mark) == nil)
+    #expect(Self.since(value: "{since:date}").rendered(from: mark) == .text("2026-11-23"))
+    #expect(Self.since(zone: 3600, value: "{since:unix}").rendered(from: mark) != nil)
+    let move = Self.since().move(of: nil, after: pull("2026-11-23T09:00:00", 0), isWhole: true, path: "/items")
+    #expect(text(move) == "2026-11-22T21:00:00")
+    let zoned = Self.since(zone: 3600)
+    let known = zoned.move(of: nil, after: pull("2026-11-23T09:00:00", 0, zone: 3600), isWhole: true, path: "/items")
+    #expect(text(known) == "2026-11-23T09:00:00")
+  }
+
+  /// A pull of one page, answered that many seconds after 2026-11-23T09:00:00Z.
+  private func pull(_ highest: String?, _ seconds: Double, zone: Int? = nil, records: Int = 3) -> PullExtent {
+    var pull = PullExtent()
+    pull.add(
+      records: records, highest: highest.flatMap(Self.since(zone: zone).mark),
+      answered: Date(timeIntervalSince1970: 1_795_424_400 + seconds))
+    return pull
+  }
+
+  private func text(_ move: Since.MarkMove) -> String? {
+    if case .moves(let mark) = move { mark.text } else { nil }
+  }
+
+  @Test("I2.1, I2.2: the mark is the highest value, and at most the Date of the oldest answer, in the record's notation")
+  func bound() {
+    let since = Self.since()
+    var late = pull("2026-11-23T09:00:00.5+00:00", 60)
+    #expect(text(since.move(of: nil, after: late, isWhole: true, path: "/items")) == "2026-11-23T09:00:00.5+00:00")
+    late.add(records: 1, highest: nil, answered: Date(timeIntervalSince1970: 1_795_424_390.9))
+    #expect(text(since.move(of: nil, after: late, isWhole: true, path: "/items")) == "2026-11-23T08:59:50.0+00:00")
+    let future = pull("2999-01-01T00:00:00Z", 0)
+    #expect(text(since.move(of: nil, after: future, isWhole: true, path: "/items")) == nil)
+    let ahead = pull("2027-01-01T00:00:00Z", 0)
+    #expect(text(since.move(of: nil, after: ahead, isWhole: true, path: "/items")) == "2026-11-23T09:00:00Z")
+  }
+
+  @Test("I2.3: only a whole pull lowers the mark, and a pull without records leaves it")
+  func lowered() throws {
+    let since = Self.since()
+    let mark = try #require(since.mark("2026-11-23T10:00:00Z"))
+    let older = pull("2026-11-23T08:00:00Z", 0)
+    #expect(since.move(of: mark, after: older, isWhole: false, path: "/items") == .stays)
+    #expect(text(since.move(of: mark, after: older, isWhole: true, path: "/items")) == "2026-11-23T08:00:00Z")
+    #expect(since.move(of: mark, after: pull(nil, 0, records: 0), isWhole: true, path: "/items") == .stays)
+  }
+
+  @Test("I2.6, I2.7: records without a value are malformed, except in a whole pull of another path")
+  func withoutValue() {
+    #expect(Self.since().move(of: nil, after: pull(nil, 0), isWhole: true, path: "/items") == .unreadable)
+    let other = Self.since(path: "/changes")
+    #expect(text(other.move(of: nil, after: pull(nil, 0), isWhole: true, path: "/items")) == "2026-11-23T09:00:00Z")
+    #expect(other.move(of: nil, after: pull(nil, 0), isWhole: false, path: "/items") == .unreadable)
+  }
+
+  @Test("I1.1: a list is pulled whole without a mark, when whole_every has passed, and after another question")
+  func whole() throws {
+    let since = Self.since()
+    let now = Date(timeIntervalSince1970: 1_795_424_400)
+    func start(_ age: Double, mark: String? = "2026-11-23T08:00:00Z", isSame: Bool = true) -> String? {
+      since.start(
+        after: SinceHistory(mark: mark, wholeAt: now - age, isSameQuestion: isSame), now: now)?.text
+    }
+    #expect(start(0) != nil && start(86_399) != nil && start(86_400) == nil && start(-1) == nil)
+    #expect(start(0, mark: nil) == nil && start(0, mark: "no time") == nil && start(0, isSame: false) == nil)
+    var never = since
+    never.wholeEvery = nil
+    let history = SinceHistory(mark: "2026-11-23T08:00:00Z", wholeAt: now - 1e9, isSameQuestion: true)
+    #expect(never.start(after: history, now: now) != nil)
+  }
+
+  @Test("I3.1: the start is put into the query or the body, and from into a whole pull")
+  func requests() throws {
+    var since = Self.since(.number, overlap: .number(5))
+    since.from = "0"
+    since.listing.query = [.init("since", .text("x")), .init("sort", .text("id"))]
+    let twelve = try #require(since.mark("12"))
+    let resource = Self.resource(since)
+    #expect(resource.askedWhole.query == [.init("since", .text("0"))])
+    let asked = try #require(resource.asked(since: twelve))
+    #expect(asked.query == [.init("sort", .text("id")), .init("since", .text("7"))])
+    since.param = .body(JSONPointer(segments: ["filters", "0", "value"]))
+    since.listing.body = .object([.init("filters", .list([.object([.init("name", .text("id"))])]))])
+    let posted = try #require(Self.resource(since).asked(since: twelve))
+    #expect(posted.body["filters"] == .list([.object([.init("name", .text("id")), .init("value", .number("7"))])]))
+  }
+}

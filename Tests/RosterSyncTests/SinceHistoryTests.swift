@@ -1,0 +1,307 @@
+import FoundationEssentials
+import RosterJSON
+import RosterModel
+import RosterTestSupport
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+/// Random histories of an upstream whose records are pulled by time.
+@Suite("I1 to I11: random histories of an upstream")
+struct SinceHistoryTests {
+  @Test(
+    "I2.1, I4.1, I5.2, I10.1: nothing that is visible within the overlap is lost, and a whole pull equals upstream",
+    arguments: UInt64(1)...50)
+  func history(seed: UInt64) async throws {
+    var dice = SeededDice(seed: seed)
+    let upstream = ChangingUpstream(seed: seed, &dice)
+    let bench = try SyncBench([:])
+    bench.shelf.update { $0.answers = { upstream.answer($0) } }
+    let resource = upstream.resource
+    for step in 1...14 {
+      upstream.live(seconds: Double.random(in: 1...400, using: &dice), changes: Int.random(in: 0...5, using: &dice))
+      let isQuiet = Bool.random(using: &dice)
+      let killed = isQuiet && Int.random(in: 0..<6, using: &dice) == 0 ? Int.random(in: 1...3, using: &dice) : nil
+      let wrong = Double.random(in: -20_000...20_000, using: &dice)
+      bench.shelf.update { $0.now = upstream.now + (step.isMultiple(of: 4) ? wrong : 0) }
+      let before = try Cached(bench, step)
+      upstream.begin(isQuiet: isQuiet, at: killed) { try? before.keep() }
+      let record = try await bench.sync([resource], allowRemoval: true)
+      if upstream.wasKilled {
+        try before.restore()
+        continue
+      }
+      if record.outcome == .failed {
+        #expect(!isQuiet, "\(seed), \(step): \(record.error ?? "")")
+        continue
+      }
+      let after = try Cached(bench, step)
+      let place: Comment = "history \(seed), step \(step), \(upstream.description)"
+      #expect(after.records.keys.allSatisfy { upstream.wasEver($0) }, place)
+      for (id, name) in upstream.guaranteed { #expect(after.records[id] == name, place) }
+      let isSteady = isQuiet && upstream.isSteady
+      for id in upstream.closedNow where isSteady { #expect(after.records[id] == nil, place) }
+      guard upstream.wasWhole else {
+        #expect(after.wholeAt == before.wholeAt, place)
+        continue
+      }
+      if isSteady {
+        #expect(after.records == upstream.open, place)
+        if let mark = before.mark {
+          #expect(after.missed == upstream.missed(from: mark, before.records), place)
+        } else {
+          #expect(after.missed == nil, place)
+        }
+      }
+    }
+  }
+
+  /// What is in the cache, and its files as they are at an instant.
+  private struct Cached {
+    var records: [Int: String] = [:]
+    var mark: String?
+    var wholeAt: String?
+    var missed: Int?
+    private let folder: URL
+    private let aside: URL
+
+    init(_ bench: SyncBench, _ step: Int) throws {
+      folder = URL(filePath: bench.path).deletingLastPathComponent()
+      aside = URL(filePath: bench.workspace.path("killed-\(step)"))
+      guard FileManager.default.fileExists(atPath: bench.path) else { return }
+      let database = try Database(path: bench.path, access: .readOnly)
+      defer { database.close() }
+      let known = try database.rows("SELECT 1 FROM sqlite_schema WHERE name = 'items'") { $0.int(0) }
+      if known.isEmpty { return }
+      for (id, name) in try database.rows("SELECT id, name FROM items", read: { ($0.int(0), $0.text(1)) }) {
+        records[id] = name
+      }
+      let list = try database.first("SELECT mark, whole_at, missed FROM resource_lists") {
+        (mark: $0.optionalText(0), wholeAt: $0.optionalText(1), missed: $0.optionalInteger(2))
+      }
+      (mark, wholeAt, missed) = (list?.mark, list?.wholeAt, list?.missed.map { Int($0) })
+    }
+
+    private func names(in folder: URL) throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter { $0.hasPrefix("roster.db") }
+    }
+
+    /// As a SIGKILL at this instant would leave them.
+    func keep() throws {
+      try FileManager.default.createDirectory(at: aside, withIntermediateDirectories: true)
+      for name in try names(in: folder) {
+        try Data(contentsOf: folder.appending(path: name)).write(to: aside.appending(path: name))
+      }
+    }
+
+    func restore() throws {
+      for name in try names(in: folder) { try FileManager.default.removeItem(at: folder.appending(path: name)) }
+      for name in try names(in: aside) {
+        try Data(contentsOf: aside.appending(path: name)).write(to: folder.appending(path: name))
+      }
+    }
+  }
+}
+
+/// An upstream with its own clock, whose records change, become visible late, close and disappear.
+private final class ChangingUpstream: Sendable {
+  private struct Version {
+    var name: String
+    /// What `updated` says: the time of the change, cut to the grain.
+    var stamp: Int
+    /// When queries see it.
+    var visible: Double
+    var isClosed = false
+    var isDeleted = false
+    /// True if a pull that began after it became visible must have it.
+    var isGuaranteed = true
+  }
+
+  private struct State {
+    var dice: SeededDice
+    var time = 1_790_000_000.0
+    var records: [Int: [Version]] = [:]
+    var nextID = 1
+    var counter = 0
+    var isQuiet = true
+    var isWhole = false
+    var requests = 0
+    var began = 0.0
+    var killedAt: Int?
+    var wasKilled = false
+    var kill: (@Sendable () -> Void)?
+  }
+
+  let description: String
+  private let grain: Int
+  private let lateness: Double
+  private let overlap = 60
+  private let isExclusive: Bool
+  private let hasTags: Bool
+  private let style: Int
+  private let state: Mutex<State>
+
+  init(seed: UInt64, _ dice: inout SeededDice) {
+    grain = [1, 1, 5, 20].randomElement(using: &dice) ?? 1
+    lateness = [0, 0, 10, 200].randomElement(using: &dice) ?? 0
+    isExclusive = Bool.random(using: &dice)
+    hasTags = Bool.random(using: &dice)
+    style = Int.random(in: 0...1, using: &dice)
+    description = "grain \(grain), late \(lateness), exclusive \(isExclusive), tags \(hasTags), style \(style)"
+    state = Mutex(State(dice: SeededDice(seed: seed &+ 1000)))
+    state.withLock { state in for _ in 0..<10 { change(&state, canDelete: false) } }
+    live(seconds: 500, changes: 0)
+  }
+
+  var resource: Resource {
+    func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
+    var resource = Resource(
+      name: "item", path: "/items", records: at("results"), table: "items",
+      conditions: [.init(at("state"), .equal(.text("open")))], byKey: "/items/{key}", removal: .ask,
+      pages: .init(style == 0 ? .next(at: .body(at("next"))) : .number(last: .body(at("pages")))),
+      columns: [.init("id", at: at("id"), .integer), .init("name", at: at("name"))])
+    resource.since = Since(
+      at: at("updated"), param: .query("since"), overlap: .time(.seconds(overlap)), wholeEvery: .seconds(1200),
+      listing: resource.listing)
+    return resource
+  }
+
+  var now: Date { Date(timeIntervalSince1970: state.withLock { $0.time }) }
+
+  /// Time passes, and records change.
+  func live(seconds: Double, changes: Int) {
+    state.withLock { state in
+      for _ in 0..<changes { change(&state, canDelete: true) }
+      state.time += seconds
+    }
+  }
+
+  private func change(_ state: inout State, canDelete: Bool) {
+    state.counter += 1
+    state.time += Double.random(in: 0...8, using: &state.dice)
+    let known = state.records.filter { $0.value.last?.isDeleted == false }.keys.sorted()
+    let isNew = known.isEmpty || Int.random(in: 0..<3, using: &state.dice) == 0
+    var id = state.nextID
+    if isNew { state.nextID += 1 } else { id = known.randomElement(using: &state.dice) ?? id }
+    let late = lateness > 0 && Bool.random(using: &state.dice) ? Double.random(in: 0...lateness, using: &state.dice) : 0
+    var version = Version(
+      name: "v\(state.counter)", stamp: Int(state.time) / grain * grain,
+      visible: max(state.time + late, state.records[id]?.last?.visible ?? 0))
+    version.isGuaranteed = version.visible - Double(version.stamp) + Double(grain) < Double(overlap)
+    version.isClosed = Int.random(in: 0..<6, using: &state.dice) == 0
+    if canDelete, !isNew, Int.random(in: 0..<6, using: &state.dice) == 0 { version.isDeleted = true }
+    state.records[id, default: []].append(version)
+  }
+
+  func begin(isQuiet: Bool, at request: Int?, kill: @escaping @Sendable () -> Void) {
+    state.withLock { state in
+      (state.isQuiet, state.kill, state.killedAt) = (isQuiet, kill, request)
+      (state.requests, state.wasKilled, state.isWhole, state.began) = (0, false, false, state.time)
+    }
+  }
+
+  var wasKilled: Bool { state.withLock(\.wasKilled) }
+  var wasWhole: Bool { state.withLock(\.isWhole) }
+
+  private static func visible(_ versions: [Version], at time: Double) -> Version? {
+    versions.last { $0.visible <= time }
+  }
+
+  private func visible(_ state: State, at time: Double? = nil) -> [Int: Version] {
+    state.records.compactMapValues { Self.visible($0, at: time ?? state.time) }.filter { !$0.value.isDeleted }
+  }
+
+  /// The names of records that are not closed.
+  var open: [Int: String] {
+    state.withLock { state in visible(state).filter { !$0.value.isClosed }.mapValues(\.name) }
+  }
+
+  /// Records whose visible version was seen by a pull within the overlap, and has not changed since the sync began.
+  var guaranteed: [Int: String] {
+    state.withLock { state in
+      visible(state, at: state.began).filter { id, version in
+        !version.isClosed && version.isGuaranteed && state.records[id]?.last?.name == version.name
+      }.mapValues(\.name)
+    }
+  }
+
+  var closedNow: [Int] {
+    state.withLock { state in
+      visible(state, at: state.began).filter { $0.value.isClosed && $0.value.isGuaranteed }.map(\.key)
+    }
+  }
+
+  /// True if queries have seen the same records since the sync began.
+  var isSteady: Bool {
+    state.withLock { state in visible(state, at: state.began).mapValues(\.name) == visible(state).mapValues(\.name) }
+  }
+
+  func wasEver(_ id: Int) -> Bool { state.withLock { $0.records[id] != nil } }
+
+  /// Records that a whole pull adds or changes although their stamp is before the start of an incremental one.
+  func missed(from mark: String, _ cached: [Int: String]) -> Int? {
+    guard let start = Mark(mark, .rfc3339)?.value else { return nil }
+    return state.withLock { state in
+      visible(state).filter { id, version in
+        !version.isClosed && cached[id] != version.name
+          && Int64(version.stamp) * 1_000_000_000 < start - Int64(overlap) * 1_000_000_000
+      }.count
+    }
+  }
+
+  // MARK: Answers
+
+  func answer(_ request: Request) -> Response {
+    state.withLock { state in
+      state.requests += 1
+      if state.requests == state.killedAt {
+        state.kill?()
+        state.wasKilled = true
+      }
+      if state.wasKilled { return Response(status: 400) }
+      state.time += 1
+      if !state.isQuiet, Int.random(in: 0..<3, using: &state.dice) == 0 { change(&state, canDelete: false) }
+      let target = String(request.url.dropFirst(Shelf.baseURL.count))
+      let parts = target.split(separator: "?")
+      return parts[0] == "/items"
+        ? page(parts.count > 1 ? String(parts[1]) : "", request, &state) : single(String(parts[0]), state)
+    }
+  }
+
+  private func single(_ path: String, _ state: State) -> Response {
+    let id = Int(path.split(separator: "/").last ?? "") ?? 0
+    guard let version = visible(state)[id] else { return Response(status: 404) }
+    return Response(status: 200, body: Array(Self.json(id, version).utf8))
+  }
+
+  private static func json(_ id: Int, _ version: Version) -> String {
+    let stamp = Date(timeIntervalSince1970: Double(version.stamp)).formatted(Date.ISO8601FormatStyle())
+    return #"{"id":\#(id),"name":"\#(version.name)","state":"\#(version.isClosed ? "closed" : "open")","updated":"\#(stamp)"}"#
+  }
+
+  private func page(_ query: String, _ request: Request, _ state: inout State) -> Response {
+    var parameters: [String: String] = [:]
+    for part in query.split(separator: "&") {
+      let pair = part.split(separator: "=")
+      parameters[String(pair[0])] = pair.dropFirst().first.map { String($0).replacing("%3A", with: ":") }
+    }
+    let since = parameters["since"].flatMap { Mark($0, .rfc3339)?.value }.map { Int($0 / 1_000_000_000) }
+    if since == nil { state.isWhole = true }
+    let all = visible(state).filter { _, version in
+      since.map { isExclusive ? version.stamp > $0 : version.stamp >= $0 } ?? true
+    }.sorted { $0.key < $1.key }
+    let number = Int(parameters["page"] ?? "") ?? 1
+    let pages = max(1, (all.count + 2) / 3)
+    let shown = all.dropFirst((number - 1) * 3).prefix(3).map { Self.json($0.key, $0.value) }.joined(separator: ",")
+    let next =
+      number < pages
+      ? "\"/items?page=\(number + 1)\(parameters["since"].map { "&since=\($0)" } ?? "")\"" : "null"
+    let body = #"{"pages":\#(pages),"next":\#(next),"results":[\#(shown)]}"#
+    let tag = "\"\(body.utf8.reduce(5381) { $0 &* 33 &+ Int($1) })\""
+    var headers = [Request.Header("Date", Date(timeIntervalSince1970: state.time).httpDate)]
+    if hasTags { headers.append(Request.Header("ETag", tag)) }
+    let isKnown = hasTags && request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
+    return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))
+  }
+}

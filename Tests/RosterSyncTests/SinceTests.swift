@@ -1,0 +1,131 @@
+import FoundationEssentials
+import RosterModel
+import RosterSync
+import Testing
+
+/// Whole syncs of a resource with `since`.
+struct SinceTests {
+  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
+
+  private static func resource(
+    _ name: String = "item", overlap: Int64 = 1, count: Bool = false, _ change: (inout Since) -> Void = { _ in }
+  ) -> Resource {
+    var resource = Resource(
+      name: name, path: "/items", records: at("results"), table: "\(name)s",
+      conditions: [.init(at("closed"), .absent)], removal: .twice,
+      pages: .init(.number(last: .body(at("pages"))), count: count ? .body(at("count")) : nil),
+      columns: [.init("id", at: at("id"), .integer), .init("name", at: at("name"))])
+    var since = Since(
+      at: at("at"), param: .query("since"), form: .number, overlap: .number(overlap), listing: resource.listing)
+    change(&since)
+    resource.since = since
+    return resource
+  }
+
+  private static func item(_ id: Int, _ mark: Int?, _ name: String = "", isClosed: Bool = false) -> String {
+    let fields = ["\"id\":\(id)", "\"name\":\"\(name)\""] + (mark.map { ["\"at\":\($0)"] } ?? [])
+    return "{\((fields + (isClosed ? ["\"closed\":true"] : [])).joined(separator: ","))}"
+  }
+
+  /// Answers by the target of the request.
+  private static func bench(_ answers: [String: [String]], pages: Int = 1) throws -> SyncBench {
+    let bench = try SyncBench([:])
+    set(answers, pages: pages, bench)
+    return bench
+  }
+
+  private static func set(_ answers: [String: [String]], pages: Int = 1, _ bench: SyncBench) {
+    bench.shelf.update {
+      $0.answers = { request in
+        let target = String(request.url.dropFirst(Shelf.baseURL.count))
+        guard let records = answers[target] else { return Response(status: 422) }
+        let body = #"{"pages":\#(pages),"count":\#(records.count),"results":[\#(records.joined(separator: ","))]}"#
+        return Response(
+          status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")], body: Array(body.utf8))
+      }
+    }
+  }
+
+  @Test("I1.1, I3.1: the first pull is whole, the next one starts before the mark, and --fresh is whole again")
+  func starts() async throws {
+    let bench = try Self.bench([
+      "/items?page=1": [Self.item(1, 10), Self.item(2, 12)], "/items?since=11&page=1": [Self.item(2, 13, "new")],
+      "/items?since=12&page=1": [],
+    ])
+    let resources = [Self.resource()]
+    #expect(try await bench.sync(resources).outcome == .published)
+    #expect(try await bench.sync(resources, after: 1).changed == 1)
+    #expect(try await bench.sync(resources, after: 2).outcome == .unchanged)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?since=11&page=1", "/items?since=12&page=1"])
+    _ = try await bench.sync(resources, isFresh: true, after: 3)
+    _ = try await bench.sync(resources, after: 90_000)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?page=1"])
+  }
+
+  @Test("I1.3, P12: resources that share pages and since are pulled together, from the lowest mark")
+  func shared() async throws {
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, 10)], "/items?since=9&page=1": [Self.item(1, 11, "new")]])
+    let resources = [Self.resource("one"), Self.resource("two")]
+    _ = try await bench.sync(resources)
+    #expect(try await bench.sync(resources, after: 1).changed == 2)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?since=9&page=1"])
+  }
+
+  @Test("I8.1, S7.1: upstream refuses the second page of an incremental pull, and the list is pulled whole in the same sync")
+  func refused() async throws {
+    let whole = ["/items?page=1": [Self.item(1, 10)], "/items?page=2": [Self.item(2, 12)]]
+    let bench = try Self.bench(whole, pages: 2)
+    let resources = [Self.resource()]
+    _ = try await bench.sync(resources)
+    let next = ["/items?page=2": [Self.item(2, 12, "new")], "/items?since=11&page=1": [Self.item(2, 12, "new")]]
+    Self.set(whole.merging(next) { $1 }, pages: 2, bench)
+    _ = bench.shelf.asked()
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.outcome == .published && record.changed == 1 && record.removed == 0)
+    #expect(bench.shelf.asked().map(\.target).suffix(2) == ["/items?page=1", "/items?page=2"])
+    let events = bench.reported().filter { $0.name == .listReset }
+    #expect(events.map(\.resource) == ["item"] && events.map(\.reason) == ["refused"])
+  }
+
+  @Test("I2.7: records without a value at since.at fail the sync with 65, which names since.at and since.form")
+  func unreadable() async throws {
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, nil), Self.item(2, nil)]])
+    let record = try await bench.sync([Self.resource()])
+    #expect(record.exit == 65 && record.error?.contains("since.at, since.form") == true)
+    Self.set(["/items?page=1": [Self.item(1, nil), Self.item(2, 3)]], bench)
+    #expect(try await bench.sync([Self.resource()], after: 1).outcome == .published)
+  }
+
+  @Test("I5.2, P8: records that where skips now are removed under the guard, and the mark stays if it holds them back")
+  func guarded() async throws {
+    let open = (1...10).map { Self.item($0, $0) }
+    let closed = (1...3).map { Self.item($0, $0 + 10, isClosed: true) }
+    let bench = try Self.bench(["/items?page=1": open, "/items?since=9&page=1": closed])
+    let resources = [Self.resource()]
+    _ = try await bench.sync(resources)
+    let held = try await bench.sync(resources, after: 1)
+    #expect(held.exit == 65 && held.trouble?.kind == .guarded)
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 2).removed == 3)
+    #expect(bench.shelf.asked().map(\.target).last == "/items?since=9&page=1")
+  }
+
+  @Test("I6.3: a count that differs three times publishes the records, leaves the mark, and makes the proof weak")
+  func drift() async throws {
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, 10)], "/items?since=9&page=1": []])
+    let resources = [Self.resource(count: true)]
+    _ = try await bench.sync(resources)
+    bench.shelf.update {
+      $0.answers = { _ in
+        let body = #"{"pages":1,"count":2,"results":[\#(Self.item(1, 12, "new"))]}"#
+        return Response(status: 200, body: Array(body.utf8))
+      }
+    }
+    _ = bench.shelf.asked()
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.outcome == .published && record.changed == 1)
+    #expect(bench.shelf.asked().count == 3)
+    #expect(try await bench.facts(resources).resources.map(\.proof) == ["weak"])
+    Self.set(["/items?since=9&page=1": [Self.item(1, 12, "new")]], bench)
+    #expect(try await bench.sync(resources, after: 2).exit == 0)
+  }
+}
