@@ -24,7 +24,7 @@ package struct PageScan: Sendable, Equatable {
   package var count = PointedValue()
   /// Where the style's `last` says.
   package var last = PointedValue()
-  /// Where `pages.more` says.
+  /// Where `pages.more` or `pages.done` says.
   package var more = PointedValue()
   /// Where the style's `at` says: in the answer for `cursor` and `next`, in the last record for `after`.
   package var at = PointedValue()

@@ -130,6 +130,7 @@ extension RecordDecoder {
     case .absent: return isAbsent
     case .present: return !isAbsent
     case .equal(let scalar): return equals(slice, scalar)
+    case .differs(let scalars): return isAbsent || !scalars.contains { equals(slice, $0) }
     }
   }
 

@@ -28,21 +28,38 @@ extension RecordDecoder {
     }
   }
 
-  /// The same for the answer of `by_key`, which is the record or the list itself. The places of `pages` are not looked
-  /// for.
+  /// The same for the answer of `by_key`, which is the record or the list itself, or has it at `by_key_records`. The
+  /// places of `pages` are not looked for. A null at `by_key_records` is no record (R3.1).
   package mutating func scan(answer body: [UInt8]) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
       try startScan(bytes)
-      switch scanner.peek() {
-      case UInt8(ascii: "["): try scanRecords()
-      case UInt8(ascii: "{"):
-        found.recordsAt = scanner.at
-        try scanRecord()
-      default: throw scanner.malformed("a record or a list of them")
+      let place = plan.resource.byKeyRecords
+      guard !place.isWhole else {
+        try scanAnswer()
+        try scanner.end()
+        return found
       }
+      let start = scanner.at
+      _ = try scanner.value()
       try scanner.end()
+      guard let records = try find(place, from: start) else {
+        throw Malformed(offset: start, expected: "a record or a list of them at \"\(place)\"")
+      }
+      scanner.at = records
+      if scanner.peek() != UInt8(ascii: "n") { try scanAnswer() }
       return found
+    }
+  }
+
+  /// The record, or the list of records, at hand.
+  private mutating func scanAnswer() throws(Malformed) {
+    switch scanner.peek() {
+    case UInt8(ascii: "["): try scanRecords()
+    case UInt8(ascii: "{"):
+      found.recordsAt = scanner.at
+      try scanRecord()
+    default: throw scanner.malformed("a record or a list of them")
     }
   }
 
@@ -175,15 +192,20 @@ extension RecordDecoder {
   private mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
     let end = scanner.at
     defer { scanner.at = end }
-    var place: Int? = start
-    for segment in pointer.segments {
-      guard let within = place else { break }
-      scanner.at = within
-      place = try member(segment)
-    }
-    guard let place else { return PointedValue() }
+    guard let place = try find(pointer, from: start) else { return PointedValue() }
     scanner.at = place
     return value(try scanner.value())
+  }
+
+  /// The first byte of a value below the value that begins at `start`; nil if there is none. Moves the scanner.
+  private mutating func find(_ pointer: JSONPointer, from start: Int) throws(Malformed) -> Int? {
+    var place = start
+    for segment in pointer.segments {
+      scanner.at = place
+      guard let inner = try member(segment) else { return nil }
+      place = inner
+    }
+    return place
   }
 
   /// Where the value at hand has a member, or element, of that name; nil: nowhere.

@@ -152,7 +152,7 @@ struct AnswerPlaces: Sendable {
       return .node(tree.node(pointer, below: root))
     }
     count = place(resource.pages.count?.pointer)
-    more = place(resource.pages.more?.pointer)
+    more = place(resource.pages.ending?.pointer)
     readsMembers = if case .cursor(.everyMember, _, _) = resource.pages.style { true } else { false }
     switch resource.pages.style {
     case .number(_, _, let last):
@@ -179,7 +179,7 @@ extension Resource {
       case .cursor(_, _, .body(let at)), .next(.body(let at)), .after(_, let at): [at]
       case .offset, .cursor, .next, .link, .one: []
       }
-    return [records, key] + styles.compactMap(\.self) + [pages.count, pages.more].compactMap { $0?.pointer }
+    return [records, key] + styles.compactMap(\.self) + [pages.count, pages.ending].compactMap { $0?.pointer }
       + conditions.map(\.at) + columns.map(\.at) + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }
   }
 }

@@ -102,23 +102,27 @@ package struct PageFetcher: Sendable {
     let step = "ask for records of \(plan.resource.name)"
     guard asking.canBeAsked else { throw Self.unaskable(asking, step) }
     return try await attempts(asking.request, step: step, of: plan.resource.name, errand) { response in
-      if response.status == 404 || response.status == 410 {
-        let none = Array("[]".utf8)
-        return FetchedRecords(url: asking.request.url, body: none, digest: digest(none), scan: PageScan())
-      }
+      if response.status == 404 || response.status == 410 { return notFound(asking) }
       try expect(200, response)
       let body = response.body.withoutByteOrderMark
-      let isList = body.first { !$0.isJSONSpace } == UInt8(ascii: "[")
-      guard isList != asking.isSingle else {
+      let scan = try scanned { try RecordDecoder.scan(answer: body, by: plan) }
+      let isInside = !plan.resource.byKeyRecords.isWhole
+      if isInside, scan.records == 0 { return notFound(asking) }
+      let isList = body[scan.recordsAt] == UInt8(ascii: "[")
+      guard isList != asking.isSingle || (isInside && isList && scan.records == 1) else {
         throw malformed(asking.isSingle ? "expected one object" : "expected a list")
       }
-      let scan = try scanned { try RecordDecoder.scan(answer: body, by: plan) }
       // An object of somebody else, or an error dressed as a record, tells nothing of the one that was asked for.
       if asking.isSingle, scan.skipped == 0, scan.onlyKey(by: plan) != asking.keys.first {
         throw malformed("expected the record \(asking.keys.joined())")
       }
       return FetchedRecords(url: asking.request.url, body: body, digest: digest(body), scan: scan)
     }
+  }
+
+  private func notFound(_ asking: KeyRequests.Asking) -> FetchedRecords {
+    let none = Array("[]".utf8)
+    return FetchedRecords(url: asking.request.url, body: none, digest: digest(none), scan: PageScan())
   }
 
   private static func unaskable(_ asking: KeyRequests.Asking, _ step: String) -> Failure {
@@ -264,9 +268,4 @@ extension PageScan {
       }
     }
   }
-}
-
-extension UInt8 {
-  /// RFC 8259 §2.
-  fileprivate var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 }

@@ -23,6 +23,8 @@ package struct Resource: Sendable, Equatable {
   package var search: [String]
   /// A path with `{key}` or `{keys}`; nil: nobody can be asked for by key.
   package var byKey: String?
+  /// Where an answer of `byKey` has the record or the list; empty for the answer itself.
+  package var byKeyRecords: JSONPointer
   /// What becomes of a record that a whole pull has missed.
   package var removal: Removal
   /// Percent of the records that one sync may remove; nil: `sync.max_removal`.
@@ -41,7 +43,8 @@ package struct Resource: Sendable, Equatable {
   package init(
     name: String, path: String, query: [Parameter] = [], method: Method = .get, body: JSONValue = .object([]),
     records: JSONPointer = JSONPointer(), key: JSONPointer = JSONPointer(segments: ["id"]), table: String? = nil,
-    conditions: [Condition] = [], search: [String] = [], byKey: String? = nil, removal: Removal? = nil,
+    conditions: [Condition] = [], search: [String] = [], byKey: String? = nil, byKeyRecords: JSONPointer = JSONPointer(),
+    removal: Removal? = nil,
     maxRemoval: Int? = nil, auditEvery: Duration? = Self.usualAudit, pages: Pages = Pages(), columns: [Column],
     lists: [List] = []
   ) {
@@ -56,6 +59,7 @@ package struct Resource: Sendable, Equatable {
     self.conditions = conditions
     self.search = search
     self.byKey = byKey
+    self.byKeyRecords = byKeyRecords
     self.removal = removal ?? (byKey == nil ? .twice : .ask)
     self.maxRemoval = maxRemoval
     self.auditEvery = auditEvery
@@ -116,6 +120,8 @@ package struct Resource: Sendable, Equatable {
       case absent
       case present
       case equal(Scalar)
+      /// Absent, or equal to none of these (R4.1).
+      case differs([Scalar])
     }
   }
 

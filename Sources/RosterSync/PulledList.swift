@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterCache
 import RosterDecode
 import RosterFetch
@@ -16,14 +17,15 @@ struct PulledList: Sendable {
   /// The shortest `audit_every` of the resources; nil if none has one.
   var auditEvery: Duration? { plans.compactMap(\.resource.auditEvery).min() }
 
-  private init(_ plans: [RecordPlan], baseURL: String) {
-    paging = Paging(plans[0].resource, baseURL: baseURL)
+  private init(_ plans: [RecordPlan], baseURL: String, at now: Date) {
+    paging = Paging(plans[0].resource.dated(now), baseURL: baseURL)
     self.plans = plans
     resources = plans.map(\.resource.name)
   }
 
   /// The lists that these resources need.
-  static func lists(of plans: [RecordPlan], baseURL: String) -> [PulledList] {
+  /// - Parameter now: The start of the sync, for `{today}`.
+  static func lists(of plans: [RecordPlan], baseURL: String, at now: Date) -> [PulledList] {
     var groups: [[RecordPlan]] = []
     for plan in plans {
       if let index = groups.firstIndex(where: { $0[0].resource.isListed(like: plan.resource) }) {
@@ -32,7 +34,7 @@ struct PulledList: Sendable {
         groups.append([plan])
       }
     }
-    return groups.map { PulledList($0, baseURL: baseURL) }
+    return groups.map { PulledList($0, baseURL: baseURL, at: now) }
   }
 }
 

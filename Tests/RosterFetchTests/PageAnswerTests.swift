@@ -263,6 +263,31 @@ import Testing
     }
   }
 
+  @Test(
+    "R3.1: null and an empty list at by_key_records mean that the key was not found",
+    arguments: [
+      (["1"], #"{"data":{"id":1}}"#, 1), (["1"], #"{"data":[{"id":1}]}"#, 1), (["1"], #"{"data":null}"#, 0),
+      (["1"], #"{"data":[]}"#, 0), (["1", "2"], #"{"data":[{"id":2}]}"#, 1), (["1", "2"], #"{"data":[]}"#, 0),
+      (["1"], #"{"data":[{"id":1},{"id":2}]}"#, nil), (["1"], #"{"data":[{"id":2}]}"#, nil), (["1"], "{}", nil),
+      (["1", "2"], #"{"data":{"id":1}}"#, nil),
+    ] as [([String], String, Int?)])
+  func inside(keys: [String], body: String, records: Int?) async throws {
+    var resource = Resource.character
+    resource.byKeyRecords = JSONPointer(segments: ["data"])
+    try await RawServer.run(headed("200 OK", body: Array(body.utf8))) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        guard let records else {
+          let failure = await bench.failure { _ = try await bench.fetch(keys: keys) }
+          #expect(failure?.reason == .malformed)
+          return
+        }
+        let answer = try await bench.fetch(keys: keys)
+        #expect(answer.scan.records == records)
+        #expect(records > 0 || answer.body == Array("[]".utf8))
+      }
+    }
+  }
+
   @Test("P8: a record that cannot be stored, or that `where` passes over, is an answer about its key")
   func rejected() async throws {
     try await withBench([.on(.byID, .answer(status: 200, body: #"{"id":1,"name":7}"#))]) { _, bench in

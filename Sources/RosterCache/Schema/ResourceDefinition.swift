@@ -3,63 +3,74 @@ internal import RosterModel
 
 extension Resource {
   /// `resources.definition`: the JSON of `[resource.NAME]` as the contract has it, defaults filled in.
-  var definition: String { definition(withAudit: true) }
+  var definition: String { definitionValue.written }
 
   /// The same without the keys that may change without another feed (C3.2). Pages that were pulled by an equal one are
   /// read in the same way.
-  var feedDefinition: String { definition(withAudit: false) }
+  var feedDefinition: String { definitionValue.feedPart.written }
 
   /// True if a stored definition differs at most in keys that may change without another feed.
   func hasFeed(of definition: String) -> Bool {
     if definition == self.definition { return true }
-    guard case .object(let stored)? = try? JSONValue(json: definition.utf8) else { return false }
-    let own = try? JSONValue(json: feedDefinition.utf8)
-    return own == .object(stored.filter { $0.name != Self.auditKey })
+    return (try? JSONValue(json: definition.utf8))?.feedPart == definitionValue.feedPart
   }
 
-  private static let auditKey = "audit_every"
-
-  private func definition(withAudit: Bool) -> String {
-    var json = JSONWriter()
-    json.object { json in
-      json.member("path", path)
-      json.name("query")
-      json.object { json in for parameter in query { json.member(parameter.name, parameter.value.json) } }
-      json.member("method", method.rawValue)
-      json.member("body", body)
-      json.member("records", records.description)
-      json.member("key", key.description)
-      json.member("table", table)
-      json.name("where")
-      json.object { json in for condition in conditions { json.member(condition.at.description, condition.test.json) } }
-      json.member("search", .list(search.map(JSONValue.text)))
-      json.member("by_key", byKey ?? "")
-      json.member("removal", removal.rawValue)
-      json.member("max_removal", maxRemoval.map { JSONValue.integer($0) } ?? .null)
-      if withAudit { json.member(Self.auditKey, auditEvery?.text ?? "never") }
-      json.member("pages", pages.json)
-      json.member("columns", columns.json)
-      json.name("lists")
-      json.object { json in
-        for list in lists {
-          json.member(
-            list.table, .object([.init("at", .text(list.at.description)), .init("columns", list.columns.json)]))
-        }
-      }
+  private var definitionValue: JSONValue {
+    let lists = lists.map { list in
+      JSONValue.Member(
+        list.table, .object([.init("at", .text(list.at.description)), .init("columns", list.columns.json)]))
     }
-    return json.text
+    return .object([
+      .init("path", .text(path)), .init("query", .object(query.map { .init($0.name, $0.value.json) })),
+      .init("method", .text(method.rawValue)), .init("body", body), .init("records", .text(records.description)),
+      .init("key", .text(key.description)), .init("table", .text(table)), .init("where", conditions.json),
+      .init("search", .list(search.map(JSONValue.text))), .init("by_key", .text(byKey ?? "")),
+      .init(FeedFree.byKeyRecords, .text(byKeyRecords.description)), .init("removal", .text(removal.rawValue)),
+      .init("max_removal", maxRemoval.map { .integer($0) } ?? .null),
+      .init(FeedFree.audit, .text(auditEvery?.text ?? "never")), .init("pages", pages.json),
+      .init("columns", columns.json), .init("lists", .object(lists)),
+    ])
   }
 
   /// Of which list it is (P8): where that is another one, who is missing is not missed.
   var listed: String {
     let parts: [JSONValue] = [
-      .text(path), .text(key.description), .text(records.description),
-      .object(conditions.map { .init($0.at.description, $0.test.json) }),
+      .text(path), .text(key.description), .text(records.description), conditions.json,
     ]
+    return JSONValue.list(parts).written
+  }
+}
+
+/// Keys that may change without another feed (C3.2).
+private enum FeedFree {
+  static let audit = "audit_every"
+  static let byKeyRecords = "by_key_records"
+  /// Of `pages`.
+  static let value = "value"
+}
+
+extension JSONValue {
+  /// A definition without the keys that may change without another feed. A definition that an earlier version stored
+  /// lacks keys of later versions.
+  fileprivate var feedPart: JSONValue {
+    let free: Set = [FeedFree.audit, FeedFree.byKeyRecords]
+    guard case .object(let members) = self else { return self }
+    return .object(
+      members.filter { !free.contains($0.name) }.map { member in
+        guard member.name == "pages", case .object(let pages) = member.value else { return member }
+        return Member(member.name, .object(pages.filter { $0.name != FeedFree.value }))
+      })
+  }
+
+  fileprivate var written: String {
     var json = JSONWriter()
-    json.value(.list(parts))
+    json.value(self)
     return json.text
   }
+}
+
+extension [Resource.Condition] {
+  fileprivate var json: JSONValue { .object(map { .init($0.at.description, $0.test.json) }) }
 }
 
 extension ResourceTables {
@@ -108,11 +119,24 @@ extension Resource.Condition {
     switch member.value {
     case .text("absent"): self.init(at, .absent)
     case .text("present"): self.init(at, .present)
-    case .text(let text): self.init(at, .equal(.text(text)))
-    case .boolean(let flag): self.init(at, .equal(.boolean(flag)))
+    case .object:
+      guard case .list(let values)? = member.value["not"] else { return nil }
+      self.init(at, .differs(values.compactMap(Resource.Scalar.init)))
+    default:
+      guard let scalar = Resource.Scalar(member.value) else { return nil }
+      self.init(at, .equal(scalar))
+    }
+  }
+}
+
+extension Resource.Scalar {
+  fileprivate init?(_ value: JSONValue) {
+    switch value {
+    case .text(let text): self = .text(text)
+    case .boolean(let flag): self = .boolean(flag)
     case .number(let digits):
-      guard let value = Double(digits) else { return nil }
-      self.init(at, .equal(Int64(digits).map { .integer($0) } ?? .real(value)))
+      guard let number = Double(digits) else { return nil }
+      self = Int64(digits).map { .integer($0) } ?? .real(number)
     case .null, .list, .object: return nil
     }
   }
@@ -178,6 +202,7 @@ extension Resource.Condition.Test {
     case .absent: .text("absent")
     case .present: .text("present")
     case .equal(let value): value.json
+    case .differs(let values): .object([.init("not", .list(values.map(\.json)))])
     }
   }
 }
@@ -186,10 +211,11 @@ extension Resource.Pages {
   fileprivate var json: JSONValue {
     let size: [(String, JSONValue?)] = [
       ("size", self.size.map { .integer($0.records) }), ("size_param", self.size?.param.map { .text($0.description) }),
-      ("more", more.map { .text($0.description) }), ("count", count.map { .text($0.description) }),
+      ("more", more.map { .text($0.description) }), ("done", done.map { .text($0.description) }), ("count", count.map { .text($0.description) }),
       ("short", .boolean(short)), ("beyond", .list(beyond.map { JSONValue.integer($0) })),
     ]
-    return .object((style.members + size).compactMap { name, value in value.map { JSONValue.Member(name, $0) } })
+    let value = style.placeholder.flatMap { self.value?.filled(with: $0) }
+    return .object((style.members + [(FeedFree.value, value.map(JSONValue.text))] + size).compactMap { name, value in value.map { JSONValue.Member(name, $0) } })
   }
 }
 

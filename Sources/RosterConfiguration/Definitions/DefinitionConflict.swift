@@ -12,7 +12,8 @@ struct DefinitionConflict {
 
 extension ResourceDraft {
   var conflicts: [DefinitionConflict] {
-    [pathMissing, columnsMissing, keyWithoutColumn, askWithoutByKey].compactMap { $0 } + searchConflicts
+    [pathMissing, columnsMissing, keyWithoutColumn, askWithoutByKey, recordsWithoutByKey].compactMap { $0 }
+      + searchConflicts
       + listConflicts + pages.conflicts + bodyConflicts
   }
 
@@ -45,6 +46,12 @@ extension ResourceDraft {
     guard removal == .ask, byKey == nil else { return nil }
     return DefinitionConflict(
       path: ["removal"], restsOn: [["by_key"]], problem: "\"ask\" needs by_key", allowed: "twice, never, or a by_key")
+  }
+
+  private var recordsWithoutByKey: DefinitionConflict? {
+    guard byKey == nil, !byKeyRecords.isWhole else { return nil }
+    return DefinitionConflict(
+      path: ["by_key_records"], restsOn: [["by_key"]], problem: "needs by_key", allowed: "a by_key beside it")
   }
 
   private var searchConflicts: [DefinitionConflict] {
@@ -123,7 +130,8 @@ extension JSONPointer {
 extension PagesDraft {
   /// Below the definition.
   fileprivate var conflicts: [DefinitionConflict] {
-    [paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice].compactMap { $0 } + starConflicts
+    [paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice, valueWithoutPlaceholder, doneBesideMore]
+      .compactMap { $0 } + starConflicts
   }
 
   private func conflict(_ name: String, _ rests: [String], _ problem: String, _ allowed: String) -> DefinitionConflict {
@@ -154,6 +162,18 @@ extension PagesDraft {
     return conflict("short", ["size"], "needs size", "short with size")
   }
 
+  private var valueWithoutPlaceholder: DefinitionConflict? {
+    guard let value, let placeholder = style.placeholder,
+      Resource.ValueTemplate(value, placeholder: placeholder) == nil
+    else { return nil }
+    return conflict("value", ["value"], "does not contain \(placeholder) once", "a text with one \(placeholder)")
+  }
+
+  private var doneBesideMore: DefinitionConflict? {
+    guard done != nil, more != nil else { return nil }
+    return conflict("done", ["more"], "is beside more", "more or done: one is the opposite of the other")
+  }
+
   /// `*` sends each member of an object: only `param` of a cursor can be that.
   private var starConflicts: [DefinitionConflict] {
     var conflicts: [DefinitionConflict] = []
@@ -166,6 +186,10 @@ extension PagesDraft {
     if start != nil {
       conflicts.append(
         conflict("start", ["param"], "has no meaning beside param = \"*\"", "query, for what the first request sends"))
+    }
+    if value != nil {
+      conflicts.append(
+        conflict("value", ["param"], "has no meaning beside param = \"*\"", "the members of the object are sent as they are"))
     }
     if case .header? = at {
       conflicts.append(

@@ -12,6 +12,7 @@ struct ResourceDraft: Sendable {
   var conditions: [Resource.Condition] = []
   var search: [String] = []
   var byKey: String?
+  var byKeyRecords = JSONPointer()
   var removal: Resource.Removal?
   var maxRemoval: Int?
   var auditEvery: Duration? = Resource.usualAudit
@@ -33,6 +34,7 @@ struct ResourceDraft: Sendable {
     conditions = resource.conditions
     search = resource.search
     byKey = resource.byKey
+    byKeyRecords = resource.byKeyRecords
     removal = resource.removal
     maxRemoval = resource.maxRemoval
     auditEvery = resource.auditEvery
@@ -46,8 +48,8 @@ struct ResourceDraft: Sendable {
     guard let path, let pages = pages.pages(key: key) else { return nil }
     return Resource(
       name: name, path: path, query: query, method: method, body: body, records: records, key: key, table: table,
-      conditions: conditions, search: search, byKey: byKey, removal: removal, maxRemoval: maxRemoval,
-      auditEvery: auditEvery, pages: pages, columns: columns, lists: lists)
+      conditions: conditions, search: search, byKey: byKey, byKeyRecords: byKeyRecords, removal: removal,
+      maxRemoval: maxRemoval, auditEvery: auditEvery, pages: pages, columns: columns, lists: lists)
   }
 
   static let keys: [DefinitionKey<ResourceDraft>] = [
@@ -56,7 +58,7 @@ struct ResourceDraft: Sendable {
     DefinitionKey("records", \.records, .pointer), DefinitionKey("key", \.key, .pointer),
     DefinitionKey("table", \.table, .identifier), DefinitionKey("where", \.conditions, .conditions),
     DefinitionKey("search", \.search, .columnNames), DefinitionKey("by_key", \.byKey, .byKey),
-    DefinitionKey("removal", \.removal, .choice),
+    DefinitionKey("by_key_records", \.byKeyRecords, .pointer), DefinitionKey("removal", \.removal, .choice),
     DefinitionKey("max_removal", \.maxRemoval, .integer(0...100), absent: nil),
     DefinitionKey("audit_every", \.auditEvery, .durationOrNever(atLeast: .milliseconds(1))),
   ]
