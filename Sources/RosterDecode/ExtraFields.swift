@@ -18,11 +18,25 @@ struct ExtraField {
     last = 0
   }
 
-  var child: Int? { first & Self.flag == 0 ? nil : Int(first & ~Self.flag) }
+  /// A field whose name does not stand before its value, by its number among those.
+  init(loose: Int) {
+    first = UInt32(loose) | Self.flag
+    last = 1
+  }
+
+  var child: Int? { first & Self.flag == 0 || last != 0 ? nil : Int(first & ~Self.flag) }
+  var loose: Int? { first & Self.flag == 0 || last == 0 ? nil : Int(first & ~Self.flag) }
   /// Of the opening quote: what comes later counts.
   var start: Int { Int(first) }
   var end: Int { Int(last & ~Self.flag) }
   var hasSpace: Bool { last & Self.flag != 0 }
+}
+
+/// A field whose name does not stand before its value.
+struct LooseField {
+  /// Among the loose names.
+  var name: Range<Int>
+  var value: JSONSlice
 }
 
 /// The members of the row at hand that no column takes, by the node whose object they are in.
@@ -31,6 +45,7 @@ struct ExtraFields {
   /// Objects with a name that has escapes: two spellings may be one name there.
   private(set) var hasEscapes: [Bool]
   private var filled: [Int] = []
+  private(set) var loose: [LooseField] = []
 
   init(nodes: Int) {
     fields = Array(repeating: [], count: nodes)
@@ -43,6 +58,12 @@ struct ExtraFields {
     if fields[node].isEmpty { filled.append(node) }
     fields[node].append(ExtraField(name: name, value: value))
     if name.kind == .escapedString { hasEscapes[node] = true }
+  }
+
+  mutating func append(loose value: JSONSlice, named name: Range<Int>, to node: Int) {
+    if fields[node].isEmpty { filled.append(node) }
+    fields[node].append(ExtraField(loose: loose.count))
+    loose.append(LooseField(name: name, value: value))
   }
 
   mutating func append(child: Int, to node: Int) {
@@ -58,6 +79,7 @@ struct ExtraFields {
   mutating func removeAll() {
     for node in filled { remove(node) }
     filled.removeAll(keepingCapacity: true)
+    if !loose.isEmpty { loose.removeAll(keepingCapacity: true) }
   }
 
   /// Fields for which memory is kept.

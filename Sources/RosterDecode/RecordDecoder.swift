@@ -24,11 +24,16 @@ package struct RecordDecoder: ~Copyable {
   let keyNode: Int
   /// A place is an element of a list by its number: such lists are in `extra`.
   let keepsLists: Bool
+  let shape: Resource.Shape
   /// A value of the row at hand has escapes, or white space between its tokens.
   var needsPreparing = false
   var scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
   /// A name that has escapes in the body.
   var name = ByteScratch()
+  /// The name of the member at hand, if the records are a map.
+  var memberName = JSONSlice.absent
+  /// Names of values that do not stand before them in the body.
+  var looseNames: LooseNames
   /// The first element of each list that cannot be stored.
   var listFaults: [RecordFault.ElementFault?]
 
@@ -62,6 +67,8 @@ package struct RecordDecoder: ~Copyable {
     self.plan = plan
     tree = WalkTree(plan)
     keyNode = plan.keyNode
+    shape = plan.shape.shape
+    looseNames = LooseNames(shape)
     keepsLists = plan.tree.nodes.contains { $0.role.contains(.indexed) }
     listFaults = Array(repeating: nil, count: plan.lists.count)
     extras = ExtraFields(nodes: plan.tree.nodes.count)
@@ -70,6 +77,8 @@ package struct RecordDecoder: ~Copyable {
   }
 
   var slots: UnsafeMutableBufferPointer<JSONSlice> { tree.slots }
+  /// What ends the records of a body.
+  var recordsEnd: UInt8 { shape == .map ? UInt8(ascii: "}") : UInt8(ascii: "]") }
   var bytes: UnsafeBufferPointer<UInt8> { scanner.bytes }
 
   /// Forgets what an earlier body needed more memory for than usual.

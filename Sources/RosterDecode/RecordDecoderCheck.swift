@@ -16,7 +16,11 @@ extension RecordDecoder {
     needsPreparing = false
     let level = scanner.level
     scanner.deepest = level
-    try readField(tree.record.root)
+    if shape == .objects {
+      try readField(tree.record.root)
+    } else if let fault = try readShaped() {
+      return .rejected(fault)
+    }
     guard slots[tree.record.root].kind.isObject else { return .rejected(.notAnObject) }
     if !meetsConditions() { return .skipped }
     if let fault = keyFault ?? rowFault() ?? listFault() { return .rejected(fault) }

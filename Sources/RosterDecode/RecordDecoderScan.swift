@@ -16,8 +16,9 @@ extension RecordDecoder {
       try readField(places.root)
       try scanner.end()
       let records = slots[places.records]
-      guard records.kind.isList else {
-        throw Malformed(offset: Int(records.start), expected: "a list of records at \"\(plan.resource.records)\"")
+      guard records.kind.isList || (shape == .map && records.kind.isObject) else {
+        let expected = shape == .map ? "an object of records" : "a list of records"
+        throw Malformed(offset: Int(records.start), expected: "\(expected) at \"\(plan.resource.records)\"")
       }
       found.count = try pointed(places.count)
       found.last = try pointed(places.last)
@@ -30,49 +31,60 @@ extension RecordDecoder {
 
   /// The same for the answer of `by_key`, which is the record or the list itself, or has it at `by_key_records`. The
   /// places of `pages` are not looked for. A null at `by_key_records` is no record (R3.1).
-  package mutating func scan(answer body: [UInt8]) throws(Malformed) -> PageScan {
+  /// - Parameter isWhole: The records are the body, whatever `by_key_records` says.
+  package mutating func scan(answer body: [UInt8], isWhole: Bool = false) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
       try startScan(bytes)
-      let place = plan.resource.byKeyRecords
-      guard !place.isWhole else {
+      if isWhole || plan.resource.byKeyRecords.isWhole {
         try scanAnswer()
         try scanner.end()
         return found
       }
-      let start = scanner.at
-      _ = try scanner.value()
-      try scanner.end()
-      guard let records = try find(place, from: start) else {
-        throw Malformed(offset: start, expected: "a record or a list of them at \"\(place)\"")
-      }
-      scanner.at = records
+      scanner.at = try answerStart()
       if scanner.peek() != UInt8(ascii: "n") { try scanAnswer() }
       return found
     }
   }
 
+  /// The first byte of what is at `by_key_records`, after a look at the whole body.
+  mutating func answerStart() throws(Malformed) -> Int {
+    let (start, place) = (scanner.at, plan.resource.byKeyRecords)
+    _ = try scanner.value()
+    try scanner.end()
+    guard let records = try find(place, from: start) else {
+      throw Malformed(offset: start, expected: "a record or a list of them at \"\(place)\"")
+    }
+    return records
+  }
+
   /// The record, or the list of records, at hand.
   private mutating func scanAnswer() throws(Malformed) {
     switch scanner.peek() {
-    case UInt8(ascii: "["): try scanRecords()
-    case UInt8(ascii: "{"):
+    case UInt8(ascii: "["): try shape == .map ? scanEmptyList() : scanRecords()
+    case UInt8(ascii: "{") where shape == .map: try scanRecords()
+    case UInt8(ascii: "{") where shape != .rows:
       found.recordsAt = scanner.at
       try scanRecord()
     default: throw scanner.malformed("a record or a list of them")
     }
   }
 
-  private mutating func startScan(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
-    let hasMark = body.count >= 3 && body[0] == 0xEF && body[1] == 0xBB && body[2] == 0xBF
-    try start(body, at: hasMark ? 3 : 0)
+  mutating func startScan(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
+    try start(body, at: Self.textStart(body))
     try JSONScanner.checkUTF8(body)
     collectsExtra = false
     found = PageScan()
+    try readRowNames()
+  }
+
+  /// The first byte behind a byte order mark.
+  static func textStart(_ body: UnsafeBufferPointer<UInt8>) -> Int {
+    body.count >= 3 && body[0] == 0xEF && body[1] == 0xBB && body[2] == 0xBF ? 3 : 0
   }
 
   /// The body is its owner's again.
-  private mutating func forget() {
+  mutating func forget() {
     scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
     found = PageScan()
   }
@@ -83,13 +95,23 @@ extension RecordDecoder {
     lastRecord = nil
     found.recordsAt = scanner.at
     scanner.enter()
-    if scanner.isEmpty(until: UInt8(ascii: "]")) { return }
+    if scanner.isEmpty(until: recordsEnd) { return }
     repeat {
+      if shape == .map { memberName = try scanner.name() }
       if found.records == Self.mostRecords { throw scanner.malformed("at most \(Self.mostRecords) records") }
       _ = scanner.peek()
       lastRecord = scanner.at
       try scanRecord()
-    } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    } while try scanner.goesOn(until: recordsEnd)
+  }
+
+  /// An empty map as PHP writes it.
+  mutating func scanEmptyList() throws(Malformed) {
+    found = PageScan()
+    lastRecord = nil
+    found.recordsAt = scanner.at
+    scanner.enter()
+    guard scanner.isEmpty(until: UInt8(ascii: "]")) else { throw scanner.malformed("an object of records") }
   }
 
   private mutating func scanRecord() throws(Malformed) {
@@ -132,7 +154,9 @@ extension RecordDecoder {
     case .inRecords(let pointer): return try look(for: pointer, from: found.recordsAt)
     case .inLastRecord(let pointer):
       guard let lastRecord else { return PointedValue() }
-      return try look(for: pointer, from: lastRecord)
+      if shape == .map, pointer == Self.memberNamePlace { return value(memberName) }
+      guard let place = inRecord(pointer, from: lastRecord) else { return PointedValue() }
+      return try look(for: place, from: lastRecord)
     }
   }
 
@@ -189,7 +213,7 @@ extension RecordDecoder {
 
   /// Goes to a place below the value that begins at `start`, by reading that once more: for the one record, or the few
   /// elements, that a style looks into.
-  private mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
+  mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
     let end = scanner.at
     defer { scanner.at = end }
     guard let place = try find(pointer, from: start) else { return PointedValue() }
@@ -198,7 +222,7 @@ extension RecordDecoder {
   }
 
   /// The first byte of a value below the value that begins at `start`; nil if there is none. Moves the scanner.
-  private mutating func find(_ pointer: JSONPointer, from start: Int) throws(Malformed) -> Int? {
+  mutating func find(_ pointer: JSONPointer, from start: Int) throws(Malformed) -> Int? {
     var place = start
     for segment in pointer.segments {
       scanner.at = place

@@ -4,6 +4,12 @@ import RosterModel
 /// Why a record cannot be stored (P9): a few bytes, so that a page of nothing else costs no more than others.
 enum RecordFault {
   case notAnObject
+  /// A row is not a list (R1.4).
+  case notARow
+  /// A row has more values than there are names (R1.5).
+  case longRow
+  /// A value of a map has the member that its name would be (R1.3).
+  case ownMemberName
   case keyMissing
   case keyInvalid
   /// The key is a value of another type than its column's.
@@ -24,6 +30,9 @@ enum RecordFault {
   func reason(in plan: RecordPlan) -> String {
     switch self {
     case .notAnObject: "the record is not an object"
+    case .notARow: "the record is not a list"
+    case .longRow: "it has more values than \(plan.resource.rowNames) has names"
+    case .ownMemberName: "it has a member \(Resource.Shape.memberName) of its own"
     case .keyMissing: "\(Self.path(plan.keyNode, plan)) is missing"
     case .keyInvalid:
       "\(Self.path(plan.keyNode, plan)) is not "

@@ -11,6 +11,7 @@ package struct RecordPlan: Sendable {
   /// (SQLite's JSON functions end at 1,000, Python's parser before that; sqlite.org/json1.html §3).
   static let deepest = 128
 
+  let shape: ShapePlan
   let tree: PlanTree
   let places: AnswerPlaces
   let record: RowPlan
@@ -50,6 +51,7 @@ package struct RecordPlan: Sendable {
       tree.take(node, .list)
       return node
     }
+    shape = ShapePlan(resource, below: root, &tree)
     let end = tree.nodes.count
     lists = zip(resource.lists, listNodes).map { ListPlan($0, at: $1, &tree) }
     record = RowPlan(nodes: root..<end, columns: columns, types: resource.columns.map(\.type), tree)
@@ -104,6 +106,25 @@ struct ListPlan: Sendable {
     let columns = RecordPlan.columns(list.columns, below: root, &tree)
     row = RowPlan(
       nodes: root..<tree.nodes.count, columns: columns, types: list.columns.map(\.type), isElement: true, tree)
+  }
+}
+
+/// How a record is made the object that it is read as (R1).
+struct ShapePlan: Sendable {
+  let shape: Resource.Shape
+  /// The node of the member's name; nil without a map.
+  let memberName: Int?
+  /// The node of a value that is not an object; nil if each record is an object or a row.
+  let value: Int?
+  /// Where the names of the values of a row are; nil if they are called by their number.
+  let rowNames: JSONPointer?
+
+  init(_ resource: Resource, below root: Int, _ tree: inout PlanTree) {
+    func node(_ name: String) -> Int { tree.node(JSONPointer(segments: [name]), below: root) }
+    shape = resource.shape
+    memberName = shape == .map ? node(Resource.Shape.memberName) : nil
+    value = shape == .map || shape == .values ? node(Resource.Shape.value) : nil
+    rowNames = shape == .rows && !resource.rowNames.isWhole ? resource.rowNames : nil
   }
 }
 
@@ -179,7 +200,7 @@ extension Resource {
       case .cursor(_, _, .body(let at)), .next(.body(let at)), .after(_, let at): [at]
       case .offset, .cursor, .next, .link, .one: []
       }
-    return [records, key] + styles.compactMap(\.self) + [pages.count, pages.ending].compactMap { $0?.pointer }
+    return [records, rowNames, key] + styles.compactMap(\.self) + [pages.count, pages.ending].compactMap { $0?.pointer }
       + conditions.map(\.at) + columns.map(\.at) + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }
   }
 }

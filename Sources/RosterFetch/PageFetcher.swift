@@ -104,12 +104,11 @@ package struct PageFetcher: Sendable {
     return try await attempts(asking.request, step: step, of: plan.resource.name, errand) { response in
       if response.status == 404 || response.status == 410 { return notFound(asking) }
       try expect(200, response)
-      let body = response.body.withoutByteOrderMark
-      let scan = try scanned { try RecordDecoder.scan(answer: body, by: plan) }
-      let isInside = !plan.resource.byKeyRecords.isWhole
-      if isInside, scan.records == 0 { return notFound(asking) }
-      let isList = body[scan.recordsAt] == UInt8(ascii: "[")
-      guard isList != asking.isSingle || (isInside && isList && scan.records == 1) else {
+      guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, asking, plan) }) else {
+        return notFound(asking)
+      }
+      let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
+      guard isList != asking.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
         throw malformed(asking.isSingle ? "expected one object" : "expected a list")
       }
       // An object of somebody else, or an error dressed as a record, tells nothing of the one that was asked for.
@@ -118,6 +117,19 @@ package struct PageFetcher: Sendable {
       }
       return FetchedRecords(url: asking.request.url, body: body, digest: digest(body), scan: scan)
     }
+  }
+
+  /// The answer as a body of records; nil if it says that no key was found (R3).
+  private func read(
+    _ answer: [UInt8], _ asking: KeyRequests.Asking, _ plan: RecordPlan
+  ) throws -> (body: [UInt8], scan: PageScan)? {
+    var decoder = RecordDecoder(plan)
+    guard asking.isSingle, decoder.answersWithoutKey else {
+      let scan = try decoder.scan(answer: answer)
+      return scan.records == 0 && plan.resource.listsOneRecord ? nil : (answer, scan)
+    }
+    guard let body = try decoder.body(of: asking.keys[0], answer: answer) else { return nil }
+    return (body, try decoder.scan(answer: body, isWhole: true))
   }
 
   private func notFound(_ asking: KeyRequests.Asking) -> FetchedRecords {
@@ -249,11 +261,11 @@ extension RecordDecoder {
     var decoder = RecordDecoder(plan)
     return try decoder.scan(page: body)
   }
+}
 
-  fileprivate static func scan(answer body: [UInt8], by plan: RecordPlan) throws -> PageScan {
-    var decoder = RecordDecoder(plan)
-    return try decoder.scan(answer: body)
-  }
+extension Resource {
+  /// True if an answer for one key may be a list of that record, and an empty list means that the key was not found.
+  fileprivate var listsOneRecord: Bool { shape != .objects || !byKeyRecords.isWhole }
 }
 
 extension PageScan {

@@ -13,6 +13,10 @@ package struct Resource: Sendable, Equatable {
   package var body: JSONValue
   /// Where the list of records is in an answer.
   package var records: JSONPointer
+  /// What a record is there (R1).
+  package var shape: Shape
+  /// Where an answer has the names of the values of a row; empty if rows have no names (R1.4).
+  package var rowNames: JSONPointer
   /// One of the columns is at the same place and says whether it is an integer or a text.
   package var key: JSONPointer
   /// Of its records, in the cache: `name`, unless the definition says another.
@@ -42,7 +46,8 @@ package struct Resource: Sendable, Equatable {
   /// else twice.
   package init(
     name: String, path: String, query: [Parameter] = [], method: Method = .get, body: JSONValue = .object([]),
-    records: JSONPointer = JSONPointer(), key: JSONPointer = JSONPointer(segments: ["id"]), table: String? = nil,
+    records: JSONPointer = JSONPointer(), shape: Shape = .objects, rowNames: JSONPointer = JSONPointer(),
+    key: JSONPointer = JSONPointer(segments: ["id"]), table: String? = nil,
     conditions: [Condition] = [], search: [String] = [], byKey: String? = nil, byKeyRecords: JSONPointer = JSONPointer(),
     removal: Removal? = nil,
     maxRemoval: Int? = nil, auditEvery: Duration? = Self.usualAudit, pages: Pages = Pages(), columns: [Column],
@@ -54,6 +59,8 @@ package struct Resource: Sendable, Equatable {
     self.method = method
     self.body = body
     self.records = records
+    self.shape = shape
+    self.rowNames = rowNames
     self.key = key
     self.table = table ?? name
     self.conditions = conditions
@@ -75,6 +82,22 @@ package struct Resource: Sendable, Equatable {
   package enum Method: String, Sendable, CaseIterable {
     case get = "GET"
     case post = "POST"
+  }
+
+  /// What a record is in an answer (R1); each is read as an object.
+  package enum Shape: String, Sendable, CaseIterable {
+    case objects
+    /// Elements of any kind; one that is not an object is `{"value": ELEMENT}`.
+    case values
+    /// Members of an object; the name of a member is `@key` of its record.
+    case map
+    /// Lists, whose values have names of their own or are called by their number.
+    case rows
+
+    /// The field that has a value that is not an object.
+    package static let value = "value"
+    /// The field that has the name of a member of a map.
+    package static let memberName = "@key"
   }
 
   /// What becomes of a record that a whole pull has missed (P8).

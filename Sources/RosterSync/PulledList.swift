@@ -43,7 +43,7 @@ extension Resource {
   /// places of it: nothing of them says where the list goes on.
   fileprivate func isListed(like other: Resource) -> Bool {
     path == other.path && query == other.query && method == other.method && body == other.body
-      && pages == other.pages && (records == other.records || pages.style == .one)
+      && pages == other.pages && shape == other.shape && rowNames == other.rowNames && (records == other.records || pages.style == .one)
   }
 }
 

@@ -20,15 +20,23 @@ struct DefinitionFaultTests {
     arguments: [
       (
         "id = 1",
-        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists"
+        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists"
       ),
       (
         "colums = {}",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists"
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists"
       ),
       (
         "colums = \"\"",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists"
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists"
+      ),
+      (
+        "shape = \"list\"",
+        "3: resource.thing.shape: \"list\" is unknown; allowed: objects values map rows"
+      ),
+      (
+        "shape = \"map\"\nrow_names = \"/columns\"",
+        "4: resource.thing.row_names: needs shape = \"rows\"; allowed: shape = \"rows\" beside it"
       ),
       (
         "by_key_records = \"/data\"",

@@ -219,6 +219,7 @@ struct DefinitionTests {
     arguments: [
       "", issue, notion, notion + thing,
       thing + "[resource.thing.pages]\nstyle = \"one\"\n",
+      "[resource.x]\npath = \"/x\"\nshape = \"rows\"\nrow_names = \"/columns\"\ncolumns.id = \"/id\"",
       thing
         + "[resource.thing.pages]\nstyle = \"cursor\"\nparam = \"c\"\nstart = \"\\u0007\\\"*\"\nat = \"header:N\"\n",
       thing + "[resource.thing.pages]\nstyle = \"after\"\nparam = \"c\"\n",
@@ -247,6 +248,8 @@ struct DefinitionTests {
         method = "GET"
         body = {}
         records = ""
+        shape = "objects"
+        row_names = ""
         key = "/id"
         table = "thing"
         where = {}

@@ -170,11 +170,11 @@ struct PagesFaultTests {
       ),
       (
         "style = \"next\"\nat = \"/n\"\nparam = \"p\"",
-        "9: resource.thing.pages.param: the style \"next\" does not use it; allowed: style, size, size_param, at, more, count, short, beyond"
+        "9: resource.thing.pages.param: the style \"next\" does not use it; allowed: style, size, size_param, at, more, done, count, short, beyond"
       ),
       (
         "style = \"link\"\nat = \"/n\"",
-        "8: resource.thing.pages.at: the style \"link\" does not use it; allowed: style, size, size_param, more, count, short, beyond"
+        "8: resource.thing.pages.at: the style \"link\" does not use it; allowed: style, size, size_param, more, done, count, short, beyond"
       ),
       (
         "style = \"after\"",
@@ -186,11 +186,11 @@ struct PagesFaultTests {
       ),
       (
         "style = \"after\"\nparam = \"a\"\nstart = \"x\"",
-        "9: resource.thing.pages.start: the style \"after\" does not use it; allowed: style, param, size, size_param, at, more, count, short, beyond"
+        "9: resource.thing.pages.start: the style \"after\" does not use it; allowed: style, param, value, size, size_param, at, more, done, count, short, beyond"
       ),
       (
         "style = \"one\"\nparam = \"p\"",
-        "8: resource.thing.pages.param: the style \"one\" does not use it; allowed: style, size, size_param, more, count, short, beyond"
+        "8: resource.thing.pages.param: the style \"one\" does not use it; allowed: style, size, size_param, more, done, count, short, beyond"
       ),
     ])
   func pages(text: String, sentence: String) throws {

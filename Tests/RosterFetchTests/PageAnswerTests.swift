@@ -288,6 +288,34 @@ import Testing
     }
   }
 
+  @Test(
+    "R3.2, R3.3: an answer for one key by shape is that record, and null is none",
+    arguments: [
+      (.values, "/value", ["7"], #"{"title":"any"}"#, "[7]"), (.values, "/value", ["7"], "null", "[]"),
+      (.values, "/value", ["7", "8"], "[8]", "[8]"), (.map, "/@key", ["a"], #"{"x":1}"#, #"{"a":{"x":1}}"#),
+      (.map, "/@key", ["a", "b"], #"{"b":{"x":1}}"#, #"{"b":{"x":1}}"#), (.map, "/@key", ["a", "b"], "[]", "[]"),
+      (.rows, "/0", ["7"], "[[7,1]]", "[[7,1]]"), (.rows, "/0", ["7"], "[]", "[]"),
+      (.rows, "/0", ["7", "8"], "[[7,1]]", "[[7,1]]"), (.rows, "/0", ["7"], "[[8,1]]", nil),
+    ] as [(Resource.Shape, String, [String], String, String?)])
+  func shapes(shape: Resource.Shape, key: String, keys: [String], answer: String, body: String?) async throws {
+    let place = try #require(JSONPointer(key))
+    let column = Resource.Column("id", at: place, shape == .map ? .text : .integer)
+    let resource = Resource(
+      name: "thing", path: "/", shape: shape, key: place, byKey: "/things/{keys}", columns: [column])
+    try await RawServer.run(headed("200 OK", body: Array(answer.utf8))) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        guard let body else {
+          let failure = await bench.failure { _ = try await bench.fetch(keys: keys) }
+          #expect(failure?.reason == .malformed)
+          return
+        }
+        let found = try await bench.fetch(keys: keys)
+        #expect(String(decoding: found.body, as: UTF8.self) == body)
+        #expect(found.scan.records == (body == "[]" ? 0 : 1))
+      }
+    }
+  }
+
   @Test("P8: a record that cannot be stored, or that `where` passes over, is an answer about its key")
   func rejected() async throws {
     try await withBench([.on(.byID, .answer(status: 200, body: #"{"id":1,"name":7}"#))]) { _, bench in

@@ -41,14 +41,17 @@ import Testing
   }
 
   @Test("R6.1, R6.2: query and body have the day; a time in seconds alone is a number in a body")
-  func resource() throws {
+  func resource() {
     var resource = Resource.character
     resource.query = [.init("from", .text("{today-2d:date}")), .init("n", .integer(1))]
-    resource.body = try JSONValue(json: #"{"a":["{today-1d:unix}","x{today-1d:unix}"],"b":"{today}","c":1}"#.utf8)
+    let texts = JSONValue.list([.text("{today-1d:unix}"), .text("x{today-1d:unix}")])
+    resource.body = .object([.init("a", texts), .init("b", .text("{today}")), .init("c", .integer(1))])
     let dated = resource.dated(now)
     #expect(dated.query == [.init("from", .text("2026-11-22")), .init("n", .integer(1))])
+    let filled = JSONValue.list([.number("1795392000"), .text("x1795392000")])
     #expect(
-      try dated.body == JSONValue(json: #"{"a":[1795392000,"x1795392000"],"b":"2026-11-24T00:00:00Z","c":1}"#.utf8))
+      dated.body
+        == .object([.init("a", filled), .init("b", .text("2026-11-24T00:00:00Z")), .init("c", .integer(1))]))
     #expect(Resource.character.dated(now) == .character)
   }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import RosterDecode
+import RosterFetch
 import RosterModel
 import Testing
 

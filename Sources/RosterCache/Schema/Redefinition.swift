@@ -91,6 +91,8 @@ struct Redefinition {
     var resource = new.resource
     // Who is skipped now goes with the next sync, which tells so.
     resource.conditions = []
+    // A stored record is the object that it was read as.
+    resource.shape = .objects
     let document = try StoredDocument(database, from: old, to: resource)
     let writer = try RecordWriter(database, new, sync: 0, at: "", isFirst: true)
     var decoder = RecordDecoder(try RecordPlan(resource))

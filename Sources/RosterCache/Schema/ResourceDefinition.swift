@@ -23,7 +23,7 @@ extension Resource {
     return .object([
       .init("path", .text(path)), .init("query", .object(query.map { .init($0.name, $0.value.json) })),
       .init("method", .text(method.rawValue)), .init("body", body), .init("records", .text(records.description)),
-      .init("key", .text(key.description)), .init("table", .text(table)), .init("where", conditions.json),
+      .init(Later.shape, .text(shape.rawValue)), .init(Later.rowNames, .text(rowNames.description)), .init("key", .text(key.description)), .init("table", .text(table)), .init("where", conditions.json),
       .init("search", .list(search.map(JSONValue.text))), .init("by_key", .text(byKey ?? "")),
       .init(FeedFree.byKeyRecords, .text(byKeyRecords.description)), .init("removal", .text(removal.rawValue)),
       .init("max_removal", maxRemoval.map { .integer($0) } ?? .null),
@@ -37,7 +37,8 @@ extension Resource {
     let parts: [JSONValue] = [
       .text(path), .text(key.description), .text(records.description), conditions.json,
     ]
-    return JSONValue.list(parts).written
+    let shaped: [JSONValue] = shape == .objects ? [] : [.text(shape.rawValue)]
+    return JSONValue.list(parts + shaped).written
   }
 }
 
@@ -49,6 +50,17 @@ private enum FeedFree {
   static let value = "value"
 }
 
+/// Keys that definitions of earlier versions lack.
+private enum Later {
+  static let shape = "shape"
+  static let rowNames = "row_names"
+  private static let defaults = [shape: Resource.Shape.objects.rawValue, rowNames: ""]
+
+  static func isDefault(_ member: JSONValue.Member) -> Bool {
+    defaults[member.name].map { member.value == .text($0) } ?? false
+  }
+}
+
 extension JSONValue {
   /// A definition without the keys that may change without another feed. A definition that an earlier version stored
   /// lacks keys of later versions.
@@ -56,7 +68,7 @@ extension JSONValue {
     let free: Set = [FeedFree.audit, FeedFree.byKeyRecords]
     guard case .object(let members) = self else { return self }
     return .object(
-      members.filter { !free.contains($0.name) }.map { member in
+      members.filter { !free.contains($0.name) && !Later.isDefault($0) }.map { member in
         guard member.name == "pages", case .object(let pages) = member.value else { return member }
         return Member(member.name, .object(pages.filter { $0.name != FeedFree.value }))
       })
@@ -107,6 +119,8 @@ extension Resource {
     else { return nil }
     self.init(name: name, tablesOf: json)
     self.records = records
+    shape = json[Later.shape]?.text.flatMap(Shape.init(rawValue:)) ?? .objects
+    rowNames = json[Later.rowNames]?.pointer ?? JSONPointer()
     self.removal = removal
     self.conditions = conditions.compactMap(Condition.init)
     guard self.conditions.count == conditions.count, keyColumn != nil else { return nil }

@@ -12,8 +12,8 @@ struct DefinitionConflict {
 
 extension ResourceDraft {
   var conflicts: [DefinitionConflict] {
-    [pathMissing, columnsMissing, keyWithoutColumn, askWithoutByKey, recordsWithoutByKey].compactMap { $0 }
-      + searchConflicts
+    [pathMissing, columnsMissing, keyWithoutColumn, askWithoutByKey, recordsWithoutByKey, namesWithoutRows]
+      .compactMap { $0 } + searchConflicts
       + listConflicts + pages.conflicts + bodyConflicts
   }
 
@@ -52,6 +52,12 @@ extension ResourceDraft {
     guard byKey == nil, !byKeyRecords.isWhole else { return nil }
     return DefinitionConflict(
       path: ["by_key_records"], restsOn: [["by_key"]], problem: "needs by_key", allowed: "a by_key beside it")
+  }
+
+  private var namesWithoutRows: DefinitionConflict? {
+    guard shape != .rows, !rowNames.isWhole else { return nil }
+    return DefinitionConflict(
+      path: ["row_names"], restsOn: [["shape"]], problem: "needs shape = \"rows\"", allowed: "shape = \"rows\" beside it")
   }
 
   private var searchConflicts: [DefinitionConflict] {

@@ -7,6 +7,8 @@ struct ResourceDraft: Sendable {
   var method = Resource.Method.get
   var body = JSONValue.object([])
   var records = JSONPointer()
+  var shape = Resource.Shape.objects
+  var rowNames = JSONPointer()
   var key = JSONPointer(segments: ["id"])
   var table: String?
   var conditions: [Resource.Condition] = []
@@ -29,6 +31,8 @@ struct ResourceDraft: Sendable {
     method = resource.method
     body = resource.body
     records = resource.records
+    shape = resource.shape
+    rowNames = resource.rowNames
     key = resource.key
     table = resource.table
     conditions = resource.conditions
@@ -47,15 +51,17 @@ struct ResourceDraft: Sendable {
   func resource(named name: String) -> Resource? {
     guard let path, let pages = pages.pages(key: key) else { return nil }
     return Resource(
-      name: name, path: path, query: query, method: method, body: body, records: records, key: key, table: table,
-      conditions: conditions, search: search, byKey: byKey, byKeyRecords: byKeyRecords, removal: removal,
-      maxRemoval: maxRemoval, auditEvery: auditEvery, pages: pages, columns: columns, lists: lists)
+      name: name, path: path, query: query, method: method, body: body, records: records, shape: shape,
+      rowNames: rowNames, key: key, table: table, conditions: conditions, search: search, byKey: byKey,
+      byKeyRecords: byKeyRecords, removal: removal, maxRemoval: maxRemoval, auditEvery: auditEvery, pages: pages,
+      columns: columns, lists: lists)
   }
 
   static let keys: [DefinitionKey<ResourceDraft>] = [
     DefinitionKey("path", \.path, .resourcePath), DefinitionKey("query", \.query, .parameters),
     DefinitionKey("method", \.method, .choice), DefinitionKey("body", \.body, .object),
-    DefinitionKey("records", \.records, .pointer), DefinitionKey("key", \.key, .pointer),
+    DefinitionKey("records", \.records, .pointer), DefinitionKey("shape", \.shape, .choice),
+    DefinitionKey("row_names", \.rowNames, .pointer), DefinitionKey("key", \.key, .pointer),
     DefinitionKey("table", \.table, .identifier), DefinitionKey("where", \.conditions, .conditions),
     DefinitionKey("search", \.search, .columnNames), DefinitionKey("by_key", \.byKey, .byKey),
     DefinitionKey("by_key_records", \.byKeyRecords, .pointer), DefinitionKey("removal", \.removal, .choice),
