@@ -22,6 +22,9 @@ package struct RecordDecoder: ~Copyable {
 
   let tree: WalkTree
   let keyNode: Int
+  let hasCompositeKey: Bool
+  /// The composite key of the record at hand.
+  var compositeKey: ByteScratch
   /// A place is an element of a list by its number: such lists are in `extra`.
   let keepsLists: Bool
   let shape: Resource.Shape
@@ -67,6 +70,8 @@ package struct RecordDecoder: ~Copyable {
     self.plan = plan
     tree = WalkTree(plan)
     keyNode = plan.keyNode
+    hasCompositeKey = !plan.keyParts.isEmpty
+    compositeKey = ByteScratch(capacity: 0)
     shape = plan.shape.shape
     looseNames = LooseNames(shape)
     keepsLists = plan.tree.nodes.contains { $0.role.contains(.indexed) }

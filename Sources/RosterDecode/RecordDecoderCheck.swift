@@ -31,6 +31,7 @@ extension RecordDecoder {
   var hasKey: Bool { slots[tree.record.root].kind.isObject && keyFault == nil }
 
   private var keyFault: RecordFault? {
+    if hasCompositeKey { return partFault }
     let key = keySlice
     switch key.kind {
     case .absent: return .keyMissing

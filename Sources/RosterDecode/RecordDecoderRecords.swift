@@ -60,7 +60,7 @@ extension RecordDecoder {
       case .rejected(let fault):
         self.fault = fault
         record.begin()
-        if hasKey { prepare(column: plan.keyColumn) }
+        if hasKey { prepareKey() }
         return .rejected
       }
     }
@@ -90,6 +90,7 @@ extension RecordDecoder {
 
   private mutating func prepareRecord() {
     record.begin()
+    if hasCompositeKey { writeCompositeKey() }
     if needsPreparing {
       for column in tree.record.columns.indices { prepare(column: column) }
     }
@@ -100,6 +101,11 @@ extension RecordDecoder {
     swap(&scratch, &record.scratch)
   }
 
+  /// The key of a record that cannot be stored.
+  private mutating func prepareKey() {
+    if hasCompositeKey { writeCompositeKey() } else { prepare(column: plan.keyColumn) }
+  }
+
   private mutating func prepare(column: Int) {
     let plan = tree.record.columns[column]
     record.prepare(column, slots[Int(plan.node)], plan.type, bytes)
@@ -107,7 +113,8 @@ extension RecordDecoder {
 
   /// Of the record at hand.
   package var key: RecordKey {
-    switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
+    if hasCompositeKey { return .text(compositeKeyBytes) }
+    return switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
     case .integer(let number): .integer(number)
     case .text(let text): .text(text)
     default: .integer(0)

@@ -128,7 +128,10 @@ extension RecordDecoder {
   }
 
   private mutating func note(_ key: JSONSlice, _ outcome: Outcome) {
-    if case .integer = key.kind {
+    if hasCompositeKey {
+      writeCompositeKey()
+      note(compositeKeyBytes, outcome)
+    } else if case .integer = key.kind {
       guard let number = JSONNumber.integer(bytes, key.range) else { return }
       switch outcome {
       case .storable: found.keys.append(number)
@@ -136,12 +139,15 @@ extension RecordDecoder {
       case .skipped: found.skippedKeys.append(number)
       }
     } else {
-      let text = self.text(key)
-      switch outcome {
-      case .storable: found.keys.append(text)
-      case .rejected: found.rejectedKeys.append(text)
-      case .skipped: found.skippedKeys.append(text)
-      }
+      note(text(key), outcome)
+    }
+  }
+
+  private mutating func note(_ text: UnsafeBufferPointer<UInt8>, _ outcome: Outcome) {
+    switch outcome {
+    case .storable: found.keys.append(text)
+    case .rejected: found.rejectedKeys.append(text)
+    case .skipped: found.skippedKeys.append(text)
     }
   }
 

@@ -14,6 +14,8 @@ enum RecordFault {
   case keyInvalid
   /// The key is a value of another type than its column's.
   case keyMistyped(JSONKind)
+  /// A part of the composite key cannot be one.
+  case keyPart(column: Int)
   /// A value of another type than its column's.
   case column(node: Int, Resource.ColumnType)
   /// On the way to a column there is something that holds no fields.
@@ -39,6 +41,9 @@ enum RecordFault {
         + (plan.hasTextKeys ? "a string that is not empty" : "an integer from 1 to \(Int64.max)")
     case .keyMistyped(let kind):
       "\(Self.path(plan.keyNode, plan)) is \(kind.phrase), and its column is \(plan.hasTextKeys ? "text" : "integer")"
+    case .keyPart(let column):
+      "\(Self.path(plan.record.columns[column], plan)), a part of the key, is not "
+        + (plan.record.types[column] == .text ? "a string that is not empty" : "an integer of 64 bits")
     case .column(let node, let type): "\(Self.path(node, plan)) is not \(type.phrase)"
     case .way(let node): "\(Self.path(node, plan)) is not an object"
     case .notAList(let node): "\(Self.path(node, plan)) is not a list"

@@ -6,6 +6,8 @@ package struct RecordPlan: Sendable {
   package let resource: Resource
   /// The column that is the key.
   package let keyColumn: Int
+  /// The columns of a composite key; empty if the key is one column.
+  let keyParts: [Int]
 
   /// Levels of one record, itself the first: deeper than any API nests, and well within what readers' tools take
   /// (SQLite's JSON functions end at 1,000, Python's parser before that; sqlite.org/json1.html §3).
@@ -21,12 +23,13 @@ package struct RecordPlan: Sendable {
   var keyNode: Int { record.columns[keyColumn] }
 
   /// Else they are integers of 1…2^63-1.
-  package var hasTextKeys: Bool { resource.columns[keyColumn].type == .text }
+  /// A composite key is the text of a JSON list of its parts.
+  package var hasTextKeys: Bool { resource.hasCompositeKey || resource.columns[keyColumn].type == .text }
 
   /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, two lists at
   /// one place, or a place deeper than any record may nest. The configuration is read so that none of them comes here.
   package init(_ resource: Resource) throws(Failure) {
-    guard let keyColumn = resource.keyColumn else {
+    guard let keyColumn = resource.keyColumn, let keyColumns = resource.keyColumns else {
       throw Self.failure(resource, "no integer or text column is its key")
     }
     if resource.everyPlace.contains(where: { $0.segments.count >= Self.deepest }) {
@@ -40,6 +43,7 @@ package struct RecordPlan: Sendable {
     if resource.lists.contains(where: \.columns.isEmpty) { throw Self.failure(resource, "a list has no columns") }
     self.resource = resource
     self.keyColumn = keyColumn
+    keyParts = resource.hasCompositeKey ? keyColumns : []
     var tree = PlanTree()
     places = AnswerPlaces(resource, &tree)
     // Nodes of a record are side by side, so that they are forgotten at once.
@@ -200,7 +204,7 @@ extension Resource {
       case .cursor(_, _, .body(let at)), .next(.body(let at)), .after(_, let at): [at]
       case .offset, .cursor, .next, .link, .one: []
       }
-    return [records, rowNames, key] + styles.compactMap(\.self) + [pages.count, pages.ending].compactMap { $0?.pointer }
+    return [records, rowNames] + keyPlaces + styles.compactMap(\.self) + [pages.count, pages.ending].compactMap { $0?.pointer }
       + conditions.map(\.at) + columns.map(\.at) + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }
   }
 }

@@ -19,6 +19,8 @@ package struct Resource: Sendable, Equatable {
   package var rowNames: JSONPointer
   /// One of the columns is at the same place and says whether it is an integer or a text.
   package var key: JSONPointer
+  /// The second and third place of a composite key (R2); empty if the key is one value.
+  package var otherKeys: [JSONPointer]
   /// Of its records, in the cache: `name`, unless the definition says another.
   package var table: String
   /// A record that one of them does not hold for is skipped.
@@ -47,7 +49,7 @@ package struct Resource: Sendable, Equatable {
   package init(
     name: String, path: String, query: [Parameter] = [], method: Method = .get, body: JSONValue = .object([]),
     records: JSONPointer = JSONPointer(), shape: Shape = .objects, rowNames: JSONPointer = JSONPointer(),
-    key: JSONPointer = JSONPointer(segments: ["id"]), table: String? = nil,
+    key: JSONPointer = JSONPointer(segments: ["id"]), otherKeys: [JSONPointer] = [], table: String? = nil,
     conditions: [Condition] = [], search: [String] = [], byKey: String? = nil, byKeyRecords: JSONPointer = JSONPointer(),
     removal: Removal? = nil,
     maxRemoval: Int? = nil, auditEvery: Duration? = Self.usualAudit, pages: Pages = Pages(), columns: [Column],
@@ -62,6 +64,7 @@ package struct Resource: Sendable, Equatable {
     self.shape = shape
     self.rowNames = rowNames
     self.key = key
+    self.otherKeys = otherKeys
     self.table = table ?? name
     self.conditions = conditions
     self.search = search
@@ -195,7 +198,21 @@ package struct Resource: Sendable, Equatable {
 extension Resource {
   /// The column that is the key; nil in a definition that has none there.
   package var keyColumn: Int? {
-    columns.firstIndex { $0.at == key && ($0.type == .integer || $0.type == .text) }
+    keyColumn(at: key)
+  }
+
+  /// Every place of the key.
+  package var keyPlaces: [JSONPointer] { [key] + otherKeys }
+  /// True if the key has several parts.
+  package var hasCompositeKey: Bool { !otherKeys.isEmpty }
+  /// The column of each part of the key; nil if a part has none.
+  package var keyColumns: [Int]? {
+    let columns = keyPlaces.compactMap(keyColumn)
+    return columns.count == keyPlaces.count ? columns : nil
+  }
+
+  private func keyColumn(at place: JSONPointer) -> Int? {
+    columns.firstIndex { $0.at == place && ($0.type == .integer || $0.type == .text) }
   }
 }
 

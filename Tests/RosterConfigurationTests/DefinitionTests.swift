@@ -168,6 +168,16 @@ struct DefinitionTests {
 
     """
 
+  @Test("R2.4: a list of one place is a plain key, two or three are a composite key")
+  func composite() throws {
+    func places(_ key: String) throws -> [JSONPointer] {
+      let columns = "columns = { a = \"/a\", b = { at = \"/b\", type = \"integer\" }, c = \"/c\" }"
+      return try workspace.load("[resource.x]\npath = \"/x\"\nkey = \(key)\n\(columns)").resources[0].keyPlaces
+    }
+    #expect(try places("[\"/a\"]").map(\.description) == ["/a"] && places("\"/b\"").map(\.description) == ["/b"])
+    #expect(try places("[\"/c\", \"/a\", \"/b\"]").map(\.description) == ["/c", "/a", "/b"])
+  }
+
   @Test("A POST has its JSON in the file's order, and places in it")
   func post() throws {
     let page = try workspace.load(Self.notion).resources[0]
@@ -219,6 +229,7 @@ struct DefinitionTests {
     arguments: [
       "", issue, notion, notion + thing,
       thing + "[resource.thing.pages]\nstyle = \"one\"\n",
+      "[resource.x]\npath = \"/x\"\nkey = [\"/a\", \"/b\"]\nby_key = \"/x/{key.a}?b={key.b}\"\ncolumns = { a = \"/a\", b = { at = \"/b\", type = \"integer\" } }",
       "[resource.x]\npath = \"/x\"\nshape = \"rows\"\nrow_names = \"/columns\"\ncolumns.id = \"/id\"",
       thing
         + "[resource.thing.pages]\nstyle = \"cursor\"\nparam = \"c\"\nstart = \"\\u0007\\\"*\"\nat = \"header:N\"\n",

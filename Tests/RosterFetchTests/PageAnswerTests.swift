@@ -316,6 +316,22 @@ import Testing
     }
   }
 
+  @Test("R2.3, P8: an answer for a composite key must have all its parts")
+  func compositeAnswer() async throws {
+    var resource = Resource(
+      name: "thing", path: "/", key: JSONPointer(segments: ["b"]), otherKeys: [JSONPointer(segments: ["n"])],
+      columns: [.init("n", at: JSONPointer(segments: ["n"]), .integer), .init("b", at: JSONPointer(segments: ["b"]))])
+    resource.byKey = "/x/{key.b}/{key.n}"
+    for (answer, isFound) in [(#"{"n":1,"b":"a"}"#, true), (#"{"n":2,"b":"a"}"#, false), (#"{"b":"a"}"#, false)] {
+      try await RawServer.run(headed("200 OK", body: Array(answer.utf8))) { server in
+        try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+          let failure = await bench.failure { _ = try await bench.fetch(keys: [#"["a",1]"#]) }
+          #expect((failure == nil) == isFound)
+        }
+      }
+    }
+  }
+
   @Test("P8: a record that cannot be stored, or that `where` passes over, is an answer about its key")
   func rejected() async throws {
     try await withBench([.on(.byID, .answer(status: 200, body: #"{"id":1,"name":7}"#))]) { _, bench in

@@ -23,7 +23,7 @@ extension Resource {
     return .object([
       .init("path", .text(path)), .init("query", .object(query.map { .init($0.name, $0.value.json) })),
       .init("method", .text(method.rawValue)), .init("body", body), .init("records", .text(records.description)),
-      .init(Later.shape, .text(shape.rawValue)), .init(Later.rowNames, .text(rowNames.description)), .init("key", .text(key.description)), .init("table", .text(table)), .init("where", conditions.json),
+      .init(Later.shape, .text(shape.rawValue)), .init(Later.rowNames, .text(rowNames.description)), .init("key", keyValue), .init("table", .text(table)), .init("where", conditions.json),
       .init("search", .list(search.map(JSONValue.text))), .init("by_key", .text(byKey ?? "")),
       .init(FeedFree.byKeyRecords, .text(byKeyRecords.description)), .init("removal", .text(removal.rawValue)),
       .init("max_removal", maxRemoval.map { .integer($0) } ?? .null),
@@ -32,10 +32,15 @@ extension Resource {
     ])
   }
 
+  /// A list of one place is a plain key (R2.4).
+  private var keyValue: JSONValue {
+    hasCompositeKey ? .list(keyPlaces.map { .text($0.description) }) : .text(key.description)
+  }
+
   /// Of which list it is (P8): where that is another one, who is missing is not missed.
   var listed: String {
     let parts: [JSONValue] = [
-      .text(path), .text(key.description), .text(records.description), conditions.json,
+      .text(path), keyValue, .text(records.description), conditions.json,
     ]
     let shaped: [JSONValue] = shape == .objects ? [] : [.text(shape.rawValue)]
     return JSONValue.list(parts + shaped).written
@@ -90,7 +95,7 @@ extension ResourceTables {
   /// Throws `SQLiteError` (damaged) where it is none that rosterd wrote.
   init(name: String, definition: String) throws {
     guard let json = try? JSONValue(json: definition.utf8), let resource = Resource(name: name, tablesOf: json),
-      resource.keyColumn != nil
+      resource.keyColumns != nil
     else { throw SQLiteError.damaged("the definition of \(name) cannot be read") }
     try self.init(resource)
   }
@@ -98,12 +103,12 @@ extension ResourceTables {
 
 extension Resource {
   fileprivate init?(name: String, tablesOf json: JSONValue) {
-    guard let path = json["path"]?.text, let key = json["key"]?.pointer, let table = json["table"]?.text,
+    guard let path = json["path"]?.text, let key = json["key"]?.pointers, let first = key.first, let table = json["table"]?.text,
       case .list(let search)? = json["search"], let columns = [Column](json["columns"]),
       case .object(let lists)? = json["lists"]
     else { return nil }
     self.init(
-      name: name, path: path, key: key, table: table, search: search.compactMap(\.text), columns: columns,
+      name: name, path: path, key: first, otherKeys: Array(key.dropFirst()), table: table, search: search.compactMap(\.text), columns: columns,
       lists: lists.compactMap(List.init))
     guard self.lists.count == lists.count, self.search.count == search.count else { return nil }
   }
@@ -123,7 +128,7 @@ extension Resource {
     rowNames = json[Later.rowNames]?.pointer ?? JSONPointer()
     self.removal = removal
     self.conditions = conditions.compactMap(Condition.init)
-    guard self.conditions.count == conditions.count, keyColumn != nil else { return nil }
+    guard self.conditions.count == conditions.count, keyColumns != nil else { return nil }
   }
 }
 
@@ -184,6 +189,13 @@ extension [Resource.Column] {
 
 extension JSONValue {
   fileprivate var pointer: JSONPointer? { text.flatMap { JSONPointer($0) } }
+
+  /// One place, or a list of them; nil for anything else.
+  fileprivate var pointers: [JSONPointer]? {
+    guard case .list(let values) = self else { return pointer.map { [$0] } }
+    let pointers = values.compactMap(\.pointer)
+    return pointers.count == values.count ? pointers : nil
+  }
 }
 
 extension [Resource.Column] {

@@ -5,5 +5,6 @@ enum SecondVersion {
     for column in FixedTables.trust { try database.execute("ALTER TABLE main.resources ADD COLUMN \(column)") }
     try database.execute("DROP VIEW main.cache_info")
     try database.execute(FixedTables.info)
+    try Schema(of: database).defineRemoved(database)
   }
 }

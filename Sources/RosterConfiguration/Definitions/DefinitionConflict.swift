@@ -12,8 +12,8 @@ struct DefinitionConflict {
 
 extension ResourceDraft {
   var conflicts: [DefinitionConflict] {
-    [pathMissing, columnsMissing, keyWithoutColumn, askWithoutByKey, recordsWithoutByKey, namesWithoutRows]
-      .compactMap { $0 } + searchConflicts
+    [pathMissing, columnsMissing, askWithoutByKey, keyInByKey, keyWithoutPlace, recordsWithoutByKey, namesWithoutRows]
+      .compactMap { $0 } + key.compactMap(keyWithoutColumn) + searchConflicts
       + listConflicts + pages.conflicts + bodyConflicts
   }
 
@@ -30,16 +30,51 @@ extension ResourceDraft {
       path: ["columns"], restsOn: [["columns"]], problem: "there are no columns", allowed: "one column at least")
   }
 
-  private var keyWithoutColumn: DefinitionConflict? {
+  private func keyWithoutColumn(_ key: JSONPointer) -> DefinitionConflict? {
     guard !columns.isEmpty else { return nil }
     let there = columns.filter { $0.at == key }
-    if there.contains(where: { $0.type == .integer || $0.type == .text }) { return nil }
+    if let column = there.first(where: { $0.type == .integer || $0.type == .text }) {
+      guard self.key.count > 1, column.isNullable else { return nil }
+      return DefinitionConflict(
+        path: ["key"], restsOn: [["key"], ["columns"]], problem: "the column \(column.name) has null = true",
+        allowed: "columns without null = true: no part of a key is NULL")
+    }
     let problem =
       there.first.map { "the column \($0.name), which is at \(key.description.tomlString), is \($0.type.rawValue)" }
       ?? "no column is at \(key.description.tomlString)"
     return DefinitionConflict(
       path: ["key"], restsOn: [["key"], ["columns"]], problem: problem,
       allowed: "the place of a column of the type integer or text")
+  }
+
+  /// A composite key is asked for by each of its columns, a plain one by `{key}` or `{keys}` (F1.3).
+  private var keyInByKey: DefinitionConflict? {
+    guard let byKey else { return nil }
+    let (parts, isPlain) = (byKey.keyParts, byKey.contains("{key}") || byKey.contains("{keys}"))
+    let names = key.compactMap { place in columns.first { $0.at == place }?.name }
+    let problem: String? =
+      if key.count == 1 {
+        parts.first.map { "has {key.\($0)}, and the key is one value" }
+      } else if isPlain {
+        "has {key} or {keys}, and the key has \(key.count) places"
+      } else if let missing = names.first(where: { !parts.contains($0) }) {
+        "lacks {key.\(missing)}"
+      } else {
+        parts.first { !names.contains($0) }.map { "has {key.\($0)}, and \($0) is no column of the key" }
+      }
+    return problem.map {
+      DefinitionConflict(
+        path: ["by_key"], restsOn: [["by_key"], ["key"], ["columns"]], problem: $0,
+        allowed: key.count == 1
+          ? "a path with {key} or {keys}" : "a path with \(names.map { "{key.\($0)}" }.joined(separator: ", "))")
+    }
+  }
+
+  private var keyWithoutPlace: DefinitionConflict? {
+    guard key.count > 1, pages.style == .after, pages.at == nil else { return nil }
+    return DefinitionConflict(
+      path: ["pages", "at"], restsOn: [["pages", "style"], ["pages", "at"]],
+      problem: "the style \"after\" needs it beside a key of several places", allowed: "a JSON Pointer into a record")
   }
 
   private var askWithoutByKey: DefinitionConflict? {

@@ -33,7 +33,7 @@ struct DefinitionsReader {
     if draft.method == .get, draft.body != .object([]) {
       warnings.append("\(dotted(path + ["body"])) is not sent with GET")
     }
-    for column in draft.columns where column.at == draft.key && column.isNullable {
+    for column in draft.columns where draft.key == [column.at] && column.isNullable {
       warnings.append("\(dotted(path + ["columns", column.name, "null"])) has no effect: a key is never NULL")
     }
     let odd = [draft.query.contains { $0.hasOddDay } ? "query" : nil, draft.body.hasOddDay ? "body" : nil]

@@ -9,7 +9,7 @@ struct ResourceDraft: Sendable {
   var records = JSONPointer()
   var shape = Resource.Shape.objects
   var rowNames = JSONPointer()
-  var key = JSONPointer(segments: ["id"])
+  var key = [JSONPointer(segments: ["id"])]
   var table: String?
   var conditions: [Resource.Condition] = []
   var search: [String] = []
@@ -33,7 +33,7 @@ struct ResourceDraft: Sendable {
     records = resource.records
     shape = resource.shape
     rowNames = resource.rowNames
-    key = resource.key
+    key = resource.keyPlaces
     table = resource.table
     conditions = resource.conditions
     search = resource.search
@@ -49,10 +49,10 @@ struct ResourceDraft: Sendable {
 
   /// nil: something is missing.
   func resource(named name: String) -> Resource? {
-    guard let path, let pages = pages.pages(key: key) else { return nil }
+    guard let path, let first = key.first, let pages = pages.pages(key: first) else { return nil }
     return Resource(
       name: name, path: path, query: query, method: method, body: body, records: records, shape: shape,
-      rowNames: rowNames, key: key, table: table, conditions: conditions, search: search, byKey: byKey,
+      rowNames: rowNames, key: first, otherKeys: Array(key.dropFirst()), table: table, conditions: conditions, search: search, byKey: byKey,
       byKeyRecords: byKeyRecords, removal: removal, maxRemoval: maxRemoval, auditEvery: auditEvery, pages: pages,
       columns: columns, lists: lists)
   }
@@ -61,7 +61,7 @@ struct ResourceDraft: Sendable {
     DefinitionKey("path", \.path, .resourcePath), DefinitionKey("query", \.query, .parameters),
     DefinitionKey("method", \.method, .choice), DefinitionKey("body", \.body, .object),
     DefinitionKey("records", \.records, .pointer), DefinitionKey("shape", \.shape, .choice),
-    DefinitionKey("row_names", \.rowNames, .pointer), DefinitionKey("key", \.key, .pointer),
+    DefinitionKey("row_names", \.rowNames, .pointer), DefinitionKey("key", \.key, .keyPlaces),
     DefinitionKey("table", \.table, .identifier), DefinitionKey("where", \.conditions, .conditions),
     DefinitionKey("search", \.search, .columnNames), DefinitionKey("by_key", \.byKey, .byKey),
     DefinitionKey("by_key_records", \.byKeyRecords, .pointer), DefinitionKey("removal", \.removal, .choice),
