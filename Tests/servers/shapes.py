@@ -2,9 +2,11 @@
 answers of `by_key` inside an object."""
 
 import json
+import re
 import shutil
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 from ground import RECORDS, Datasette, Kinto, Server
 from programs import answers, free_port, wait_until
@@ -53,28 +55,7 @@ title = "/title"
 score = {{ at = "/score", type = "real" }}
 """
 
-METRICS = """
-[resource.name]
-path = "/api/v1/label/__name__/values"
-records = "/data"
-shape = "values"
-key = "/value"
-pages = { style = "one" }
-columns = { name = "/value" }
-[resource.metadata]
-path = "/api/v1/metadata"
-records = "/data"
-shape = "map"
-key = "/@key"
-pages = { style = "one" }
-columns = { name = "/@key", type = "/value/0/type", help = "/value/0/help" }
-[resource.target]
-path = "/api/v1/targets"
-records = "/data/activeTargets"
-key = ["/labels/job", "/labels/instance"]
-pages = { style = "one" }
-columns = { job = "/labels/job", instance = "/labels/instance", health = "/health" }
-"""
+SOURCES = Path(__file__).resolve().parents[2] / "config/sources"
 
 
 class Prometheus(Server):
@@ -106,6 +87,28 @@ class Prometheus(Server):
     def api(self, path):
         with urllib.request.urlopen(f"{self.origin}/api/v1{path}", timeout=20) as answer:
             return json.load(answer)["data"]
+
+
+class Documented(Server):
+    """Lists as APIs document them, which the tests change."""
+
+    name = "documented"
+
+    def fill(self):
+        self.write(wiki={}, catalog=[], top=[])
+
+    def write(self, **lists):
+        path = self.folder / "lists.json"
+        known = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps(known | lists))
+
+
+def bundled(ground, server, name, prefix=""):
+    """A roster of a definition that comes along, for this server."""
+    text = (SOURCES / f"{name}.toml").read_text()
+    changed = re.sub('base_url = ".*"', f'base_url = "{server.origin}{prefix}"', text)
+    assert changed != text, text
+    return ground.roster(server, changed)
 
 
 def defined(ground, server, text):
@@ -197,22 +200,55 @@ def inside(ground):
 
 
 def prometheus(ground):
-    """R1.1, R1.2, R2.1: names, metadata and targets of Prometheus"""
+    """R1.1, R1.2, R2.1: config/sources/prometheus.toml with Prometheus"""
     server = ground.server(Prometheus)
-    roster = defined(ground, server, METRICS)
+    roster = bundled(ground, server, "prometheus")
     server.log = list
     assert roster.sync()["outcome"] == "published"
-    names = {name for name, in roster.query("SELECT name FROM name")}
+    names = {name for name, in roster.query("SELECT name FROM metrics")}
     assert names == set(server.api("/label/__name__/values"))
     metadata = {name: [type, help] for name, type, help in roster.query("SELECT name, type, help FROM metadata")}
     assert metadata == {
         name: [values[0]["type"], values[0]["help"]] for name, values in server.api("/metadata").items()}
-    assert roster.query("SELECT job, instance, health FROM target") == [("self", f"127.0.0.1:{server.port}", "up")]
+    assert roster.query("SELECT job, instance, health FROM targets") == [("self", f"127.0.0.1:{server.port}", "up")]
     shown = told(roster, "show", "target", "self", f"127.0.0.1:{server.port}")
     assert shown["record"]["health"] == "up", shown
 
 
+def wiki(ground):
+    """R1.2, G2.1: config/sources/mediawiki-pages.toml with a server as MediaWiki documents it"""
+    server = ground.server(Documented)
+    titles = {f"Page_{number}": 1000 + number for number in range(120)}
+    server.write(wiki=titles)
+    roster = bundled(ground, server, "mediawiki-pages", "/w")
+    report = roster.sync()
+    assert report["added"] == 120 and report["requests"] == 3, report
+    server.write(wiki={title: key for title, key in titles.items() if key != 1007} | {"Zebra": 7, "A": 8})
+    assert roster.sync()["added"] == 2
+    assert roster.sync()["removed"] == 1
+    stored = dict(roster.query("SELECT title, pageid FROM pages"))
+    assert len(stored) == 121 and stored["Zebra"] == 7 and "Page 7" not in stored
+    server.write(wiki={})
+    report = roster.sync("--allow-removal")
+    assert report["records"] == 121 and report["exit"] == 0, report
+
+
+def values(ground):
+    """R1.1: config/sources/hackernews-top.toml and docker-catalog.toml with servers as their APIs are documented"""
+    server = ground.server(Documented)
+    server.write(top=list(range(9000, 8500, -1)), catalog=[f"team/app-{number:03}" for number in range(250)])
+    top, catalog = bundled(ground, server, "hackernews-top", "/v0"), bundled(ground, server, "docker-catalog", "/v2")
+    assert top.sync()["added"] == 500
+    report = catalog.sync()
+    assert report["added"] == 250 and report["requests"] == 3, report
+    server.write(top=list(range(9400, 8900, -1)))
+    assert top.sync()["added"] == 400
+    assert top.sync()["removed"] == 400
+    assert top.query("SELECT count(*), min(id), max(id) FROM top") == [(500, 8901, 9400)]
+    assert catalog.query("SELECT count(*), max(name) FROM repositories") == [(250, "team/app-249")]
+
+
 def tests():
-    yield from [rows, composite, inside]
+    yield from [rows, composite, inside, wiki, values]
     if shutil.which("prometheus"):
         yield prometheus
