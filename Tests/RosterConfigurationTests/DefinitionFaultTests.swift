@@ -88,15 +88,15 @@ struct DefinitionFaultTests {
       ),
       (
         "key = \"id\"",
-        "3: resource.thing.key: \"id\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+        "3: resource.thing.key: \"id\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names, or a list of 2 or 3 of them"
       ),
       (
         "key = \"/~\"",
-        "3: resource.thing.key: \"/~\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+        "3: resource.thing.key: \"/~\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names, or a list of 2 or 3 of them"
       ),
       (
         "key = 1",
-        "3: resource.thing.key: 1 is an integer, not a string; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+        "3: resource.thing.key: 1 is an integer, not a string; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names, or a list of 2 or 3 of them"
       ),
       (
         "table = \"my things\"",
