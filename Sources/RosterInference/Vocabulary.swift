@@ -62,6 +62,8 @@ enum Vocabulary {
   static let more: Set<String> = [
     "hasmore", "hasnextpage", "hasnext", "more", "moreresults", "hasmoreitems", "morerecords", "hasmorepages",
   ]
+  /// Values of `status` that mean that a record is no longer there.
+  static let goneStatuses: Set<String> = ["cancelled", "canceled", "deleted", "removed", "trashed", "trash", "archived"]
   /// True on the last page: the opposite of what `more` is.
   static let isLast: Set<String> = ["islast", "last", "islastpage", "done", "complete", "exhausted"]
   static let last: Set<String> = [
