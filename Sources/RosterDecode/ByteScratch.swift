@@ -16,6 +16,8 @@ struct ByteScratch: ~Copyable {
 
   mutating func removeAll() { count = 0 }
 
+  mutating func removeLast(_ bytes: Int) { count -= bytes }
+
   mutating func shrink() {
     count = 0
     guard memory.count > Self.kept else { return }

@@ -19,11 +19,25 @@ struct ExtraField {
     last = 0
   }
 
-  var child: Int? { first & Self.flag == 0 ? nil : Int(first & ~Self.flag) }
+  /// A field whose name does not stand before its value, by its number among those.
+  init(loose: Int) {
+    first = UInt32(loose) | Self.flag
+    last = 1
+  }
+
+  var child: Int? { first & Self.flag == 0 || last != 0 ? nil : Int(first & ~Self.flag) }
+  var loose: Int? { first & Self.flag == 0 || last == 0 ? nil : Int(first & ~Self.flag) }
   /// Offset of the name's opening quote. If a name occurs twice, the one with the larger offset wins.
   var start: Int { Int(first) }
   var end: Int { Int(last & ~Self.flag) }
   var hasSpace: Bool { last & Self.flag != 0 }
+}
+
+/// A field whose name does not stand before its value.
+struct LooseField {
+  /// Among the loose names.
+  var name: Range<Int>
+  var value: JSONSlice
 }
 
 /// The members of the current row that no column takes, grouped by the node of their object.
@@ -32,6 +46,7 @@ struct ExtraFields {
   /// True for objects that have a name with escapes: there two different spellings may be the same name.
   private(set) var hasEscapes: [Bool]
   private var filled: [Int] = []
+  private(set) var loose: [LooseField] = []
 
   init(nodes: Int) {
     fields = Array(repeating: [], count: nodes)
@@ -44,6 +59,12 @@ struct ExtraFields {
     if fields[node].isEmpty { filled.append(node) }
     fields[node].append(ExtraField(name: name, value: value))
     if name.kind == .escapedString { hasEscapes[node] = true }
+  }
+
+  mutating func append(loose value: JSONSlice, named name: Range<Int>, to node: Int) {
+    if fields[node].isEmpty { filled.append(node) }
+    fields[node].append(ExtraField(loose: loose.count))
+    loose.append(LooseField(name: name, value: value))
   }
 
   mutating func append(child: Int, to node: Int) {
@@ -59,6 +80,7 @@ struct ExtraFields {
   mutating func removeAll() {
     for node in filled { remove(node) }
     filled.removeAll(keepingCapacity: true)
+    if !loose.isEmpty { loose.removeAll(keepingCapacity: true) }
   }
 
   /// Number of fields whose memory is kept for the next record.

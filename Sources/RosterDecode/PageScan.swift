@@ -35,7 +35,7 @@ package struct PageScan: Sendable, Equatable {
   package var count = PointedValue()
   /// The value at the style's `last`.
   package var last = PointedValue()
-  /// The value at `pages.more`.
+  /// Where `pages.more` or `pages.done` says.
   package var more = PointedValue()
   /// The value at the style's `at`: in the answer for `cursor` and `next`, in the last record for `after`.
   package var at = PointedValue()

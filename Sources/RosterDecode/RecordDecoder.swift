@@ -23,13 +23,21 @@ package struct RecordDecoder: ~Copyable {
 
   let tree: WalkTree
   let keyNode: Int
+  let hasCompositeKey: Bool
+  /// The composite key of the record at hand.
+  var compositeKey: ByteScratch
   /// True if the definition selects a list element by its index. Such lists stay in `extra`.
   let keepsLists: Bool
+  let shape: Resource.Shape
   /// True if a value of the current row has escapes, or white space between its tokens.
   var needsPreparing = false
   var scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
   /// A name with escapes, after unescaping.
   var name = ByteScratch()
+  /// The name of the member at hand, if the records are a map.
+  var memberName = JSONSlice.absent
+  /// Names of values that do not stand before them in the body.
+  var looseNames: LooseNames
   /// The first element of each list that cannot be stored.
   var listFaults: [RecordFault.ElementFault?]
 
@@ -65,6 +73,10 @@ package struct RecordDecoder: ~Copyable {
     self.plan = plan
     tree = WalkTree(plan)
     keyNode = plan.keyNode
+    hasCompositeKey = !plan.keyParts.isEmpty
+    compositeKey = ByteScratch(capacity: 0)
+    shape = plan.shape.shape
+    looseNames = LooseNames(shape)
     keepsLists = plan.tree.nodes.contains { $0.role.contains(.indexed) }
     listFaults = Array(repeating: nil, count: plan.lists.count)
     extras = ExtraFields(nodes: plan.tree.nodes.count)
@@ -73,6 +85,8 @@ package struct RecordDecoder: ~Copyable {
   }
 
   var slots: UnsafeMutableBufferPointer<JSONSlice> { tree.slots }
+  /// What ends the records of a body.
+  var recordsEnd: UInt8 { shape == .map ? UInt8(ascii: "}") : UInt8(ascii: "]") }
   var bytes: UnsafeBufferPointer<UInt8> { scanner.bytes }
 
   /// Releases memory that an unusually large earlier body needed.

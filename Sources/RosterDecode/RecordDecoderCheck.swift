@@ -16,7 +16,11 @@ extension RecordDecoder {
     needsPreparing = false
     let level = scanner.level
     scanner.deepest = level
-    try readField(tree.record.root)
+    if shape == .objects {
+      try readField(tree.record.root)
+    } else if let fault = try readShaped() {
+      return .rejected(fault)
+    }
     guard slots[tree.record.root].kind.isObject else { return .rejected(.notAnObject) }
     if !meetsConditions() { return .skipped }
     if let fault = keyFault ?? rowFault() ?? listFault() { return .rejected(fault) }
@@ -27,6 +31,7 @@ extension RecordDecoder {
   var hasKey: Bool { slots[tree.record.root].kind.isObject && keyFault == nil }
 
   private var keyFault: RecordFault? {
+    if hasCompositeKey { return partFault }
     let key = keySlice
     switch key.kind {
     case .absent: return .keyMissing
@@ -130,6 +135,7 @@ extension RecordDecoder {
     case .absent: return isAbsent
     case .present: return !isAbsent
     case .equal(let scalar): return equals(slice, scalar)
+    case .differs(let scalars): return isAbsent || !scalars.contains { equals(slice, $0) }
     }
   }
 

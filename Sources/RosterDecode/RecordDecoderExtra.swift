@@ -48,6 +48,10 @@ extension RecordDecoder {
     scratch.append(UInt8(ascii: "\""))
     scratch.append(UInt8(ascii: ":"))
     if let child = field.child { return write(child, into: &scratch) }
+    if let loose = field.loose {
+      let value = extras.loose[loose].value
+      return append(value.range, hasSpace: value.hasSpace, to: &scratch)
+    }
     append(valueRange(of: field, name: name), hasSpace: field.hasSpace, to: &scratch)
   }
 
@@ -63,6 +67,7 @@ extension RecordDecoder {
   /// The bytes between the name's quotes, escapes included.
   private func name(of field: ExtraField) -> UnsafeBufferPointer<UInt8> {
     if let child = field.child { return tree.steps[child].written }
+    if let loose = field.loose { return looseNames[extras.loose[loose].name] }
     return Self.name(at: field.start, bytes)
   }
 
@@ -85,7 +90,7 @@ extension RecordDecoder {
   /// Sorts the fields of an object. If a name occurs several times, the last occurrence wins.
   private mutating func order(_ node: Int) {
     guard extras.fields[node].count > 1 else { return }
-    let names = FieldNames(bytes: bytes, steps: tree.steps)
+    let names = FieldNames(bytes: bytes, steps: tree.steps, loose: extras.loose, names: looseNames.bytes)
     if extras.hasEscapes[node] {
       extras.sort(node) { names.order($0, $1, names.compareTexts) }
       extras.removeRepeated(node) { names.compareTexts($0, $1) == 0 }
@@ -101,6 +106,8 @@ extension RecordDecoder {
 private struct FieldNames {
   let bytes: UnsafeBufferPointer<UInt8>
   let steps: UnsafeMutableBufferPointer<WalkTree.Step>
+  let loose: [LooseField]
+  let names: UnsafeBufferPointer<UInt8>
 
   /// Orders by name. Fields with the same name are ordered by their position.
   func order(_ one: ExtraField, _ other: ExtraField, _ compare: (ExtraField, ExtraField) -> Int) -> Bool {
@@ -128,7 +135,12 @@ private struct FieldNames {
   /// The bytes from the name's first one to the end of the body.
   private func written(_ field: ExtraField) -> UnsafeBufferPointer<UInt8> {
     if let child = field.child { return steps[child].written }
+    if let loose = name(of: field) { return loose }
     return UnsafeBufferPointer(rebasing: bytes[(field.start + 1)...])
+  }
+
+  private func name(of field: ExtraField) -> UnsafeBufferPointer<UInt8>? {
+    field.loose.map { UnsafeBufferPointer(rebasing: names[loose[$0].name]) }
   }
 
   /// -1 at the end of the name.
@@ -146,6 +158,7 @@ private struct FieldNames {
 
   private func text(_ field: ExtraField) -> UnescapedBytes {
     if let child = field.child { return UnescapedBytes(steps[child].name, 0..<steps[child].name.count) }
+    if let loose = name(of: field) { return UnescapedBytes(loose, 0..<loose.count) }
     var end = field.start + 1
     while bytes[end] != UInt8(ascii: "\"") { end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1 }
     return UnescapedBytes(bytes, field.start + 1..<end)

@@ -11,8 +11,14 @@ extension RecordDecoder {
     try self.start(body, at: start)
     collectsExtra = true
     position = -1
+    if plan.shape.rowNames != nil, hasRows() {
+      scanner.at = Self.textStart(body)
+      try readRowNames()
+      scanner.at = start
+    }
     switch scanner.peek() {
-    case UInt8(ascii: "["):
+    case UInt8(ascii: "[") where shape == .map: progress = .ended
+    case UInt8(ascii: "[") where shape != .map, UInt8(ascii: "{") where shape == .map:
       scanner.enter()
       progress = .beforeFirst
     case UInt8(ascii: "{"): progress = .single
@@ -20,6 +26,14 @@ extension RecordDecoder {
       progress = .ended
       throw scanner.malformed("records")
     }
+  }
+
+  /// An answer without a row may have no names either.
+  private mutating func hasRows() -> Bool {
+    let behind = scanner
+    defer { scanner = behind }
+    guard scanner.take(UInt8(ascii: "[")) else { return true }
+    return !scanner.take(UInt8(ascii: "]"))
   }
 
   /// The result of `next`.
@@ -46,7 +60,7 @@ extension RecordDecoder {
       case .rejected(let fault):
         self.fault = fault
         record.begin()
-        if hasKey { prepare(column: plan.keyColumn) }
+        if hasKey { prepareKey() }
         return .rejected
       }
     }
@@ -56,24 +70,27 @@ extension RecordDecoder {
   private mutating func advances() throws(Malformed) -> Bool {
     var progress = progress
     defer { self.progress = progress }
-    return try advance(&progress)
+    guard try advance(&progress, until: recordsEnd) else { return false }
+    if shape == .map { memberName = try scanner.name() }
+    return true
   }
 
-  /// Moves to the next element of a list; false after the last one.
-  private mutating func advance(_ progress: inout Progress) throws(Malformed) -> Bool {
+  /// Goes before the next element of a list; false behind its end.
+  private mutating func advance(_ progress: inout Progress, until end: UInt8) throws(Malformed) -> Bool {
     switch progress {
     case .ended: return false
     case .single:
       progress = .ended
       return true
-    case .beforeFirst: progress = scanner.isEmpty(until: UInt8(ascii: "]")) ? .ended : .inside
-    case .inside: if try !scanner.goesOn(until: UInt8(ascii: "]")) { progress = .ended }
+    case .beforeFirst: progress = scanner.isEmpty(until: end) ? .ended : .inside
+    case .inside: if try !scanner.goesOn(until: end) { progress = .ended }
     }
     return progress == .inside
   }
 
   private mutating func prepareRecord() {
     record.begin()
+    if hasCompositeKey { writeCompositeKey() }
     if needsPreparing {
       for column in tree.record.columns.indices { prepare(column: column) }
     }
@@ -84,6 +101,11 @@ extension RecordDecoder {
     swap(&scratch, &record.scratch)
   }
 
+  /// The key of a record that cannot be stored.
+  private mutating func prepareKey() {
+    if hasCompositeKey { writeCompositeKey() } else { prepare(column: plan.keyColumn) }
+  }
+
   private mutating func prepare(column: Int) {
     let plan = tree.record.columns[column]
     record.prepare(column, slots[Int(plan.node)], plan.type, bytes)
@@ -91,7 +113,8 @@ extension RecordDecoder {
 
   /// Key of the current record.
   package var key: RecordKey {
-    switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
+    if hasCompositeKey { return .text(compositeKeyBytes) }
+    return switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
     case .integer(let number): .integer(number)
     case .text(let text): .text(text)
     default: .integer(0)
@@ -139,7 +162,7 @@ extension RecordDecoder {
     do throws(Malformed) {
       var progress = rowProgress
       defer { rowProgress = progress }
-      guard try advance(&progress) else { return false }
+      guard try advance(&progress, until: UInt8(ascii: "]")) else { return false }
       if !extras.isEmpty { extras.removeAll() }
       needsPreparing = false
       try readElement(tree.rows[openedList])

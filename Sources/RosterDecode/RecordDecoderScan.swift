@@ -16,8 +16,9 @@ extension RecordDecoder {
       try readField(places.root)
       try scanner.end()
       let records = slots[places.records]
-      guard records.kind.isList else {
-        throw Malformed(offset: Int(records.start), expected: "a list of records at \"\(plan.resource.records)\"")
+      guard records.kind.isList || (shape == .map && records.kind.isObject) else {
+        let expected = shape == .map ? "an object of records" : "a list of records"
+        throw Malformed(offset: Int(records.start), expected: "\(expected) at \"\(plan.resource.records)\"")
       }
       found.count = try pointed(places.count)
       found.last = try pointed(places.last)
@@ -29,34 +30,62 @@ extension RecordDecoder {
     }
   }
 
-  /// Checks the answer to a `by_key` request, which is a record or a list of records. The places of `pages` are not
-  /// read.
-  package mutating func scan(answer body: [UInt8]) throws(Malformed) -> PageScan {
+  /// The same for the answer of `by_key`, which is the record or the list itself, or has it at `by_key_records`. The
+  /// places of `pages` are not looked for. A null at `by_key_records` is no record (R3.1).
+  /// - Parameter isWhole: The records are the body, whatever `by_key_records` says.
+  package mutating func scan(answer body: [UInt8], isWhole: Bool = false) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
       try startScan(bytes)
-      switch scanner.peek() {
-      case UInt8(ascii: "["): try scanRecords()
-      case UInt8(ascii: "{"):
-        found.recordsAt = scanner.at
-        try scanRecord()
-      default: throw scanner.malformed("a record or a list of them")
+      if isWhole || plan.resource.byKeyRecords.isWhole {
+        try scanAnswer()
+        try scanner.end()
+        return found
       }
-      try scanner.end()
+      scanner.at = try answerStart()
+      if scanner.peek() != UInt8(ascii: "n") { try scanAnswer() }
       return found
     }
   }
 
-  private mutating func startScan(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
-    let hasMark = body.count >= 3 && body[0] == 0xEF && body[1] == 0xBB && body[2] == 0xBF
-    try start(body, at: hasMark ? 3 : 0)
+  /// The first byte of what is at `by_key_records`, after a look at the whole body.
+  mutating func answerStart() throws(Malformed) -> Int {
+    let (start, place) = (scanner.at, plan.resource.byKeyRecords)
+    _ = try scanner.value()
+    try scanner.end()
+    guard let records = try find(place, from: start) else {
+      throw Malformed(offset: start, expected: "a record or a list of them at \"\(place)\"")
+    }
+    return records
+  }
+
+  /// The record, or the list of records, at hand.
+  private mutating func scanAnswer() throws(Malformed) {
+    switch scanner.peek() {
+    case UInt8(ascii: "["): try shape == .map ? scanEmptyList() : scanRecords()
+    case UInt8(ascii: "{") where shape == .map: try scanRecords()
+    case UInt8(ascii: "{") where shape != .rows:
+      found.recordsAt = scanner.at
+      try scanRecord()
+    default: throw scanner.malformed("a record or a list of them")
+    }
+  }
+
+  mutating func startScan(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
+    try start(body, at: Self.textStart(body))
     try JSONScanner.checkUTF8(body)
     collectsExtra = false
     found = PageScan()
+    try readRowNames()
   }
 
-  /// Drops the references to the body, whose owner may free it now.
-  private mutating func forget() {
+  /// The first byte behind a byte order mark.
+  static func textStart(_ body: UnsafeBufferPointer<UInt8>) -> Int {
+    body.count >= 3 && body[0] == 0xEF && body[1] == 0xBB && body[2] == 0xBF ? 3 : 0
+  }
+
+  /// The body is its owner's again.
+  mutating func forget() {
     scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
     found = PageScan()
   }
@@ -68,13 +97,23 @@ extension RecordDecoder {
     lastRecord = nil
     found.recordsAt = scanner.at
     scanner.enter()
-    if scanner.isEmpty(until: UInt8(ascii: "]")) { return }
+    if scanner.isEmpty(until: recordsEnd) { return }
     repeat {
+      if shape == .map { memberName = try scanner.name() }
       if found.records == Self.mostRecords { throw scanner.malformed("at most \(Self.mostRecords) records") }
       _ = scanner.peek()
       lastRecord = scanner.at
       try scanRecord()
-    } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    } while try scanner.goesOn(until: recordsEnd)
+  }
+
+  /// An empty map as PHP writes it.
+  mutating func scanEmptyList() throws(Malformed) {
+    found = PageScan()
+    lastRecord = nil
+    found.recordsAt = scanner.at
+    scanner.enter()
+    guard scanner.isEmpty(until: UInt8(ascii: "]")) else { throw scanner.malformed("an object of records") }
   }
 
   private mutating func scanRecord() throws(Malformed) {
@@ -92,7 +131,10 @@ extension RecordDecoder {
   }
 
   private mutating func note(_ key: JSONSlice, _ outcome: Outcome) {
-    if case .integer = key.kind {
+    if hasCompositeKey {
+      writeCompositeKey()
+      note(compositeKeyBytes, outcome)
+    } else if case .integer = key.kind {
       guard let number = JSONNumber.integer(bytes, key.range) else { return }
       switch outcome {
       case .storable: found.keys.append(number)
@@ -100,12 +142,15 @@ extension RecordDecoder {
       case .skipped: found.skippedKeys.append(number)
       }
     } else {
-      let text = self.text(key)
-      switch outcome {
-      case .storable: found.keys.append(text)
-      case .rejected: found.rejectedKeys.append(text)
-      case .skipped: found.skippedKeys.append(text)
-      }
+      note(text(key), outcome)
+    }
+  }
+
+  private mutating func note(_ text: UnsafeBufferPointer<UInt8>, _ outcome: Outcome) {
+    switch outcome {
+    case .storable: found.keys.append(text)
+    case .rejected: found.rejectedKeys.append(text)
+    case .skipped: found.skippedKeys.append(text)
     }
   }
 
@@ -159,7 +204,9 @@ extension RecordDecoder {
     case .inRecords(let pointer): return try look(for: pointer, from: found.recordsAt)
     case .inLastRecord(let pointer):
       guard let lastRecord else { return PointedValue() }
-      return try look(for: pointer, from: lastRecord)
+      if shape == .map, pointer == Self.memberNamePlace { return value(memberName) }
+      guard let place = inRecord(pointer, from: lastRecord) else { return PointedValue() }
+      return try look(for: place, from: lastRecord)
     }
   }
 
@@ -215,20 +262,25 @@ extension RecordDecoder {
 
   private func written(_ slice: JSONSlice) -> String { String(decoding: bytes[slice.range], as: UTF8.self) }
 
-  /// Finds the value at a place below the value that begins at `start`. This reads the bytes again, which only the few
-  /// records and elements that a page style looks into need.
-  private mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
+  /// Goes to a place below the value that begins at `start`, by reading that once more: for the one record, or the few
+  /// elements, that a style looks into.
+  mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
     let end = scanner.at
     defer { scanner.at = end }
-    var place: Int? = start
-    for segment in pointer.segments {
-      guard let within = place else { break }
-      scanner.at = within
-      place = try member(segment)
-    }
-    guard let place else { return PointedValue() }
+    guard let place = try find(pointer, from: start) else { return PointedValue() }
     scanner.at = place
     return value(try scanner.value())
+  }
+
+  /// The first byte of a value below the value that begins at `start`; nil if there is none. Moves the scanner.
+  mutating func find(_ pointer: JSONPointer, from start: Int) throws(Malformed) -> Int? {
+    var place = start
+    for segment in pointer.segments {
+      scanner.at = place
+      guard let inner = try member(segment) else { return nil }
+      place = inner
+    }
+    return place
   }
 
   /// Offset of a member, or element, of the current value; nil if it does not exist.

@@ -1,4 +1,5 @@
 import RosterJSON
+import RosterModel
 
 /// Reads an answer, a record or an element. Values on the path to a place are entered; all others are skipped.
 extension RecordDecoder {
@@ -18,6 +19,8 @@ extension RecordDecoder {
       try readList(node, role)
     } else if role.contains(.hasChildren) {
       try readObject(node)
+    } else if role.contains(.records), shape == .map {
+      try scanRecords()
     } else {
       _ = try scanner.value()
     }
@@ -75,9 +78,7 @@ extension RecordDecoder {
   /// time for them.
   private mutating func readList(_ node: Int, _ role: PlanTree.Role) throws(Malformed) {
     let (start, spaces) = (scanner.at, scanner.spaces)
-    if role.contains(.records) {
-      return try scanRecords()
-    }
+    if role.contains(.records) { return try shape == .map ? scanEmptyList() : scanRecords() }
     if role.contains(.list) { try checkElements(tree.steps[node].list) }
     if role.contains(.indexed) {
       scanner.at = start

@@ -5,10 +5,18 @@ import RosterModel
 /// than any other page.
 enum RecordFault {
   case notAnObject
+  /// A row is not a list (R1.4).
+  case notARow
+  /// A row has more values than there are names (R1.5).
+  case longRow
+  /// A value of a map has the member that its name would be (R1.3).
+  case ownMemberName
   case keyMissing
   case keyInvalid
   /// The key has another type than its column.
   case keyMistyped(JSONKind)
+  /// A part of the composite key cannot be one.
+  case keyPart(column: Int)
   /// The value has another type than its column.
   case column(node: Int, Resource.ColumnType)
   /// An ancestor of a column is not an object.
@@ -25,12 +33,18 @@ enum RecordFault {
   func reason(in plan: RecordPlan) -> String {
     switch self {
     case .notAnObject: "the record is not an object"
+    case .notARow: "the record is not a list"
+    case .longRow: "it has more values than \(plan.resource.rowNames) has names"
+    case .ownMemberName: "it has a member \(Resource.Shape.memberName) of its own"
     case .keyMissing: "\(Self.path(plan.keyNode, plan)) is missing"
     case .keyInvalid:
       "\(Self.path(plan.keyNode, plan)) is not "
         + (plan.hasTextKeys ? "a string that is not empty" : "an integer from 1 to \(Int64.max)")
     case .keyMistyped(let kind):
       "\(Self.path(plan.keyNode, plan)) is \(kind.phrase), and its column is \(plan.hasTextKeys ? "text" : "integer")"
+    case .keyPart(let column):
+      "\(Self.path(plan.record.columns[column], plan)), a part of the key, is not "
+        + (plan.record.types[column] == .text ? "a string that is not empty" : "an integer of 64 bits")
     case .column(let node, let type): "\(Self.path(node, plan)) is not \(type.phrase)"
     case .way(let node): "\(Self.path(node, plan)) is not an object"
     case .notAList(let node): "\(Self.path(node, plan)) is not a list"

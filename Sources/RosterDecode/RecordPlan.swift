@@ -6,11 +6,14 @@ package struct RecordPlan: Sendable {
   package let resource: Resource
   /// Index of the key's column.
   package let keyColumn: Int
+  /// The columns of a composite key; empty if the key is one column.
+  let keyParts: [Int]
 
   /// Maximum nesting depth of a record, which itself is level 1. Real APIs nest less deeply, and readers' tools accept
   /// more (SQLite's JSON functions 1,000 levels, sqlite.org/json1.html §3; Python's parser somewhat less).
   static let deepest = 128
 
+  let shape: ShapePlan
   let tree: PlanTree
   let places: AnswerPlaces
   let record: RowPlan
@@ -24,13 +27,14 @@ package struct RecordPlan: Sendable {
 
   var keyNode: Int { record.columns[keyColumn] }
 
-  /// True for text keys; false for integer keys from 1 to 2^63-1.
-  package var hasTextKeys: Bool { resource.columns[keyColumn].type == .text }
+  /// Else they are integers of 1…2^63-1.
+  /// A composite key is the text of a JSON list of its parts.
+  package var hasTextKeys: Bool { resource.hasCompositeKey || resource.columns[keyColumn].type == .text }
 
   /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, two lists at
   /// one place, or a place deeper than any record may nest. The configuration is read so that none of them comes here.
   package init(_ resource: Resource, isIncremental: Bool = false) throws(Failure) {
-    guard let keyColumn = resource.keyColumn else {
+    guard let keyColumn = resource.keyColumn, let keyColumns = resource.keyColumns else {
       throw Self.failure(resource, "no integer or text column is its key")
     }
     if resource.everyPlace.contains(where: { $0.segments.count >= Self.deepest }) {
@@ -44,6 +48,7 @@ package struct RecordPlan: Sendable {
     if resource.lists.contains(where: \.columns.isEmpty) { throw Self.failure(resource, "a list has no columns") }
     self.resource = resource
     self.keyColumn = keyColumn
+    keyParts = resource.hasCompositeKey ? keyColumns : []
     var tree = PlanTree()
     places = AnswerPlaces(resource, &tree)
     // The nodes of a record are contiguous, so that one call clears them all.
@@ -57,6 +62,7 @@ package struct RecordPlan: Sendable {
     }
     markNode = resource.since.map { tree.node($0.at, below: root) }
     self.isIncremental = isIncremental
+    shape = ShapePlan(resource, below: root, &tree)
     let end = tree.nodes.count
     lists = zip(resource.lists, listNodes).map { ListPlan($0, at: $1, &tree) }
     record = RowPlan(nodes: root..<end, columns: columns, types: resource.columns.map(\.type), tree)
@@ -114,6 +120,25 @@ struct ListPlan: Sendable {
   }
 }
 
+/// How a record is made the object that it is read as (R1).
+struct ShapePlan: Sendable {
+  let shape: Resource.Shape
+  /// The node of the member's name; nil without a map.
+  let memberName: Int?
+  /// The node of a value that is not an object; nil if each record is an object or a row.
+  let value: Int?
+  /// Where the names of the values of a row are; nil if they are called by their number.
+  let rowNames: JSONPointer?
+
+  init(_ resource: Resource, below root: Int, _ tree: inout PlanTree) {
+    func node(_ name: String) -> Int { tree.node(JSONPointer(segments: [name]), below: root) }
+    shape = resource.shape
+    memberName = shape == .map ? node(Resource.Shape.memberName) : nil
+    value = shape == .map || shape == .values ? node(Resource.Shape.value) : nil
+    rowNames = shape == .rows && !resource.rowNames.isWhole ? resource.rowNames : nil
+  }
+}
+
 struct ConditionPlan: Sendable {
   let node: Int
   let test: Resource.Condition.Test
@@ -159,7 +184,7 @@ struct AnswerPlaces: Sendable {
       return .node(tree.node(pointer, below: root))
     }
     count = place(resource.pages.count?.pointer)
-    more = place(resource.pages.more?.pointer)
+    more = place(resource.pages.ending?.pointer)
     readsMembers = if case .cursor(.everyMember, _, _) = resource.pages.style { true } else { false }
     switch resource.pages.style {
     case .number(_, _, let last):
@@ -186,8 +211,9 @@ extension Resource {
       case .cursor(_, _, .body(let at)), .next(.body(let at)), .after(_, let at): [at]
       case .offset, .cursor, .next, .link, .one: []
       }
-    return [records, key] + styles.compactMap(\.self) + [pages.count, pages.more].compactMap { $0?.pointer }
-      + conditions.map(\.at) + columns.map(\.at) + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) } + (since.map { [$0.at] } ?? [])
+    return [records, rowNames] + keyPlaces + styles.compactMap(\.self)
+      + [pages.count, pages.ending].compactMap { $0?.pointer } + conditions.map(\.at) + columns.map(\.at)
+      + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) } + (since.map { [$0.at] } ?? [])
   }
 }
 

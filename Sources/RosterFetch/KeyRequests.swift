@@ -1,3 +1,4 @@
+import RosterJSON
 package import RosterModel
 
 /// The requests that ask for records by key (P8): `by_key` of a definition. Pure.
@@ -21,16 +22,20 @@ package struct KeyRequests: Sendable {
 
   private let baseURL: String
   private let path: String
+  /// Names of the columns of a composite key; empty if the key is one value.
+  private let columns: [String]
 
   /// nil: the definition cannot ask.
   package init?(_ resource: Resource, baseURL: String) {
     guard let path = resource.byKey else { return nil }
     self.path = path
+    columns = resource.hasCompositeKey ? (resource.keyColumns ?? []).map { resource.columns[$0].name } : []
     self.baseURL = baseURL
   }
 
   /// In the order of the keys, but for those that have a comma: they are asked for alone, since a comma parts keys.
   package func requests(for keys: [String]) -> [Asking] {
+    if !columns.isEmpty { return keys.map(composite) }
     let asksMany = path.contains(Self.many)
     let (alone, together) = keys.reduce(into: ([String](), [String]())) { parts, key in
       if !asksMany || key.utf8.contains(UInt8(ascii: ",")) { parts.0.append(key) } else { parts.1.append(key) }
@@ -43,6 +48,19 @@ package struct KeyRequests: Sendable {
       return Asking(
         request: Request(.get, baseURL + Self.filled(path, with: list)), keys: keys, canBeAsked: !isLost(list))
     }
+  }
+
+  /// Each part of the key stands for its column (R2.3).
+  private func composite(_ key: String) -> Asking {
+    var parts: [JSONValue] = []
+    if case .list(let values)? = try? JSONValue(json: key.utf8) { parts = values }
+    let texts = zip(columns, parts).map { ("{key.\($0)}", QueryText.encoded($1.queryText)) }
+    let filled = path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").map { segment in
+      (segment, texts.reduce(String(segment)) { $0.replacing($1.0, with: $1.1) })
+    }
+    let isLost = filled.contains { $0 != $1 && Self.dots.contains($1) }
+    let target = texts.reduce(path) { $0.replacing($1.0, with: $1.1) }
+    return Asking(request: Request(.get, baseURL + target), keys: [key], canBeAsked: !isLost)
   }
 
   /// The control question for keys that upstream has just listed (P16); nil if `by_key` can ask for no key of them.

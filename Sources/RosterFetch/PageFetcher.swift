@@ -105,23 +105,39 @@ package struct PageFetcher: Sendable {
     let step = "ask for records of \(plan.resource.name)"
     guard asking.canBeAsked else { throw Self.unaskable(asking, step) }
     return try await attempts(asking.request, step: step, of: plan.resource.name, errand) { response in
-      if response.status == 404 || response.status == 410 {
-        let none = Array("[]".utf8)
-        return FetchedRecords(url: asking.request.url, body: none, digest: digest(none), scan: PageScan())
-      }
+      if response.status == 404 || response.status == 410 { return notFound(asking) }
       try expect(200, response)
-      let body = response.body.withoutByteOrderMark
-      let isList = body.first { !$0.isJSONSpace } == UInt8(ascii: "[")
-      guard isList != asking.isSingle else {
+      guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, asking, plan) }) else {
+        return notFound(asking)
+      }
+      let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
+      guard isList != asking.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
         throw malformed(asking.isSingle ? "expected one object" : "expected a list")
       }
-      let scan = try scanned { try RecordDecoder.scan(answer: body, by: plan) }
       // An object of somebody else, or an error dressed as a record, tells nothing of the one that was asked for.
       if asking.isSingle, scan.skipped == 0, scan.onlyKey(by: plan) != asking.keys.first {
         throw malformed("expected the record \(asking.keys.joined())")
       }
       return FetchedRecords(url: asking.request.url, body: body, digest: digest(body), scan: scan)
     }
+  }
+
+  /// The answer as a body of records; nil if it says that no key was found (R3).
+  private func read(
+    _ answer: [UInt8], _ asking: KeyRequests.Asking, _ plan: RecordPlan
+  ) throws -> (body: [UInt8], scan: PageScan)? {
+    var decoder = RecordDecoder(plan)
+    guard asking.isSingle, decoder.answersWithoutKey else {
+      let scan = try decoder.scan(answer: answer)
+      return scan.records == 0 && plan.resource.listsOneRecord ? nil : (answer, scan)
+    }
+    guard let body = try decoder.body(of: asking.keys[0], answer: answer) else { return nil }
+    return (body, try decoder.scan(answer: body, isWhole: true))
+  }
+
+  private func notFound(_ asking: KeyRequests.Asking) -> FetchedRecords {
+    let none = Array("[]".utf8)
+    return FetchedRecords(url: asking.request.url, body: none, digest: digest(none), scan: PageScan())
   }
 
   private static func unaskable(_ asking: KeyRequests.Asking, _ step: String) -> Failure {
@@ -259,11 +275,11 @@ extension RecordDecoder {
     var decoder = RecordDecoder(plan)
     return try decoder.scan(page: body)
   }
+}
 
-  fileprivate static func scan(answer body: [UInt8], by plan: RecordPlan) throws -> PageScan {
-    var decoder = RecordDecoder(plan)
-    return try decoder.scan(answer: body)
-  }
+extension Resource {
+  /// True if an answer for one key may be a list of that record, and an empty list means that the key was not found.
+  fileprivate var listsOneRecord: Bool { shape != .objects || !byKeyRecords.isWhole }
 }
 
 extension PageScan {
@@ -278,9 +294,4 @@ extension PageScan {
       }
     }
   }
-}
-
-extension UInt8 {
-  /// RFC 8259 §2.
-  fileprivate var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 }

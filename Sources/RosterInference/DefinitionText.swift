@@ -129,6 +129,8 @@ private struct DefinitionText {
     line(nil, finding.notes(.method))
     line(
       "records = \(resource.records.toml)", finding.notes(.records) + (resource.records.isWhole ? [.wholeAnswer] : []))
+    line(resource.shape == .objects ? nil : "shape = \(resource.shape.rawValue.tomlString)")
+    line(resource.rowNames.isWhole ? nil : "row_names = \(resource.rowNames.toml)")
     line("key = \(resource.key.toml)", finding.notes(.key))
     line(resource.table == resource.name ? nil : "table = \(resource.table.tomlString)", finding.notes(.table))
     for place in [Note.Place.condition, .search, .byKey] { line(nil, finding.notes(place)) }

@@ -26,7 +26,8 @@ package enum Inference {
     if case .after(let param, _) = pages.style { pages.style = .after(param: param, at: columns[keyColumn].at) }
     let resource = Resource(
       name: name.resource, path: address?.path ?? Placeholder.path, query: query.stays, records: list.at,
-      key: columns[keyColumn].at, table: name.table, pages: pages, columns: columns, lists: fields.lists)
+      shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(), key: columns[keyColumn].at,
+      table: name.table, pages: pages, columns: columns, lists: fields.lists)
     let request = RequestNotes(answer.asked, query, pages.style, evidence)
     return Finding(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
@@ -66,12 +67,28 @@ package enum Inference {
           .condition, "\(count) of \(records.count) records have \(at); this skips them, if they are of another kind",
           lines: "where = { \(at.description.tomlString) = \"absent\" }"))
     }
+    if let hidden = hiddenStatus(resource, records) { notes.append(hidden) }
     let texts = resource.columns.filter { $0.type == .text && Vocabulary.searched.contains($0.ownField?.word ?? "") }
     if !texts.isEmpty {
       let names = texts.prefix(8).map(\.name.tomlString).joined(separator: ", ")
       notes.append(.remark(.search, "full-text search", lines: "search = [\(names)]"))
     }
     return notes + [byKey(resource)]
+  }
+
+  /// A status that some records have and that means that they are no longer there.
+  private static func hiddenStatus(_ resource: Resource, _ records: [JSONValue]) -> Note? {
+    for column in resource.columns where ["status", "state"].contains(column.ownField?.word ?? "") {
+      let values = Set(records.compactMap { $0[column.at]?.text })
+      let gone = values.filter { Vocabulary.goneStatuses.contains($0.word) }.sorted()
+      guard !gone.isEmpty, gone.count < values.count else { continue }
+      let texts = gone.map(\.tomlString).joined(separator: ", ")
+      let list = gone.count == 1 ? texts : "[\(texts)]"
+      return .remark(
+        .condition, "this skips records that upstream keeps although they are gone",
+        lines: "where = { \(column.at.description.tomlString) = { not = \(list) } }")
+    }
+    return nil
   }
 
   /// In most APIs, a record's address is below that of its list: `/tickets/35436.json` for `/tickets.json`.

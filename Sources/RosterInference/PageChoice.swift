@@ -247,7 +247,8 @@ struct PageChoice {
     let totals = proposedTotals
     notes += totals.isEmpty ? [withoutTotal] : totals
     if let isLast = evidence.isLast, pages.more == nil {
-      notes.append(.remark(.more, "\(isLast.at) is not used: it is true on the last page, where `more` is false"))
+      notes.append(
+        .remark(.more, "true on the last page", lines: "done = \(isLast.at.description.tomlString)"))
     }
   }
 

@@ -3,17 +3,19 @@ import RosterModel
 /// The list of records in an answer.
 struct RecordList {
   var at: JSONPointer
-  /// The list's elements that are objects.
+  /// What the elements are, if they are not objects.
+  var shaped: ShapedList?
+  /// The list's elements that are objects, or the objects that they are read as.
   var records: [JSONValue]
   /// Number of elements that are not objects.
   var strangers: Int
   /// Other lists of objects in the answer, the most likely one first.
   var others: [JSONPointer] = []
   /// Lists of another shape that are longer than this one, the longest first.
-  var unreadable: [UnreadableList] = []
+  var longer: [ShapedList] = []
 
   /// - Parameter noun: the kind of record that the address names, such as `issues`.
-  /// - Throws: `Failure` (65) if the answer has no list of objects.
+  /// - Throws: `Failure` (65) if the answer has no list.
   init(in answer: ListAnswer, noun: String?) throws(Failure) {
     var found = FoundLists()
     found.collect(answer.body, at: JSONPointer())
@@ -21,14 +23,28 @@ struct RecordList {
       let (mine, theirs) = (one.element.score(noun), other.element.score(noun))
       return mine == theirs ? one.offset < other.offset : mine > theirs
     }
-    let longest = found.unreadable.enumerated().sorted { one, other in
-      let (mine, theirs) = (one.element.count, other.element.count)
-      return mine == theirs ? one.offset < other.offset : mine > theirs
-    }.map(\.element)
-    guard let best = ranked.first?.element else { throw answer.failure(withoutRecords: longest.first) }
-    self = best
-    others = ranked.dropFirst().map(\.element.at).filter { !$0.isWhole }
-    unreadable = longest.filter { $0.count > best.records.count + best.strangers }
+    let shaped = found.shaped(in: answer.body)
+    let best = ranked.first?.element
+    let size = best.map { $0.records.count + $0.strangers } ?? 0
+    // One value alone, such as a message, is no list of records.
+    let first = shaped.first { $0.shape == .rows || $0.count > 1 }
+    if let first, best == nil || (first.names != nil && first.count > size) {
+      self.init(first, in: answer.body)
+      longer = shaped.filter { $0.count > first.count && $0.at != first.names }
+    } else if let best {
+      self = best
+      longer = shaped.filter { $0.count > size }
+    } else {
+      throw answer.failure(RecordList.description(of: answer.body), hint: RecordList.hint(of: answer.body))
+    }
+    others = ranked.map(\.element.at).filter { !$0.isWhole && $0 != at }
+  }
+
+  private init(_ list: ShapedList, in body: JSONValue) {
+    at = list.at
+    shaped = list
+    records = list.records(in: body)
+    strangers = 0
   }
 
   fileprivate init?(_ value: JSONValue, at: JSONPointer) {
@@ -56,7 +72,18 @@ struct RecordList {
 /// All lists of an answer, without the lists inside records.
 private struct FoundLists {
   var lists: [RecordList] = []
-  var unreadable: [UnreadableList] = []
+  private var shapedLists: [ShapedList] = []
+
+  /// Lists whose elements are not objects: rows with names first, then the longest.
+  func shaped(in body: JSONValue) -> [ShapedList] {
+    var lists = shapedLists
+    for index in lists.indices { lists[index].findNames(among: shapedLists, in: body) }
+    return lists.enumerated().sorted { one, other in
+      let (mine, theirs) = (one.element, other.element)
+      if (mine.names == nil) != (theirs.names == nil) { return mine.names != nil }
+      return mine.count == theirs.count ? one.offset < other.offset : mine.count > theirs.count
+    }.map(\.element)
+  }
 
   /// The depth of lists in known APIs: `data.viewer.repository.issues.edges`.
   private static let maxDepth = 5
@@ -66,7 +93,7 @@ private struct FoundLists {
   /// - Parameter isInner: true for an element of a list.
   mutating func collect(_ value: JSONValue, at: JSONPointer, isInner: Bool = false) {
     if let list = RecordList(value, at: at) { lists.append(list) }
-    if !isInner, let list = UnreadableList(value, at: at) { unreadable.append(list) }
+    if !isInner, let list = ShapedList(value, at: at) { shapedLists.append(list) }
     guard at.segments.count < Self.maxDepth else { return }
     switch value {
     case .object(let members): for member in members { collect(member.value, at: at.appending(member.name)) }
@@ -83,7 +110,7 @@ private struct FoundLists {
 
 extension RecordList {
   var notes: [Note] {
-    var notes = unreadable.prefix(2).map(\.note)
+    var notes = (shaped.map { [$0.choice] } ?? []) + longer.prefix(2).map(\.note)
     if strangers > 0 {
       notes.append(
         .remark(
@@ -98,13 +125,6 @@ extension RecordList {
 }
 
 // MARK: No list
-
-extension ListAnswer {
-  fileprivate func failure(withoutRecords list: UnreadableList?) -> Failure {
-    guard let list else { return failure(RecordList.description(of: body), hint: RecordList.hint(of: body)) }
-    return failure("\(RecordList.description(of: body)); \(list.description)", hint: list.hint)
-  }
-}
 
 extension RecordList {
   /// A clause that contains names of the answer, but no values.

@@ -62,6 +62,10 @@ enum Vocabulary {
   static let more: Set<String> = [
     "hasmore", "hasnextpage", "hasnext", "more", "moreresults", "hasmoreitems", "morerecords", "hasmorepages",
   ]
+  /// Values of `status` that mean that a record is no longer there.
+  static let goneStatuses: Set<String> = [
+    "cancelled", "canceled", "deleted", "removed", "trashed", "trash", "archived",
+  ]
   /// Names that are true on the last page: the opposite of `more`.
   static let isLast: Set<String> = ["islast", "last", "islastpage", "done", "complete", "exhausted"]
   static let last: Set<String> = [

@@ -112,7 +112,9 @@ package struct Timestamp: Sendable, Equatable {
       guard range.upperBound <= bytes.count else { return nil }
       return range.reduce(Int64?(0)) { sum, at in sum.flatMap { sum in Self.digit(bytes[at]).map { sum * 10 + $0 } } }
     }
-    func has(_ byte: Unicode.Scalar, at place: Int) -> Bool { place < bytes.count && bytes[place] == UInt8(ascii: byte) }
+    func has(_ byte: Unicode.Scalar, at place: Int) -> Bool {
+      place < bytes.count && bytes[place] == UInt8(ascii: byte)
+    }
     guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), has("-", at: 4),
       has("-", at: 7), Self.isDate(year, month, day), (1678...2261).contains(year)
     else { return false }
@@ -189,7 +191,8 @@ package struct Timestamp: Sendable, Equatable {
     if whole > 10 { bytes[10] = pattern[10] }
     var end = whole
     if digits > 0 {
-      bytes += [pattern[whole]] + Array(Self.fraction(local - Self.floor(local, Self.second) * Self.second, digits).utf8)
+      bytes +=
+        [pattern[whole]] + Array(Self.fraction(local - Self.floor(local, Self.second) * Self.second, digits).utf8)
       end += digits + 1
     }
     return String(decoding: bytes + pattern[end...], as: UTF8.self)

@@ -15,6 +15,8 @@ package struct Resource: Sendable, Equatable {
   package var search: [String]
   /// A path with `{key}` or `{keys}`; nil if upstream cannot be asked for single records.
   package var byKey: String?
+  /// Where an answer of `byKey` has the record or the list; empty for the answer itself.
+  package var byKeyRecords: JSONPointer
   /// Treatment of records that a complete pull does not contain.
   package var removal: Removal
   /// Maximum percentage of the records that one sync may remove; nil for `sync.max_removal`.
@@ -30,18 +32,24 @@ package struct Resource: Sendable, Equatable {
   /// else `twice`.
   package init(
     name: String, path: String, query: [Parameter] = [], method: Method = .get, body: JSONValue = .object([]),
-    records: JSONPointer = JSONPointer(), key: JSONPointer = JSONPointer(segments: ["id"]), table: String? = nil,
-    conditions: [Condition] = [], search: [String] = [], byKey: String? = nil, removal: Removal? = nil,
+    records: JSONPointer = JSONPointer(), shape: Shape = .objects, rowNames: JSONPointer = JSONPointer(),
+    key: JSONPointer = JSONPointer(segments: ["id"]), otherKeys: [JSONPointer] = [], table: String? = nil,
+    conditions: [Condition] = [], search: [String] = [], byKey: String? = nil,
+    byKeyRecords: JSONPointer = JSONPointer(),
+    removal: Removal? = nil,
     maxRemoval: Int? = nil, auditEvery: Duration? = Self.usualAudit, pages: Pages = Pages(), columns: [Column],
     lists: [List] = [], since: Since? = nil
   ) {
     self.name = name
     listing = Listing(
-      path: path, query: query, method: method, body: body, records: records, key: key, pages: pages)
+      path: path, query: query, method: method, body: body, records: records, shape: shape, rowNames: rowNames,
+      key: key,
+      otherKeys: otherKeys, pages: pages)
     self.table = table ?? name
     self.conditions = conditions
     self.search = search
     self.byKey = byKey
+    self.byKeyRecords = byKeyRecords
     self.removal = removal ?? (byKey == nil ? .twice : .ask)
     self.maxRemoval = maxRemoval
     self.auditEvery = auditEvery
@@ -57,6 +65,22 @@ package struct Resource: Sendable, Equatable {
   package enum Method: String, Sendable, CaseIterable {
     case get = "GET"
     case post = "POST"
+  }
+
+  /// What a record is in an answer (R1); each is read as an object.
+  package enum Shape: String, Sendable, CaseIterable {
+    case objects
+    /// Elements of any kind; one that is not an object is `{"value": ELEMENT}`.
+    case values
+    /// Members of an object; the name of a member is `@key` of its record.
+    case map
+    /// Lists, whose values have names of their own or are called by their number.
+    case rows
+
+    /// The field that has a value that is not an object.
+    package static let value = "value"
+    /// The field that has the name of a member of a map.
+    package static let memberName = "@key"
   }
 
   /// Treatment of a record that a complete pull does not contain (P8).
@@ -102,6 +126,8 @@ package struct Resource: Sendable, Equatable {
       case absent
       case present
       case equal(Scalar)
+      /// Absent, or equal to none of these (R4.1).
+      case differs([Scalar])
     }
   }
 
@@ -153,7 +179,21 @@ package struct Resource: Sendable, Equatable {
 extension Resource {
   /// Index of the key's column; nil if the definition has no column for the key.
   package var keyColumn: Int? {
-    columns.firstIndex { $0.at == key && ($0.type == .integer || $0.type == .text) }
+    keyColumn(at: key)
+  }
+
+  /// Every place of the key.
+  package var keyPlaces: [JSONPointer] { [key] + otherKeys }
+  /// True if the key has several parts.
+  package var hasCompositeKey: Bool { !otherKeys.isEmpty }
+  /// The column of each part of the key; nil if a part has none.
+  package var keyColumns: [Int]? {
+    let columns = keyPlaces.compactMap(keyColumn)
+    return columns.count == keyPlaces.count ? columns : nil
+  }
+
+  private func keyColumn(at place: JSONPointer) -> Int? {
+    columns.firstIndex { $0.at == place && ($0.type == .integer || $0.type == .text) }
   }
 }
 

@@ -3,10 +3,14 @@ extension Resource {
   package struct Pages: Sendable, Equatable {
     /// The style of paging.
     package var style: Style
+    /// What `param` carries; nil if it is the number, offset or cursor alone (G1).
+    package var value: ValueTemplate?
     /// Page size; nil to leave it to upstream.
     package var size: Size?
     /// Place of a boolean, whose value false ends the list.
     package var more: AnswerPlace?
+    /// Where a boolean is: true ends the list. The opposite of `more`; a definition has one of them.
+    package var done: AnswerPlace?
     /// Place of the total number of records, those that `where` skips included. The total proves that a pull is
     /// complete (P7).
     package var count: AnswerPlace?
@@ -17,16 +21,39 @@ extension Resource {
 
     /// The defaults are those of the contract.
     package init(
-      _ style: Style = .number(), size: Size? = nil, more: AnswerPlace? = nil, count: AnswerPlace? = nil,
-      short: Bool = false, beyond: [Int] = []
+      _ style: Style = .number(), value: ValueTemplate? = nil, size: Size? = nil, more: AnswerPlace? = nil,
+      done: AnswerPlace? = nil, count: AnswerPlace? = nil, short: Bool = false, beyond: [Int] = []
     ) {
       self.style = style
+      self.value = value
       self.size = size
       self.more = more
+      self.done = done
       self.count = count
       self.short = short
       self.beyond = beyond
     }
+  }
+
+  /// The text around the value that names a page: `(page:{page},page_size:50)` (G1).
+  package struct ValueTemplate: Sendable, Equatable {
+    /// The text before the value.
+    package var prefix: String
+    /// The text after the value.
+    package var suffix: String
+
+    /// Splits a text at its only placeholder. nil if the text has no such placeholder, or has it twice.
+    package init?(_ text: String, placeholder: String) {
+      let parts = text.split(separator: placeholder, omittingEmptySubsequences: false)
+      guard parts.count == 2 else { return nil }
+      (prefix, suffix) = (String(parts[0]), String(parts[1]))
+    }
+
+    /// The whole text for one page.
+    package func filled(with value: String) -> String { prefix + value + suffix }
+
+    /// True for a placeholder alone, which has its natural type in a body (G1.2).
+    package var isBare: Bool { prefix.isEmpty && suffix.isEmpty }
   }
 
   /// The page styles: how the next page is determined.
@@ -76,6 +103,11 @@ extension Resource {
   }
 }
 
+extension Resource.Pages {
+  /// Where the boolean is that ends the list, true (`done`) or false (`more`).
+  package var ending: Resource.AnswerPlace? { more ?? done }
+}
+
 extension Resource.Style {
   /// The name in the configuration.
   package var name: String {
@@ -89,6 +121,16 @@ extension Resource.Style {
     case .one: "one"
     }
   }
+}
+
+extension Resource.Style {
+  /// Stands for what names a page in `value`, by the style's name; the other styles send nothing (G1.1).
+  package static let placeholders = [
+    "number": "{page}", "offset": "{offset}", "cursor": "{cursor}", "after": "{cursor}",
+  ]
+
+  /// nil for the styles that send nothing.
+  package var placeholder: String? { Self.placeholders[name] }
 }
 
 extension Resource.Style {

@@ -75,7 +75,8 @@ package struct CopyText {
   }
 
   private static func isPlain(_ byte: UInt8) -> Bool {
-    byte >= 0x20 && byte < 0x80 && byte != backslash || byte > 0 && byte < 0x20 && !(byte == tab || byte == newline || byte == carriageReturn) || byte == 0x7f
+    byte >= 0x20 && byte < 0x80 && byte != backslash
+      || byte > 0 && byte < 0x20 && !(byte == tab || byte == newline || byte == carriageReturn) || byte == 0x7f
   }
 
   private static let tab = UInt8(ascii: "\t")

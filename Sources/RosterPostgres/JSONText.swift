@@ -75,7 +75,8 @@ struct JSONText {
       index += 1
     }
     let power = exponent.map { Int(String(decoding: text[$0..<index], as: UTF8.self)) ?? Int.max }
-    let isTooLarge = index - start > Self.maxDigits || power.map { !(-Self.maxDigits...Self.maxDigits).contains($0) } ?? false
+    let isTooLarge =
+      index - start > Self.maxDigits || power.map { !(-Self.maxDigits...Self.maxDigits).contains($0) } ?? false
     if isTooLarge { sanitised.append(UInt8(ascii: "\"")) }
     sanitised.append(contentsOf: text[start..<index])
     if isTooLarge { sanitised.append(UInt8(ascii: "\"")) }

@@ -103,7 +103,9 @@ package final class PostgresConnection {
 
   private func put(_ bytes: [UInt8]) throws {
     while true {
-      let code = bytes.withUnsafeBytes { PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count)) }
+      let code = bytes.withUnsafeBytes {
+        PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
+      }
       switch code {
       // Otherwise libpq would keep all that a slow server has not read yet.
       case 1: return try flush()
@@ -212,7 +214,8 @@ package struct PostgresTarget: Sendable, Equatable {
       let cause = message.map { String(cString: $0) } ?? "out of memory"
       PQfreemem(message)
       throw Failure(
-        .configuration, step: "read the connection URL", subject: "--to", cause: PostgresFailure.oneLine(cause, without: text),
+        .configuration, step: "read the connection URL", subject: "--to",
+        cause: PostgresFailure.oneLine(cause, without: text),
         hint: "write postgresql://USER@HOST/DATABASE")
     }
     defer { PQconninfoFree(options) }
@@ -225,7 +228,8 @@ package struct PostgresTarget: Sendable, Equatable {
     words = known.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.word($0.value))" }.joined(separator: " ")
     hasPassword = known["password"] != nil || known["sslpassword"] != nil
     let host = known["host"] ?? known["hostaddr"] ?? "the local socket"
-    shown = "\(known["dbname"] ?? known["user"] ?? "the default database") on \(host)\(known["port"].map { ":\($0)" } ?? "")"
+    shown =
+      "\(known["dbname"] ?? known["user"] ?? "the default database") on \(host)\(known["port"].map { ":\($0)" } ?? "")"
   }
 
   private static func word(_ value: String) -> String {

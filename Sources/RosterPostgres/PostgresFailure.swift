@@ -15,7 +15,8 @@ package struct PostgresFailure: Error, Sendable, Equatable {
       code.asciiValue.flatMap { PQresultErrorField(result, Int32($0)) }.map { String(cString: $0) }
     }
     state = field("C") ?? ""
-    message = Self.oneLine([field("M"), field("D")].compactMap(\.self).joined(separator: " (") + (field("D") == nil ? "" : ")"))
+    message = Self.oneLine(
+      [field("M"), field("D")].compactMap(\.self).joined(separator: " (") + (field("D") == nil ? "" : ")"))
     self.server = server
   }
 

@@ -57,7 +57,8 @@ package final class Replica {
     guard connection.serverVersion >= 130_000 else {
       throw Failure(
         .configuration, step: "use the server", subject: connection.server,
-        cause: "it is PostgreSQL \(connection.serverVersion / 10_000)", hint: "rosterd-postgres needs version 13 or later")
+        cause: "it is PostgreSQL \(connection.serverVersion / 10_000)",
+        hint: "rosterd-postgres needs version 13 or later")
     }
     try failing("prepare the session") {
       try connection.run("SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET lock_timeout = '5s'")

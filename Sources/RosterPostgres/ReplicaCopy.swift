@@ -78,7 +78,9 @@ extension Replica {
 
   // MARK: Into the tables that are there
 
-  private func stageRows(_ batch: Batch, _ scope: Scope, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws -> Int {
+  private func stageRows(
+    _ batch: Batch, _ scope: Scope, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
+  ) throws -> Int {
     var replaced = 0
     for (index, table) in batch.tables.enumerated() where isConcerned(table, scope) {
       try connection.run(sql.stage(table, as: staged(index)))
@@ -107,7 +109,9 @@ extension Replica {
   private func staged(_ index: Int) -> String { "staged_\(index)" }
 
   /// Temporary tables with the ids of the changed records, by resource.
-  private func stageIDs(_ scope: Scope, _ ids: (String, (Int64) throws -> Void) throws -> Void) throws -> [String: String] {
+  private func stageIDs(_ scope: Scope, _ ids: (String, (Int64) throws -> Void) throws -> Void) throws -> [String:
+    String]
+  {
     guard case .changed(let resources) = scope else { return [:] }
     var names: [String: String] = [:]
     for (index, resource) in resources.sorted().enumerated() {
@@ -144,7 +148,9 @@ extension Replica {
 
   // MARK: Into new tables
 
-  private func fill(_ batch: Batch, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws -> Int {
+  private func fill(_ batch: Batch, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws
+    -> Int
+  {
     var replaced = 0
     for (index, table) in batch.tables.enumerated() {
       try connection.run(sql.create(table, as: made(index)))
@@ -172,7 +178,7 @@ extension Replica {
     return sql.constraints(table, owner: nil)
   }
 
-  /// Name of a table that is being filled. 
+  /// Name of a table that is being filled.
   private func made(_ index: Int) -> String { "rosterd_new_\(index)" }
 
   // MARK: Rows
@@ -180,7 +186,9 @@ extension Replica {
   /// Bytes that are handed to libpq at a time.
   private static let portion = 1 << 18
 
-  private func copy(_ table: ReplicaTable, into name: String, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws -> Int {
+  private func copy(
+    _ table: ReplicaTable, into name: String, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
+  ) throws -> Int {
     var text = CopyText()
     try connection.copy("COPY \(name) (\(sql.list(table.columns.map(\.name)))) FROM STDIN") { put in
       try rows(table) { row in

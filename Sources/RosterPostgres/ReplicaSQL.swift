@@ -103,7 +103,8 @@ package struct ReplicaSQL: Sendable {
   /// See `delete`.
   func upsert(_ table: ReplicaTable, staged: String) -> String {
     let columns = table.columns.map(\.name)
-    let insert = "INSERT INTO \(name(table.name)) AS t (\(list(columns))) SELECT \(list(columns)) FROM \(quoted(staged))"
+    let insert =
+      "INSERT INTO \(name(table.name)) AS t (\(list(columns))) SELECT \(list(columns)) FROM \(quoted(staged))"
     let rest = columns.filter { !table.primaryKey.contains($0) }
     guard !table.primaryKey.isEmpty, !rest.isEmpty else { return insert }
     let values = rest.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
@@ -136,7 +137,9 @@ package struct ReplicaSQL: Sendable {
 }
 
 /// An identifier in double quotes.
-func quoted(_ name: String) -> String { "\"\(name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\"" }
+func quoted(_ name: String) -> String {
+  "\"\(name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+}
 
 /// A text in single quotes, for `standard_conforming_strings`.
 func literal(_ text: String) -> String {

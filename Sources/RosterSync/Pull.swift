@@ -117,7 +117,8 @@ struct Pull: Sendable {
   private func expectHonest(
     _ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage]
   ) async throws {
-    guard list.start == nil, known[0].state == .published, !page.validator.isEmpty, page.validator == known[0].validator else { return }
+    guard list.start == nil, known[0].state == .published, !page.validator.isEmpty, page.validator == known[0].validator
+    else { return }
     for page in received(page, asking, list) where try await cache.differs(page) {
       throw ValidatorLie(
         header: page.validator.etag == nil ? .lastModified : .etag, page: asking.page.number,

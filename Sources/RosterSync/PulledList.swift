@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterCache
 import RosterDecode
 import RosterFetch
@@ -20,12 +21,15 @@ struct PulledList: Sendable {
 
   private let wholePlans: [RecordPlan]
   private let baseURL: String
+  /// Start of the sync, for `{today}`.
+  private let now: Date
 
-  private init(_ plans: [RecordPlan], baseURL: String) {
-    paging = Paging(plans[0].resource.askedWhole, baseURL: baseURL)
+  private init(_ plans: [RecordPlan], baseURL: String, at now: Date) {
+    paging = Paging(plans[0].resource.askedWhole.dated(now), baseURL: baseURL)
     self.plans = plans
     wholePlans = plans
     self.baseURL = baseURL
+    self.now = now
     resources = plans.map(\.resource.name)
   }
 
@@ -39,7 +43,7 @@ struct PulledList: Sendable {
   mutating func start(from mark: Mark?) throws {
     start = mark
     plans = wholePlans
-    paging = Paging(wholePlans[0].resource.askedWhole, baseURL: baseURL)
+    paging = Paging(wholePlans[0].resource.askedWhole.dated(now), baseURL: baseURL)
     guard let mark else { return }
     let asked = wholePlans.compactMap { $0.resource.asked(since: mark) }
     guard asked.count == wholePlans.count else {
@@ -51,11 +55,12 @@ struct PulledList: Sendable {
       ).with(.malformed, [.resource(name)])
     }
     plans = try asked.map { try RecordPlan($0, isIncremental: true) }
-    paging = Paging(asked[0], baseURL: baseURL, isIncremental: true)
+    paging = Paging(asked[0].dated(now), baseURL: baseURL, isIncremental: true)
   }
 
   /// The lists that these resources need.
-  static func lists(of plans: [RecordPlan], baseURL: String) -> [PulledList] {
+  /// - Parameter now: The start of the sync, for `{today}`.
+  static func lists(of plans: [RecordPlan], baseURL: String, at now: Date) -> [PulledList] {
     var groups: [[RecordPlan]] = []
     for plan in plans {
       if let index = groups.firstIndex(where: { $0[0].resource.isListed(like: plan.resource) }) {
@@ -64,7 +69,7 @@ struct PulledList: Sendable {
         groups.append([plan])
       }
     }
-    return groups.map { PulledList($0, baseURL: baseURL) }
+    return groups.map { PulledList($0, baseURL: baseURL, at: now) }
   }
 }
 
@@ -73,7 +78,8 @@ extension Resource {
   /// places of it: nothing of them says where the list goes on.
   fileprivate func isListed(like other: Resource) -> Bool {
     path == other.path && query == other.query && method == other.method && body == other.body
-      && pages == other.pages && since == other.since && (records == other.records || pages.style == .one)
+      && pages == other.pages && since == other.since && shape == other.shape && rowNames == other.rowNames
+      && (records == other.records || pages.style == .one)
   }
 }
 

@@ -51,7 +51,7 @@ package actor Sync {
     self.host = host
     self.clock = clock
     self.logger = logger
-    lists = PulledList.lists(of: plans, baseURL: baseURL)
+    lists = PulledList.lists(of: plans, baseURL: baseURL, at: clock.now())
     pulled = lists.map { _ in PullOutcome() }
     machine = SyncMachine(upstream: baseURL, resources: plans.map(\.resource))
   }

@@ -11,9 +11,11 @@ struct ShowRecord: AsyncParsableCommand {
 
   @OptionGroup var options: ShowOptions
   @Argument(help: "Which resource it is of.", completion: .resources) var resource: String
-  @Argument(help: "Its key.") var key: String
+  @Argument(help: "Its key; of a key of several parts, one after another.") var key: [String]
 
-  func run() async throws { try options.tell(try await options.find(resource, key), key) }
+  func run() async throws {
+    try options.tell(try await options.find(resource, key), key.joined(separator: " "))
+  }
 }
 
 /// The short form for the resource that rosterd knows without a configuration.
@@ -29,7 +31,7 @@ struct ShowCharacter: AsyncParsableCommand {
 
   func run() async throws {
     let found: CacheReader.RecordHistory
-    do { found = try await options.find(Resource.character.name, id) } catch let failure as Failure
+    do { found = try await options.find(Resource.character.name, [id]) } catch let failure as Failure
       where failure.kind == .cannotWrite && Int64(id) == nil
     {
       // Only a cache can say that its characters have other keys than numbers.
@@ -63,7 +65,7 @@ struct ShowOptions: ParsableArguments {
     return moment
   }
 
-  func find(_ resource: String, _ key: String) async throws -> CacheReader.RecordHistory {
+  func find(_ resource: String, _ key: [String]) async throws -> CacheReader.RecordHistory {
     let (reader, moment) = (try await place.reader(), try moment())
     return try moment.map { try reader.show(resource, key: key, at: $0) } ?? reader.show(resource, key: key)
   }

@@ -50,14 +50,16 @@ struct Options: ParsableArguments {
       let target = try PostgresTarget(to)
       guard !target.hasPassword else {
         throw Failure(
-          .usage, step: "use the connection URL", subject: "--to", cause: "it has a password, which every user can read",
+          .usage, step: "use the connection URL", subject: "--to",
+          cause: "it has a password, which every user can read",
           hint: "leave it out, and use a passfile (PGPASSFILE) or the credential file `url`")
       }
       return target
     }
     guard let folder = environment["CREDENTIALS_DIRECTORY"] else {
       throw Failure(
-        .usage, step: "find the database", subject: "--to", cause: "it is missing", hint: "name one: --to postgresql://HOST/NAME")
+        .usage, step: "find the database", subject: "--to", cause: "it is missing",
+        hint: "name one: --to postgresql://HOST/NAME")
     }
     let file = "\(folder)/url"
     let text: String

@@ -21,7 +21,8 @@ struct Lag: Equatable {
   }
 
   private static func age(_ time: String?, _ now: Date) -> Double {
-    guard let time, let then = try? Date(time, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)) else {
+    guard let time, let then = try? Date(time, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    else {
       return 0
     }
     return max(0, now.timeIntervalSince(then))

@@ -281,7 +281,7 @@ import Testing
       status: 403, headers: [.init("X-RateLimit-Remaining", "0"), .init("X-RateLimit-Reset", "30")]),
     "/api/post": Response(status: 405), "/api/nothing": Response(status: 204),
     "/api/page": Response(status: 200, body: Array("<!doctype html><title>Log in</title>".utf8)),
-    "/api/scalars": Response(status: 200, body: Array("[1,2]".utf8)),
+    "/api/scalars": Response(status: 200, body: Array("[1]".utf8)),
     "/api/empty": Response(status: 200, body: Array("[]".utf8)),
   ]
 

@@ -100,7 +100,7 @@ struct CacheReaderTests {
     #expect(found.json.contains(#""changed_sync":2,"episodes":["e/1","e/2"]},"changes":[{"id":1,"sync_id":2,"#))
     #expect(
       found.json.contains(
-        #""resource":"character","record_id":1,"kind":"changed","at":""# + noon.rfc3339
+        #""resource":"character","record_id":1,"key":1,"kind":"changed","at":""# + noon.rfc3339
           + #"","before":{"id":1,"name":"Name 1","#))
     #expect(found.json.contains(#""extra":{"deep":{"n":1.10}}"#))
     #expect(try reader.recent(limit: 1).map(\.id) == [2])

@@ -41,10 +41,10 @@ extension Folder {
       }
       let unlisted = try database.rows(
         """
-        SELECT t.\(table.keyColumn) FROM cache_unlisted u JOIN \(table.table) t ON t.\(table.id) = u.record_id
+        SELECT \(table.key(of: "t")) FROM cache_unlisted u JOIN \(table.table) t ON t.\(table.id) = u.record_id
         WHERE u.resource_id = ?
         """, Value(id), read: { $0.text(0) })
-      let all = try database.rows("SELECT \(table.keyColumn) FROM \(table.table)") { $0.text(0) }
+      let all = try database.rows("SELECT \(table.key(of: "t")) FROM \(table.table) t") { $0.text(0) }
       #expect(listed.isDisjoint(with: unlisted), sourceLocation: sourceLocation)
       #expect(listed.union(unlisted) == Set(all), sourceLocation: sourceLocation)
     }

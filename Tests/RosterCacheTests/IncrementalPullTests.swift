@@ -55,7 +55,9 @@ struct IncrementalPullTests {
   }
 
   /// A whole pull of two pages, whose mark is 4.
-  static func whole(_ resource: Resource, _ pages: [[String]?], _ mark: String?, _ cache: Cache) async throws -> SyncRecord {
+  static func whole(_ resource: Resource, _ pages: [[String]?], _ mark: String?, _ cache: Cache) async throws
+    -> SyncRecord
+  {
     let record = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(resource, pages)
     _ = try await cache.compare()
@@ -70,7 +72,8 @@ struct IncrementalPullTests {
     let cache = try await folder.define([resource])
     _ = try await Self.whole(resource, Self.first, "4", cache)
     let pulled = try await Self.pull(
-      resource, [[Self.thing(1, 5, "new"), Self.thing(2, 6, isGone: true), Self.thing(9, 7), Self.thing(4, 4)]], in: cache)
+      resource, [[Self.thing(1, 5, "new"), Self.thing(2, 6, isGone: true), Self.thing(9, 7), Self.thing(4, 4)]],
+      in: cache)
     let record = try await Self.publish(pulled, "7", cache)
     #expect(record.added == 1 && record.changed == 1 && record.removed == 1 && record.records == 4)
     #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1new", "3", "4", "9"])
@@ -80,7 +83,8 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
-  @Test("I11.2: pages that list a record which an incremental pull wrote or removed are transferred by the next whole pull")
+  @Test(
+    "I11.2: pages that list a record which an incremental pull wrote or removed are transferred by the next whole pull")
   func expired() async throws {
     let resource = Self.resource()
     let cache = try await folder.define([resource])
@@ -92,7 +96,8 @@ struct IncrementalPullTests {
     #expect(known[address(1)] == nil && known[address(2)] != nil)
     // I10.1: 3 was changed below the mark minus the overlap; 1 at it.
     let record = try await Self.whole(
-      resource, [[Self.thing(1, 6, "new")], [Self.thing(3, 3, "missed"), Self.thing(4, 4)], [Self.thing(9, 7)]], "7", cache)
+      resource, [[Self.thing(1, 6, "new")], [Self.thing(3, 3, "missed"), Self.thing(4, 4)], [Self.thing(9, 7)]], "7",
+      cache)
     #expect(record.changed == 2 && record.removed == 0)
     #expect(try folder.ask("SELECT missed FROM resource_lists") == ["1"])
     #expect(try folder.ask("SELECT count(*) FROM cache_overlaid") == ["0"])

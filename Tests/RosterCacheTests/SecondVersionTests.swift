@@ -110,6 +110,30 @@ struct SecondVersionTests {
     await cache.close()
   }
 
+  @Test("C3.2: another by_key_records or pages.value keeps the feed, another done or shape does not")
+  func keptFeed() async throws {
+    var resource = Resource.character
+    func feed() async throws -> [String] {
+      let cache = try await folder.define([resource])
+      _ = try await cache.mirror(resource, [people(1...2), people(3...4)])
+      await cache.close()
+      return try folder.ask("SELECT feed FROM cache_info")
+    }
+    let first = try await feed()
+    resource.byKeyRecords = JSONPointer(segments: ["data"])
+    resource.pages.value = .init("p{page}", placeholder: "{page}")
+    #expect(try await feed() == first)
+    #expect(
+      try folder.ask(
+        "SELECT (definition ->> '$.by_key_records') || (definition ->> '$.pages.value') FROM resources")
+        == ["/datap{page}"])
+    resource.pages.done = .body(JSONPointer(segments: ["done"]))
+    let second = try await feed()
+    resource.shape = .values
+    let third = try await feed()
+    #expect(second != first && third != second)
+  }
+
   @Test("C3.2: another audit_every keeps the feed, the pages and the kept pages, and is in resources.definition later")
   func auditEvery() async throws {
     var resource = Resource.character

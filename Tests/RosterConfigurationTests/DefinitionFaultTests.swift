@@ -20,15 +20,39 @@ struct DefinitionFaultTests {
     arguments: [
       (
         "id = 1",
-        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, audit_every, pages, columns, lists, since"
+        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists, since"
       ),
       (
         "colums = {}",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, audit_every, pages, columns, lists, since"
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists, since"
       ),
       (
         "colums = \"\"",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, key, table, where, search, by_key, removal, max_removal, audit_every, pages, columns, lists, since"
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists, since"
+      ),
+      (
+        "shape = \"list\"",
+        "3: resource.thing.shape: \"list\" is unknown; allowed: objects values map rows"
+      ),
+      (
+        "shape = \"map\"\nrow_names = \"/columns\"",
+        "4: resource.thing.row_names: needs shape = \"rows\"; allowed: shape = \"rows\" beside it"
+      ),
+      (
+        "by_key_records = \"/data\"",
+        "3: resource.thing.by_key_records: needs by_key; allowed: a by_key beside it"
+      ),
+      (
+        "where = { \"/a\" = { is = \"geheim\" } }",
+        "3: resource.thing.where.\"/a\": is a table without \"not\", or with another member; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }"
+      ),
+      (
+        "where = { \"/a\" = { not = [] } }",
+        "3: resource.thing.where.\"/a\": not = [] is true for each record; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }"
+      ),
+      (
+        "where = { \"/a\" = { not = [\"geheim\", {}] } }",
+        "3: resource.thing.where.\"/a\": a table is not a scalar; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }"
       ),
       (
         "query = 1",
@@ -64,15 +88,15 @@ struct DefinitionFaultTests {
       ),
       (
         "key = \"id\"",
-        "3: resource.thing.key: \"id\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+        "3: resource.thing.key: \"id\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names, or a list of 2 or 3 of them"
       ),
       (
         "key = \"/~\"",
-        "3: resource.thing.key: \"/~\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+        "3: resource.thing.key: \"/~\" is no JSON Pointer; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names, or a list of 2 or 3 of them"
       ),
       (
         "key = 1",
-        "3: resource.thing.key: 1 is an integer, not a string; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names"
+        "3: resource.thing.key: 1 is an integer, not a string; allowed: a JSON Pointer such as \"/user/name\", of at most 100 names, or a list of 2 or 3 of them"
       ),
       (
         "table = \"my things\"",
@@ -112,19 +136,19 @@ struct DefinitionFaultTests {
       ),
       (
         "where = { state = \"open\" }",
-        "3: resource.thing.where.state: is no JSON Pointer to a place in a record; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to"
+        "3: resource.thing.where.state: is no JSON Pointer to a place in a record; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }"
       ),
       (
         "where = { \"\" = \"present\" }",
-        "3: resource.thing.where.\"\": is no JSON Pointer to a place in a record; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to"
+        "3: resource.thing.where.\"\": is no JSON Pointer to a place in a record; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }"
       ),
       (
         "where = { \"/state\" = [\"geheim\"] }",
-        "3: resource.thing.where.\"/state\": a list is not a scalar; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to"
+        "3: resource.thing.where.\"/state\": a list is not a scalar; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }"
       ),
       (
         "where = [\"/state\"]",
-        "3: resource.thing.where: a list is not a table of conditions; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to"
+        "3: resource.thing.where: a list is not a table of conditions; allowed: JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }"
       ),
       (
         "search = \"name\"",

@@ -21,7 +21,7 @@ struct DefinitionTests {
     records = ""
     key = "/number"
     table = "issues"
-    where = { "/pull_request" = "absent", "/user" = "present", "/state" = "open", "/a~1b" = 1, "/c" = 1.5, "/d" = false }
+    where = { "/pull_request" = "absent", "/user" = "present", "/state" = "open", "/a~1b" = 1, "/c" = 1.5, "/d" = false, "/e" = { not = "x" }, "/f" = { not = [1, true] } }
     search = ["title", "body"]
     by_key = "/repos/octocat/hello/issues/{key}"
     removal = "twice"
@@ -74,7 +74,8 @@ struct DefinitionTests {
       conditions: [
         .init(at("/pull_request"), .absent), .init(at("/user"), .present), .init(at("/state"), .equal(.text("open"))),
         .init(at("/a~1b"), .equal(.integer(1))), .init(at("/c"), .equal(.real(1.5))),
-        .init(at("/d"), .equal(.boolean(false))),
+        .init(at("/d"), .equal(.boolean(false))), .init(at("/e"), .differs([.text("x")])),
+        .init(at("/f"), .differs([.integer(1), .boolean(true)])),
       ], search: ["title", "body"], byKey: "/repos/octocat/hello/issues/{key}", removal: .twice, maxRemoval: 5,
       pages: .init(
         .link, size: .init(100, param: .query("per_page")), more: .body(at("/more")), count: .header("X-Total"),
@@ -114,6 +115,12 @@ struct DefinitionTests {
         "param = \"p\"\nfirst = 0\nlast = \"header:X-Pages\"\ncount = \"/n\"",
         .init(.number(param: .query("p"), first: 0, last: .header("X-Pages")), count: .init("/n"))
       ),
+      (
+        "value = \"(page:{page})\"\ndone = \"/done\"",
+        .init(
+          .number(), value: .init("(page:{page})", placeholder: "{page}"),
+          done: .body(JSONPointer(segments: ["done"])))
+      ), ("value = \"{page}\"", .init(.number())),
       ("style = \"offset\"\nparam = \"skip\"", .init(.offset(param: .query("skip")))),
       ("style = \"offset\"\nparam = \"skip\"\nfirst = 7", .init(.offset(param: .query("skip"), first: 7))),
       (
@@ -160,6 +167,16 @@ struct DefinitionTests {
     pages = { style = "cursor", param = "/page/start_cursor", at = "/next_cursor", more = "/has_more", size = 100, size_param = "/page/size" }
 
     """
+
+  @Test("R2.4: a list of one place is a plain key, two or three are a composite key")
+  func composite() throws {
+    func places(_ key: String) throws -> [JSONPointer] {
+      let columns = "columns = { a = \"/a\", b = { at = \"/b\", type = \"integer\" }, c = \"/c\" }"
+      return try workspace.load("[resource.x]\npath = \"/x\"\nkey = \(key)\n\(columns)").resources[0].keyPlaces
+    }
+    #expect(try places("[\"/a\"]").map(\.description) == ["/a"] && places("\"/b\"").map(\.description) == ["/b"])
+    #expect(try places("[\"/c\", \"/a\", \"/b\"]").map(\.description) == ["/c", "/a", "/b"])
+  }
 
   @Test("A POST has its JSON and its places in the file's order")
   func post() throws {
@@ -212,6 +229,8 @@ struct DefinitionTests {
     arguments: [
       "", issue, notion, notion + thing,
       thing + "[resource.thing.pages]\nstyle = \"one\"\n",
+      "[resource.x]\npath = \"/x\"\nkey = [\"/a\", \"/b\"]\nby_key = \"/x/{key.a}?b={key.b}\"\ncolumns = { a = \"/a\", b = { at = \"/b\", type = \"integer\" } }",
+      "[resource.x]\npath = \"/x\"\nshape = \"rows\"\nrow_names = \"/columns\"\ncolumns.id = \"/id\"",
       thing
         + "[resource.thing.pages]\nstyle = \"cursor\"\nparam = \"c\"\nstart = \"\\u0007\\\"*\"\nat = \"header:N\"\n",
       thing + "[resource.thing.pages]\nstyle = \"after\"\nparam = \"c\"\n",
@@ -240,11 +259,14 @@ struct DefinitionTests {
         method = "GET"
         body = {}
         records = ""
+        shape = "objects"
+        row_names = ""
         key = "/id"
         table = "thing"
         where = {}
         search = []
         by_key = ""
+        by_key_records = ""
         removal = "twice"
         audit_every = "1d"
         # max_removal: 20, as sync.max_removal has it
@@ -252,9 +274,11 @@ struct DefinitionTests {
         [resource.thing.pages]
         style = "number"
         param = "page"
+        value = ""
         first = 1
         size_param = ""
         more = ""
+        done = ""
         last = ""
         count = ""
         short = false

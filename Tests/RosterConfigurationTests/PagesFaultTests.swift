@@ -70,19 +70,19 @@ struct PagesFaultTests {
       ),
       (
         "at = \"/next\"",
-        "7: resource.thing.pages.at: the style \"number\" does not use it; allowed: style, param, first, size, size_param, more, last, count, short, beyond"
+        "7: resource.thing.pages.at: the style \"number\" does not use it; allowed: style, param, value, first, size, size_param, more, done, last, count, short, beyond"
       ),
       (
         "start = \"a\"",
-        "7: resource.thing.pages.start: the style \"number\" does not use it; allowed: style, param, first, size, size_param, more, last, count, short, beyond"
+        "7: resource.thing.pages.start: the style \"number\" does not use it; allowed: style, param, value, first, size, size_param, more, done, last, count, short, beyond"
       ),
       (
         "limit = 5",
-        "7: resource.thing.pages.limit: is unknown; allowed: style, param, first, start, size, size_param, at, more, last, count, short, beyond"
+        "7: resource.thing.pages.limit: is unknown; allowed: style, param, value, first, start, size, size_param, at, more, done, last, count, short, beyond"
       ),
       (
         "limit = \"\"",
-        "7: resource.thing.pages.limit: is unknown; allowed: style, param, first, start, size, size_param, at, more, last, count, short, beyond"
+        "7: resource.thing.pages.limit: is unknown; allowed: style, param, value, first, start, size, size_param, at, more, done, last, count, short, beyond"
       ),
       (
         "param = \"/p~\"",
@@ -110,7 +110,7 @@ struct PagesFaultTests {
       ),
       (
         "style = \"offset\"\nparam = \"o\"\nlast = \"/l\"",
-        "9: resource.thing.pages.last: the style \"offset\" does not use it; allowed: style, param, first, size, size_param, more, count, short, beyond"
+        "9: resource.thing.pages.last: the style \"offset\" does not use it; allowed: style, param, value, first, size, size_param, more, done, count, short, beyond"
       ),
       (
         "style = \"cursor\"\nparam = \"c\"",
@@ -122,7 +122,27 @@ struct PagesFaultTests {
       ),
       (
         "style = \"cursor\"\nparam = \"c\"\nat = \"/c\"\nfirst = 1",
-        "10: resource.thing.pages.first: the style \"cursor\" does not use it; allowed: style, param, start, size, size_param, at, more, count, short, beyond"
+        "10: resource.thing.pages.first: the style \"cursor\" does not use it; allowed: style, param, value, start, size, size_param, at, more, done, count, short, beyond"
+      ),
+      (
+        "value = \"(page:{offset})\"",
+        "7: resource.thing.pages.value: does not contain {page} once; allowed: a text with one {page}"
+      ),
+      (
+        "value = \"{page}{page}\"",
+        "7: resource.thing.pages.value: does not contain {page} once; allowed: a text with one {page}"
+      ),
+      (
+        "style = \"link\"\nvalue = \"{page}\"",
+        "8: resource.thing.pages.value: the style \"link\" does not use it; allowed: style, size, size_param, more, done, count, short, beyond"
+      ),
+      (
+        "style = \"cursor\"\nparam = \"*\"\nat = \"/c\"\nvalue = \"{cursor}\"",
+        "10: resource.thing.pages.value: has no meaning beside param = \"*\"; allowed: the members of the object are sent as they are"
+      ),
+      (
+        "more = \"/m\"\ndone = \"/d\"",
+        "8: resource.thing.pages.done: is beside more; allowed: more or done: one is the opposite of the other"
       ),
       (
         "param = \"*\"",
@@ -150,11 +170,11 @@ struct PagesFaultTests {
       ),
       (
         "style = \"next\"\nat = \"/n\"\nparam = \"p\"",
-        "9: resource.thing.pages.param: the style \"next\" does not use it; allowed: style, size, size_param, at, more, count, short, beyond"
+        "9: resource.thing.pages.param: the style \"next\" does not use it; allowed: style, size, size_param, at, more, done, count, short, beyond"
       ),
       (
         "style = \"link\"\nat = \"/n\"",
-        "8: resource.thing.pages.at: the style \"link\" does not use it; allowed: style, size, size_param, more, count, short, beyond"
+        "8: resource.thing.pages.at: the style \"link\" does not use it; allowed: style, size, size_param, more, done, count, short, beyond"
       ),
       (
         "style = \"after\"",
@@ -166,11 +186,11 @@ struct PagesFaultTests {
       ),
       (
         "style = \"after\"\nparam = \"a\"\nstart = \"x\"",
-        "9: resource.thing.pages.start: the style \"after\" does not use it; allowed: style, param, size, size_param, at, more, count, short, beyond"
+        "9: resource.thing.pages.start: the style \"after\" does not use it; allowed: style, param, value, size, size_param, at, more, done, count, short, beyond"
       ),
       (
         "style = \"one\"\nparam = \"p\"",
-        "8: resource.thing.pages.param: the style \"one\" does not use it; allowed: style, size, size_param, more, count, short, beyond"
+        "8: resource.thing.pages.param: the style \"one\" does not use it; allowed: style, size, size_param, more, done, count, short, beyond"
       ),
     ])
   func pages(text: String, sentence: String) throws {

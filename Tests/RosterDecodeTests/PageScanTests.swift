@@ -52,6 +52,19 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     }
   }
 
+  @Test(
+    "R4.1: not is true for an absent value, for null, and for a value that differs from each element",
+    arguments: [
+      ([.text("a")], ["null", #""b""#, "1", "{}"], [#""a""#]),
+      ([.text("a"), .integer(1), .boolean(false)], ["null", "2", "true", #""1""#, "[]"], [#""a""#, "1.0", "false"]),
+    ] as [([Resource.Scalar], [String], [String])])
+  func differs(scalars: [Resource.Scalar], kept: [String], skipped: [String]) throws {
+    let state = resource([idColumn], where: [Resource.Condition(at("/a"), .differs(scalars))])
+    for value in kept { #expect(try scan(#"[{"id":1,"a":\#(value)}]"#, state).skipped == 0, "\(value)") }
+    for value in skipped { #expect(try scan(#"[{"id":1,"a":\#(value)}]"#, state).skipped == 1, "\(value)") }
+    #expect(try scan(#"[{"id":1}]"#, state).skipped == 0)
+  }
+
   @Test("A record that where skips is no reject, whatever is wrong with it")
   func skippedNotRejected() throws {
     let open = resource([idColumn], where: [Resource.Condition(at("/pr"), .absent)])
@@ -153,6 +166,29 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
       #expect(try Decoded.read(Array(answer.utf8), found, &decoder).records.map(\.key) == keys)
     }
     for answer in ["7", "", "null", #"{"id":1}x"#, #"{"id":1"#] {
+      #expect(throws: Malformed.self, "\(answer)") { try decoder.scan(answer: Array(answer.utf8)) }
+    }
+  }
+
+  @Test("R3.1: by_key_records leads to the record or the list; null is none; an absent place is malformed")
+  func answersInside() throws {
+    var inside = resource([idColumn])
+    inside.byKeyRecords = at("/data/0/item")
+    var decoder = RecordDecoder(try RecordPlan(inside))
+    for (answer, keys) in [
+      (#"{"a":[1],"data":[{"item":{"id":1,"x":{}}}],"b":2}"#, ["1"]),
+      (#"{"data":[{"item":[{"id":1},{"id":2}]}]}"#, ["1", "2"]),
+      (#"{"data":[{"item":null}]}"#, []), (#"{"data":[{"item":[]}]}"#, []),
+    ] {
+      let found = try decoder.scan(answer: Array(answer.utf8))
+      #expect(Decoded.keys(found.keys) == keys)
+      guard !keys.isEmpty else { continue }
+      #expect(try Decoded.read(Array(answer.utf8), found, &decoder).records.map(\.key) == keys)
+    }
+    for answer in [
+      #"{"data":[]}"#, #"{"id":1}"#, #"{"data":[{"item":7}]}"#, #"{"data":[{"item":{"id":1}}]}x"#,
+      #"{"data":[{"item":{"id":1}}],}"#, "[]",
+    ] {
       #expect(throws: Malformed.self, "\(answer)") { try decoder.scan(answer: Array(answer.utf8)) }
     }
   }

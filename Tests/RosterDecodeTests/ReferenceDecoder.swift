@@ -108,6 +108,8 @@ struct ReferenceDecoder {
       guard case .scalar(let written, let text)? = value else { return false }
       if case .text(let wanted) = scalar { return text?.utf8.elementsEqual(wanted.utf8) == true }
       return text == nil && holds(scalar, written)
+    case .differs(let scalars):
+      return !scalars.contains { holds(Resource.Condition(condition.at, .equal($0)), record) }
     }
   }
 

@@ -43,6 +43,23 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     #expect(try asked("/one/{keys}", [".", "..", "a,b"]) == [true, true])
   }
 
+  @Test("R2.3: by_key names every part of a composite key by its column")
+  func composite() throws {
+    var resource = Resource(
+      name: "thing", path: "/", key: JSONPointer(segments: ["b"]), otherKeys: [JSONPointer(segments: ["n"])],
+      columns: [.init("n", at: JSONPointer(segments: ["n"]), .integer), .init("b", at: JSONPointer(segments: ["b"]))])
+    resource.byKey = "/buckets/{key.b}/x?n={key.n}&again={key.b}"
+    let made = try #require(KeyRequests(resource, baseURL: "http://up"))
+    let asked = made.requests(for: [#"["a/é",-7]"#, #"["{key.n}",1]"#])
+    #expect(
+      asked.map(\.request.url) == [
+        "http://up/buckets/a%2F%C3%A9/x?n=-7&again=a%2F%C3%A9", "http://up/buckets/%7Bkey.n%7D/x?n=1&again=%7Bkey.n%7D",
+      ])
+    #expect(asked.map(\.keys) == [[#"["a/é",-7]"#], [#"["{key.n}",1]"#]])
+    #expect(made.requests(for: [#"["..",1]"#, #"["...",1]"#]).map(\.canBeAsked) == [false, true])
+    #expect(made.control(for: [#"["..",1]"#, #"["a",2]"#], several: false)?.keys == [#"["a",2]"#])
+  }
+
   @Test("P8.8: a key that cannot be asked for fails without a request, and so removes nothing")
   func unaskable() async throws {
     var resource = Resource.character

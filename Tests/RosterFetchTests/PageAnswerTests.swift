@@ -13,7 +13,8 @@ import Testing
     try await withBench { upstream, bench in
       let known = try await bench.page().validator
       #expect(known.etag != nil)
-      guard case .unchanged(let validator, answered: _, isTransferred: false) = try await bench.fetch(validator: known) else {
+      guard case .unchanged(let validator, answered: _, isTransferred: false) = try await bench.fetch(validator: known)
+      else {
         throw NoPage()
       }
       #expect(validator == known)
@@ -91,7 +92,9 @@ import Testing
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
         let known = digest(emptyPage)
         let again = try await bench.fetch(validator: Validator(etag: "\"a\""), digest: known)
-        guard case .unchanged(Validator(etag: "\"b\""), answered: _, isTransferred: true) = again else { throw NoPage() }
+        guard case .unchanged(Validator(etag: "\"b\""), answered: _, isTransferred: true) = again else {
+          throw NoPage()
+        }
         guard case .page(let page) = try await bench.fetch(digest: known) else { throw NoPage() }
         #expect(page.body == other)
       }
@@ -262,6 +265,75 @@ import Testing
     try await withBench([.on(.byID, .answer(status: 200, body: body))]) { _, bench in
       let failure = await bench.failure { _ = try await bench.fetch(keys: keys) }
       #expect(failure?.reason == .malformed && failure?.step == "ask for records of character")
+    }
+  }
+
+  @Test(
+    "R3.1: null and an empty list at by_key_records mean that the key was not found",
+    arguments: [
+      (["1"], #"{"data":{"id":1}}"#, 1), (["1"], #"{"data":[{"id":1}]}"#, 1), (["1"], #"{"data":null}"#, 0),
+      (["1"], #"{"data":[]}"#, 0), (["1", "2"], #"{"data":[{"id":2}]}"#, 1), (["1", "2"], #"{"data":[]}"#, 0),
+      (["1"], #"{"data":[{"id":1},{"id":2}]}"#, nil), (["1"], #"{"data":[{"id":2}]}"#, nil), (["1"], "{}", nil),
+      (["1", "2"], #"{"data":{"id":1}}"#, nil),
+    ] as [([String], String, Int?)])
+  func inside(keys: [String], body: String, records: Int?) async throws {
+    var resource = Resource.character
+    resource.byKeyRecords = JSONPointer(segments: ["data"])
+    try await RawServer.run(headed("200 OK", body: Array(body.utf8))) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        guard let records else {
+          let failure = await bench.failure { _ = try await bench.fetch(keys: keys) }
+          #expect(failure?.reason == .malformed)
+          return
+        }
+        let answer = try await bench.fetch(keys: keys)
+        #expect(answer.scan.records == records)
+        #expect(records > 0 || answer.body == Array("[]".utf8))
+      }
+    }
+  }
+
+  @Test(
+    "R3.2, R3.3: an answer for one key by shape is that record, and null is none",
+    arguments: [
+      (.values, "/value", ["7"], #"{"title":"any"}"#, "[7]"), (.values, "/value", ["7"], "null", "[]"),
+      (.values, "/value", ["7", "8"], "[8]", "[8]"), (.map, "/@key", ["a"], #"{"x":1}"#, #"{"a":{"x":1}}"#),
+      (.map, "/@key", ["a", "b"], #"{"b":{"x":1}}"#, #"{"b":{"x":1}}"#), (.map, "/@key", ["a", "b"], "[]", "[]"),
+      (.rows, "/0", ["7"], "[[7,1]]", "[[7,1]]"), (.rows, "/0", ["7"], "[]", "[]"),
+      (.rows, "/0", ["7", "8"], "[[7,1]]", "[[7,1]]"), (.rows, "/0", ["7"], "[[8,1]]", nil),
+    ] as [(Resource.Shape, String, [String], String, String?)])
+  func shapes(shape: Resource.Shape, key: String, keys: [String], answer: String, body: String?) async throws {
+    let place = try #require(JSONPointer(key))
+    let column = Resource.Column("id", at: place, shape == .map ? .text : .integer)
+    let resource = Resource(
+      name: "thing", path: "/", shape: shape, key: place, byKey: "/things/{keys}", columns: [column])
+    try await RawServer.run(headed("200 OK", body: Array(answer.utf8))) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        guard let body else {
+          let failure = await bench.failure { _ = try await bench.fetch(keys: keys) }
+          #expect(failure?.reason == .malformed)
+          return
+        }
+        let found = try await bench.fetch(keys: keys)
+        #expect(String(decoding: found.body, as: UTF8.self) == body)
+        #expect(found.scan.records == (body == "[]" ? 0 : 1))
+      }
+    }
+  }
+
+  @Test("R2.3, P8: an answer for a composite key must have all its parts")
+  func compositeAnswer() async throws {
+    var resource = Resource(
+      name: "thing", path: "/", key: JSONPointer(segments: ["b"]), otherKeys: [JSONPointer(segments: ["n"])],
+      columns: [.init("n", at: JSONPointer(segments: ["n"]), .integer), .init("b", at: JSONPointer(segments: ["b"]))])
+    resource.byKey = "/x/{key.b}/{key.n}"
+    for (answer, isFound) in [(#"{"n":1,"b":"a"}"#, true), (#"{"n":2,"b":"a"}"#, false), (#"{"b":"a"}"#, false)] {
+      try await RawServer.run(headed("200 OK", body: Array(answer.utf8))) { server in
+        try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+          let failure = await bench.failure { _ = try await bench.fetch(keys: [#"["a",1]"#]) }
+          #expect((failure == nil) == isFound)
+        }
+      }
     }
   }
 

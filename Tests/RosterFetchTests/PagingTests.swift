@@ -54,6 +54,43 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     #expect(try walk(paging(zeroBased), [.init(records: 20, last: 2)]) == ["/things?p=0", "/things?p=1"])
   }
 
+  @Test("G1.1, G1.2: value surrounds what names the page, encoded in a query, and is a text in a body")
+  func template() throws {
+    func resource(_ style: Resource.Style, _ value: String, _ method: Resource.Method = .get) -> Resource {
+      var resource = paging(style, method: method).resource
+      resource.pages.value = Resource.ValueTemplate(value, placeholder: style.placeholder ?? "")
+      return resource
+    }
+    func addresses(_ resource: Resource, _ answer: ListFacts) throws -> [String] {
+      try walk(Paging(resource, baseURL: base), [answer])
+    }
+    #expect(
+      try addresses(resource(.number(param: .query("p")), "(page:{page},n:5)"), .init(records: 2))
+        == ["/things?p=%28page%3A1%2Cn%3A5%29", "/things?p=%28page%3A2%2Cn%3A5%29"])
+    #expect(
+      try addresses(resource(.offset(param: .query("p")), "o={offset}"), .init(records: 2))
+        == ["/things?p=o%3D0", "/things?p=o%3D2"])
+    let start = Resource.Style.cursor(param: .query("c"), start: "*", at: at)
+    #expect(
+      try addresses(resource(start, "<{cursor}>"), .init(records: 2, next: .integer(7)))
+        == ["/things?c=%3C%2A%3E", "/things?c=%3C7%3E"])
+    #expect(
+      try addresses(
+        resource(.after(param: .query("a"), at: member), "id>{cursor}"), .init(records: 2, next: .integer(7)))
+        == ["/things", "/things?a=id%3E7"])
+    let body = JSONPointer(segments: ["page"])
+    #expect(
+      try addresses(resource(.number(param: .body(body)), "p{page}", .post), .init(records: 2))
+        == ["/things\n{\"page\":\"p1\"}", "/things\n{\"page\":\"p2\"}"])
+    #expect(
+      try addresses(paging(.number(param: .body(body)), method: .post).resource, .init(records: 0)) == [
+        "/things\n{\"page\":1}", "end",
+      ])
+    for odd in ["page", "{page}{page}", "{offset}", ""] {
+      #expect(Resource.ValueTemplate(odd, placeholder: "{page}") == nil)
+    }
+  }
+
   @Test("P1.4: `count` announces offset pages, with the page size that upstream lowered")
   func announcedOffsets() throws {
     let style = paging(.offset(param: .query("offset")), size: .init(100, param: .query("limit")), count: at)

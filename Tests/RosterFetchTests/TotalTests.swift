@@ -77,6 +77,31 @@ import Testing
     }
   }
 
+  @Test("done ends the list where it is true; an answer without it is malformed")
+  func done() throws {
+    var resource = paging(.number(), count: nil).resource
+    for place in [Self.next, .header("X-Done")] {
+      resource.pages.done = place
+      let paging = Paging(resource, baseURL: "http://up")
+      func facts(_ flag: String) throws -> ListFacts {
+        var scan = scan(.absent)
+        if case .body = place { scan.more = PointedValue(flag == "true" ? .boolean(true) : .boolean(false)) }
+        return try paging.facts(
+          in: scan, of: Response(status: 200, headers: [.init("X-Done", flag)]), isFirst: true)
+      }
+      let (last, other) = (try facts("true"), try facts("false"))
+      #expect(last.more == false && other.more == true)
+      #expect(try paging.next(after: paging.first(), last) == .end)
+      #expect(try paging.next(after: paging.first(), other) != .end)
+      #expect(paging.agrees(Response(status: 200, headers: [.init("X-Done", "true")]), with: last))
+    }
+    let paging = Paging(resource, baseURL: "http://up")
+    #expect(!paging.agrees(Response(status: 200, headers: [.init("X-Done", "true")]), with: ListFacts(records: 1)))
+    #expect(throws: UndefinedAnswer(reason: "header:X-Done (done) is neither true nor false")) {
+      try paging.facts(in: scan(.absent), of: Response(status: 200), isFirst: true)
+    }
+  }
+
   @Test("G4.1: `number` with `count` and without `last` announces count / records of page 1, rounded up")
   func announced() throws {
     let paging = paging(.number(), count: Self.next)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterInference
 
-/// Lists whose elements are not objects: a definition cannot read them.
+/// Lists whose elements are not objects.
 @Suite struct OtherShapesTests {
   private func finding(_ body: String) throws -> Finding {
     try Sample(name: "", url: "https://api.example/shop/product.json", body: body).finding()
@@ -58,15 +58,39 @@ import Testing
   }
 
   @Test(
-    "An answer with lists of another shape only is refused (65) with place and shape of the longest",
+    "L6.1: without a list of objects, the longest list of another shape is taken, and shape says what it is",
     arguments: [
-      (#"{"rows":[[1,"a"],[2,"b"]],"columns":["id","name"]}"#, "/rows has 2 elements that are arrays"),
-      (#"{"names":["a","b","c"]}"#, "/names has 3 elements that are not objects"),
-      (#"{"1":{"id":1},"2":{"id":2}}"#, "the answer has 2 members that look like records"),
-      ("[[1],[2]]", "the answer has 2 elements that are arrays"),
-    ])
-  func refused(body: String, clause: String) throws {
-    let failure = try failure(body)
-    #expect(failure.kind == .badAnswer && failure.description.contains(clause), "\(failure)")
+      (#"{"names":["a","b","c"]}"#, .values, "/names", "/value", ["value"]),
+      ("[9129911,9129199]", .values, "", "/value", ["value"]),
+      (#"{"a":{"n":1,"x":"p"},"b":{"n":2,"x":"q"}}"#, .map, "", "/@key", ["key", "n", "x"]),
+      (#"{"query":{"pages":{"7":{"title":"A"},"8":{"title":"B"}}}}"#, .map, "/query/pages", "/@key", ["key", "title"]),
+      ("[[1,\"a\"],[2,\"b\"]]", .rows, "", "/0", ["field_0", "field_1"]),
+    ] as [(String, Resource.Shape, String, String, [String])])
+  func taken(body: String, shape: Resource.Shape, at: String, key: String, columns: [String]) throws {
+    let found = try finding(body)
+    let resource = found.resource
+    #expect(resource.shape == shape && resource.records.description == at && resource.rowNames.isWhole)
+    #expect(resource.key.description == key && resource.columns.map(\.name) == columns)
+    #expect(found.toml.contains("shape = \"\(shape.rawValue)\""))
+  }
+
+  @Test("L6.1: rows with names are taken, also beside a shorter list of objects: Datasette's answer as it is")
+  func rows() throws {
+    let found = try finding(
+      #"{"rows":[[1,"a"],[2,"b"]],"columns":["id","name"],"next_url":"https://api.example/shop/product.json?_next=2",\#(Self.facets)}"#
+    )
+    let resource = found.resource
+    #expect(resource.shape == .rows && resource.records.description == "/rows")
+    #expect(resource.rowNames.description == "/columns" && resource.key.description == "/id")
+    #expect(resource.columns.map(\.name) == ["id", "name"])
+    #expect(found.toml.contains("row_names = \"/columns\""))
+  }
+
+  @Test("L6.1: done and not are comments where an answer hints at them")
+  func comments() throws {
+    let found = try finding(
+      #"{"items":[{"id":1,"status":"open"},{"id":2,"status":"cancelled"}],"nextToken":"x","isLast":false}"#)
+    #expect(found.toml.contains(#"# where = { "/status" = { not = "cancelled" } }"#), "\(found.toml)")
+    #expect(found.toml.contains(#"# done = "/isLast""#), "\(found.toml)")
   }
 }

@@ -33,7 +33,9 @@ struct MarkTests {
 
   @Test(
     "I2.7: a value of another form is none",
-    arguments: ["", "2026-02-30T00:00:00Z", "2026-13-01", "2026-11-23T25:00:00Z", "soon", "2026-11-23T09:00:00X", "1795424400"])
+    arguments: [
+      "", "2026-02-30T00:00:00Z", "2026-13-01", "2026-11-23T25:00:00Z", "soon", "2026-11-23T09:00:00X", "1795424400",
+    ])
   func refused(text: String) { #expect(Self.since().mark(text) == nil) }
 
   @Test("I2.4: numbers and seconds are read with all their digits")
@@ -47,7 +49,8 @@ struct MarkTests {
   @Test(
     "R6.3, I3.1: a request starts the overlap before the mark, in the notation of the record",
     arguments: [
-      ("2026-11-23T09:00:00Z", "2026-11-23T08:55:00Z"), ("2026-11-23 10:00:00.250+01:00", "2026-11-23 09:55:00.250+01:00"),
+      ("2026-11-23T09:00:00Z", "2026-11-23T08:55:00Z"),
+      ("2026-11-23 10:00:00.250+01:00", "2026-11-23 09:55:00.250+01:00"),
       ("2026-11-23T00:02:00.000+0000", "2026-11-22T23:57:00.000+0000"), ("2026-11-23", "2026-11-22"),
       ("2026-11-23T09:00", "2026-11-23T08:55"),
     ])
@@ -95,7 +98,8 @@ struct MarkTests {
     if case .moves(let mark) = move { mark.text } else { nil }
   }
 
-  @Test("I2.1, I2.2: the mark is the highest value, and at most the Date of the oldest answer, in the record's notation")
+  @Test(
+    "I2.1, I2.2: the mark is the highest value, and at most the Date of the oldest answer, in the record's notation")
   func bound() {
     let since = Self.since()
     var late = pull("2026-11-23T09:00:00.5+00:00", 60)

@@ -12,7 +12,8 @@ struct CopyTextTests {
       ([UInt8]("ünï→𝄞".utf8), "ünï→𝄞", 0), ([UInt8]("\u{1}\u{7f}".utf8), "\u{1}\u{7f}", 0), ([], "", 0),
       ([0x61, 0, 0x62], "a\u{fffd}b", 1),
       // Half of a surrogate pair, a byte that begins nothing, a character that is cut off, one that is too long.
-      ([0xED, 0xA0, 0x80], "\u{fffd}\u{fffd}\u{fffd}", 1), ([0xFF], "\u{fffd}", 1), ([0xE2, 0x82], "\u{fffd}\u{fffd}", 1),
+      ([0xED, 0xA0, 0x80], "\u{fffd}\u{fffd}\u{fffd}", 1), ([0xFF], "\u{fffd}", 1),
+      ([0xE2, 0x82], "\u{fffd}\u{fffd}", 1),
       ([0xC0, 0x80], "\u{fffd}\u{fffd}", 1), ([0xF4, 0x90, 0x80, 0x80], "\u{fffd}\u{fffd}\u{fffd}\u{fffd}", 1),
     ])
   func text(bytes: [UInt8], written: String, replaced: Int) {
@@ -54,13 +55,16 @@ struct ReplicaSQLTests {
   private let sql = ReplicaSQL(schema: "ro\"ster")
   private let items = ReplicaTable(
     name: "items",
-    columns: [.init(name: "record_id", type: .bigint, isRequired: true), .init(name: "id", type: .text, isRequired: true)],
+    columns: [
+      .init(name: "record_id", type: .bigint, isRequired: true), .init(name: "id", type: .text, isRequired: true),
+    ],
     primaryKey: ["record_id"], unique: [["id"]], role: .records(resource: "item"))
 
   @Test("D4.1: names are quoted, and a table has the types of its columns")
   func create() {
     #expect(
-      sql.create(items, as: "items") == #"CREATE TABLE "ro""ster"."items" ("record_id" bigint NOT NULL, "id" text NOT NULL)"#)
+      sql.create(items, as: "items")
+        == #"CREATE TABLE "ro""ster"."items" ("record_id" bigint NOT NULL, "id" text NOT NULL)"#)
   }
 
   @Test("D2.2: a row is written only if it differs, within the scope of the changed records")

@@ -77,6 +77,21 @@ struct ControlQuestionTests {
     #expect(askedByKey(bench) == ["/ask/9,10", "/ask/7,8"])
   }
 
+  @Test("R4.2, P8: a record that the cache has and that not now skips is removed after by_key")
+  func skippedNow() async throws {
+    var resource = Self.asking
+    resource.conditions = [.init(JSONPointer(segments: ["listed"]), .differs([.integer(0), .text("no")]))]
+    let bench = try SyncBench(["/ask": listedRecords(1...10)])
+    _ = try await bench.sync([resource])
+    bench.shelf.update { state in
+      state.lists["/ask"] = listedRecords(1...8)
+      state.lists["hidden /ask"] = [(9, #"{"id":9,"name":"n","listed":0}"#), (10, #"{"id":10,"name":"n"}"#)]
+    }
+    let record = try await bench.sync([resource])
+    #expect(record.removed == 1 && record.exit == 0)
+    #expect(try bench.list("ask").count == 9)
+  }
+
   @Test("P16.4, P8.8: a control question without an answer removes nothing, like any question without an answer")
   func noAnswer() async throws {
     let bench = try await bench()

@@ -1,4 +1,6 @@
+import FoundationEssentials
 import RosterDecode
+import RosterFetch
 import RosterModel
 import Testing
 
@@ -15,7 +17,7 @@ import Testing
 
   private func lists(_ places: [String], _ style: Resource.Style) throws -> [[String]] {
     let plans = try places.enumerated().map { try plan("r\($0)", records: $1, style) }
-    return PulledList.lists(of: plans, baseURL: "http://up").map(\.resources)
+    return PulledList.lists(of: plans, baseURL: "http://up", at: Date(timeIntervalSince1970: 0)).map(\.resources)
   }
 
   @Test("P12.3: resources with the same address share its requests; with several pages only if the list is the same")
@@ -24,5 +26,14 @@ import Testing
     #expect(try lists(["/a", "/a"], number) == [["r0", "r1"]])
     #expect(try lists(["/a", "/b"], number) == [["r0"], ["r1"]])
     #expect(try lists(["/a", "/b", "/a"], .one) == [["r0", "r1", "r2"]])
+  }
+
+  @Test("R6.1: the day in a request is that of the start of the sync")
+  func today() throws {
+    var resource = Resource.character
+    resource.query = [.init("day", .text("{today-1d:date}"))]
+    let list = try PulledList.lists(
+      of: [RecordPlan(resource)], baseURL: "http://up", at: Date(timeIntervalSince1970: 1_795_485_975))
+    #expect(list.map { $0.paging.first().address } == ["/character?day=2026-11-23&page=1"])
   }
 }

@@ -277,7 +277,8 @@ private final class ChangingUpstream: Sendable {
 
   private static func json(_ id: Int, _ version: Version) -> String {
     let stamp = Date(timeIntervalSince1970: Double(version.stamp)).formatted(Date.ISO8601FormatStyle())
-    return #"{"id":\#(id),"name":"\#(version.name)","state":"\#(version.isClosed ? "closed" : "open")","updated":"\#(stamp)"}"#
+    return
+      #"{"id":\#(id),"name":"\#(version.name)","state":"\#(version.isClosed ? "closed" : "open")","updated":"\#(stamp)"}"#
   }
 
   private func page(_ query: String, _ request: Request, _ state: inout State) -> Response {

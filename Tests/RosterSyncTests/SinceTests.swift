@@ -64,14 +64,18 @@ struct SinceTests {
 
   @Test("I1.3, P12: resources that share pages and since are pulled together, from the lowest mark")
   func shared() async throws {
-    let bench = try Self.bench(["/items?page=1": [Self.item(1, 10)], "/items?since=9&page=1": [Self.item(1, 11, "new")]])
+    let bench = try Self.bench([
+      "/items?page=1": [Self.item(1, 10)], "/items?since=9&page=1": [Self.item(1, 11, "new")],
+    ])
     let resources = [Self.resource("one"), Self.resource("two")]
     _ = try await bench.sync(resources)
     #expect(try await bench.sync(resources, after: 1).changed == 2)
     #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?since=9&page=1"])
   }
 
-  @Test("I8.1, S7.1: upstream refuses the second page of an incremental pull, and the list is pulled whole in the same sync")
+  @Test(
+    "I8.1, S7.1: upstream refuses the second page of an incremental pull, and the list is pulled whole in the same sync"
+  )
   func refused() async throws {
     let whole = ["/items?page=1": [Self.item(1, 10)], "/items?page=2": [Self.item(2, 12)]]
     let bench = try Self.bench(whole, pages: 2)

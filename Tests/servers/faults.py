@@ -63,14 +63,15 @@ def wrong_by_key(ground):
     assert explained["state"] == "degraded" and "by_key" in str(explained), explained
 
 
-def unreadable_list(ground):
-    """infer names the longer list that it cannot read (Datasette's rows beside suggested_facets)"""
+def inferred_rows(ground):
+    """L6.1: infer proposes Datasette's rows with their names, not suggested_facets, and a sync mirrors them"""
     server = ground.server(Datasette)
     text = infer(ground.program, f"{server.origin}/entries/entry.json")
-    comments = " ".join(line for line in text.splitlines() if line.startswith("#"))
-    assert 'records = "/suggested_facets"' in text, text
-    assert "/rows" in comments and "_shape=objects" in comments, text
+    assert 'records = "/rows"' in text and 'shape = "rows"' in text and 'row_names = "/columns"' in text, text
+    roster = ground.roster(server, text)
+    assert roster.sync()["added"] == RECORDS
+    assert roster.rows() == server.rows()
 
 
 def tests():
-    return [in_parallel, fresh, audited, wrong_by_key, unreadable_list]
+    return [in_parallel, fresh, audited, wrong_by_key, inferred_rows]

@@ -12,6 +12,9 @@ extension CacheReader {
     package var resource: String
     /// As the contract means it.
     package var record: Int64
+    /// Its key as JSON: a number, a text, or a list of the parts of a composite key (R2.5). nil if the resource is not
+    /// pulled any more.
+    package var key: String?
     /// What became of it.
     package var kind: ChangeKind
     /// RFC 3339.
@@ -28,7 +31,15 @@ extension CacheReader {
       return json.text
     }
 
-    static let select = "SELECT id, sync_id, resource, record_id, kind, at, before, after FROM changes"
+    /// The columns that `init` reads; the keys are those of these resources.
+    static func select(_ tables: [ResourceTables]) -> String {
+      let document = "coalesce(after, before)"
+      let keys = tables.map { "WHEN \(literal($0.resource.name)) THEN \($0.jsonKey(inDocument: document))" }
+      let key =
+        keys.isEmpty
+        ? "NULL" : "CASE WHEN json_valid(\(document)) THEN CASE resource \(keys.joined(separator: " ")) END END"
+      return "SELECT id, sync_id, resource, record_id, kind, at, before, after, \(key) FROM changes"
+    }
 
     /// Of what `select` gives.
     init(_ row: Row) {
@@ -40,6 +51,7 @@ extension CacheReader {
       at = row.text(5)
       before = row.optionalText(6)
       after = row.optionalText(7)
+      key = row.optionalText(8)
     }
 
     func write(to json: inout JSONWriter) {
@@ -48,6 +60,8 @@ extension CacheReader {
         json.member("sync_id", sync)
         json.member("resource", resource)
         json.member("record_id", record)
+        json.name("key")
+        json.raw((key ?? "null").utf8)
         json.member("kind", kind.rawValue)
         json.member("at", at)
         // As they are stored, upstream's numbers as they were written (P10).

@@ -91,8 +91,9 @@ extension CacheReader {
   private func changes(
     after seen: Int64, _ resource: String?, _ limit: Int, _ mostBytes: Int
   ) throws -> (changes: [Change], isWhole: Bool) {
+    let select = Change.select(try Schema(of: database).tables)
     let statement = try database.statement(
-      "\(Change.select) WHERE id > ?1 AND (?2 IS NULL OR resource = ?2) ORDER BY id")
+      "\(select) WHERE id > ?1 AND (?2 IS NULL OR resource = ?2) ORDER BY id")
     defer { statement.reset() }
     statement.bind(1, Value.integer(seen))
     statement.bind(2, Value(resource))

@@ -29,7 +29,7 @@ struct DifferenceTable {
   }
 
   func added(_ decoder: inout RecordDecoder) throws {
-    try write(.init(kind: .added, key: decoder.key.json, after: try preview.json(&decoder)))
+    try write(.init(kind: .added, key: key(decoder), after: try preview.json(&decoder)))
   }
 
   func changed(_ decoder: inout RecordDecoder, _ difference: RecordDifference) throws {
@@ -39,7 +39,7 @@ struct DifferenceTable {
     let lists = difference.lists.map { tables.listName(tables.resource.lists[$0]) }
     try write(
       .init(
-        kind: .changed, key: decoder.key.json, fields: columns + extra + lists, before: before, after: after))
+        kind: .changed, key: key(decoder), fields: columns + extra + lists, before: before, after: after))
   }
 
   func removed(_ id: Int64) throws {
@@ -56,10 +56,17 @@ struct DifferenceTable {
   private static let absent = "absent"
 
   private func key(of record: String) throws -> String {
-    let key = try JSONValue(json: record.utf8)[tables.resource.columns[tables.key].name] ?? .null
+    let record = try JSONValue(json: record.utf8)
+    let parts = tables.keyParts.map { record[tables.resource.columns[$0].name] ?? .null }
     var json = JSONWriter()
-    json.value(key)
+    json.value(tables.resource.hasCompositeKey ? .list(parts) : parts[0])
     return json.text
+  }
+
+  /// A composite key is JSON already.
+  private func key(_ decoder: borrowing RecordDecoder) -> String {
+    guard tables.resource.hasCompositeKey, case .text(let key) = decoder.key else { return decoder.key.json }
+    return String(decoding: key, as: UTF8.self)
   }
 
   private func stored(_ id: Int64) throws -> String {

@@ -104,7 +104,8 @@ extension PendingRecord {
       }
       let own = ["key", "fields", "before", "after"]
       member("key", key)
-      if let column = resource.telling.first?.name, !own.contains(column) { member(column, key) }
+      // A composite key has no column of its own.
+      if let column = resource.telling.first?.name, !own.contains(column), !key.hasPrefix("[") { member(column, key) }
       json.name("fields")
       json.list { json in for field in fields { json.value(field) } }
       member("before", before)

@@ -38,29 +38,28 @@ extension CacheReader {
 
   /// What is known of the record with that key. Throws `Failure`: 1 for an unknown resource, 64 for a key that cannot
   /// be one of it.
-  package func show(_ resource: String, key: String) throws -> RecordHistory {
+  package func show(_ resource: String, key: String) throws -> RecordHistory { try show(resource, key: [key]) }
+
+  /// The same of a key of several parts (L2.3). Throws 64 for another number of them too.
+  package func show(_ resource: String, key: [String]) throws -> RecordHistory {
     try read { try history(resource, key) }
   }
 
   /// The same within a transaction.
-  func history(_ resource: String, _ key: String) throws -> RecordHistory {
+  func history(_ resource: String, _ key: [String]) throws -> RecordHistory {
     let tables = try tables(resource)
-    let ids = try ids(key, tables)
+    let ids = try ids(tables.key(key), tables)
     let record = try ids.compactMap { id in try database.first(tables.shown, .integer(id)) { $0.text(0) } }.first
     return RecordHistory(
       resource: resource, columns: tables.resource.columns, telling: tables.telling, record: record,
-      changes: try ids.flatMap { try changes(of: $0, resource) }.sorted { $0.id < $1.id },
+      changes: try ids.flatMap { try changes(of: $0, tables) }.sorted { $0.id < $1.id },
       hasSnapshot: try snapshot())
   }
 
   /// Record ids that a key has and had. Where it is a text, a record that comes back has a new one.
   private func ids(_ key: String, _ tables: ResourceTables) throws -> [Int64] {
     if tables.hasTextKey {
-      let column = tables.resource.columns[tables.key].name
-      let path = "$.\(quoted(column))"
-      return try database.rows(tables.idsOfText, .text(key), .text(path), .text(tables.resource.name)) {
-        $0.integer(0)
-      }
+      return try database.rows(tables.idsOfText, .text(key), .text(tables.resource.name)) { $0.integer(0) }
     }
     guard let number = Int64(key) else {
       throw Failure(
@@ -69,9 +68,10 @@ extension CacheReader {
     return [number]
   }
 
-  private func changes(of record: Int64, _ resource: String) throws -> [Change] {
+  private func changes(of record: Int64, _ tables: ResourceTables) throws -> [Change] {
     try database.rows(
-      "\(Change.select) WHERE resource = ?1 AND record_id = ?2 ORDER BY id", .text(resource), .integer(record),
+      "\(Change.select([tables])) WHERE resource = ?1 AND record_id = ?2 ORDER BY id", .text(tables.resource.name),
+      .integer(record),
       read: Change.init)
   }
 }
@@ -80,11 +80,37 @@ extension ResourceTables {
   /// The JSON of record ?1.
   fileprivate var shown: String { "SELECT \(jsonText(isShown: true)) FROM \(table) r WHERE r.\(id) = ?1" }
 
-  /// Of key ?1, at ?2 in the JSON of a change, in the resource ?3.
+  /// Of key ?1 in the resource ?2.
   fileprivate var idsOfText: String {
     """
-    SELECT \(id) FROM \(table) WHERE \(keyColumn) = ?1 UNION SELECT record_id FROM changes
-    WHERE resource = ?3 AND kind = 'removed' AND CASE WHEN json_valid(before) THEN json_extract(before, ?2) END = ?1
+    SELECT \(id) FROM \(table) AS t WHERE \(hasKey("t", "?1")) UNION SELECT record_id FROM changes
+    WHERE resource = ?2 AND kind = 'removed' AND CASE WHEN json_valid(before) THEN \(key(inDocument: "before")) END = ?1
     """
+  }
+
+  /// The parts of a key as one. Throws `Failure` (64) for parts that cannot be one.
+  fileprivate func key(_ parts: [String]) throws -> String {
+    let columns = keyParts.map { resource.columns[$0] }
+    guard parts.count == columns.count else {
+      let names = columns.map(\.name).joined(separator: ", ")
+      throw unusable(parts, "a key of \(resource.name) has \(columns.count.counted(as: "part")): \(names)")
+    }
+    guard resource.hasCompositeKey else { return parts[0] }
+    var json = JSONWriter()
+    try json.list { json in
+      for (column, part) in zip(columns, parts) {
+        guard column.type == .integer else {
+          json.value(part)
+          continue
+        }
+        guard let number = Int64(part) else { throw unusable(parts, "\(column.name) is a whole number") }
+        json.value(number)
+      }
+    }
+    return json.text
+  }
+
+  private func unusable(_ parts: [String], _ cause: String) -> Failure {
+    Failure(.usage, step: CacheReader.step, subject: parts.joined(separator: " "), cause: cause)
   }
 }

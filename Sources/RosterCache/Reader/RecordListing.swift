@@ -174,8 +174,9 @@ extension ResourceTables {
   var telling: [Resource.Column] {
     let searched = resource.search.compactMap { name in resource.columns.first { $0.name == name } }
     let texts = resource.columns.filter { $0.type == .text }
-    let others = [searched, texts, resource.columns].lazy.map { $0.filter { $0 != resource.columns[key] } }
-    return [resource.columns[key]] + (others.first { !$0.isEmpty } ?? []).prefix(Self.mostTelling)
+    let keys = keyParts.map { resource.columns[$0] }
+    let others = [searched, texts, resource.columns].lazy.map { $0.filter { !keys.contains($0) } }
+    return keys + (others.first { !$0.isEmpty } ?? []).prefix(Self.mostTelling)
   }
 
   /// More do not fit a line.

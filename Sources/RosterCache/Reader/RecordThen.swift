@@ -5,6 +5,11 @@ extension CacheReader {
   /// One record as it was at a time, and its history until then: what is there now, and what `changes` takes back of
   /// it. Throws `Failure`: 65 where `history` has ended what would tell, else as `show(_:key:)`.
   package func show(_ resource: String, key: String, at date: Date) throws -> RecordHistory {
+    try show(resource, key: [key], at: date)
+  }
+
+  /// The same of a key of several parts.
+  package func show(_ resource: String, key: [String], at date: Date) throws -> RecordHistory {
     try read {
       var found = try history(resource, key)
       let time = date.rfc3339

@@ -28,7 +28,10 @@ package struct SnapshotExport {
   fileprivate init(_ database: Database) throws {
     self.database = database
     let facts = try database.first("SELECT feed, snapshot, verified_at, published_at FROM cache_info") {
-      (feed: $0.text(0), snapshot: $0.optionalInteger(1) ?? 0, verified: $0.optionalText(2), published: $0.optionalText(3))
+      (
+        feed: $0.text(0), snapshot: $0.optionalInteger(1) ?? 0, verified: $0.optionalText(2),
+        published: $0.optionalText(3)
+      )
     }
     guard let facts else { throw SQLiteError.damaged("cache_info is empty") }
     let changes = try database.first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
@@ -76,7 +79,9 @@ package struct SnapshotExport {
     values.reserveCapacity(table.columns.count)
     while try statement.step() {
       values.removeAll(keepingCapacity: true)
-      for (index, column) in table.columns.enumerated() { values.append(statement.row.value(Int32(index), column.type)) }
+      for (index, column) in table.columns.enumerated() {
+        values.append(statement.row.value(Int32(index), column.type))
+      }
       try body(values)
     }
   }
@@ -147,7 +152,8 @@ package struct SnapshotExport {
 
   private static func unique(_ database: Database, _ name: String) throws -> [[String]] {
     let indexes = try database.rows(
-      "SELECT name FROM pragma_index_list(?1, 'main') WHERE origin = 'u' ORDER BY seq", .text(name)) { $0.text(0) }
+      "SELECT name FROM pragma_index_list(?1, 'main') WHERE origin = 'u' ORDER BY seq", .text(name)
+    ) { $0.text(0) }
     return try indexes.map { index in
       try database.rows("SELECT name FROM pragma_index_info(?1, 'main') ORDER BY seqno", .text(index)) { $0.text(0) }
     }

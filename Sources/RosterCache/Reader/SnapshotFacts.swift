@@ -70,7 +70,7 @@ extension CacheReader {
   /// The same within a transaction.
   func concernedByRejects() throws -> [Concern] {
     let keys = try database.rows("SELECT name, definition FROM resources") {
-      (name: $0.text(0), key: try ResourceTables(name: $0.text(0), definition: $0.text(1)).resource.key)
+      (name: $0.text(0), key: try ResourceTables(name: $0.text(0), definition: $0.text(1)).resource.keyPlaces)
     }
     return try database.rows(
       "SELECT resource, page, position, reason, document FROM rejects ORDER BY resource, page, position LIMIT ?1",
@@ -78,7 +78,7 @@ extension CacheReader {
     ) { row in
       let (resource, document) = (row.text(0), row.text(4))
       let record = try? JSONValue(json: document.utf8)
-      let key = keys.first { $0.name == resource }.flatMap { record?[$0.key]?.keyText }
+      let key = keys.first { $0.name == resource }.flatMap { record?.keyText(at: $0.key) }
       return RejectedRecord(
         sync: 0, resource: resource, page: row.int(1), position: row.int(2), key: key, reason: row.text(3),
         document: document
@@ -88,6 +88,16 @@ extension CacheReader {
 }
 
 extension JSONValue {
+  /// The key at these places: a value, or the JSON list of several. nil where it can be none.
+  fileprivate func keyText(at places: [JSONPointer]) -> String? {
+    let parts = places.compactMap { self[$0] }.filter { $0.keyText != nil }
+    guard parts.count == places.count else { return nil }
+    guard parts.count > 1 else { return parts.first?.keyText }
+    var json = JSONWriter()
+    json.value(.list(parts))
+    return json.text
+  }
+
   /// As a key is written; nil where it can be none.
   fileprivate var keyText: String? {
     switch self {

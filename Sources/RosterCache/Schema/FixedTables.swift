@@ -129,19 +129,22 @@ enum FixedTables {
   static func removed(_ tables: [ResourceTables]) -> [String] {
     let isThere = tables.map { table in
       // A text that comes back has another record id.
-      let key = "json_extract(c.before, \(literal("$.\(table.keyColumn)")))"
-      let byKey = table.hasTextKey ? " OR t.\(table.keyColumn) = \(key)" : ""
+      let key = table.key(inDocument: "c.before")
+      let byKey = table.hasTextKey ? " OR (\(table.hasKey("t", key)))" : ""
       return """
         WHEN \(literal(table.resource.name)) THEN EXISTS
           (SELECT 1 FROM \(table.table) t WHERE t.\(table.id) = c.record_id\(byKey))
         """
     }
+    let keys = tables.map { "WHEN \(literal($0.resource.name)) THEN \($0.key(inDocument: "c.before"))" }
+    let key = keys.isEmpty ? "NULL" : "CASE c.resource \(keys.joined(separator: " ")) END"
     let there = isThere.isEmpty ? "0" : "CASE c.resource \(isThere.joined(separator: " ")) ELSE 0 END"
     return [
       "DROP VIEW IF EXISTS removed",
       """
       CREATE VIEW removed AS
-        SELECT c.resource AS resource, c.record_id AS record_id, c.at AS at, c.before AS document FROM changes c
+        SELECT c.resource AS resource, c.record_id AS record_id, c.at AS at, c.before AS document,
+          \(key) AS key FROM changes c
         WHERE c.kind = 'removed' AND NOT \(there)
           AND c.id = (SELECT max(n.id) FROM changes n WHERE n.resource = c.resource AND n.record_id = c.record_id)
       """,

@@ -91,6 +91,8 @@ struct Redefinition {
     var resource = new.resource
     // Who is skipped now goes with the next sync, which tells so.
     resource.conditions = []
+    // A stored record is the object that it was read as.
+    resource.shape = .objects
     let document = try StoredDocument(database, from: old, to: resource)
     let writer = try RecordWriter(database, new, sync: 0, at: "", isFirst: true)
     var decoder = RecordDecoder(try RecordPlan(resource))
@@ -144,7 +146,7 @@ struct Redefinition {
       UPDATE main.resources SET "table" = ?2, key = ?3, definition = ?4, records = (SELECT count(*) FROM (\(ids))),
         validators = 'trusted', distrusted_since = NULL
       WHERE name = ?1
-      """, name, .text(new.resource.table), .text(new.resource.columns[new.key].name), .text(new.resource.definition))
+      """, name, .text(new.resource.table), .text(new.keyName), .text(new.resource.definition))
   }
 }
 
@@ -152,11 +154,11 @@ extension ResourceTables {
   /// Whether the tables are the same but for the index of words.
   fileprivate func isLike(_ other: ResourceTables) -> Bool {
     resource.table == other.resource.table && resource.columns == other.resource.columns
-      && resource.lists == other.resource.lists && resource.key == other.resource.key
+      && resource.lists == other.resource.lists && resource.keyPlaces == other.resource.keyPlaces
   }
 
   /// Whether a record of both has one key.
   fileprivate func keepsIDs(in other: ResourceTables) -> Bool {
-    resource.key == other.resource.key && hasTextKey == other.hasTextKey
+    resource.keyPlaces == other.resource.keyPlaces && hasTextKey == other.hasTextKey
   }
 }

@@ -3,22 +3,20 @@ internal import RosterModel
 
 extension Resource {
   /// `resources.definition`: the JSON of `[resource.NAME]` as the contract has it, defaults filled in.
-  var definition: String { definition(withAudit: true) }
+  var definition: String { definitionValue.written }
 
   /// The same without the keys that may change without another feed (C3.2). Pages that were pulled by an equal one are
   /// read in the same way.
-  var feedDefinition: String { definition(withAudit: false) }
+  var feedDefinition: String { definitionValue.feedPart.written }
 
   /// True if a stored definition differs at most in keys that may change without another feed.
   func hasFeed(of definition: String) -> Bool {
     if definition == self.definition { return true }
-    guard case .object(let stored)? = try? JSONValue(json: definition.utf8) else { return false }
-    let own = try? JSONValue(json: feedDefinition.utf8)
-    return own == .object(stored.filter { $0.name != Self.auditKey && $0.name != Self.sinceKey })
+    return (try? JSONValue(json: definition.utf8))?.feedPart == definitionValue.feedPart
   }
 
-  /// What an incremental pull asks, and what a pull looks for to set the mark. `overlap` and `whole_every` are no part of
-  /// it (I1.1). nil without `since`.
+  /// The request of an incremental pull, and the values that a pull reads to set the mark. `overlap` and `whole_every` do
+  /// not belong to it (I1.1). nil without `since`.
   var sinceQuestion: String? {
     guard let since else { return nil }
     var json = JSONWriter()
@@ -26,52 +24,83 @@ extension Resource {
     return json.text
   }
 
-  private static let sinceKey = "since"
-
-  private static let auditKey = "audit_every"
-
-  private func definition(withAudit: Bool) -> String {
-    var json = JSONWriter()
-    json.object { json in
-      json.member("path", path)
-      json.name("query")
-      json.object { json in for parameter in query { json.member(parameter.name, parameter.value.json) } }
-      json.member("method", method.rawValue)
-      json.member("body", body)
-      json.member("records", records.description)
-      json.member("key", key.description)
-      json.member("table", table)
-      json.name("where")
-      json.object { json in for condition in conditions { json.member(condition.at.description, condition.test.json) } }
-      json.member("search", .list(search.map(JSONValue.text)))
-      json.member("by_key", byKey ?? "")
-      json.member("removal", removal.rawValue)
-      json.member("max_removal", maxRemoval.map { JSONValue.integer($0) } ?? .null)
-      if withAudit { json.member(Self.auditKey, auditEvery?.text ?? "never") }
-      if withAudit, let since { json.member(Self.sinceKey, since.json(isQuestion: false)) }
-      json.member("pages", pages.json)
-      json.member("columns", columns.json)
-      json.name("lists")
-      json.object { json in
-        for list in lists {
-          json.member(
-            list.table, .object([.init("at", .text(list.at.description)), .init("columns", list.columns.json)]))
-        }
-      }
+  private var definitionValue: JSONValue {
+    let lists = lists.map { list in
+      JSONValue.Member(
+        list.table, .object([.init("at", .text(list.at.description)), .init("columns", list.columns.json)]))
     }
-    return json.text
+    return .object(
+      [
+        .init("path", .text(path)), .init("query", .object(query.map { .init($0.name, $0.value.json) })),
+        .init("method", .text(method.rawValue)), .init("body", body), .init("records", .text(records.description)),
+        .init(Later.shape, .text(shape.rawValue)), .init(Later.rowNames, .text(rowNames.description)),
+        .init("key", keyValue), .init("table", .text(table)), .init("where", conditions.json),
+        .init("search", .list(search.map(JSONValue.text))), .init("by_key", .text(byKey ?? "")),
+        .init(FeedFree.byKeyRecords, .text(byKeyRecords.description)), .init("removal", .text(removal.rawValue)),
+        .init("max_removal", maxRemoval.map { .integer($0) } ?? .null),
+        .init(FeedFree.audit, .text(auditEvery?.text ?? "never")),
+      ] + (since.map { [.init(FeedFree.since, $0.json(isQuestion: false))] } ?? []) + [
+        .init("pages", pages.json), .init("columns", columns.json), .init("lists", .object(lists)),
+      ])
+  }
+
+  /// A list of one place is a plain key (R2.4).
+  private var keyValue: JSONValue {
+    hasCompositeKey ? .list(keyPlaces.map { .text($0.description) }) : .text(key.description)
   }
 
   /// Of which list it is (P8): where that is another one, who is missing is not missed.
   var listed: String {
     let parts: [JSONValue] = [
-      .text(path), .text(key.description), .text(records.description),
-      .object(conditions.map { .init($0.at.description, $0.test.json) }),
+      .text(path), keyValue, .text(records.description), conditions.json,
     ]
+    let shaped: [JSONValue] = shape == .objects ? [] : [.text(shape.rawValue)]
+    return JSONValue.list(parts + shaped).written
+  }
+}
+
+/// Keys that may change without another feed (C3.2).
+private enum FeedFree {
+  static let audit = "audit_every"
+  static let byKeyRecords = "by_key_records"
+  static let since = "since"
+  /// Of `pages`.
+  static let value = "value"
+}
+
+/// Keys that definitions of earlier versions lack.
+private enum Later {
+  static let shape = "shape"
+  static let rowNames = "row_names"
+  private static let defaults = [shape: Resource.Shape.objects.rawValue, rowNames: ""]
+
+  static func isDefault(_ member: JSONValue.Member) -> Bool {
+    defaults[member.name].map { member.value == .text($0) } ?? false
+  }
+}
+
+extension JSONValue {
+  /// A definition without the keys that may change without another feed. A definition that an earlier version stored
+  /// lacks keys of later versions.
+  fileprivate var feedPart: JSONValue {
+    let free: Set = [FeedFree.audit, FeedFree.byKeyRecords, FeedFree.since]
+    guard case .object(let members) = self else { return self }
+    return .object(
+      members.filter { !free.contains($0.name) && !Later.isDefault($0) }.map { member in
+        guard member.name == "pages", case .object(let pages) = member.value else { return member }
+        return Member(member.name, .object(pages.filter { $0.name != FeedFree.value }))
+      })
+  }
+
+  fileprivate var written: String {
     var json = JSONWriter()
-    json.value(.list(parts))
+    json.value(self)
     return json.text
   }
+}
+
+extension [Resource.Condition] {
+  fileprivate var json: JSONValue { .object(map { .init($0.at.description, $0.test.json) }) }
 }
 
 extension ResourceTables {
@@ -79,7 +108,7 @@ extension ResourceTables {
   /// Throws `SQLiteError` (damaged) where it is none that rosterd wrote.
   init(name: String, definition: String) throws {
     guard let json = try? JSONValue(json: definition.utf8), let resource = Resource(name: name, tablesOf: json),
-      resource.keyColumn != nil
+      resource.keyColumns != nil
     else { throw SQLiteError.damaged("the definition of \(name) cannot be read") }
     try self.init(resource)
   }
@@ -87,12 +116,14 @@ extension ResourceTables {
 
 extension Resource {
   fileprivate init?(name: String, tablesOf json: JSONValue) {
-    guard let path = json["path"]?.text, let key = json["key"]?.pointer, let table = json["table"]?.text,
+    guard let path = json["path"]?.text, let key = json["key"]?.pointers, let first = key.first,
+      let table = json["table"]?.text,
       case .list(let search)? = json["search"], let columns = [Column](json["columns"]),
       case .object(let lists)? = json["lists"]
     else { return nil }
     self.init(
-      name: name, path: path, key: key, table: table, search: search.compactMap(\.text), columns: columns,
+      name: name, path: path, key: first, otherKeys: Array(key.dropFirst()), table: table,
+      search: search.compactMap(\.text), columns: columns,
       lists: lists.compactMap(List.init))
     guard self.lists.count == lists.count, self.search.count == search.count else { return nil }
   }
@@ -108,9 +139,11 @@ extension Resource {
     else { return nil }
     self.init(name: name, tablesOf: json)
     self.records = records
+    shape = json[Later.shape]?.text.flatMap(Shape.init(rawValue:)) ?? .objects
+    rowNames = json[Later.rowNames]?.pointer ?? JSONPointer()
     self.removal = removal
     self.conditions = conditions.compactMap(Condition.init)
-    guard self.conditions.count == conditions.count, keyColumn != nil else { return nil }
+    guard self.conditions.count == conditions.count, keyColumns != nil else { return nil }
   }
 }
 
@@ -120,11 +153,24 @@ extension Resource.Condition {
     switch member.value {
     case .text("absent"): self.init(at, .absent)
     case .text("present"): self.init(at, .present)
-    case .text(let text): self.init(at, .equal(.text(text)))
-    case .boolean(let flag): self.init(at, .equal(.boolean(flag)))
+    case .object:
+      guard case .list(let values)? = member.value["not"] else { return nil }
+      self.init(at, .differs(values.compactMap(Resource.Scalar.init)))
+    default:
+      guard let scalar = Resource.Scalar(member.value) else { return nil }
+      self.init(at, .equal(scalar))
+    }
+  }
+}
+
+extension Resource.Scalar {
+  fileprivate init?(_ value: JSONValue) {
+    switch value {
+    case .text(let text): self = .text(text)
+    case .boolean(let flag): self = .boolean(flag)
     case .number(let digits):
-      guard let value = Double(digits) else { return nil }
-      self.init(at, .equal(Int64(digits).map { .integer($0) } ?? .real(value)))
+      guard let number = Double(digits) else { return nil }
+      self = Int64(digits).map { .integer($0) } ?? .real(number)
     case .null, .list, .object: return nil
     }
   }
@@ -158,6 +204,13 @@ extension [Resource.Column] {
 
 extension JSONValue {
   fileprivate var pointer: JSONPointer? { text.flatMap { JSONPointer($0) } }
+
+  /// One place, or a list of them; nil for anything else.
+  fileprivate var pointers: [JSONPointer]? {
+    guard case .list(let values) = self else { return pointer.map { [$0] } }
+    let pointers = values.compactMap(\.pointer)
+    return pointers.count == values.count ? pointers : nil
+  }
 }
 
 extension [Resource.Column] {
@@ -190,6 +243,7 @@ extension Resource.Condition.Test {
     case .absent: .text("absent")
     case .present: .text("present")
     case .equal(let value): value.json
+    case .differs(let values): .object([.init("not", .list(values.map(\.json)))])
     }
   }
 }
@@ -201,7 +255,8 @@ extension Since {
     ]
     let members: [(String, JSONValue)] = [
       ("at", .text(at.description)), ("param", .text(param.description)), ("value", .text(value)),
-      ("form", .text(form.rawValue)), ("zone", zone.map { .integer($0) } ?? .null), ("from", from.map(JSONValue.text) ?? .null),
+      ("form", .text(form.rawValue)), ("zone", zone.map { .integer($0) } ?? .null),
+      ("from", from.map(JSONValue.text) ?? .null),
       ("path", .text(listing.path)), ("query", .object(listing.query.map { .init($0.name, $0.value.json) })),
       ("method", .text(listing.method.rawValue)), ("body", listing.body),
       ("records", .text(listing.records.description)), ("pages", listing.pages.json),
@@ -223,10 +278,15 @@ extension Resource.Pages {
   fileprivate var json: JSONValue {
     let size: [(String, JSONValue?)] = [
       ("size", self.size.map { .integer($0.records) }), ("size_param", self.size?.param.map { .text($0.description) }),
-      ("more", more.map { .text($0.description) }), ("count", count.map { .text($0.description) }),
+      ("more", more.map { .text($0.description) }), ("done", done.map { .text($0.description) }),
+      ("count", count.map { .text($0.description) }),
       ("short", .boolean(short)), ("beyond", .list(beyond.map { JSONValue.integer($0) })),
     ]
-    return .object((style.members + size).compactMap { name, value in value.map { JSONValue.Member(name, $0) } })
+    let value = style.placeholder.flatMap { self.value?.filled(with: $0) }
+    return .object(
+      (style.members + [(FeedFree.value, value.map(JSONValue.text))] + size).compactMap { name, value in
+        value.map { JSONValue.Member(name, $0) }
+      })
   }
 }
 

@@ -1,29 +1,37 @@
+internal import RosterJSON
 internal import RosterModel
 
 /// The SQL of one resource: its tables, and every statement that knows their columns. Names come from a definition,
 /// which was checked when the configuration was read; they are quoted all the same.
 struct ResourceTables {
   let resource: Resource
-  /// The column that is the key.
+  /// The column that is the key, or its first part.
   let key: Int
+  /// The columns of all parts of the key.
+  let keyParts: [Int]
   /// For each column, whether `<table>_fts` has it.
   let isSearched: [Bool]
 
   /// Throws `Failure` (70) where no column is the key.
   init(_ resource: Resource) throws {
-    guard let key = resource.keyColumn else {
+    guard let key = resource.keyColumn, let keyParts = resource.keyColumns else {
       throw Failure(
         .defect, step: "make tables", subject: resource.name, cause: "no column of its definition is at \(resource.key)"
       )
     }
     self.resource = resource
     self.key = key
+    self.keyParts = keyParts
     isSearched = resource.columns.map { resource.search.contains($0.name) }
   }
 
-  var hasTextKey: Bool { resource.columns[key].type == .text }
+  /// True if a key is a text: one column, or the JSON list of several (R2).
+  var hasTextKey: Bool { resource.hasCompositeKey || resource.columns[key].type == .text }
   var table: String { quoted(resource.table) }
   var keyColumn: String { quoted(resource.columns[key].name) }
+  private var keyNames: [String] { keyParts.map { resource.columns[$0].name } }
+  /// `resources.key`: the column, or the JSON list of columns.
+  var keyName: String { resource.hasCompositeKey ? JSONText.list(keyNames) : resource.columns[key].name }
   /// The column with the record id.
   var id: String { hasTextKey ? Self.ownID : keyColumn }
   private static let ownID = "record_id"
@@ -32,6 +40,33 @@ struct ResourceTables {
   /// nil: nothing is searched.
   var index: String? { resource.search.isEmpty ? nil : quoted(resource.table + "_fts") }
   private var searched: String { resource.search.map(quoted).joined(separator: ", ") }
+
+  // MARK: Keys
+
+  /// The key of the row `row`.
+  func key(of row: String) -> String {
+    guard resource.hasCompositeKey else { return "\(row).\(keyColumn)" }
+    return "json_array(\(keyNames.map { "\(row).\(quoted($0))" }.joined(separator: ", ")))"
+  }
+
+  /// True of the row `row` that has a key; looks it up by the key's index.
+  func hasKey(_ row: String, _ key: String) -> String {
+    guard resource.hasCompositeKey else { return "\(row).\(keyColumn) = \(key)" }
+    return keyNames.enumerated().map { "\(row).\(quoted($1)) = json_extract(\(key), '$[\($0)]')" }
+      .joined(separator: " AND ")
+  }
+
+  /// The key in a document of `changes`.
+  func key(inDocument document: String) -> String {
+    let parts = keyNames.map { "json_extract(\(document), \(literal("$.\(quoted($0))")))" }
+    return resource.hasCompositeKey ? "json_array(\(parts.joined(separator: ", ")))" : parts[0]
+  }
+
+  /// The same as JSON.
+  func jsonKey(inDocument document: String) -> String {
+    let key = key(inDocument: document)
+    return resource.hasCompositeKey ? key : "json_quote(\(key))"
+  }
 
   // MARK: Tables
 
@@ -46,10 +81,12 @@ struct ResourceTables {
     let first = hasTextKey ? ["\(Self.ownID) INTEGER PRIMARY KEY AUTOINCREMENT"] : []
     let columns = resource.columns.enumerated().map { index, column in
       quoted(column.name)
-        + (index == key ? (hasTextKey ? " TEXT NOT NULL UNIQUE" : " INTEGER PRIMARY KEY") : type(column))
+        + (index == key && !resource.hasCompositeKey
+          ? (hasTextKey ? " TEXT NOT NULL UNIQUE" : " INTEGER PRIMARY KEY") : type(column))
     }
     let last = ["extra TEXT", "first_sync INTEGER NOT NULL", "changed_sync INTEGER NOT NULL"]
-    return ["CREATE TABLE main.\(table)(\((first + columns + last).joined(separator: ", ")))"]
+    let unique = resource.hasCompositeKey ? ["UNIQUE (\(keyNames.map(quoted).joined(separator: ", ")))"] : []
+    return ["CREATE TABLE main.\(table)(\((first + columns + last + unique).joined(separator: ", ")))"]
       + resource.lists.map(create)
       + createIndex
   }
@@ -83,6 +120,7 @@ struct ResourceTables {
     switch column.type {
     case .text: column.isNullable ? " TEXT" : " TEXT NOT NULL"
     case .json: " TEXT"
+    case .integer where keyParts.contains { resource.columns[$0] == column }: " INTEGER NOT NULL"
     case .integer, .boolean: " INTEGER"
     case .real: " REAL"
     }
@@ -106,7 +144,9 @@ struct ResourceTables {
   }
 
   /// By key; the record id, then what `written` names.
-  var select: String { "SELECT \(id), \(written.joined(separator: ", ")) FROM main.\(table) WHERE \(keyColumn) = ?1" }
+  var select: String {
+    "SELECT \(id), \(written.joined(separator: ", ")) FROM main.\(table) AS t WHERE \(hasKey("t", "?1"))"
+  }
 
   /// The sync stands behind what `written` names.
   var insert: String {
@@ -119,7 +159,9 @@ struct ResourceTables {
 
   /// The same, and the record id behind the sync.
   var update: String {
-    let columns = written.enumerated().filter { $0.offset != key }.map { "\($0.element) = ?\($0.offset + 1)" }
+    let columns = written.enumerated().filter { !keyParts.contains($0.offset) }.map {
+      "\($0.element) = ?\($0.offset + 1)"
+    }
     return """
       UPDATE main.\(table) SET \(columns.joined(separator: ", ")), changed_sync = ?\(written.count + 1)
       WHERE \(id) = ?\(written.count + 2)
@@ -241,6 +283,14 @@ struct ResourceTables {
 
   func listName(_ list: Resource.List) -> String {
     Resource.name(ofList: list.table, in: resource.name, columns: resource.columns.map(\.name))
+  }
+}
+
+private enum JSONText {
+  static func list(_ texts: [String]) -> String {
+    var json = JSONWriter()
+    json.list { json in for text in texts { json.value(text) } }
+    return json.text
   }
 }
 

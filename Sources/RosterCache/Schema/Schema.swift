@@ -85,8 +85,7 @@ struct Schema {
     try database.run(
       """
       INSERT INTO main.resources(name, "table", key, records, pages, definition) VALUES (?1, ?2, ?3, 0, 0, ?4)
-      """, .text(resource.name), .text(resource.table), .text(resource.columns[table.key].name),
-      .text(resource.definition))
+      """, .text(resource.name), .text(resource.table), .text(table.keyName), .text(resource.definition))
     try database.run("INSERT INTO main.cache_resources VALUES (NULL, ?1, NULL, NULL)", .text(resource.name))
     try database.run(
       """

@@ -6,6 +6,7 @@ enum SecondVersion {
     for statement in lists { try database.execute(statement) }
     try database.execute("DROP VIEW main.cache_info")
     try database.execute(FixedTables.info)
+    try Schema(of: database).defineRemoved(database)
   }
 
   /// Each resource becomes a list with the resource's id, so that the pages keep their rows.

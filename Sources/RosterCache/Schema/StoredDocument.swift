@@ -19,6 +19,7 @@ struct StoredDocument {
 
   /// With the key that the record has by the old definition where the new one's key is; nil: it can be none there.
   func bytes(keyed row: Row) throws -> [UInt8]? {
+    if old.resource.hasCompositeKey || new.hasCompositeKey { return nil }
     let text = row.text(Int32(old.key + 1))
     guard let isText = new.keyColumn.map({ new.columns[$0].type == .text }), isText || Int64(text) != nil else {
       return nil

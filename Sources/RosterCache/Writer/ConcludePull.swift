@@ -35,7 +35,8 @@ extension Cache {
         ends[plan.resource.name]?.removal ?? pull.compared?[index].removal ?? .missing
       }
       let incremental = Set(plans.indices.filter { pull.incremental.contains(plans[$0].resource.name) })
-      let conclusion = try PullConclusion(database, sync: sync, isGuarded: isGuarded, removals, incremental: incremental)
+      let conclusion = try PullConclusion(
+        database, sync: sync, isGuarded: isGuarded, removals, incremental: incremental)
       _ = try store([], database, file)
       if isGuarded { pull.guardedBelow = file.end }
       let body = conclusion.bytes

@@ -209,7 +209,7 @@ struct KeyComparison {
   private func countKept(in table: String) throws -> Int {
     try database.first(
       """
-      SELECT count(*) FROM \(table) c CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = c.key
+      SELECT count(*) FROM \(table) c CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "c.key"))
       WHERE c.resource = ?1
         AND NOT EXISTS (SELECT 1 FROM \(keys.superseded) g WHERE g.resource = ?1 AND g.key = c.key)
         AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.resource_id = ?2 AND u.record_id = t.\(tables.id))
@@ -269,17 +269,17 @@ struct KeyComparison {
   private func findMissing(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
     try refuseKept(onPage)
     let isListed = [keys.pulled, keys.rejected].map {
-      "EXISTS (SELECT 1 FROM \($0) s WHERE s.resource = ?1 AND s.key = t.\(tables.keyColumn))"
+      "EXISTS (SELECT 1 FROM \($0) s WHERE s.resource = ?1 AND s.key = \(tables.key(of: "t")))"
     }.joined(separator: " OR ")
     try database.run(
       """
-      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, t.\(tables.keyColumn), t.\(tables.id), 0, 0
-      FROM \(keys.superseded) g CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = g.key
+      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, \(tables.key(of: "t")), t.\(tables.id), 0, 0
+      FROM \(keys.superseded) g CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
       WHERE g.resource = ?1 AND NOT (\(isListed))
       """, Value(index))
     try database.run(
       """
-      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, t.\(tables.keyColumn), u.record_id, u.absent, 0
+      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, \(tables.key(of: "t")), u.record_id, u.absent, 0
       FROM main.cache_unlisted u CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = u.record_id
       WHERE u.resource_id = ?2 AND NOT (\(isListed))
       """, Value(index), Value(list?.resource))

@@ -152,7 +152,8 @@ struct ResourcePublication {
       let id = removed.row.integer(0)
       try records.remove(id)
       try database.run(
-        "DELETE FROM main.cache_unlisted WHERE resource_id = ?1 AND record_id = ?2", .integer(list.resource), .integer(id))
+        "DELETE FROM main.cache_unlisted WHERE resource_id = ?1 AND record_id = ?2", .integer(list.resource),
+        .integer(id))
     }
   }
 
@@ -169,7 +170,7 @@ struct ResourcePublication {
     try database.run(
       """
       DELETE FROM main.cache_unlisted AS u WHERE resource_id = ?2 AND EXISTS (SELECT 1 FROM main.\(tables.table) t
-        CROSS JOIN \(tables.keys.pulled) c ON c.resource = ?1 AND c.key = t.\(tables.keyColumn) WHERE t.\(tables.id) = u.record_id)
+        CROSS JOIN \(tables.keys.pulled) c ON c.resource = ?1 AND c.key = \(tables.key(of: "t")) WHERE t.\(tables.id) = u.record_id)
       """, Value(index), .integer(list.resource))
   }
 
@@ -189,17 +190,16 @@ struct ResourcePublication {
 
   /// Of a record that was rejected upstream has something.
   private func noteRefused() throws {
-    let key = "t.\(tables.keyColumn)"
     try database.run(
       """
       INSERT OR IGNORE INTO main.cache_unlisted SELECT ?2, t.\(tables.id), 0 FROM \(tables.keys.rejected) r
-      CROSS JOIN \(tables.keys.superseded) g ON g.resource = ?1 AND g.key = r.key CROSS JOIN main.\(tables.table) t ON \(key) = r.key
+      CROSS JOIN \(tables.keys.superseded) g ON g.resource = ?1 AND g.key = r.key CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "r.key"))
       WHERE r.resource = ?1 AND NOT EXISTS (SELECT 1 FROM \(tables.keys.pulled) c WHERE c.resource = ?1 AND c.key = r.key)
       """, Value(index), .integer(list.resource))
     try database.run(
       """
       UPDATE main.cache_unlisted AS u SET absent = 0 WHERE resource_id = ?2 AND absent <> 0 AND EXISTS (
-        SELECT 1 FROM main.\(tables.table) t CROSS JOIN \(tables.keys.rejected) r ON r.resource = ?1 AND r.key = \(key)
+        SELECT 1 FROM main.\(tables.table) t CROSS JOIN \(tables.keys.rejected) r ON r.resource = ?1 AND r.key = \(tables.key(of: "t"))
         WHERE t.\(tables.id) = u.record_id)
       """, Value(index), .integer(list.resource))
   }

@@ -12,7 +12,8 @@ struct DefinitionConflict {
 
 extension ResourceDraft {
   var conflicts: [DefinitionConflict] {
-    [pathMissing, columnsMissing, keyWithoutColumn, askWithoutByKey].compactMap { $0 } + searchConflicts
+    [pathMissing, columnsMissing, askWithoutByKey, keyInByKey, keyWithoutPlace, recordsWithoutByKey, namesWithoutRows]
+      .compactMap { $0 } + key.compactMap(keyWithoutColumn) + searchConflicts
       + listConflicts + pages.conflicts(of: ["pages"]) + bodyConflicts + sinceConflicts
   }
 
@@ -29,10 +30,15 @@ extension ResourceDraft {
       path: ["columns"], restsOn: [["columns"]], problem: "there are no columns", allowed: "one column at least")
   }
 
-  private var keyWithoutColumn: DefinitionConflict? {
+  private func keyWithoutColumn(_ key: JSONPointer) -> DefinitionConflict? {
     guard !columns.isEmpty else { return nil }
     let there = columns.filter { $0.at == key }
-    if there.contains(where: { $0.type == .integer || $0.type == .text }) { return nil }
+    if let column = there.first(where: { $0.type == .integer || $0.type == .text }) {
+      guard self.key.count > 1, column.isNullable else { return nil }
+      return DefinitionConflict(
+        path: ["key"], restsOn: [["key"], ["columns"]], problem: "the column \(column.name) has null = true",
+        allowed: "columns without null = true: no part of a key is NULL")
+    }
     let problem =
       there.first.map { "the column \($0.name), which is at \(key.description.tomlString), is \($0.type.rawValue)" }
       ?? "no column is at \(key.description.tomlString)"
@@ -41,10 +47,53 @@ extension ResourceDraft {
       allowed: "the place of a column of the type integer or text")
   }
 
+  /// A composite key is asked for by each of its columns, a plain one by `{key}` or `{keys}` (F1.3).
+  private var keyInByKey: DefinitionConflict? {
+    guard let byKey else { return nil }
+    let (parts, isPlain) = (byKey.keyParts, byKey.contains("{key}") || byKey.contains("{keys}"))
+    let names = key.compactMap { place in columns.first { $0.at == place }?.name }
+    let problem: String? =
+      if key.count == 1 {
+        parts.first.map { "has {key.\($0)}, and the key is one value" }
+      } else if isPlain {
+        "has {key} or {keys}, and the key has \(key.count) places"
+      } else if let missing = names.first(where: { !parts.contains($0) }) {
+        "lacks {key.\(missing)}"
+      } else {
+        parts.first { !names.contains($0) }.map { "has {key.\($0)}, and \($0) is no column of the key" }
+      }
+    return problem.map {
+      DefinitionConflict(
+        path: ["by_key"], restsOn: [["by_key"], ["key"], ["columns"]], problem: $0,
+        allowed: key.count == 1
+          ? "a path with {key} or {keys}" : "a path with \(names.map { "{key.\($0)}" }.joined(separator: ", "))")
+    }
+  }
+
+  private var keyWithoutPlace: DefinitionConflict? {
+    guard key.count > 1, pages.style == .after, pages.at == nil else { return nil }
+    return DefinitionConflict(
+      path: ["pages", "at"], restsOn: [["pages", "style"], ["pages", "at"]],
+      problem: "the style \"after\" needs it beside a key of several places", allowed: "a JSON Pointer into a record")
+  }
+
   private var askWithoutByKey: DefinitionConflict? {
     guard removal == .ask, byKey == nil else { return nil }
     return DefinitionConflict(
       path: ["removal"], restsOn: [["by_key"]], problem: "\"ask\" needs by_key", allowed: "twice, never, or a by_key")
+  }
+
+  private var recordsWithoutByKey: DefinitionConflict? {
+    guard byKey == nil, !byKeyRecords.isWhole else { return nil }
+    return DefinitionConflict(
+      path: ["by_key_records"], restsOn: [["by_key"]], problem: "needs by_key", allowed: "a by_key beside it")
+  }
+
+  private var namesWithoutRows: DefinitionConflict? {
+    guard shape != .rows, !rowNames.isWhole else { return nil }
+    return DefinitionConflict(
+      path: ["row_names"], restsOn: [["shape"]], problem: "needs shape = \"rows\"",
+      allowed: "shape = \"rows\" beside it")
   }
 
   private var searchConflicts: [DefinitionConflict] {
@@ -123,7 +172,10 @@ extension JSONPointer {
 extension PagesDraft {
   /// Conflicts of the table at that path below the definition.
   func conflicts(of table: [String]) -> [DefinitionConflict] {
-    let found = [paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice].compactMap { $0 } + starConflicts
+    let own = [
+      paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice, valueWithoutPlaceholder, doneBesideMore,
+    ]
+    let found = own.compactMap { $0 } + starConflicts
     return found.map { conflict in
       var conflict = conflict
       conflict.path = table + conflict.path.dropFirst()
@@ -160,6 +212,18 @@ extension PagesDraft {
     return conflict("short", ["size"], "needs size", "short with size")
   }
 
+  private var valueWithoutPlaceholder: DefinitionConflict? {
+    guard let value, let placeholder = style.placeholder,
+      Resource.ValueTemplate(value, placeholder: placeholder) == nil
+    else { return nil }
+    return conflict("value", ["value"], "does not contain \(placeholder) once", "a text with one \(placeholder)")
+  }
+
+  private var doneBesideMore: DefinitionConflict? {
+    guard done != nil, more != nil else { return nil }
+    return conflict("done", ["more"], "is beside more", "more or done: one is the opposite of the other")
+  }
+
   /// `*` sends each member of an object: only `param` of a cursor can be that.
   private var starConflicts: [DefinitionConflict] {
     var conflicts: [DefinitionConflict] = []
@@ -172,6 +236,11 @@ extension PagesDraft {
     if start != nil {
       conflicts.append(
         conflict("start", ["param"], "has no meaning beside param = \"*\"", "query, for what the first request sends"))
+    }
+    if value != nil {
+      conflicts.append(
+        conflict(
+          "value", ["param"], "has no meaning beside param = \"*\"", "the members of the object are sent as they are"))
     }
     if case .header? = at {
       conflicts.append(

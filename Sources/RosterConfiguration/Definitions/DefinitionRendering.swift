@@ -13,16 +13,17 @@ extension Resource {
     }
     draft.body = body.secretsMasked
     // Without its placeholder it would be refused, and that is no secret.
-    draft.byKey = byKey?.secretsMasked(besides: secret, keeping: ["{key}", "{keys}"])
+    draft.byKey = byKey?.secretsMasked(
+      besides: secret, keeping: ["{key}", "{keys}"] + (byKey?.keyParts ?? []).map { "{key.\($0)}" })
     let name = "resource.\(name)"
     var lines = ["[\(name)]"] + Self.lines(ResourceDraft.keys, draft)
     if self.maxRemoval == nil { lines.append("# max_removal: \(maxRemoval), as sync.max_removal has it") }
     let foreign = draft.pages.style.foreignKeys
     lines += ["", "[\(name).pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, draft.pages)
     lines += sinceLines(draft.since, below: name)
-    let key = keyColumn
+    let key = Set(keyColumns ?? [])
     lines += ["", "[\(name).columns]"]
-    lines += columns.enumerated().map { "\($1.name) = \($1.toml(isKey: $0 == key))" }
+    lines += columns.enumerated().map { "\($1.name) = \($1.toml(isKey: key.contains($0)))" }
     for list in lists {
       let columns = inlineTable(list.columns.map { ($0.name, $0.toml(isKey: false)) })
       lines += ["", "[\(name).lists.\(list.table)]"] + Self.lines(ListDraft.keys, ListDraft(at: list.at))

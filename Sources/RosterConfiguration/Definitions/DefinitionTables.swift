@@ -18,12 +18,12 @@ extension ValueType<[Resource.Condition]> {
   static var conditions: Self {
     .entries(
       "a table of conditions",
-      allowed: "JSON Pointers such as \"/state\" with \"absent\", \"present\", or a scalar to be equal to",
+      allowed: "JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }",
       read: { (name, item) throws(Mistakes) in
         guard let at = JSONPointer(name), !at.isWhole, at.segments.count <= ValueType<JSONPointer>.mostNames else {
           throw Mistakes("is no JSON Pointer to a place in a record")
         }
-        return Resource.Condition(at, Resource.Condition.Test(try Resource.Scalar(item)))
+        return Resource.Condition(at, try Resource.Condition.Test(item))
       },
       write: { ($0.at.description, $0.test.toml) })
   }
@@ -117,6 +117,25 @@ extension Resource.Scalar {
 }
 
 extension Resource.Condition.Test {
+  /// `{ not = X }`, `{ not = [X, …] }`, or a scalar.
+  fileprivate init(_ item: TOMLItem) throws(Mistakes) {
+    guard case .table(let members) = item else {
+      self.init(try Resource.Scalar(item))
+      return
+    }
+    guard members.list.count == 1, let other = members["not"] else {
+      throw Mistakes("is a table without \"not\", or with another member")
+    }
+    guard case .list(let items) = other else {
+      self = .differs([try Resource.Scalar(other)])
+      return
+    }
+    var scalars: [Resource.Scalar] = []
+    for item in items { scalars.append(try Resource.Scalar(item)) }
+    guard !scalars.isEmpty else { throw Mistakes("not = [] is true for each record") }
+    self = .differs(scalars)
+  }
+
   fileprivate init(_ scalar: Resource.Scalar) {
     self =
       switch scalar {
@@ -131,6 +150,8 @@ extension Resource.Condition.Test {
     case .absent: "absent".tomlString
     case .present: "present".tomlString
     case .equal(let scalar): scalar.toml
+    case .differs(let scalars):
+      inlineTable([("not", scalars.count == 1 ? scalars[0].toml : "[\(scalars.map(\.toml).joined(separator: ", "))]")])
     }
   }
 }

@@ -12,6 +12,29 @@ extension ValueType<JSONPointer> {
   }
 }
 
+extension ValueType<[JSONPointer]> {
+  /// One place, or a list of at most three different ones.
+  static var keyPlaces: Self {
+    let (one, most) = (ValueType<JSONPointer>.pointer, 3)
+    return Self(
+      name: one.name, allowed: "\(one.allowed), or a list of 2 or \(most) of them", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .list(let items) = item else { return [try one.read(item)] }
+        guard (1...most).contains(items.count) else { throw Mistakes("a key has \(items.count) places") }
+        var places: [JSONPointer] = []
+        for item in items {
+          let place = try one.read(item)
+          if places.contains(place) { throw Mistakes("\(place.description.tomlString) is given twice") }
+          places.append(place)
+        }
+        return places
+      },
+      write: { places in
+        places.count == 1 ? one.write(places[0]) : "[\(places.map(one.write).joined(separator: ", "))]"
+      })
+  }
+}
+
 extension ValueType<Resource.AnswerPlace> {
   static var answerPlace: Self {
     .text(
@@ -51,11 +74,12 @@ extension ValueType<String> {
     .text(
       allowed: "a path below base_url that begins with /, with {key} or {keys} in it",
       parse: { (text) throws(Mistakes) in
-        guard text.contains("{key}") != text.contains("{keys}") else {
+        let parts = text.keyParts
+        guard !parts.isEmpty || text.contains("{key}") != text.contains("{keys}") else {
           let isNone = !text.contains("{key}")
           throw Mistakes("\(shown(text)) has \(isNone ? "neither {key} nor {keys}" : "both {key} and {keys}")")
         }
-        let filled = text.replacing("{keys}", with: "1").replacing("{key}", with: "1")
+        let filled = (["{keys}", "{key}"] + parts.map { "{key.\($0)}" }).reduce(text) { $0.replacing($1, with: "1") }
         if let mistake = mistake(inPath: filled, queryAllowed: true) { throw Mistakes("\(shown(text)) \(mistake)") }
         return text
       },
@@ -80,6 +104,9 @@ extension ValueType<String> {
 }
 
 extension String {
+  /// The names in each `{key.COLUMN}`.
+  var keyParts: [String] { matches(of: /\{key\.([A-Za-z_][A-Za-z0-9_]*)\}/).map { String($0.1) } }
+
   /// What tools take without quotes.
   var isIdentifier: Bool { wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil }
 }

@@ -34,8 +34,14 @@ struct DefinitionsReader {
     if draft.method == .get, draft.body != .object([]) {
       warnings.append("\(dotted(path + ["body"])) is not sent with GET")
     }
-    for column in draft.columns where column.at == draft.key && column.isNullable {
+    for column in draft.columns where draft.key == [column.at] && column.isNullable {
       warnings.append("\(dotted(path + ["columns", column.name, "null"])) has no effect: a key is never NULL")
+    }
+    let odd = [draft.query.contains { $0.hasOddDay } ? "query" : nil, draft.body.hasOddDay ? "body" : nil]
+    for name in odd.compactMap({ $0 }) {
+      warnings.append(
+        "\(dotted(path + [name])): a text with {today… is sent as it is written; {today}, {today-7d} and "
+          + "{today-7d:date} are replaced")
     }
     if draft.pages.sizeParam != nil, draft.pages.size == nil {
       warnings.append("\(dotted(path + ["pages", "size_param"])) says nothing without size")

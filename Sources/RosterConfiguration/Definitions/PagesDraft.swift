@@ -8,12 +8,14 @@ struct PagesDraft: Sendable {
 
   var style = Style.number
   var param: Resource.RequestPlace?
+  var value: String?
   var first: Int?
   var start: String?
   var size: Int?
   var sizeParam: Resource.RequestPlace?
   var at: Resource.AnswerPlace?
   var more: Resource.AnswerPlace?
+  var done: Resource.AnswerPlace?
   var last: Resource.AnswerPlace?
   var count: Resource.AnswerPlace?
   var short = false
@@ -25,6 +27,8 @@ struct PagesDraft: Sendable {
     size = pages.size?.records
     sizeParam = pages.size?.param
     more = pages.more
+    done = pages.done
+    value = pages.style.placeholder.flatMap { pages.value?.filled(with: $0) }
     count = pages.count
     short = pages.short
     beyond = pages.beyond
@@ -45,8 +49,15 @@ struct PagesDraft: Sendable {
   func pages(key: JSONPointer) -> Resource.Pages? {
     guard let style = style(key: key) else { return nil }
     return Resource.Pages(
-      style, size: size.map { Resource.Size($0, param: sizeParam) }, more: more, count: count, short: short,
-      beyond: beyond)
+      style, value: template(for: style), size: size.map { Resource.Size($0, param: sizeParam) }, more: more,
+      done: done, count: count, short: short, beyond: beyond)
+  }
+
+  /// nil if `value` is missing or the placeholder alone.
+  private func template(for style: Resource.Style) -> Resource.ValueTemplate? {
+    guard let value, let placeholder = style.placeholder else { return nil }
+    let template = Resource.ValueTemplate(value, placeholder: placeholder)
+    return template?.isBare == true ? nil : template
   }
 
   /// `param`, or what holds where it is left out.
@@ -68,13 +79,14 @@ struct PagesDraft: Sendable {
 
   static let keys: [DefinitionKey<PagesDraft>] = [
     DefinitionKey("style", \.style, .choice), DefinitionKey("param", \.param, .requestPlace),
+    DefinitionKey("value", \.value, .text("a text with {page}, {offset} or {cursor}")),
     DefinitionKey("first", \.first, .integer(0...most), absent: nil),
     DefinitionKey("start", \.start, .text("any text")),
     DefinitionKey("size", \.size, .integer(1...most), absent: nil),
     DefinitionKey("size_param", \.sizeParam, .requestPlace), DefinitionKey("at", \.at, .answerPlace),
-    DefinitionKey("more", \.more, .answerPlace), DefinitionKey("last", \.last, .answerPlace),
-    DefinitionKey("count", \.count, .answerPlace), DefinitionKey("short", \.short, .boolean),
-    DefinitionKey("beyond", \.beyond, .integers(400...599)),
+    DefinitionKey("more", \.more, .answerPlace), DefinitionKey("done", \.done, .answerPlace),
+    DefinitionKey("last", \.last, .answerPlace), DefinitionKey("count", \.count, .answerPlace),
+    DefinitionKey("short", \.short, .boolean), DefinitionKey("beyond", \.beyond, .integers(400...599)),
   ]
 
   /// Far above any list, and so that sums with it stay numbers.
@@ -84,18 +96,21 @@ struct PagesDraft: Sendable {
 extension PagesDraft.Style {
   /// Keys of `pages` that say nothing to it.
   var foreignKeys: Set<String> {
-    let all: Set = ["param", "first", "start", "at", "last"]
+    let all: Set = ["param", "value", "first", "start", "at", "last"]
     let own: Set<String> =
       switch self {
-      case .number: ["param", "first", "last"]
-      case .offset: ["param", "first"]
-      case .cursor: ["param", "start", "at"]
+      case .number: ["param", "value", "first", "last"]
+      case .offset: ["param", "value", "first"]
+      case .cursor: ["param", "value", "start", "at"]
       case .next: ["at"]
-      case .after: ["param", "at"]
+      case .after: ["param", "value", "at"]
       case .link, .one: []
       }
     return all.subtracting(own)
   }
+
+  /// Stands for what names a page in `value`.
+  var placeholder: String? { Resource.Style.placeholders[rawValue] }
 
   var needsParam: Bool { [.offset, .cursor, .after].contains(self) }
   var needsPlace: Bool { [.cursor, .next].contains(self) }

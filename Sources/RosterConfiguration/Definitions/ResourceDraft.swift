@@ -7,11 +7,14 @@ struct ResourceDraft: Sendable {
   var method = Resource.Method.get
   var body = JSONValue.object([])
   var records = JSONPointer()
-  var key = JSONPointer(segments: ["id"])
+  var shape = Resource.Shape.objects
+  var rowNames = JSONPointer()
+  var key = [JSONPointer(segments: ["id"])]
   var table: String?
   var conditions: [Resource.Condition] = []
   var search: [String] = []
   var byKey: String?
+  var byKeyRecords = JSONPointer()
   var removal: Resource.Removal?
   var maxRemoval: Int?
   var auditEvery: Duration? = Resource.usualAudit
@@ -29,11 +32,14 @@ struct ResourceDraft: Sendable {
     method = resource.method
     body = resource.body
     records = resource.records
-    key = resource.key
+    shape = resource.shape
+    rowNames = resource.rowNames
+    key = resource.keyPlaces
     table = resource.table
     conditions = resource.conditions
     search = resource.search
     byKey = resource.byKey
+    byKeyRecords = resource.byKeyRecords
     removal = resource.removal
     maxRemoval = resource.maxRemoval
     auditEvery = resource.auditEvery
@@ -45,11 +51,13 @@ struct ResourceDraft: Sendable {
 
   /// nil: something is missing.
   func resource(named name: String) -> Resource? {
-    guard let path, let pages = pages.pages(key: key) else { return nil }
+    guard let path, let first = key.first, let pages = pages.pages(key: first) else { return nil }
     var resource = Resource(
-      name: name, path: path, query: query, method: method, body: body, records: records, key: key, table: table,
-      conditions: conditions, search: search, byKey: byKey, removal: removal, maxRemoval: maxRemoval,
-      auditEvery: auditEvery, pages: pages, columns: columns, lists: lists)
+      name: name, path: path, query: query, method: method, body: body, records: records, shape: shape,
+      rowNames: rowNames, key: first, otherKeys: Array(key.dropFirst()), table: table, conditions: conditions,
+      search: search, byKey: byKey, byKeyRecords: byKeyRecords, removal: removal, maxRemoval: maxRemoval,
+      auditEvery: auditEvery, pages: pages,
+      columns: columns, lists: lists)
     if let since {
       guard let since = since.since(of: resource.listing) else { return nil }
       resource.since = since
@@ -60,10 +68,11 @@ struct ResourceDraft: Sendable {
   static let keys: [DefinitionKey<ResourceDraft>] = [
     DefinitionKey("path", \.path, .resourcePath), DefinitionKey("query", \.query, .parameters),
     DefinitionKey("method", \.method, .choice), DefinitionKey("body", \.body, .object),
-    DefinitionKey("records", \.records, .pointer), DefinitionKey("key", \.key, .pointer),
+    DefinitionKey("records", \.records, .pointer), DefinitionKey("shape", \.shape, .choice),
+    DefinitionKey("row_names", \.rowNames, .pointer), DefinitionKey("key", \.key, .keyPlaces),
     DefinitionKey("table", \.table, .identifier), DefinitionKey("where", \.conditions, .conditions),
     DefinitionKey("search", \.search, .columnNames), DefinitionKey("by_key", \.byKey, .byKey),
-    DefinitionKey("removal", \.removal, .choice),
+    DefinitionKey("by_key_records", \.byKeyRecords, .pointer), DefinitionKey("removal", \.removal, .choice),
     DefinitionKey("max_removal", \.maxRemoval, .integer(0...100), absent: nil),
     DefinitionKey("audit_every", \.auditEvery, .durationOrNever(atLeast: .milliseconds(1))),
   ]

@@ -62,7 +62,8 @@ struct SinceDraft: Sendable {
     DefinitionKey("zone", \.zone, .zone), DefinitionKey("overlap", \.overlap, .overlap, absent: nil),
     DefinitionKey("from", \.from, .text("any text")),
     DefinitionKey("whole_every", \.wholeEvery, .durationOrNever(atLeast: .seconds(60))),
-    DefinitionKey("path", \.path, .resourcePath, absent: nil), DefinitionKey("query", \.query, .parameters, absent: nil),
+    DefinitionKey("path", \.path, .resourcePath, absent: nil),
+    DefinitionKey("query", \.query, .parameters, absent: nil),
     DefinitionKey("method", \.method, .choice, absent: nil), DefinitionKey("body", \.body, .object, absent: nil),
     DefinitionKey("records", \.records, .pointer, absent: nil),
   ]
@@ -76,8 +77,10 @@ extension ValueType<String> {
     .text(
       allowed: "a text with {since} or {since:FORM} once; FORM is rfc3339, unix, unix_ms or date",
       problem: "does not have {since} or {since:FORM} once",
-      parse: { $0.split(separator: "{since", omittingEmptySubsequences: false).count == 2
-        && Since.placeholder(in: $0) != nil ? $0 : nil },
+      parse: {
+        $0.split(separator: "{since", omittingEmptySubsequences: false).count == 2
+          && Since.placeholder(in: $0) != nil ? $0 : nil
+      },
       write: { $0 })
   }
 }
@@ -160,7 +163,8 @@ extension ResourceDraft {
     }
     if case .number? = since.overlap, !isNumber {
       conflicts.append(
-        conflict("overlap", "is an integer, and form is \"\(since.form.rawValue)\"", "a duration such as \"5m\"", ["form"]))
+        conflict(
+          "overlap", "is an integer, and form is \"\(since.form.rawValue)\"", "a duration such as \"5m\"", ["form"]))
     }
     if since.zone != nil, since.form != .rfc3339 {
       conflicts.append(conflict("zone", "is for form = \"rfc3339\"", "no zone", ["form"]))

@@ -75,7 +75,8 @@ extension Paging {
       facts.count = try total(scan.count, named: "count", at: place)
     }
     if let place = last { facts.last = try total(scan.last, named: "last", at: place) }
-    if let place = resource.pages.more { facts.more = try flag(scan.more, place) }
+    if let place = resource.pages.more { facts.more = try flag(scan.more, named: "more", at: place) }
+    if let place = resource.pages.done { facts.more = try !flag(scan.more, named: "done", at: place) }
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
@@ -94,7 +95,7 @@ extension Paging {
       scan.count = PointedValue(header: place.total(in: response[name]))
     }
     if case .header(let name)? = last { scan.last = PointedValue(header: response[name]) }
-    if case .header(let name)? = resource.pages.more { scan.more = PointedValue(header: response[name]) }
+    if case .header(let name)? = resource.pages.ending { scan.more = PointedValue(header: response[name]) }
     return scan
   }
 
@@ -107,6 +108,7 @@ extension Paging {
     return agrees(response, resource.pages.count, told.count.kind, count)
       && agrees(response, self.last, told.last.kind, last)
       && agrees(response, resource.pages.more, told.more.kind, .boolean(known?.more != false))
+      && agrees(response, resource.pages.done, told.more.kind, .boolean(known?.more == false))
       && (known?.more == false || leads(response, to: known?.next))
   }
 
@@ -205,9 +207,11 @@ extension Paging {
   /// Records or pages: more than a cache could hold, and so few that sums of them over all resources fit an Int.
   private static let most = 1_000_000_000_000
 
-  private func flag(_ found: PointedValue, _ place: Resource.AnswerPlace) throws(UndefinedAnswer) -> Bool {
+  private func flag(
+    _ found: PointedValue, named name: String, at place: Resource.AnswerPlace
+  ) throws(UndefinedAnswer) -> Bool {
     guard case .boolean(let flag) = found.kind else {
-      throw UndefinedAnswer(reason: "\(place) (more) is neither true nor false")
+      throw UndefinedAnswer(reason: "\(place) (\(name)) is neither true nor false")
     }
     return flag
   }

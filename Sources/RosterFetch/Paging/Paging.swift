@@ -125,8 +125,9 @@ extension Paging {
   private static let json = Request.Header("Content-Type", "application/json")
 
   private func request(
-    _ number: Int, after before: Int, setting value: (Resource.RequestPlace, ListFacts.Value)? = nil
+    _ number: Int, after before: Int, setting place: (Resource.RequestPlace, ListFacts.Value)? = nil
   ) -> PageRequest {
+    let value = place.map { ($0.0, carried($0.1)) }
     if let addressStart, let (_, value) = value {
       let address = addressStart + QueryText.encoded(value.queryText)
       return PageRequest(
@@ -135,6 +136,11 @@ extension Paging {
     var (query, body) = resource.constantParts
     if let (place, value) = value { place.put(value, into: &query, &body) }
     return request(number, after: before, url: QueryText.adding(query, to: baseURL + resource.path), body)
+  }
+
+  /// A value inside its template is a text (G1.2).
+  private func carried(_ value: ListFacts.Value) -> ListFacts.Value {
+    pages.value.map { .text($0.filled(with: value.queryText)) } ?? value
   }
 
   private func request(_ number: Int, after before: Int, url: String, _ body: JSONValue) -> PageRequest {

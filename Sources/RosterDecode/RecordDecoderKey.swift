@@ -1,0 +1,39 @@
+import RosterJSON
+import RosterModel
+
+/// A composite key (R2): the text of a JSON list of its parts, as SQLite's `json_array` writes it.
+extension RecordDecoder {
+  /// The first part that is absent, null, empty or of another type (R2.1).
+  var partFault: RecordFault? {
+    for column in plan.keyParts {
+      let (slice, type) = (slots[plan.record.columns[column]], plan.record.types[column])
+      let isGood =
+        switch (slice.kind, type) {
+        case (.integer, .integer): JSONNumber.integer(bytes, slice.range) != nil
+        case (.string, .text), (.escapedString, .text): !slice.content.isEmpty
+        default: false
+        }
+      if !isGood { return .keyPart(column: column) }
+    }
+    return nil
+  }
+
+  /// Writes the key of the record at hand, whose parts are good.
+  mutating func writeCompositeKey() {
+    var json = JSONWriter()
+    json.list { json in
+      for column in plan.keyParts {
+        let slice = slots[plan.record.columns[column]]
+        if case .integer = slice.kind {
+          json.value(JSONNumber.integer(bytes, slice.range) ?? 0)
+        } else {
+          json.value(utf8: text(slice))
+        }
+      }
+    }
+    compositeKey.removeAll()
+    json.bytes.withUnsafeBufferPointer { compositeKey.append($0) }
+  }
+
+  var compositeKeyBytes: UnsafeBufferPointer<UInt8> { compositeKey[0..<compositeKey.count] }
+}

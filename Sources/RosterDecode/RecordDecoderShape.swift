@@ -1,0 +1,206 @@
+package import RosterJSON
+import RosterModel
+
+/// Records that are not objects (R1): each is read as the object that it stands for, from where it is in the body.
+extension RecordDecoder {
+  /// Reads the value at hand, which should be a record, into the nodes of a record. Returns what is wrong with it as a
+  /// whole.
+  mutating func readShaped() throws(Malformed) -> RecordFault? {
+    if shape == .rows { return try readRow() }
+    if scanner.peek() == UInt8(ascii: "{") { try readField(tree.record.root) } else { try readBare() }
+    guard let node = plan.shape.memberName else { return nil }
+    let hasOwnName = !slots[node].kind.isAbsent
+    slots[node] = memberName
+    if memberName.kind.isEscaped { needsPreparing = true }
+    keep(memberName, Self.memberNameBytes, of: node)
+    return hasOwnName ? .ownMemberName : nil
+  }
+
+  /// A value that is not an object, as `{"value": VALUE}`.
+  private mutating func readBare() throws(Malformed) {
+    guard let node = plan.shape.value else { return }
+    let (start, spaces) = (scanner.at, scanner.spaces)
+    try readField(node)
+    slots[tree.record.root] = JSONSlice(start, scanner.at, .object, hasSpace: scanner.spaces != spaces)
+    keep(slots[node], Self.valueBytes, of: node)
+  }
+
+  private mutating func readRow() throws(Malformed) -> RecordFault? {
+    let root = tree.record.root
+    guard scanner.peek() == UInt8(ascii: "[") else {
+      _ = try scanner.value()
+      return .notARow
+    }
+    let (start, spaces) = (scanner.at, scanner.spaces)
+    var index = 0
+    scanner.enter()
+    if !scanner.isEmpty(until: UInt8(ascii: "]")) {
+      repeat {
+        try readCell(index)
+        index += 1
+      } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    }
+    slots[root] = JSONSlice(start, scanner.at, .object, hasSpace: scanner.spaces != spaces)
+    return plan.shape.rowNames != nil && index > looseNames.count ? .longRow : nil
+  }
+
+  private mutating func readCell(_ index: Int) throws(Malformed) {
+    let isNamed = plan.shape.rowNames != nil
+    if !isNamed, looseNames.count <= index {
+      looseNames.append(Array("\(index)".utf8), node: tree.child(at: index, of: tree.record.root))
+    }
+    guard index < looseNames.count else {
+      _ = try scanner.value()
+      return
+    }
+    let node = looseNames.nodes[index]
+    guard node < 0 else {
+      try readField(node)
+      return keep(slots[node], looseNames.places[index], of: node)
+    }
+    let value = try scanner.value()
+    if collectsExtra { extras.append(loose: value, named: looseNames.places[index], to: tree.record.root) }
+  }
+
+  /// Keeps a field for `extra` if no column or list takes it.
+  private mutating func keep(_ value: JSONSlice, _ name: Range<Int>, of node: Int) {
+    guard collectsExtra, tree.steps[node].role.isDisjoint(with: [.taken, .split]) else { return }
+    extras.append(loose: value, named: name, to: tree.record.root)
+  }
+
+  // MARK: Names
+
+  static let memberNamePlace = JSONPointer(segments: [Resource.Shape.memberName])
+  /// Their places among the loose names.
+  private static let memberNameBytes = 0..<Resource.Shape.memberName.utf8.count
+  private static let valueBytes =
+    memberNameBytes.upperBound..<memberNameBytes.upperBound + Resource.Shape.value.utf8.count
+
+  /// Reads the names of the values of a row from the answer that begins at hand (R1.5).
+  mutating func readRowNames() throws(Malformed) {
+    guard let place = plan.shape.rowNames else { return }
+    let behind = scanner
+    defer { scanner = behind }
+    let start = scanner.at
+    looseNames.removeAll()
+    guard let names = try find(place, from: start) else { throw unnamed(at: start) }
+    scanner.at = names
+    guard scanner.peek() == UInt8(ascii: "[") else { throw unnamed(at: names) }
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "]")) { return }
+    var seen: Set<[UInt8]> = []
+    repeat {
+      let name = try scanner.value()
+      guard name.kind == .string || name.kind == .escapedString else { throw unnamed(at: names) }
+      let text = self.text(name)
+      guard seen.insert(Array(text)).inserted else { throw unnamed(at: names) }
+      looseNames.append(bytes[name.content], node: tree.child(text, of: tree.record.root))
+    } while try scanner.goesOn(until: UInt8(ascii: "]"))
+  }
+
+  private func unnamed(at offset: Int) -> Malformed {
+    Malformed(offset: offset, expected: "a list of different names at \"\(plan.resource.rowNames)\"")
+  }
+
+  /// A place in a record, as a place in the value that it is in the body; nil if the value has no such place.
+  mutating func inRecord(_ pointer: JSONPointer, from start: Int) -> JSONPointer? {
+    guard let first = pointer.segments.first else { return pointer }
+    let rest = Array(pointer.segments.dropFirst())
+    switch shape {
+    case .objects: return pointer
+    case .values, .map:
+      if bytes[start] == UInt8(ascii: "{") { return pointer }
+      return first == Resource.Shape.value ? JSONPointer(segments: rest) : nil
+    case .rows:
+      guard plan.shape.rowNames != nil else { return pointer }
+      return looseNames.index(of: first).map { JSONPointer(segments: ["\($0)"] + rest) }
+    }
+  }
+
+  // MARK: The answer for one key
+
+  /// Makes a body of one record of the answer of `by_key` for one key (R3.2, R3.3): a map of that name and value, or a
+  /// list of that key. nil if the answer is null, or an empty list at `by_key_records`: the key was not found.
+  package mutating func body(of key: String, answer: [UInt8]) throws(Malformed) -> [UInt8]? {
+    let value = try answer.withUnsafeBufferPointer { bytes throws(Malformed) -> Range<Int> in
+      defer { forget() }
+      try startScan(bytes)
+      scanner.at = try answerStart()
+      return try scanner.value().range
+    }
+    let found = answer[value]
+    if found.elementsEqual("null".utf8) || (shape == .map && isEmptyList(found)) { return nil }
+    var json = JSONWriter()
+    if shape == .map {
+      json.object { json in
+        json.name(key)
+        json.raw(found)
+      }
+    } else {
+      json.list { json in if plan.hasTextKeys { json.value(key) } else { json.raw(key.utf8) } }
+    }
+    return json.bytes
+  }
+
+  /// True if an answer for one key is the value, without its key.
+  package var answersWithoutKey: Bool {
+    switch shape {
+    case .map: true
+    case .values: plan.resource.key == JSONPointer(segments: [Resource.Shape.value])
+    case .objects, .rows: false
+    }
+  }
+
+  private func isEmptyList(_ value: ArraySlice<UInt8>) -> Bool {
+    value.first == UInt8(ascii: "[") && value.dropFirst().dropLast().allSatisfy { $0 <= 0x20 }
+  }
+}
+
+/// Names of fields that do not stand before their values: what a shape adds, and the names of rows.
+struct LooseNames: ~Copyable {
+  private var scratch: ByteScratch
+  /// Where each name is, as JSON writes it between the quotes.
+  private(set) var places: [Range<Int>] = []
+  /// The node that each name leads to; -1 if none.
+  private(set) var nodes: [Int] = []
+  private let first: Int
+
+  init(_ shape: Resource.Shape) {
+    scratch = ByteScratch(capacity: shape == .objects ? 0 : 64)
+    guard shape != .objects else {
+      first = 0
+      return
+    }
+    for byte in Resource.Shape.memberName.utf8 { scratch.append(byte) }
+    for byte in Resource.Shape.value.utf8 { scratch.append(byte) }
+    first = scratch.count
+  }
+
+  /// Number of names of a row.
+  var count: Int { places.count }
+
+  var bytes: UnsafeBufferPointer<UInt8> { scratch[0..<scratch.count] }
+
+  subscript(name: Range<Int>) -> UnsafeBufferPointer<UInt8> { scratch[name] }
+
+  mutating func append(_ name: some Collection<UInt8>, node: Int) {
+    let start = scratch.count
+    for byte in name { scratch.append(byte) }
+    places.append(start..<scratch.count)
+    nodes.append(node)
+  }
+
+  mutating func removeAll() {
+    scratch.removeLast(scratch.count - first)
+    places.removeAll(keepingCapacity: true)
+    nodes.removeAll(keepingCapacity: true)
+  }
+
+  /// The number of the value of that name; nil if there is none.
+  func index(of name: String) -> Int? {
+    var written: [UInt8] = []
+    JSONWriter.append(name, to: &written)
+    let content = written.dropFirst().dropLast()
+    return places.firstIndex { scratch[$0].elementsEqual(content) }
+  }
+}

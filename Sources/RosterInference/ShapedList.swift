@@ -1,0 +1,104 @@
+import RosterModel
+
+/// A list whose elements are not objects, or an object whose members look like records.
+struct ShapedList {
+  var at: JSONPointer
+  /// What the elements are; never `objects`.
+  var shape: Resource.Shape
+  /// Number of elements, or of members.
+  var count: Int
+  /// Where the answer has the names of a row's values; nil if it has none.
+  var names: JSONPointer?
+
+  /// nil if the value is something else.
+  init?(_ value: JSONValue, at: JSONPointer) {
+    let word = at.segments.last?.word ?? ""
+    guard !Vocabulary.sideListNames.contains(word), !Vocabulary.hypermedia.contains(word) else { return nil }
+    self.at = at
+    switch value {
+    case .list(let elements):
+      guard !elements.isEmpty, !elements.contains(where: \.isObject) else { return nil }
+      shape = elements.contains(where: \.isList) ? .rows : .values
+      count = elements.count
+    case .object(let members):
+      guard Self.isMap(members.map(\.value)) else { return nil }
+      shape = .map
+      count = members.count
+    case .null, .boolean, .number, .text: return nil
+    }
+  }
+
+  /// True for at least two objects that have scalars, and half of their members in common.
+  private static func isMap(_ values: [JSONValue]) -> Bool {
+    guard values.count > 1, values.allSatisfy(\.isObject) else { return false }
+    return Shape(of: values).hasCommonMembers && values.allSatisfy { $0.members.contains { $0.value.isScalar } }
+  }
+
+  /// Finds the names of the values of rows: a list of as many different texts beside the rows.
+  /// - Parameter lists: All lists of this kind in the answer.
+  mutating func findNames(among lists: [ShapedList], in body: JSONValue) {
+    guard shape == .rows, case .list(let rows)? = body[at] else { return }
+    let width = rows.map(\.elements.count).max()
+    let parent = at.segments.dropLast()
+    names =
+      lists.first { list in
+        let texts = body[list.at]?.elements.compactMap(\.text) ?? []
+        return list.shape == .values && list.at.segments.dropLast() == parent && texts.count == list.count
+          && list.count == width && Set(texts).count == list.count
+      }?.at
+  }
+
+  /// The objects that the elements are read as (R1).
+  func records(in body: JSONValue) -> [JSONValue] {
+    let names = self.names.flatMap { body[$0]?.elements.compactMap(\.text) }
+    func named(_ name: String, _ value: JSONValue) -> JSONValue {
+      let members = value.isObject ? value.members : [.init(Resource.Shape.value, value)]
+      return .object([.init(Resource.Shape.memberName, .text(name))] + members)
+    }
+    return switch shape {
+    case .objects: []
+    case .values: body[at]?.elements.map { .object([.init(Resource.Shape.value, $0)]) } ?? []
+    case .map: body[at]?.members.map { named($0.name, $0.value) } ?? []
+    case .rows:
+      (body[at]?.elements ?? []).map { row in
+        .object(row.elements.enumerated().map { .init(names?[$0] ?? "\($0)", $1) })
+      }
+    }
+  }
+
+  private var contents: String {
+    switch shape {
+    case .objects: "\(count) elements"
+    case .rows: "\(count) elements that are arrays"
+    case .values: "\(count) elements that are not objects"
+    case .map: "\(count) members that look like records"
+    }
+  }
+
+  /// A comment about a list that was not taken.
+  var note: Note {
+    .unseen(
+      .records,
+      "whether the records are at \(at.named): it has \(contents) (shape = \(shape.rawValue.tomlString) reads them)")
+  }
+
+  /// A comment about the list that was taken.
+  var choice: Note { .remark(.records, "\(at.named) has \(contents)") }
+}
+
+extension JSONPointer {
+  /// The pointer as a noun in a sentence.
+  var named: String { isWhole ? "the answer" : description }
+}
+
+extension JSONValue {
+  /// The elements of a list; empty for any other value.
+  var elements: [JSONValue] { if case .list(let elements) = self { elements } else { [] } }
+
+  fileprivate var isScalar: Bool {
+    switch self {
+    case .boolean, .number, .text: true
+    case .null, .list, .object: false
+    }
+  }
+}

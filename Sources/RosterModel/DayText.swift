@@ -1,0 +1,112 @@
+package import FoundationEssentials
+
+/// `{today}`, `{today-Nd}`, `{today:FORM}` and `{today-Nd:FORM}` in a text: midnight UTC, N days ago (R6.1).
+/// Any other text in braces is literal (R6.3).
+package struct DayText: Sendable, Equatable {
+  /// How a time is written (R6.2).
+  package enum Form: String, Sendable, CaseIterable {
+    case rfc3339
+    case unix
+    case unixMilliseconds = "unix_ms"
+    case date
+  }
+
+  private let text: String
+
+  /// The text with its placeholders.
+  package init(_ text: String) { self.text = text }
+
+  /// The text without placeholders.
+  package func filled(at now: Date) -> String {
+    guard text.contains(Self.mark) else { return text }
+    return text.replacing(Self.placeholder) { match in
+      Self.value(of: match, at: now)?.text ?? String(match.0)
+    }
+  }
+
+  /// The same for a body, where a placeholder alone has its natural type: `unix` and `unix_ms` are numbers there.
+  package func json(at now: Date) -> JSONValue {
+    guard let match = text.wholeMatch(of: Self.placeholder), let value = Self.value(of: match, at: now) else {
+      return .text(filled(at: now))
+    }
+    return value.isNumber ? .number(value.text) : .text(value.text)
+  }
+
+  /// True if something in braces begins like a placeholder and is none.
+  package var hasOddPlaceholder: Bool {
+    let rest = text.replacing(Self.placeholder) { match in Self.days(of: match) == nil ? String(match.0) : "" }
+    return rest.contains(Self.mark)
+  }
+
+  private static let mark = "{today"
+  /// The most days that a placeholder may go back.
+  private static let maxDays = 36_500
+
+  private typealias Match = Regex<(Substring, Substring?, Substring?)>.Match
+
+  private static var placeholder: Regex<(Substring, Substring?, Substring?)> {
+    /\{today(?:-([0-9]+)d)?(?::(rfc3339|unix|unix_ms|date))?\}/
+  }
+
+  /// nil for a number of days that is out of range.
+  private static func days(of match: Match) -> Int? {
+    guard let digits = match.1 else { return 0 }
+    guard let days = Int(digits), (1...maxDays).contains(days) else { return nil }
+    return days
+  }
+
+  private static func value(of match: Match, at now: Date) -> (text: String, isNumber: Bool)? {
+    guard let days = days(of: match) else { return nil }
+    let midnight = (now.timeIntervalSince1970 / 86_400).rounded(.down) * 86_400 - Double(days) * 86_400
+    let time = Date(timeIntervalSince1970: midnight).formatted(.iso8601)
+    return switch match.2.flatMap({ Form(rawValue: String($0)) }) ?? .rfc3339 {
+    case .rfc3339: (time, false)
+    case .date: (String(time.prefix { $0 != "T" }), false)
+    case .unix: ("\(Int(midnight))", true)
+    case .unixMilliseconds: ("\(Int(midnight) * 1000)", true)
+    }
+  }
+}
+
+extension Resource {
+  /// The definition with the days in `query` and `body` filled in, as they are at that time (R6.1).
+  package func dated(_ now: Date) -> Resource {
+    var dated = self
+    dated.query = query.map { $0.dated(now) }
+    dated.body = body.dated(now)
+    return dated
+  }
+}
+
+extension Resource.Parameter {
+  fileprivate func dated(_ now: Date) -> Self {
+    guard case .text(let text) = value else { return self }
+    return Self(name, .text(DayText(text).filled(at: now)))
+  }
+
+  /// True if the value begins a placeholder for a day and has none.
+  package var hasOddDay: Bool {
+    if case .text(let text) = value { DayText(text).hasOddPlaceholder } else { false }
+  }
+}
+
+extension JSONValue {
+  fileprivate func dated(_ now: Date) -> JSONValue {
+    switch self {
+    case .text(let text): DayText(text).json(at: now)
+    case .list(let values): .list(values.map { $0.dated(now) })
+    case .object(let members): .object(members.map { Member($0.name, $0.value.dated(now)) })
+    case .null, .boolean, .number: self
+    }
+  }
+
+  /// True if a text in it begins a placeholder for a day and has none.
+  package var hasOddDay: Bool {
+    switch self {
+    case .text(let text): DayText(text).hasOddPlaceholder
+    case .list(let values): values.contains(where: \.hasOddDay)
+    case .object(let members): members.contains(where: \.value.hasOddDay)
+    case .null, .boolean, .number: false
+    }
+  }
+}

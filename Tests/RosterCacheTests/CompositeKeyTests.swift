@@ -1,0 +1,184 @@
+import FoundationEssentials
+import RosterDecode
+import RosterJSON
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+/// Two places are the key, and a third field.
+private let score = Resource(
+  name: "score", path: "/scores", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: ["game"]),
+  otherKeys: [JSONPointer(segments: ["player"])], table: "scores", search: ["note"], removal: .ask,
+  pages: .init(.link),
+  columns: [
+    .init("player", at: JSONPointer(segments: ["player"]), .integer),
+    .init("note", at: JSONPointer(segments: ["note"])), .init("game", at: JSONPointer(segments: ["game"])),
+  ],
+  lists: [.init(table: "score_tags", at: JSONPointer(segments: ["tags"]), columns: [.init("tag", at: JSONPointer())])])
+
+private func row(_ game: String, _ player: Int, _ note: String = "n") -> String {
+  #"{"game":"\#(game)","player":\#(player),"note":"\#(note)","tags":["a"]}"#
+}
+
+@Suite struct CompositeKeyTests {
+  private let folder: Folder
+
+  init() throws { folder = try Folder() }
+
+  private func mirror(
+    _ pages: [[String]?], _ resource: Resource = score, answers: [String] = [], isChecked: Bool = true
+  ) async throws -> SyncRecord {
+    let cache = try await folder.define([resource])
+    let record = try await cache.mirror(resource, pages, answers: answers)
+    await cache.close()
+    if isChecked { try folder.expectSound([resource]) }
+    return record
+  }
+
+  @Test("R2.2: the table has record_id as primary key, and UNIQUE over the key's columns in the order of key")
+  func table() async throws {
+    _ = try await mirror([[row("go", 1)]])
+    let sql = try folder.ask("SELECT sql FROM sqlite_schema WHERE name = 'scores'").joined()
+    #expect(sql.contains("record_id INTEGER PRIMARY KEY") && sql.contains(#"UNIQUE ("game", "player")"#))
+    #expect(sql.contains(#""player" INTEGER NOT NULL"#) && sql.contains(#""game" TEXT NOT NULL"#))
+    #expect(try folder.ask("SELECT key FROM resources") == [#"["game","player"]"#])
+    #expect(try folder.ask("SELECT definition ->> '$.key' FROM resources") == [#"["/game","/player"]"#])
+  }
+
+  @Test("R2.1, P8: records are added, changed, moved between pages and removed by all parts of their key")
+  func lifecycle() async throws {
+    let first = try await mirror([[row("go", 1), row("go", 2)], [row("chess", 1), row("é\\\"\\n", -5)]])
+    #expect((first.added, first.rejected) == (4, 0))
+    #expect(try await mirror([nil, nil]).outcome == .unchanged)
+    let next = try await mirror([[row("go", 2, "x"), row("chess", 1)], [row("é\\\"\\n", -5), row("go", 3)]])
+    #expect((next.added, next.changed, next.removed) == (1, 1, 1))
+    #expect(try folder.ask("SELECT game || player FROM scores WHERE note = 'x'") == ["go2"])
+    // A missing record that by_key still has stays.
+    let asked = try await mirror([[row("go", 2, "x")], nil], answers: [row("chess", 1, "y")])
+    #expect((asked.changed, asked.removed) == (1, 0))
+    let gone = try await mirror([[row("go", 2, "x")], nil])
+    #expect(gone.removed == 1)
+    #expect(try folder.ask("SELECT key FROM removed ORDER BY at, key") == [#"["go",1]"#, #"["chess",1]"#].sorted())
+  }
+
+  @Test("R2.1: a record with a null, absent, empty or mistyped part is rejected; an integer part may be any integer")
+  func parts() async throws {
+    let odd = [
+      #"{"game":null,"player":1}"#, #"{"player":1}"#, #"{"game":"","player":1}"#, #"{"game":"a","player":"1"}"#,
+      #"{"game":"a","player":1.5}"#, #"{"game":"a"}"#,
+    ]
+    let record = try await mirror([odd + [row("a", 0), row("a", Int.min), row("a", Int.max)]])
+    #expect((record.added, record.rejected) == (3, 6))
+    let reasons = try folder.ask("SELECT DISTINCT reason FROM rejects ORDER BY 1")
+    #expect(
+      reasons == [
+        "game, a part of the key, is not a string that is not empty",
+        "player, a part of the key, is not an integer of 64 bits",
+      ])
+  }
+
+  @Test("R2.4: the decoder writes a key as SQLite's json_array does")
+  func encoded() throws {
+    let texts = (1..<0x80).map { String(UnicodeScalar(UInt8($0))) } + ["é\u{2028}👩‍👩‍👧", "a\u{0}b", "\u{7F}", "[1,2]"]
+    let database = try Database(path: ":memory:", access: .writer)
+    var decoder = RecordDecoder(try RecordPlan(score))
+    for text in texts {
+      var json = JSONWriter()
+      json.list { json in
+        json.object {
+          $0.member("game", text)
+          $0.member("player", -7)
+        }
+      }
+      let body = Array(#"{"results":\#(json.text)}"#.utf8)
+      let scan = try decoder.scan(page: body)
+      var found = ""
+      scan.keys.bytes.forEachKey(isText: true) { found = $0.name }
+      let expected = try database.first("SELECT json_array(?1, ?2)", .text(text), .integer(-7)) { $0.text(0) }
+      #expect(found == expected)
+    }
+  }
+
+  @Test("R2.4, R2.5, L2.3: show, changes and the JSON of both have the key as a list")
+  func shown() async throws {
+    _ = try await mirror([[row("go", 1), row("go", 2)]])
+    _ = try await mirror([[row("go", 1, "x"), row("chess", 2)]])
+    let reader = try CacheReader(path: folder.cache)
+    let found = try reader.show("score", key: ["go", "1"])
+    #expect(
+      found.record?.contains(#""note":"x""#) == true && found.telling.map(\.name).prefix(2) == ["game", "player"])
+    #expect(found.changes.map(\.key) == [#"["go",1]"#])
+    #expect(found.json.contains(#""record_id":1,"key":["go",1],"kind":"changed""#))
+    let gone = try reader.show("score", key: ["go", "2"])
+    #expect(gone.record == nil && gone.removal?.key == #"["go",2]"#)
+    #expect(try reader.show("score", key: ["go", "7"]).changes.isEmpty)
+    for odd in [["go"], ["go", "1", "2"], ["go", "x"], []] {
+      let failure = #expect(throws: Failure.self) { _ = try reader.show("score", key: odd) }
+      #expect(failure?.kind == .usage, "\(odd)")
+    }
+    guard case .page(let page) = try reader.feed(FeedPosition(), limit: 10) else {
+      Issue.record("no page")
+      return
+    }
+    #expect(page.changes.map(\.key).sorted { $0 ?? "" < $1 ?? "" } == [#"["chess",2]"#, #"["go",1]"#, #"["go",2]"#])
+  }
+
+  @Test("R2.5: a plain key is a number or a text in changes, and in the view removed as it is")
+  func plain() async throws {
+    let cache = try await folder.define([issue])
+    for page in [[#"{"node":"b\"1"}"#, #"{"node":"c"}"#], [#"{"node":"c"}"#], [#"{"node":"c"}"#]] {
+      _ = try await cache.mirror(issue, [page])
+    }
+    await cache.close()
+    let found = try CacheReader(path: folder.cache).show("issue", key: #"b"1"#)
+    #expect(found.removal?.key == #""b\"1""#)
+    #expect(try folder.ask("SELECT key FROM removed") == [#"b"1"#])
+    #expect(try folder.ask("SELECT key FROM resources") == ["node"])
+  }
+
+  @Test("R2.4: pending and a dry run write the key as a list")
+  func pending() async throws {
+    _ = try await mirror([[row("go", 1), row("go", 2)]])
+    let cache = try await folder.define([score])
+    let record = try await cache.begin(at: noon)
+    try await Pull(cache: cache).pages(score, [[row("go", 1, "x"), row("go", 3)]])
+    _ = try await cache.compare()
+    _ = try await cache.tried(record, ["score": ResourceEnd()], at: noon, history: ninetyDays)
+    var text = ""
+    try CacheReader(path: folder.cache).pending().writeJSON { text += $0 }
+    await cache.close()
+    for part in [
+      #""added":[{"key":["go",3],"#, #""changed":[{"key":["go",1],"fields":["note"]"#, #""removed":[{"key":["go",2],"#,
+    ] {
+      #expect(text.contains(part), "\(text)")
+    }
+  }
+
+  @Test("C3.2: another key is another definition: records move to a table with the other key, and back")
+  func redefined() async throws {
+    var plain = score
+    plain.otherKeys = []
+    _ = try await mirror([[row("go", 1), row("chess", 2)]], plain)
+    try await folder.redefine(score)
+    #expect(try folder.ask("SELECT game || player FROM scores ORDER BY 1") == ["chess2", "go1"])
+    _ = try await mirror([[row("go", 1), row("chess", 2), row("go", 2)]])
+    try await folder.redefine(plain)
+    #expect(try folder.ask("SELECT game FROM scores ORDER BY 1") == ["chess", "go"])
+  }
+
+  @Test("S4: no statement of a resource with a composite key scans a table")
+  func plans() async throws {
+    let plans = QueryPlans()
+    try await plans.inspect {
+      _ = try await mirror(
+        [[row("go", 1), row("go", 2)], [row("a", 1), #"{"game":"b","player":null}"#]], isChecked: false)
+      _ = try await mirror(
+        [[row("go", 2, "x"), row("b", 1)], [row("a", 3)]], answers: [row("a", 1)], isChecked: false)
+      _ = try await mirror([[row("go", 2, "x")], [row("a", 3)]], isChecked: false)
+      _ = try CacheReader(path: folder.cache).show("score", key: ["go", "2"])
+    }
+    let faults = plans.all.flatMap(\.faults)
+    #expect(faults.isEmpty, "\(faults.joined(separator: "\n\n"))")
+  }
+}
