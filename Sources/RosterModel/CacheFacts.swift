@@ -43,6 +43,13 @@ package struct CacheFacts: Sendable, Equatable {
   package var last: SyncRecord?
   /// A reader's transaction keeps the log from being written back into the file.
   package var isWALPinned: Bool
+  /// Where this process has moved a damaged cache; nil if it has not.
+  package var movedAside: String?
+
+  /// For an operator.
+  package var damage: String? {
+    movedAside.map { "the cache was damaged and was moved to \($0); all is pulled from scratch" }
+  }
 
   /// An empty cache's, unless said otherwise.
   package init(

@@ -17,6 +17,16 @@ package struct Concern: Codable, Sendable, Equatable {
   package var position: Int?
   /// What is the matter with this one of several.
   package var reason: String?
+  /// Of an address that holds a record's key, or another value of upstream's: the address without it.
+  package var keyless: String?
+
+  /// The same without the keys of records; nil if it is a record (S11.3).
+  package var withoutKeys: Concern? {
+    if kind == .record { return nil }
+    var concern = self
+    (concern.name, concern.keyless) = (keyless ?? name, nil)
+    return concern
+  }
 
   private init(_ kind: Kind, _ name: String) {
     self.kind = kind
@@ -24,10 +34,11 @@ package struct Concern: Codable, Sendable, Equatable {
   }
 
   /// A page of a list, by its address; token parameters are no part of it.
-  package static func page(_ number: Int, of resource: String, _ url: String) -> Concern {
+  package static func page(_ number: Int, of resource: String, _ url: String, keyless: String? = nil) -> Concern {
     var page = Concern(.page, url)
     page.resource = resource
     page.page = number
+    page.keyless = keyless
     return page
   }
 
@@ -46,7 +57,12 @@ package struct Concern: Codable, Sendable, Equatable {
   /// As `[resource.NAME]` has it.
   package static func resource(_ name: String) -> Concern { Concern(.resource, name) }
   /// An address that is no page's.
-  package static func address(_ url: String) -> Concern { Concern(.address, url) }
+  package static func address(_ url: String, keyless: String? = nil) -> Concern {
+    var address = Concern(.address, url)
+    address.keyless = keyless
+    return address
+  }
+
   /// By its path.
   package static func file(_ path: String) -> Concern { Concern(.file, path) }
   /// Of an answer.

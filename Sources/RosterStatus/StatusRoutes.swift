@@ -124,9 +124,7 @@ extension StatusRoutes {
   private func explanation() -> StatusAnswer {
     let situation = board.situation()
     guard offersRecords else {
-      var explanation = Explanation(situation)
-      explanation.concerned.removeAll { $0.kind == .record }
-      return .now(.json(200, explanation))
+      return .now(.json(200, Explanation(situation.withoutKeys)))
     }
     guard situation.cache.last?.rejected ?? 0 > 0 else { return .now(.json(200, Explanation(situation))) }
     return .later {

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import RosterFiles
 package import RosterModel
 
 /// Asks a daemon over its status socket.
@@ -10,12 +11,13 @@ package struct StatusClient: Sendable {
   private let socket: DaemonSocket
 
   /// Asks nothing yet.
-  package init(socket path: String) {
-    socket = DaemonSocket(path)
-  }
+  package init(socket path: String) { self.init(DaemonSocket(path)) }
+
+  /// The same.
+  package init(_ socket: DaemonSocket) { self.socket = socket }
 
   /// The user to whom the socket belongs, which is the daemon's; nil: not to be found out.
-  package var owner: String? { SocketAccess.owner(of: socket.path) }
+  package var owner: String? { GroupAccess.owner(of: socket.path) }
 
   /// One request and its whole answer, whatever its status. Throws `Failure`: 3 where no daemon answers within `limit`,
   /// 77 where the socket is not allowed to this user; or CancellationError.

@@ -1,17 +1,18 @@
 import Glibc
 
-/// Who may use a socket, told to one who may not. Connecting needs permission to write to it and to search its folders
-/// (unix(7)).
-enum SocketAccess {
+/// Who may use a file, told to one who may not. It takes a permission of the file's own and to search its folders:
+/// connecting to a socket needs that to write (unix(7)).
+package enum GroupAccess {
   /// An imperative.
-  static func hint(for path: String) -> String {
+  /// - Parameter isSocket: True if the file is written to, false if it is read.
+  package static func hint(for path: String, isSocket: Bool) -> String {
     // Where a folder may not be searched, that folder decides.
     var place = path
     var about = stat()
     while stat(place, &about) != 0, let slash = place.lastIndex(of: "/"), slash > place.startIndex {
       place = String(place[..<slash])
     }
-    let needed = place == path ? S_IWGRP : S_IXGRP
+    let needed = place == path ? (isSocket ? S_IWGRP : S_IRGRP) : S_IXGRP
     let owner = userName(about.st_uid) ?? "\(about.st_uid)"
     // Nobody is made a member of root's group for this.
     guard about.st_mode & needed != 0, about.st_gid != 0, let group = groupName(about.st_gid) else {
@@ -22,7 +23,7 @@ enum SocketAccess {
   }
 
   /// nil: not to be found out.
-  static func owner(of path: String) -> String? {
+  package static func owner(of path: String) -> String? {
     var about = stat()
     return stat(path, &about) == 0 ? userName(about.st_uid) : nil
   }
