@@ -15,11 +15,17 @@ final class StatusConnections {
   private static let slice = TimeAmount.milliseconds(1)
   private static let pause = TimeAmount.microseconds(250)
 
-  /// Answers that are being made at a time from what the database gives: a thousand syncs are half a megabyte before
-  /// they are text.
-  private static let mostWork = 4
+  /// A disk that is slow for once delays no client for longer.
+  private static let maxRest = TimeAmount.milliseconds(250)
 
   private let limit: Int
+  private let maxWork: Int
+  private let rest: Int64
+  /// When the last answer was begun.
+  private var workBegin = NIODeadline.uptimeNanoseconds(0)
+  /// No answer is begun earlier.
+  private var restEnd = NIODeadline.uptimeNanoseconds(0)
+  private var isRestAwaited = false
   private var unsent = 0
   private var working = 0
   private var work = Fifo<(connection: StatusConnection, start: () -> Void)>()
@@ -32,9 +38,14 @@ final class StatusConnections {
   /// Those who wait for news.
   private var longPolls: [ObjectIdentifier: StatusConnection] = [:]
 
-  init(limit: Int) {
-    self.limit = limit
+  init(_ limits: StatusLimits) {
+    limit = limits.connections
+    maxWork = limits.maxWork
+    rest = Int64(limits.rest)
   }
+
+  /// True if also an answer that needs no database waits for its turn.
+  var isPaced: Bool { rest > 0 }
 
   /// Where there is no room, the one that did nothing for longest goes, those that wait for no answer before the others
   /// (S2).
@@ -74,6 +85,7 @@ final class StatusConnections {
 
   func workEnded() {
     working -= 1
+    if isPaced { restEnd = .now() + min((.now() - workBegin) * rest, Self.maxRest) }
     goOnWorking()
   }
 
@@ -84,11 +96,24 @@ final class StatusConnections {
   }
 
   private func goOnWorking() {
-    while working < Self.mostWork, unsent <= Self.crowded, let next = work.popFirst() {
+    while working < maxWork, unsent <= Self.crowded, !isResting, let next = work.popFirst() {
       working += 1
+      workBegin = .now()
       next.start()
     }
     if unsent > Self.crowded, let loop = work.first?.connection.context?.eventLoop { makeRoom(on: loop) }
+  }
+
+  /// A client that waits is called again when the rest is over.
+  private var isResting: Bool {
+    guard isPaced, restEnd > .now(), let loop = work.first?.connection.context?.eventLoop else { return false }
+    if isRestAwaited { return true }
+    isRestAwaited = true
+    loop.assumeIsolated().scheduleTask(deadline: restEnd) {
+      self.isRestAwaited = false
+      self.goOnWorking()
+    }
+    return true
   }
 
   /// As long as others wait, whoever has not read its answer for a while is given up.

@@ -1,5 +1,6 @@
 import Glibc
 import RosterTestSupport
+import Synchronization
 import Testing
 
 @testable import RosterStatus
@@ -50,6 +51,52 @@ import Testing
       let nameless = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
       defer { close(nameless) }
       #expect(StatusServer.Place.passed(nameless).withoutRecords == nil)
+    }
+  }
+}
+
+/// When answers were made.
+private final class Turns: Sendable {
+  private let times = Mutex<[(begin: ContinuousClock.Instant, end: ContinuousClock.Instant)]>([])
+
+  var all: [(begin: ContinuousClock.Instant, end: ContinuousClock.Instant)] { times.withLock { $0 } }
+
+  /// Takes 2 ms of processor time.
+  func work() {
+    let begin = ContinuousClock.now
+    while begin.duration(to: .now) < .milliseconds(2) {}
+    times.withLock { $0.append((begin, ContinuousClock.now)) }
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct MetricsPaceTests {
+  @Test("S11.6: answers of the metrics socket are made one at a time, with three times its duration after each")
+  func pace() async throws {
+    let turns = Turns()
+    let paced = StatusRoutes(
+      board: makeBoard(),
+      alive: {
+        turns.work()
+        return true
+      },
+      history: { _ in
+        turns.work()
+        return []
+      }, sync: { _ in throw CancellationError() }, feed: { _ in throw CancellationError() }, cancel: { nil })
+    try await withServer(paced.withoutRecords, limits: .ofMetricsSocket) { path, _ in
+      let clients = try (0..<6).map { _ in try RawClient(path) }
+      defer { for client in clients { client.close() } }
+      for (number, client) in clients.enumerated() {
+        let target = number.isMultiple(of: 2) ? "/healthz" : "/v1/syncs"
+        try client.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      }
+      for client in clients { #expect(await client.read().hasPrefix("HTTP/1.1 200 ")) }
+    }
+    let all = turns.all
+    #expect(all.count == 6)
+    for (one, next) in zip(all, all.dropFirst()) {
+      let rest = one.end.duration(to: next.begin)
+      #expect(rest >= min(one.begin.duration(to: one.end) * 3, .milliseconds(250)))
     }
   }
 }
