@@ -124,7 +124,7 @@ package struct PageFetcher: Sendable {
   private static func unaskable(_ asking: KeyRequests.Asking, _ step: String, _ resource: String) -> Failure {
     var failure = Failure(
       .badAnswer, step: step, subject: asking.request.shownURL,
-      cause: "a key stands for a folder in the path of an address",
+      cause: "a key of dots means a folder in the path of an address",
       hint: "have by_key ask for it in the query, if upstream can be asked so")
     failure.concerned = [asking.request.concern, .resource(resource)] + records(asking, resource)
     return failure

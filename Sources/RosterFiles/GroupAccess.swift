@@ -1,7 +1,7 @@
 import Glibc
 
-/// Who may use a file, told to one who may not. It takes a permission of the file's own and to search its folders:
-/// connecting to a socket needs that to write (unix(7)).
+/// The hint for a user who may not use a file: which group may. Reading a file needs the permission to read it and to
+/// search its folders. Connecting to a socket needs the permission to write to it instead (unix(7)).
 package enum GroupAccess {
   /// An imperative.
   /// - Parameter isSocket: True if the file is written to, false if it is read.

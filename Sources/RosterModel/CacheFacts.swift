@@ -43,10 +43,10 @@ package struct CacheFacts: Sendable, Equatable {
   package var last: SyncRecord?
   /// A reader's transaction keeps the log from being written back into the file.
   package var isWALPinned: Bool
-  /// Where this process has moved a damaged cache; nil if it has not.
+  /// The path to which this process has moved a damaged cache; nil if it has moved none.
   package var movedAside: String?
 
-  /// For an operator.
+  /// A clause for an operator; nil if no cache was damaged.
   package var damage: String? {
     movedAside.map { "the cache was damaged and was moved to \($0); all is pulled from scratch" }
   }

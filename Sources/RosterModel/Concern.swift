@@ -17,7 +17,7 @@ package struct Concern: Codable, Sendable, Equatable {
   package var position: Int?
   /// What is the matter with this one of several.
   package var reason: String?
-  /// Of an address that holds a record's key, or another value of upstream's: the address without it.
+  /// The address without the keys of records and other values of upstream's; nil if `name` has none of them.
   package var keyless: String?
 
   /// The same without the keys of records; nil if it is a record (S11.3).

@@ -25,9 +25,9 @@ package final class StatusBoard: Sendable {
     var standsSince: Date?
     /// The systemd unit of this process, without `.service`.
     var unit = "rosterd"
-    /// Of the last reload, if it was refused for another reason than the file.
+    /// The failure that refused the last reload; nil if the configuration file did, or if no reload was refused.
     var refusal: Failure?
-    /// What the last reload could not take over.
+    /// The settings of the last reload that need a restart, as a clause.
     var restart: String?
   }
 

@@ -189,7 +189,7 @@ extension StatusConnection {
 
   private func answer(_ request: StatusRequest) {
     guard connections.isPaced else { return send(routes.answer(request), to: request) }
-    connections.startWork(for: self) {
+    connections.startWork(for: self, isSmall: StatusRoutes.isMonitoring(request.path)) {
       let answer = self.routes.answer(request)
       // The turn ends when the database has answered.
       if case .later(let answer) = answer { return self.work(on: answer, to: request) }

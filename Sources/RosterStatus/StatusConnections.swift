@@ -29,6 +29,8 @@ final class StatusConnections {
   private var unsent = 0
   private var working = 0
   private var work = Fifo<(connection: StatusConnection, start: () -> Void)>()
+  /// Answers to monitors, which are small, come before all others: a scrape has a time limit.
+  private var smallWork = Fifo<(connection: StatusConnection, start: () -> Void)>()
   private var sliceEnd = NIODeadline.uptimeNanoseconds(0)
   private var waiting = Fifo<StatusConnection>()
   private var isTurnDue = false
@@ -63,6 +65,7 @@ final class StatusConnections {
     open[ObjectIdentifier(connection)] = nil
     stopWaiting(connection)
     work.removeAll { $0.connection === connection }
+    smallWork.removeAll { $0.connection === connection }
     if open.isEmpty { drained?.succeed() }
   }
 
@@ -78,8 +81,8 @@ final class StatusConnections {
   }
 
   /// Calls `start` when an answer may be made; `workEnded` must follow.
-  func startWork(for connection: StatusConnection, _ start: @escaping () -> Void) {
-    work.append((connection, start))
+  func startWork(for connection: StatusConnection, isSmall: Bool = false, _ start: @escaping () -> Void) {
+    if isSmall { smallWork.append((connection, start)) } else { work.append((connection, start)) }
     goOnWorking()
   }
 
@@ -96,17 +99,19 @@ final class StatusConnections {
   }
 
   private func goOnWorking() {
-    while working < maxWork, unsent <= Self.crowded, !isResting, let next = work.popFirst() {
+    while working < maxWork, unsent <= Self.crowded, !isResting, let next = smallWork.popFirst() ?? work.popFirst() {
       working += 1
       workBegin = .now()
       next.start()
     }
-    if unsent > Self.crowded, let loop = work.first?.connection.context?.eventLoop { makeRoom(on: loop) }
+    if unsent > Self.crowded, let loop = nextWork?.connection.context?.eventLoop { makeRoom(on: loop) }
   }
+
+  private var nextWork: (connection: StatusConnection, start: () -> Void)? { smallWork.first ?? work.first }
 
   /// A client that waits is called again when the rest is over.
   private var isResting: Bool {
-    guard isPaced, restEnd > .now(), let loop = work.first?.connection.context?.eventLoop else { return false }
+    guard isPaced, restEnd > .now(), let loop = nextWork?.connection.context?.eventLoop else { return false }
     if isRestAwaited { return true }
     isRestAwaited = true
     loop.assumeIsolated().scheduleTask(deadline: restEnd) {
@@ -122,7 +127,7 @@ final class StatusConnections {
     isRoomAwaited = true
     loop.assumeIsolated().scheduleTask(in: Self.patience) {
       self.isRoomAwaited = false
-      while !self.work.isEmpty, self.unsent > Self.crowded, let slowest = self.slowest,
+      while self.nextWork != nil, self.unsent > Self.crowded, let slowest = self.slowest,
         slowest.isStill(for: Self.patience)
       {
         slowest.close()

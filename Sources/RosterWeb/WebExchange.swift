@@ -171,8 +171,8 @@ struct WebExchange {
   private static let tooLong =
     "the head of the request is longer than 16 KiB; if a browser sent it, delete its cookies for 127.0.0.1"
 
-  /// Where the empty line behind a head begins; bytes before `start` were looked at already. Line ends without CR end a
-  /// head, too, which is then refused.
+  /// The index of the empty line that ends a head. Bytes before `start` were searched already. Line ends without CR end
+  /// a head, too, which is then refused.
   private static func end(of head: [UInt8], from start: Int) -> Int? {
     let marks = [Array("\r\n\r\n".utf8), Array("\n\n".utf8)]
     return (max(0, start - 3)..<head.count).first { place in

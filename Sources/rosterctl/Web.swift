@@ -26,8 +26,8 @@ struct Web: AsyncParsableCommand {
       ticketUsed: { opened?.file.remove() })
   }
 
-  /// By the desktop's own choice of a browser. Nothing is lost where there is none: the address stands on the terminal.
-  /// - Returns: The file that the browser is led by, and the handlers of signals that remove it; nil if there is none.
+  /// Starts the browser that the desktop has chosen. Without one the user opens the printed address.
+  /// - Returns: The file that leads the browser, and the handlers of signals that remove it; nil if there is none.
   private static func open(_ address: String) -> (file: AddressFile, endings: [any DispatchSourceSignal])? {
     do throws(Failure) {
       let file = try AddressFile(address, environment: environment)

@@ -94,7 +94,7 @@ import Testing
     }
     defer { try? FileManager.default.removeItem(atPath: home) }
     try put("\(home)/state/rosterd/roster.db")
-    // Where the system has none that ran, the cache of a sync by hand is what the user means.
+    // The package is installed and its service has never run: the user means the cache of a sync by hand.
     try put("\(home)/etc/rosterd.toml")
     #expect(places().cache.path == "\(home)/state/rosterd/roster.db")
     try put("\(home)/system/status.sock")

@@ -58,7 +58,7 @@ struct CredentialsTests {
       try workspace.write(nothing, to: "plain/rosterd.stage.client_secret")
       #expect(lacking().map { $0.contains("\(stores[0])/rosterd.stage.client_secret is empty: write it") } == [true])
     }
-    // A sync by hand is told how the service gets them.
+    // The message of a sync by hand says how the service gets them.
     let hint = configuration.serviceCredentialHint(stores: stores)
     #expect(hint?.contains("-p LoadCredential=client_id:rosterd.stage.client_id ") == true)
     #expect(hint?.contains("-p LoadCredential=client_secret:rosterd.stage.client_secret, as EXAMPLES") == true)

@@ -149,7 +149,7 @@ import Testing
     #expect(explanation.since == "2026-11-21T05:19:04.000Z")
   }
 
-  @Test("S17.2: a refused reload is told first, without a word that all is well, and with the unit's own commands")
+  @Test("S17.2: explain begins with a refused reload, does not say that all is well, and names the unit")
   func refusedReload() {
     let last = SyncRecord(id: 3, startedAt: "2026-11-21T05:19:03.000Z", outcome: .published)
     var idle = Situation(.idle, CacheFacts(last: last), path: "/cache/roster.db")

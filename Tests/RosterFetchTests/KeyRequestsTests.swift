@@ -50,7 +50,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     try await RawServer.run(headed("404 No")) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
         let failure = await bench.failure { _ = try await bench.fetch(keys: [".."]) }
-        #expect(failure?.kind == .badAnswer && failure?.cause.hasPrefix("a key stands for a folder") == true)
+        #expect(failure?.kind == .badAnswer && failure?.cause.hasPrefix("a key of dots means a folder") == true)
         #expect(failure?.concerned.last == .record("..", of: "character"))
         #expect(server.requests == 0)
       }

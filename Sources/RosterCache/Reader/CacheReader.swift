@@ -6,7 +6,7 @@ package import RosterModel
 /// the table `resources` tells. Each call reads one snapshot. Throws a `Failure` (73).
 package struct CacheReader {
   let database: Database
-  /// As it was given.
+  /// The path that the caller gave.
   package let path: String
 
   /// Of the cache at `path`, which may be in use by a daemon.
