@@ -87,7 +87,9 @@ package actor Cache {
 
   /// What is to be told of the snapshot that readers see.
   package func facts() throws -> CacheFacts {
-    try perform("read the cache") { try CacheFacts($0, isWALPinned: isWALPinned) }
+    var facts = try perform("read the cache") { try CacheFacts($0, isWALPinned: isWALPinned) }
+    facts.movedAside = opened.movedAside
+    return facts
   }
 
   /// Reads the whole file. False: it is damaged, and `recover` is due. Takes seconds for a million records;
@@ -180,10 +182,10 @@ package actor Cache {
         // A stop leaves an empty log. One that is gone was removed by somebody, with all that it held.
         opened.wasUnclean = sizes().wal > 0 || fileStatus(path + "-wal") == nil
         try connectTwice()
-      case .damaged: opened.movedAside = try replace(at: date)
+      case .damaged: _ = try replace(at: date)
       }
     } catch let error as SQLiteError where error.kind == .damaged {
-      opened.movedAside = try replace(at: date)
+      _ = try replace(at: date)
       opened.wasUnclean = false
     } catch let error as SQLiteError {
       throw error.failure("open the cache", path)
@@ -200,6 +202,7 @@ package actor Cache {
     do {
       let aside = try CacheFile.replace(path, schema, at: date)
       logger.error("the cache was damaged: it was moved aside, and all is pulled anew", metadata: ["path": "\(aside)"])
+      opened.movedAside = aside
       try connect()
       return aside
     } catch let error as SQLiteError {

@@ -43,6 +43,11 @@ package struct DaemonPlaces: Sendable, Equatable {
     return Self(defaults, unit: nil)
   }
 
+  /// The unit of the package that reads this configuration file, without `.service`; nil if none does.
+  package static func unit(ofFile path: String, system: Defaults = .system) -> String? {
+    resolved(path) == system.configurationFile ? rosterd : system.instanceName(ofFile: path).map { "rosterd@\($0)" }
+  }
+
   /// The daemon whose status socket the package's units put there; nil if none does.
   package static func installed(socket: String, system: Defaults = .system) -> Self? {
     let real = resolved(socket)

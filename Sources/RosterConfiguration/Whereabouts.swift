@@ -47,14 +47,22 @@ package struct Whereabouts: Sendable, Equatable {
     if let named = environment[variable] {
       return Self(path: named.isEmpty ? filled(Configuration(), own)[keyPath: field] : named)
     }
-    let mine = place(key, field, own)
-    // A user without a daemon of their own asks the system's.
-    guard own.configurationFile != system.configurationFile,
-      access(own.configurationFile, F_OK) != 0, access(mine.path, F_OK) != 0
-    else { return mine }
-    let theirs = place(key, field, system)
-    return mayBeThere(theirs.path) || mayBeThere(system.configurationFile) ? theirs : mine
+    return place(key, field, isSystemMeant(insteadOf: own, system) ? system : own)
   }
+
+  /// Whether a user without a daemon of their own means the system's. A cache alone is no daemon: a sync by hand may
+  /// have left it. The decision holds for the socket and the cache together, which are of one daemon (L10.5).
+  private static func isSystemMeant(insteadOf own: Defaults, _ system: Defaults) -> Bool {
+    guard own.configurationFile != system.configurationFile, !isThere(own.configurationFile), !isThere(own.socket)
+    else { return false }
+    let theirs = [
+      place("status.socket", \.status.socket, system).path, place("cache.path", \.cache.path, system).path,
+    ]
+    if theirs.contains(where: mayBeThere) { return true }
+    return !isThere(place("cache.path", \.cache.path, own).path) && mayBeThere(system.configurationFile)
+  }
+
+  private static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   /// What the file says of this key alone: it need not be good in all others.
   static func place(_ key: String, _ field: KeyPath<Configuration, String>, _ defaults: Defaults) -> Self {

@@ -17,11 +17,29 @@ extension Configuration {
     if auth.flow.isKept, Self.mayExist(tokenStore) { return [] }
     return auth.flow.neededCredentials.compactMap { name in
       let places = places(of: name, stores)
-      if places.contains(where: Self.mayExist) { return nil }
       let needed = "auth.flow = \"\(auth.flow.rawValue)\" needs the credential \(name)"
+      if let found = places.first(where: Self.mayExist) {
+        guard Self.isEmpty(found) else { return nil }
+        return "\(needed), and \(found) is empty: write it before you start rosterd, which ends with 78 otherwise"
+      }
       guard let first = places.first else { return "\(needed), and auth.credentials_dir is not set" }
       return "\(needed), and \(first) does not exist: create it before you start rosterd, which ends with 78 otherwise"
     }
+  }
+
+  /// How a sync by hand gets the credentials that systemd has for the unit that reads this file: the arguments of
+  /// systemd-run(1). nil if systemd has none, or if rosterd looks elsewhere.
+  package func serviceCredentialHint(stores: [String] = credentialStores) -> String? {
+    guard auth.credentialsDir.isEmpty else { return nil }
+    let loads = auth.flow.neededCredentials.compactMap { name in
+      places(of: name, stores).first { fileStatus($0) != nil }.map { path in
+        let key = path.contains(".encrypted/") ? "LoadCredentialEncrypted" : "LoadCredential"
+        return "-p \(key)=\(name):\(path.split(separator: "/").last ?? "")"
+      }
+    }
+    guard !loads.isEmpty else { return nil }
+    return "only the service gets that credential: run the sync by systemd-run with "
+      + "\(loads.joined(separator: " ")), as EXAMPLES of rosterd(8) shows"
   }
 
   private func places(of name: String, _ stores: [String]) -> [String] {
@@ -47,6 +65,13 @@ extension Configuration {
   }
 
   private static let mainUnit = "rosterd"
+
+  /// A line end alone is no credential. A file that cannot be read is taken to hold one.
+  private static func isEmpty(_ path: String) -> Bool {
+    guard fileSize(path) <= 2, fileStatus(path) != nil else { return false }
+    let bytes = try? contents(of: path, limit: 2)
+    return bytes?.allSatisfy { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? false
+  }
 
   private static func mayExist(_ path: String) -> Bool {
     fileStatus(path) != nil || ![ENOENT, ENOTDIR].contains(errno)

@@ -44,7 +44,7 @@ extension Daemon {
     } catch let faults as ConfigurationFaults {
       refuse(faults.faults.map { "\($0)" }.joined(separator: "; "))
     } catch {
-      refuse("\(error)")
+      refuse("\(error)", error as? Failure)
     }
   }
 
@@ -76,7 +76,9 @@ extension Daemon {
     runtime.board.nextSync(at: now)
   }
 
-  private func refuse(_ why: String) {
+  /// - Parameter failure: what it is about, if it is not the configuration file.
+  private func refuse(_ why: String, _ failure: Failure? = nil) {
+    runtime.board.refuses(by: failure?.trouble == .missingCredential ? failure : nil)
     runtime.reporter.report(Event(.configRefused, error: why))
   }
 }

@@ -112,11 +112,13 @@ struct Runtime: Sendable {
     _ configuration: Configuration, _ path: String, _ clock: WallClock, _ facts: CacheFacts,
     limits: @escaping @Sendable () -> StatusBoard.Limits
   ) -> StatusBoard {
-    StatusBoard(
+    let board = StatusBoard(
       pid: getpid(), startedAt: clock.now(), baseURL: configuration.upstream.baseURL,
       cachePath: path,
       config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
       clock: clock, cache: facts, last: facts.last, limits: limits)
+    if let unit = configuration.path.flatMap({ DaemonPlaces.unit(ofFile: $0) }) { board.runs(as: unit) }
+    return board
   }
 
   /// Applies other settings to the session, as `TokenKeeper.reload`. A flow with a token store locks the store first

@@ -20,13 +20,14 @@ package struct Explanation: Codable, Sendable, Equatable {
   /// Pure.
   package init(_ situation: Situation) {
     let troubles = situation.troubles
-    state = situation.state
+    // What the cache says of the last sync is no state of a service that does not run.
+    state = situation.failed == nil ? situation.state : .degraded
     // Readers must know first that it is the cache that tells.
     let head = situation.stopped ?? situation.alone
     let begun = situation.unfinished.map { "Sync \($0.id) began at \($0.startedAt) and has not ended." }
     let told =
-      [head].compactMap { $0?.told(in: situation) } + [begun ?? "", situation.opening]
-      + troubles.filter { $0 != head }.map { $0.told(in: situation) }
+      [head, situation.refused].compactMap { $0?.told(in: situation) } + [begun ?? "", situation.opening]
+      + troubles.filter { $0 != head && $0 != situation.refused }.map { $0.told(in: situation) }
     what = told.filter { !$0.isEmpty }.joined(separator: " ")
     readers = situation.readers
     concerned = troubles.flatMap(\.concerned).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
@@ -67,6 +68,7 @@ extension Trouble {
       "{address}": address.map(Self.quoted) ?? "its address", "{server}": address.map(Self.server) ?? "HOST:443",
       "{host}": address.map { String(Self.server($0).prefix { $0 != ":" }) } ?? "HOST",
       "{resource}": resource ?? "NAME", "{file}": file ?? "the file", "{unit}": situation.unit,
+      "{config}": situation.config.path ?? "/etc/rosterd/rosterd.toml",
     ]
     return words.reduce(text) { $0.replacing($1.key, with: $1.value) }
   }
@@ -101,6 +103,7 @@ extension Situation {
     case .stopping: "rosterd stops; what has begun is being finished."
     case .starting: silence == nil ? "No sync has ended yet." : ""
     case .idle where failed != nil: ""
+    case .idle where silence == nil && refused != nil: ending?.replacing("All is well: sync", with: "Sync") ?? ""
     case .idle where silence == nil: ending ?? "All is well."
     case .idle: ending ?? ""
     case .degraded, .unauthorized: ""

@@ -22,6 +22,8 @@ package struct Situation: Sendable {
   package var tokenError: String?
   /// The file, and why a reload of it was refused.
   package var config: (path: String?, lastError: String?) = (nil, nil)
+  /// What refused the reload, if it is not the configuration file.
+  package var refusal: Failure?
   /// Nothing of the sync has moved since, RFC 3339.
   package var standsSince: String?
   /// The first few records that could not be stored.
@@ -42,8 +44,16 @@ package struct Situation: Sendable {
     self.path = path
   }
 
+  /// The same without keys of records (S11.3).
+  package var withoutKeys: Situation {
+    var situation = self
+    situation.rejected = []
+    situation.cache.last?.trouble?.concerned = cache.last?.trouble?.concerned.compactMap(\.withoutKeys) ?? []
+    return situation
+  }
+
   /// What is the matter: a failed service first, then the reason of the state, and last that no daemon answers.
-  var troubles: [Trouble] { [stopped, main, refused, silent, pinned, distrusted, absent, alone].compactMap { $0 } }
+  var troubles: [Trouble] { [stopped, refused, main, silent, pinned, distrusted, absent, alone].compactMap { $0 } }
 
   /// The service of the daemon has failed.
   var stopped: Trouble? { failed.map { Trouble(.failedService, $0.text) } }
@@ -75,8 +85,14 @@ package struct Situation: Sendable {
     return nil
   }
 
-  private var refused: Trouble? {
-    config.lastError.map { Trouble(.refusedConfiguration, $0, config.path.map { [.file($0)] } ?? []) }
+  /// A missing credential is a matter of its own file.
+  var refused: Trouble? {
+    config.lastError.map { why in
+      let own = refusal.map { Trouble($0) }
+      return Trouble(
+        .refusedConfiguration, "the new configuration was refused: \(why)",
+        own?.concerned ?? config.path.map { [.file($0)] } ?? [])
+    }
   }
 
   private var silent: Trouble? { standsSince.map { Trouble(.silent, "nothing has moved since \($0)") } }

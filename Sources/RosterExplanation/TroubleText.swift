@@ -332,12 +332,12 @@ extension Trouble.Kind {
     case .refusedConfiguration:
       (
         "rosterd goes on with the configuration that it had.",
-        "Correct {file}, check it with rosterd check, then systemctl reload rosterd."
+        "Correct {file}, look at the result with rosterd check --config {config}, then systemctl reload {unit}."
       )
     case .silent:
       (
         "A disk or a network file system may hang.",
-        "Look at rosterd's log and the kernel's: journalctl -u rosterd; dmesg. systemd's watchdog restarts rosterd; by hand: systemctl restart rosterd."
+        "Look at rosterd's log and the kernel's: journalctl -u {unit}; dmesg. systemd's watchdog restarts rosterd; by hand: systemctl restart {unit}."
       )
     case .cancelled:
       (
@@ -357,12 +357,12 @@ extension Trouble.Kind {
     case .failedService:
       (
         "No daemon runs; what follows is what the cache contains.",
-        "Correct that, then systemctl restart {unit}. The log of the start: journalctl -u {unit}. For exit 243 see which credentials the unit loads: systemctl cat {unit}."
+        "Correct that, then systemctl restart {unit}. The log of the start: journalctl -u {unit}. For exit 243 see which credentials the unit loads: systemctl cat {unit}. A plain file in /etc/credstore.encrypted, or at a path of LoadCredentialEncrypted=, is such a fault: encrypt it with systemd-creds, or move it to /etc/credstore."
       )
     default:
       (
         "Something is wrong in rosterd itself.",
-        "Report it, with the log of that time: journalctl -u rosterd. The next sync tries again."
+        "Report it, with the log of that time: journalctl -u {unit}. The next sync tries again."
       )
     }
   }

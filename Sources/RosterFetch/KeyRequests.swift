@@ -45,8 +45,9 @@ package struct KeyRequests: Sendable {
     }
     return (groups + alone.map { [$0] }).map { keys in
       let list = keys.map(QueryText.encoded).joined(separator: ",")
-      return Asking(
-        request: Request(.get, baseURL + Self.filled(path, with: list)), keys: keys, canBeAsked: !isLost(list))
+      var request = Request(.get, baseURL + Self.filled(path, with: list))
+      request.keylessURL = baseURL + path
+      return Asking(request: request, keys: keys, canBeAsked: !isLost(list))
     }
   }
 

@@ -103,8 +103,8 @@ package struct PageFetcher: Sendable {
     _ asking: KeyRequests.Asking, plan: RecordPlan, for errand: Errand
   ) async throws -> FetchedRecords {
     let step = "ask for records of \(plan.resource.name)"
-    guard asking.canBeAsked else { throw Self.unaskable(asking, step) }
-    return try await attempts(asking.request, step: step, of: plan.resource.name, errand) { response in
+    guard asking.canBeAsked else { throw Self.unaskable(asking, step, plan.resource.name) }
+    return try await attempts(asking, step: step, of: plan.resource.name, errand) { response in
       if response.status == 404 || response.status == 410 { return notFound(asking) }
       try expect(200, response)
       guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, asking, plan) }) else {
@@ -116,7 +116,7 @@ package struct PageFetcher: Sendable {
       }
       // An object of somebody else, or an error dressed as a record, tells nothing of the one that was asked for.
       if asking.isSingle, scan.skipped == 0, scan.onlyKey(by: plan) != asking.keys.first {
-        throw malformed("expected the record \(asking.keys.joined())")
+        throw malformed("expected the record that was asked for")
       }
       return FetchedRecords(url: asking.request.url, body: body, digest: digest(body), scan: scan)
     }
@@ -140,11 +140,31 @@ package struct PageFetcher: Sendable {
     return FetchedRecords(url: asking.request.url, body: none, digest: digest(none), scan: PageScan())
   }
 
-  private static func unaskable(_ asking: KeyRequests.Asking, _ step: String) -> Failure {
-    Failure(
-      .badAnswer, step: step, subject: asking.request.url,
-      cause: "the key \(asking.keys.joined()) stands for a folder in the path of an address",
+  private static func unaskable(_ asking: KeyRequests.Asking, _ step: String, _ resource: String) -> Failure {
+    var failure = Failure(
+      .badAnswer, step: step, subject: asking.request.shownURL,
+      cause: "a key of dots means a folder in the path of an address",
       hint: "have by_key ask for it in the query, if upstream can be asked so")
+    failure.concerned = [asking.request.concern, .resource(resource)] + records(asking, resource)
+    return failure
+  }
+
+  private static func records(_ asking: KeyRequests.Asking, _ resource: String) -> [Concern] {
+    asking.keys.prefix(Trouble.mostConcerned).map { .record($0, of: resource) }
+  }
+
+  /// A failure names the keys in `concerned` alone, which is not shown where records must not be named (S11.3).
+  private func attempts<Value: Sendable>(
+    _ asking: KeyRequests.Asking, step: String, of resource: String, _ errand: Errand,
+    _ read: (Response) throws -> Value
+  ) async throws -> Value {
+    do { return try await attempts(asking.request, step: step, of: resource, errand, read) } catch var failure
+      as Failure
+      where failure.concerned.contains(asking.request.concern)
+    {
+      failure.concerned += Self.records(asking, resource)
+      throw failure
+    }
   }
 
   private func attempts<Value: Sendable>(
@@ -167,10 +187,9 @@ package struct PageFetcher: Sendable {
       }
     } catch let fault as RequestFault {
       // A token request that failed is told as what it is: it is a Failure already.
-      let address = request.url.secretsMasked
-      var failure = fault.failure(step: step, subject: address)
-      let page = RequestContext.page.map { Concern.page($0.number, of: $0.resource, address) }
-      failure.concerned.insert(contentsOf: page.map { [$0] } ?? [.address(address), .resource(resource)], at: 0)
+      var failure = fault.failure(step: step, subject: request.shownURL)
+      let page = RequestContext.page.map { request.concern(asPage: $0.number, of: $0.resource) }
+      failure.concerned.insert(contentsOf: page.map { [$0] } ?? [request.concern, .resource(resource)], at: 0)
       throw failure
     }
   }

@@ -18,17 +18,28 @@ package struct Concern: Codable, Sendable, Equatable {
   package var position: Int?
   /// The problem of this item, if several items have different ones.
   package var reason: String?
+  /// The address without the keys of records and other values of upstream's; nil if `name` has none of them.
+  package var keyless: String?
+
+  /// The same without the keys of records; nil if it is a record (S11.3).
+  package var withoutKeys: Concern? {
+    if kind == .record { return nil }
+    var concern = self
+    (concern.name, concern.keyless) = (keyless ?? name, nil)
+    return concern
+  }
 
   private init(_ kind: Kind, _ name: String) {
     self.kind = kind
     self.name = name
   }
 
-  /// A page of a list with its address, which has no token parameters.
-  package static func page(_ number: Int, of resource: String, _ url: String) -> Concern {
+  /// A page of a list, by its address; token parameters are no part of it.
+  package static func page(_ number: Int, of resource: String, _ url: String, keyless: String? = nil) -> Concern {
     var page = Concern(.page, url)
     page.resource = resource
     page.page = number
+    page.keyless = keyless
     return page
   }
 
@@ -46,8 +57,13 @@ package struct Concern: Codable, Sendable, Equatable {
 
   /// A resource with its name in `[resource.NAME]`.
   package static func resource(_ name: String) -> Concern { Concern(.resource, name) }
-  /// An address that is not a page's.
-  package static func address(_ url: String) -> Concern { Concern(.address, url) }
+  /// An address that is no page's.
+  package static func address(_ url: String, keyless: String? = nil) -> Concern {
+    var address = Concern(.address, url)
+    address.keyless = keyless
+    return address
+  }
+
   /// A file with its path.
   package static func file(_ path: String) -> Concern { Concern(.file, path) }
   /// A header of an answer.

@@ -39,6 +39,8 @@ package struct Request: Sendable, Hashable {
   package var method: Method
   /// The absolute URL without `secret`, so that it may be shown.
   package var url: String
+  /// `url` without keys of records and other values of upstream's; nil if it has none.
+  package var keylessURL: String?
   /// The headers in the order in which they are sent.
   package var headers: [Header]
   /// The body; empty to send none.
@@ -55,6 +57,19 @@ package struct Request: Sendable, Hashable {
     self.url = url
     self.headers = headers
     self.body = body
+  }
+
+  /// The address for messages that any local user may read: it names no credential and no record (T9, S11.3).
+  package var shownURL: String {
+    (keylessURL ?? url).secretsMasked(besides: nil, keeping: ["{key}", "{keys}", "{key."])
+  }
+
+  /// The address as something to look at.
+  package var concern: Concern { .address(url.secretsMasked, keyless: keylessURL.map { _ in shownURL }) }
+
+  /// The same for page `number` of `resource`.
+  package func concern(asPage number: Int, of resource: String) -> Concern {
+    .page(number, of: resource, url.secretsMasked, keyless: keylessURL.map { _ in shownURL })
   }
 }
 

@@ -1,10 +1,12 @@
 extension Unicode.Scalar {
-  /// True for characters that control a terminal or could forge a line: controls, line ends, and marks that change the
-  /// text direction (UAX 9 §2). All of them are below U+10000, as a single JSON `\u` escape requires.
+  /// Whether it would steer a terminal or forge a line: controls, line ends, and marks that turn the direction of the
+  /// text around them (UAX 9 §2). All of them are below U+10000, as JSON's `\u` needs it.
   package var steersTerminal: Bool {
     switch properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: true
-    default: (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
+    default:
+      [0x061C, 0x200E, 0x200F].contains(value) || (0x202A...0x202E).contains(value)
+        || (0x2066...0x2069).contains(value)
     }
   }
 }

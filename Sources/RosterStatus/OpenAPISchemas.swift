@@ -48,7 +48,8 @@ enum OpenAPISchemas {
         "resource": {"type": "string", "description": "Of a page or a record."},
         "page": {"$ref": "#/components/schemas/ID"},
         "position": {"description": "Of a rejected record, in its page.", "$ref": "#/components/schemas/Count"},
-        "reason": {"type": "string"}}},
+        "reason": {"type": "string"},
+        "keyless": {"type": "string", "description": "The address without keys of records, if it holds any."}}},
     "Upstream": {"type": "object", "required": ["base_url", "held_until", "requests_per_day", "budget"],
       "properties": {
         "base_url": {"type": "string", "format": "uri"},

@@ -49,13 +49,13 @@ struct RequestAssembly {
   /// The parser has seen all that arrived.
   mutating func settled() -> Action {
     guard case .head(let count) = state, count > limits.head else { return .wait }
-    return refuse(431, "the head of the request is longer than \(limits.head) bytes")
+    return refuse(431, tooLong)
   }
 
   /// `named` is whether it has the one Host field that HTTP/1.1 demands (RFC 9112 §3.2).
   mutating func head(_ request: StatusRequest, named: Bool) -> Action {
     guard case .head(let count) = state else { return .wait }
-    if count > limits.head { return refuse(431, "the head of the request is longer than \(limits.head) bytes") }
+    if count > limits.head { return refuse(431, tooLong) }
     if !named { return refuse(400, "the request has not exactly one Host field (RFC 9112 section 3.2)") }
     if !request.isFramedWell {
       return refuse(400, "the end of the body is not clear: only chunked, alone, is taken (RFC 9112 section 6.3)")
@@ -88,11 +88,17 @@ struct RequestAssembly {
   /// What arrived is no request of HTTP/1.1.
   mutating func malformed(_ fault: Fault) -> Action {
     switch fault {
-    case .headTooLong: refuse(431, "the head of the request is longer than \(limits.head) bytes")
+    case .headTooLong: refuse(431, tooLong)
     case .method: refuse(501, "the method is none of HTTP's (RFC 9110 section 9; their names are case-sensitive)")
     case .version: refuse(505, "only HTTP/1.1 and HTTP/1.0 are spoken here")
     case .syntax: refuse(400, "this is no HTTP/1.1 request (RFC 9112)")
     }
+  }
+
+  /// A browser sends the cookies of all programs that have used this address.
+  private var tooLong: String {
+    "the head of the request is longer than \(limits.head) bytes; if a browser sent it, delete its cookies for this "
+      + "address"
   }
 
   private mutating func tooLarge() -> Action {

@@ -49,7 +49,7 @@ extension Response {
   static let seclusion = [
     Request.Header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     Request.Header("X-Content-Type-Options", "nosniff"), Request.Header("Cross-Origin-Resource-Policy", "same-origin"),
-    Request.Header("Referrer-Policy", "no-referrer"),
+    Request.Header("Referrer-Policy", "no-referrer"), Request.Header("Cross-Origin-Opener-Policy", "same-origin"),
   ]
 
   /// The reason phrase of an error that is answered here; nil for others.

@@ -23,6 +23,12 @@ package final class StatusBoard: Sendable {
     var stopping = false
     /// The sync that runs gives no sign of life.
     var standsSince: Date?
+    /// The systemd unit of this process, without `.service`.
+    var unit = "rosterd"
+    /// The failure that refused the last reload; nil if the configuration file did, or if no reload was refused.
+    var refusal: Failure?
+    /// The settings of the last reload that need a restart, as a clause.
+    var restart: String?
   }
 
   /// What stands between this rosterd and upstream.
@@ -99,6 +105,8 @@ package final class StatusBoard: Sendable {
       state.withLock { state in
         state.config.loadedAt = now
         state.config.lastError = nil
+        state.refusal = nil
+        state.restart = event.reason
       }
     case .configRefused: state.withLock { $0.config.lastError = event.error }
     case .daemonStopping: state.withLock { $0.stopping = true }
@@ -168,6 +176,12 @@ package final class StatusBoard: Sendable {
   /// A reload has read this file; nil: there is none.
   package func configured(by path: String?) { change { $0.config.path = path } }
 
+  /// The systemd unit of this process, without `.service`, for what people are advised to do.
+  package func runs(as unit: String) { change { $0.unit = unit } }
+
+  /// A reload is refused because of this; nil: because of the configuration file. Call it before the event.
+  package func refuses(by failure: Failure?) { change { $0.refusal = failure } }
+
   /// When the next sync is due; nil: none is planned. Nothing while one runs.
   /// - Parameter isPostponed: `limit.budget` does not hold it before.
   package func nextSync(at date: Date?, isPostponed: Bool = false) {
@@ -216,7 +230,8 @@ extension StatusBoard {
       message: DaemonStatus.message(
         state: name, cache: cache, emptied: state.cache.emptied, isWALPinned: state.cache.isWALPinned, sync: sync,
         isPostponed: state.isPostponed,
-        token: state.token, standsSince: state.standsSince),
+        token: state.token, standsSince: state.standsSince,
+        notes: [state.cache.damage, state.restart].compactMap(\.self)),
       upstream: upstream(limits(), requests: state.cache.requests ?? state.last?.requests), cache: cache, sync: sync,
       token: state.token,
       config: state.config)
@@ -236,7 +251,9 @@ extension StatusBoard {
     situation.budget = status.upstream.budget
     situation.tokenError = status.token.lastError
     situation.config = (status.config.path, status.config.lastError)
+    situation.refusal = state.refusal
     situation.standsSince = state.standsSince?.rfc3339
+    situation.unit = state.unit
     return situation
   }
 

@@ -188,7 +188,18 @@ extension StatusConnection {
   }
 
   private func answer(_ request: StatusRequest) {
-    switch routes.answer(request) {
+    guard connections.isPaced else { return send(routes.answer(request), to: request) }
+    connections.startWork(for: self, isSmall: StatusRoutes.isMonitoring(request.path)) {
+      let answer = self.routes.answer(request)
+      // The turn ends when the database has answered.
+      if case .later(let answer) = answer { return self.work(on: answer, to: request) }
+      self.send(answer, to: request)
+      self.connections.workEnded()
+    }
+  }
+
+  private func send(_ answer: StatusAnswer, to request: StatusRequest) {
+    switch answer {
     case .now(let response): write(response, to: request)
     case .later(let answer): wait(for: answer, to: request)
     case .longPoll(let limit, let look): wait(for: limit, look, to: request)

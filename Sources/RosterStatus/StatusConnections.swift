@@ -15,14 +15,22 @@ final class StatusConnections {
   private static let slice = TimeAmount.milliseconds(1)
   private static let pause = TimeAmount.microseconds(250)
 
-  /// Answers that are being made at a time from what the database gives: a thousand syncs are half a megabyte before
-  /// they are text.
-  private static let mostWork = 4
+  /// A disk that is slow for once delays no client for longer.
+  private static let maxRest = TimeAmount.milliseconds(250)
 
   private let limit: Int
+  private let maxWork: Int
+  private let rest: Int64
+  /// When the last answer was begun.
+  private var workBegin = NIODeadline.uptimeNanoseconds(0)
+  /// No answer is begun earlier.
+  private var restEnd = NIODeadline.uptimeNanoseconds(0)
+  private var isRestAwaited = false
   private var unsent = 0
   private var working = 0
   private var work = Fifo<(connection: StatusConnection, start: () -> Void)>()
+  /// Answers to monitors, which are small, come before all others: a scrape has a time limit.
+  private var smallWork = Fifo<(connection: StatusConnection, start: () -> Void)>()
   private var sliceEnd = NIODeadline.uptimeNanoseconds(0)
   private var waiting = Fifo<StatusConnection>()
   private var isTurnDue = false
@@ -32,9 +40,14 @@ final class StatusConnections {
   /// Those who wait for news.
   private var longPolls: [ObjectIdentifier: StatusConnection] = [:]
 
-  init(limit: Int) {
-    self.limit = limit
+  init(_ limits: StatusLimits) {
+    limit = limits.connections
+    maxWork = limits.maxWork
+    rest = Int64(limits.rest)
   }
+
+  /// True if also an answer that needs no database waits for its turn.
+  var isPaced: Bool { rest > 0 }
 
   /// Where there is no room, the one that did nothing for longest goes, those that wait for no answer before the others
   /// (S2).
@@ -52,6 +65,7 @@ final class StatusConnections {
     open[ObjectIdentifier(connection)] = nil
     stopWaiting(connection)
     work.removeAll { $0.connection === connection }
+    smallWork.removeAll { $0.connection === connection }
     if open.isEmpty { drained?.succeed() }
   }
 
@@ -67,13 +81,14 @@ final class StatusConnections {
   }
 
   /// Calls `start` when an answer may be made; `workEnded` must follow.
-  func startWork(for connection: StatusConnection, _ start: @escaping () -> Void) {
-    work.append((connection, start))
+  func startWork(for connection: StatusConnection, isSmall: Bool = false, _ start: @escaping () -> Void) {
+    if isSmall { smallWork.append((connection, start)) } else { work.append((connection, start)) }
     goOnWorking()
   }
 
   func workEnded() {
     working -= 1
+    if isPaced { restEnd = .now() + min((.now() - workBegin) * rest, Self.maxRest) }
     goOnWorking()
   }
 
@@ -84,11 +99,26 @@ final class StatusConnections {
   }
 
   private func goOnWorking() {
-    while working < Self.mostWork, unsent <= Self.crowded, let next = work.popFirst() {
+    while working < maxWork, unsent <= Self.crowded, !isResting, let next = smallWork.popFirst() ?? work.popFirst() {
       working += 1
+      workBegin = .now()
       next.start()
     }
-    if unsent > Self.crowded, let loop = work.first?.connection.context?.eventLoop { makeRoom(on: loop) }
+    if unsent > Self.crowded, let loop = nextWork?.connection.context?.eventLoop { makeRoom(on: loop) }
+  }
+
+  private var nextWork: (connection: StatusConnection, start: () -> Void)? { smallWork.first ?? work.first }
+
+  /// A client that waits is called again when the rest is over.
+  private var isResting: Bool {
+    guard isPaced, restEnd > .now(), let loop = nextWork?.connection.context?.eventLoop else { return false }
+    if isRestAwaited { return true }
+    isRestAwaited = true
+    loop.assumeIsolated().scheduleTask(deadline: restEnd) {
+      self.isRestAwaited = false
+      self.goOnWorking()
+    }
+    return true
   }
 
   /// As long as others wait, whoever has not read its answer for a while is given up.
@@ -97,7 +127,7 @@ final class StatusConnections {
     isRoomAwaited = true
     loop.assumeIsolated().scheduleTask(in: Self.patience) {
       self.isRoomAwaited = false
-      while !self.work.isEmpty, self.unsent > Self.crowded, let slowest = self.slowest,
+      while self.nextWork != nil, self.unsent > Self.crowded, let slowest = self.slowest,
         slowest.isStill(for: Self.patience)
       {
         slowest.close()

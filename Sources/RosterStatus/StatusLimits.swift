@@ -8,6 +8,11 @@ package struct StatusLimits: Sendable {
   package var incomplete = Duration.seconds(10)
   /// How often it is looked whether the socket still has its name; S3 leaves 10 s.
   package var nameCheck = Duration.seconds(9)
+  /// Answers that are being made at a time from what the database gives: a thousand syncs are half a megabyte before
+  /// they are text.
+  package var maxWork = 4
+  /// After an answer no other one is begun for this many times as long as it took. 0: each is begun at once.
+  package var rest = 0
 
   /// The contract's, whatever the process may open.
   package init() {}
@@ -21,10 +26,13 @@ package struct StatusLimits: Sendable {
   /// By the limit that holds now.
   package static var ofThisProcess: StatusLimits { StatusLimits(descriptors: sysconf(Int32(_SC_OPEN_MAX))) }
 
-  /// Any local user may connect there; the descriptors of the others stay free.
+  /// Any local user may connect there. The descriptors of the others stay free, and three quarters of the thread's
+  /// time.
   package static var ofMetricsSocket: StatusLimits {
     var limits = ofThisProcess
     limits.connections = min(64, limits.connections)
+    limits.maxWork = 1
+    limits.rest = 3
     return limits
   }
 

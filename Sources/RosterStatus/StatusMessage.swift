@@ -16,21 +16,22 @@ extension DaemonStatus {
   static func message(
     state: State, cache: Cache, emptied: [EmptiedResource] = [], isWALPinned: Bool = false, sync: Sync,
     isPostponed: Bool = false, token: TokenStatus,
-    standsSince: Date? = nil
+    standsSince: Date? = nil, notes: [String] = []
   ) -> String {
     // A sync that hangs before its row is written is none of those that run.
     let due = standsSince.map { "; the sync that was due has not begun, and nothing has moved since \($0.rfc3339)" }
     let planned = sync.nextAt.map { "; next sync at \($0)" + (isPostponed ? ", when limit.budget holds it" : "") }
-    let next = (due ?? planned ?? "") + (isWALPinned ? heldLog(cache) : "")
+    let noted = notes.map { "; \($0)" }.joined()
+    let next = (due ?? planned ?? "") + (isWALPinned ? heldLog(cache) : "") + noted
     switch state {
     case .stopping: return "stopping: what has begun is being finished"
     case .starting: return "starting: no sync has ended yet" + next
     case .syncing:
       let standstill = standsSince.map { "; nothing has moved since \($0.rfc3339)" } ?? ""
-      return "syncing: " + (sync.current.map(progress) ?? "") + standstill + lastTrouble(sync.last)
+      return "syncing: " + (sync.current.map(progress) ?? "") + standstill + lastTrouble(sync.last) + noted
     case .unauthorized:
       return "unauthorized: " + (token.lastError ?? sync.last?.error ?? "upstream refuses the credentials")
-        + (due ?? "")
+        + (due ?? "") + noted
     case .degraded: return "degraded: " + (sync.last.map(trouble) ?? "") + next
     case .idle:
       guard let verified = cache.verifiedAt else { return "idle: no snapshot yet" + next }

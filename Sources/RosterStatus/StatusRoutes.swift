@@ -52,7 +52,7 @@ package struct StatusRoutes: Sendable {
   /// HEAD is answered as GET; the connection leaves the body out (RFC 9110 §9.3.2).
   package func answer(_ request: StatusRequest) -> StatusAnswer {
     let path = request.path
-    if let why = request.crossSiteRefusal(isMonitoring: Self.monitoringPaths.contains(path)) {
+    if let why = request.crossSiteRefusal(isMonitoring: Self.isMonitoring(path)) {
       return .now(.problem(403, why))
     }
     if !offersRecords, !Self.isWithoutRecords(path) {
@@ -65,10 +65,10 @@ package struct StatusRoutes: Sendable {
     return route(request, path)
   }
 
-  private static let monitoringPaths: Set<String> = ["/metrics", "/healthz", "/readyz"]
+  static func isMonitoring(_ path: String) -> Bool { ["/metrics", "/healthz", "/readyz"].contains(path) }
 
   private static func isWithoutRecords(_ path: String) -> Bool {
-    monitoringPaths.contains(path) || ["/", "/v1/status", "/v1/explain", "/v1/syncs", "/v1/events"].contains(path)
+    isMonitoring(path) || ["/", "/v1/status", "/v1/explain", "/v1/syncs", "/v1/events"].contains(path)
       || isPageAsset(path)
   }
 
@@ -124,9 +124,7 @@ extension StatusRoutes {
   private func explanation() -> StatusAnswer {
     let situation = board.situation()
     guard offersRecords else {
-      var explanation = Explanation(situation)
-      explanation.concerned.removeAll { $0.kind == .record }
-      return .now(.json(200, explanation))
+      return .now(.json(200, Explanation(situation.withoutKeys)))
     }
     guard situation.cache.last?.rejected ?? 0 > 0 else { return .now(.json(200, Explanation(situation))) }
     return .later {

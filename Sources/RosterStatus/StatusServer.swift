@@ -62,7 +62,7 @@ package final class StatusServer: Sendable {
     let group = host?.running.withLock { $0?.group } ?? MultiThreadedEventLoopGroup(numberOfThreads: 1)
     do {
       let connections = NIOLoopBoundBox.makeBoxSendingValue(
-        StatusConnections(limit: limits.connections), eventLoop: group.next())
+        StatusConnections(limits), eventLoop: group.next())
       let listener = try await listen(descriptor, group, connections).get()
       do {
         try file?.publish()

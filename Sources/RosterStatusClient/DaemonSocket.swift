@@ -6,9 +6,14 @@ package import RosterModel
 package struct DaemonSocket: Sendable {
   /// Path of the socket.
   package let path: String
+  private let unit: String?
 
-  /// Does not connect yet.
-  package init(_ path: String) { self.path = path }
+  /// Connects to nothing yet.
+  /// - Parameter unit: the daemon's systemd unit, without `.service`, if a user has named it.
+  package init(_ path: String, unit: String? = nil) {
+    self.path = path
+    self.unit = unit
+  }
 
   /// Returns a connection with non-blocking calls; the caller closes it. Throws `Failure`: 3 if no daemon answers, 77
   /// if this user may not use the socket.
@@ -27,12 +32,13 @@ package struct DaemonSocket: Sendable {
     guard code == EACCES || code == EPERM else { return silent(cause) }
     return Failure(
       .refused, step: "ask the daemon", subject: path, cause: cause,
-      hint: SocketAccess.hint(for: path))
+      hint: GroupAccess.hint(for: path, isSocket: true))
   }
 
   func silent(_ cause: String) -> Failure {
     Failure(
       .noDaemon, step: "ask the daemon", subject: path, cause: "no daemon answers: \(cause)",
-      hint: "see whether rosterd runs, and whether --socket names its status.socket")
+      hint: unit.map { "start it with systemctl start \($0)" }
+        ?? "see whether rosterd runs, and whether --socket names its status.socket")
   }
 }

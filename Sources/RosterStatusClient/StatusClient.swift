@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import RosterFiles
 package import RosterModel
 
 /// Sends requests to a daemon over its status socket.
@@ -9,13 +10,14 @@ package struct StatusClient: Sendable {
 
   private let socket: DaemonSocket
 
-  /// Does not connect yet.
-  package init(socket path: String) {
-    socket = DaemonSocket(path)
-  }
+  /// Asks nothing yet.
+  package init(socket path: String) { self.init(DaemonSocket(path)) }
 
-  /// The owner of the socket, which is the daemon's user; nil if unknown.
-  package var owner: String? { SocketAccess.owner(of: socket.path) }
+  /// The same.
+  package init(_ socket: DaemonSocket) { self.socket = socket }
+
+  /// The user to whom the socket belongs, which is the daemon's; nil: not to be found out.
+  package var owner: String? { GroupAccess.owner(of: socket.path) }
 
   /// Sends one request and returns its complete answer, whatever its status. Throws `Failure`: 3 if no daemon answers
   /// within `limit`, 77 if this user may not use the socket; or CancellationError.

@@ -1,3 +1,5 @@
+package import RosterModel
+
 /// The answers of `by_key` to the questions for the missing records of one resource (P8, P16). Pure.
 package struct KeyAnswers: Sendable, Equatable {
   /// Number of records that cannot be stored.
@@ -22,12 +24,12 @@ package struct KeyAnswers: Sendable, Equatable {
 package struct ControlQuestion: Sendable, Equatable {
   /// The keys, as texts.
   package var keys: [String]
-  /// The address that was requested.
-  package var address: String
+  /// The request that was sent.
+  package var request: Request
 
-  /// The question for these keys at that address.
-  package init(keys: [String], address: String) {
+  /// The question for these keys by that request.
+  package init(keys: [String], request: Request) {
     self.keys = keys
-    self.address = address
+    self.request = request
   }
 }

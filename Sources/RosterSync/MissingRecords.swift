@@ -39,7 +39,7 @@ struct MissingRecords: Sendable {
     let seen = try await cache.seenKeys(plan.resource.name, limit: Self.seenKeys).map(\.text)
     guard let asking = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
     guard try await controlKeys(asking).isDisjoint(with: asking.keys) else { return nil }
-    return ControlQuestion(keys: asking.keys, address: asking.request.url.secretsMasked)
+    return ControlQuestion(keys: asking.keys, request: asking.request)
   }
 
   /// The keys in the answer to a control question, as texts.
@@ -101,7 +101,7 @@ struct MissingRecords: Sendable {
         if let asking = waiting.popFirst() { group.addTask { try await fetch(asking) } }
         do {
           let (asking, answer) = try answer.get()
-          try await asked.answered(asking, keep(answer))
+          try await asked.answered(asking, keep(answer, asking))
         } catch let failure as Failure where failure.kind == .badAnswer {
           try asked.failed(failure)
         }
@@ -119,13 +119,15 @@ struct MissingRecords: Sendable {
     { return .failure(failure) }
   }
 
-  private func keep(_ answer: FetchedRecords) async throws -> KeptAnswer {
+  private func keep(_ answer: FetchedRecords, _ asking: KeyRequests.Asking) async throws -> KeptAnswer {
     // P9: it may be any of them.
     guard answer.scan.rejectsOfUnknownKey == 0 else {
-      throw Failure(
-        .badAnswer, step: "ask for records of \(plan.resource.name)", subject: answer.url,
+      var failure = Failure(
+        .badAnswer, step: "ask for records of \(plan.resource.name)", subject: asking.request.shownURL,
         cause: "upstream's answer holds a record that does not say whose it is",
-        hint: "ask that address by hand, and tell who runs upstream")
+        hint: "ask that address by hand, and report the answer to the people who run upstream")
+      failure.concerned = [asking.request.concern, .resource(plan.resource.name)]
+      throw failure
     }
     return try await cache.keep(page(answer))
   }

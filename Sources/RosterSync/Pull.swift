@@ -122,7 +122,7 @@ struct Pull: Sendable {
     for page in received(page, asking, list) where try await cache.differs(page) {
       throw ValidatorLie(
         header: page.validator.etag == nil ? .lastModified : .etag, page: asking.page.number,
-        address: asking.page.request.url.secretsMasked)
+        request: asking.page.request)
     }
   }
 

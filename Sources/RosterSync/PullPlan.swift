@@ -307,10 +307,11 @@ extension PullPlan.List {
   private func refused(_ page: PageRequest, _ cause: String, _ hint: String, _ trouble: Trouble.Kind = .circle)
     -> Failure
   {
-    let (name, address) = (paging.resource.name, page.request.url.secretsMasked)
+    let name = paging.resource.name
     return Failure(
-      .badAnswer, step: "go on behind page \(page.number) of \(name)", subject: address, cause: cause, hint: hint
-    ).with(trouble, [.page(page.number, of: name, address)])
+      .badAnswer, step: "go on behind page \(page.number) of \(name)", subject: page.request.shownURL, cause: cause,
+      hint: hint
+    ).with(trouble, [page.request.concern(asPage: page.number, of: name)])
   }
 }
 

@@ -322,12 +322,12 @@ private struct Shortcoming: Sendable {
   static func lie(_ resource: String, _ lie: ValidatorLie) -> Shortcoming {
     let what =
       "upstream gave the same \(lie.header.rawValue) again for other records of \(resource) on page \(lie.page) "
-      + "(\(lie.address))"
+      + "(\(lie.request.shownURL))"
     return Shortcoming(
       sentence: "\(what), so \(resource) is synced without validators until `rosterctl sync --fresh`",
       trouble: Trouble(
         .validators, what,
-        [.page(lie.page, of: resource, lie.address), .header(lie.header.rawValue), .resource(resource)]))
+        [lie.request.concern(asPage: lie.page, of: resource), .header(lie.header.rawValue), .resource(resource)]))
   }
 
   static func unasked(_ resource: String, _ failure: Failure) -> Shortcoming {
@@ -339,13 +339,12 @@ private struct Shortcoming: Sendable {
   }
 
   static func wrongByKey(_ resource: String, _ question: ControlQuestion) -> Shortcoming {
-    let keys = question.keys.joined(separator: " or ")
-    let what = "by_key does not find \(resource) \(keys), which upstream lists (\(question.address))"
+    let what = "by_key does not find a \(resource) that upstream lists (\(question.request.shownURL))"
     return Shortcoming(
       sentence: "no \(resource) was removed, because \(what); correct by_key of [resource.\(resource)]",
       trouble: Trouble(
         .wrongByKey, what,
-        [.resource(resource), .address(question.address)]
+        [.resource(resource), question.request.concern]
           + question.keys.map { .record($0, of: resource, reason: "by_key does not find it") }))
   }
 }

@@ -19,6 +19,6 @@ struct ValidatorLie: Error, Sendable, Equatable {
   var header: Header
   /// The page's place in its list.
   var page: Int
-  /// The page's address, secrets masked.
-  var address: String
+  /// The page's request.
+  var request: Request
 }

@@ -38,7 +38,8 @@ struct WebAnswer: Equatable {
         "HTTP/1.1 \(status) \(Self.titles[status] ?? "Error")", "Content-Type: \(type); charset=utf-8",
         "Content-Length: \(body.utf8.count)", "Cache-Control: no-store",
         "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'", "X-Content-Type-Options: nosniff",
-        "Cross-Origin-Resource-Policy: same-origin", "Referrer-Policy: no-referrer", "Connection: close",
+        "Cross-Origin-Resource-Policy: same-origin", "Cross-Origin-Opener-Policy: same-origin",
+        "Referrer-Policy: no-referrer", "Connection: close",
       ] + fields.filter { !isHead || !$0.hasPrefix("Set-Cookie") }
     return Array((head.joined(separator: "\r\n") + "\r\n\r\n" + (isHead ? "" : body)).utf8)
   }

@@ -93,7 +93,7 @@ struct WebExchange {
     let head = before + bytes
     guard let end = Self.end(of: head, from: before.count) else {
       phase = .head(head)
-      if head.count > Self.longestHead { answer(.init(431, "the head of the request is longer than 16 KiB"), "GET") }
+      if head.count > Self.longestHead { answer(.init(431, Self.tooLong), "GET") }
       return
     }
     guard let request = try? WebRequest(head: head[..<end]) else {
@@ -167,11 +167,16 @@ struct WebExchange {
     return Array(bytes.prefix(count))
   }
 
-  /// Where the empty line behind a head begins; bytes before `start` were looked at already.
+  /// A browser sends the cookies of all programs that have used this address.
+  private static let tooLong =
+    "the head of the request is longer than 16 KiB; if a browser sent it, delete its cookies for 127.0.0.1"
+
+  /// The index of the empty line that ends a head. Bytes before `start` were searched already. Line ends without CR end
+  /// a head, too, which is then refused.
   private static func end(of head: [UInt8], from start: Int) -> Int? {
-    let mark = Array("\r\n\r\n".utf8)
-    let first = max(0, start - mark.count)
-    guard head.count >= first + mark.count else { return nil }
-    return (first...(head.count - mark.count)).first { head[$0..<($0 + mark.count)].elementsEqual(mark) }
+    let marks = [Array("\r\n\r\n".utf8), Array("\n\n".utf8)]
+    return (max(0, start - 3)..<head.count).first { place in
+      marks.contains { head[place...].starts(with: $0) }
+    }
   }
 }

@@ -16,7 +16,7 @@ struct WebGate {
   let port: UInt16
   /// Stands in the printed address and opens the page once, since a browser's history keeps addresses.
   private(set) var token = String.secret()
-  /// Opens the page once: it stands in the command line of a browser, which every user of the machine may see.
+  /// Opens the page once. `--open` writes it into the file that the browser gets.
   private(set) var ticket: String?
   /// The value of the cookie.
   private let session = String.secret()

@@ -44,12 +44,15 @@ package struct WebServer {
   package mutating func ticketAddress() -> String { gate.address(gate.issueTicket()) }
 
   /// Serves until the process ends. Throws `Failure` (70) where the kernel refuses to wait.
-  /// - Parameter renewed: is called with the next address when one has been used.
-  package mutating func run(renewed: (String) -> Void) throws(Failure) -> Never {
+  /// - Parameters:
+  ///   - renewed: is called with the next address when one has been used.
+  ///   - ticketUsed: is called when the address of the ticket has been used.
+  package mutating func run(renewed: (String) -> Void, ticketUsed: () -> Void = {}) throws(Failure) -> Never {
     while true {
-      let known = address
+      let (known, hadTicket) = (address, gate.ticket != nil)
       try turn()
       if address != known { renewed(address) }
+      if hadTicket, gate.ticket == nil { ticketUsed() }
     }
   }
 

@@ -39,7 +39,7 @@ struct CacheAlone {
       let (facts, running, sizes) = (try reader.facts(), try reader.running(), reader.sizes)
       let begun = running.map { "; sync \($0.id) began at \($0.startedAt) and has not ended" } ?? ""
       return CacheStatus(
-        message: "\(silence.cause) (\(socket)); this is what the cache contains\(begun)",
+        message: "\(silence.cause) (\(socket)); this is what the cache contains\(begun); rosterctl explain says why",
         cache: DaemonStatus.Cache(
           path: reader.resolvedPath, facts, sizeBytes: sizes.database, walBytes: sizes.wal, now: now),
         last: facts.last)

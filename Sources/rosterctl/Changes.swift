@@ -78,7 +78,7 @@ struct Changes: AsyncParsableCommand {
   private func sayNothing(_ follower: FeedFollower) throws {
     let what =
       if try !follower.hasSnapshot() {
-        noSnapshot
+        noSnapshot(in: follower.path)
       } else if let since {
         "nothing has changed since change \(since)"
       } else {

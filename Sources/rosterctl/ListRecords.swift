@@ -67,11 +67,13 @@ struct ListOptions: ParsableArguments {
   func list(_ resource: String, search: String?) async throws {
     let terminal = Output.standard.terminal
     let isTable = json || terminal.limit != nil
-    let listing = try await place.reader().list(
+    let reader = try await place.reader()
+    let listing = try reader.list(
       resource, search: search, isAbsent: absent, page: isTable ? page ?? 1 : page)
     if json { return try Output.standard.write(json: listing.json + "\n") }
     guard !listing.records.isEmpty else {
-      return Output.error.say(nothing(listing, isSearch: search?.contains { $0 != " " } == true) + "\n")
+      let isSearch = search?.contains { $0 != " " } == true
+      return Output.error.say(nothing(listing, in: reader.path, isSearch: isSearch) + "\n")
     }
     let table = RecordTable(listing.telling, besides: listing.columns, listing.records)
     guard let width = terminal.limit else { return try Output.standard.write(table.tabSeparated) }
@@ -82,11 +84,11 @@ struct ListOptions: ParsableArguments {
     }
   }
 
-  private func nothing(_ listing: CacheReader.Listing, isSearch: Bool) -> String {
+  private func nothing(_ listing: CacheReader.Listing, in cache: String, isSearch: Bool) -> String {
     if listing.total > 0 {
       return listing.pages == 1 ? "there is only one page" : "there are only \(listing.pages) pages"
     }
-    if !listing.hasSnapshot { return noSnapshot }
+    if !listing.hasSnapshot { return noSnapshot(in: cache) }
     if absent { return "no \(listing.resource) is absent: the last whole pull had all of them" }
     return isSearch ? "no \(listing.resource) has all these words" : "upstream has no \(listing.resource)"
   }

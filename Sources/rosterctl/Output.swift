@@ -6,7 +6,9 @@ import RosterModel
 import RosterTerminal
 
 /// Why there is nothing to show.
-let noSnapshot = "the cache holds no snapshot yet: no sync has been published"
+func noSnapshot(in cache: String) -> String {
+  "the cache \(cache) holds no snapshot yet: no sync has been published"
+}
 
 /// A stream of this process, written to at once.
 struct Output {

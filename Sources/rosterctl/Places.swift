@@ -29,7 +29,11 @@ struct Places: ParsableArguments {
     }
   }
 
-  func client() async throws -> StatusClient { StatusClient(socket: try await socketPath()) }
+  func client() async throws -> StatusClient { StatusClient(try await daemonSocket()) }
+
+  func daemonSocket() async throws -> DaemonSocket {
+    DaemonSocket(try await socketPath(), unit: try? daemon()?.unit)
+  }
 
   func reader() async throws -> CacheReader { try CacheReader(path: try await cachePath()) }
 

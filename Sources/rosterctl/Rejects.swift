@@ -10,11 +10,12 @@ struct Rejects: AsyncParsableCommand {
   @Flag(help: "Print JSON.") var json = false
 
   func run() async throws {
-    let found = try await place.reader().rejects()
+    let reader = try await place.reader()
+    let found = try reader.rejects()
     if json { return try Output.standard.write(json: found.json + "\n") }
     if let failed = found.failed { Output.error.tell("note: \(SyncText.line(failed))") }
     if found.records.isEmpty {
-      return Output.error.say((found.hasSnapshot ? Self.nothing(found) : noSnapshot) + "\n")
+      return Output.error.say((found.hasSnapshot ? Self.nothing(found) : noSnapshot(in: reader.path)) + "\n")
     }
     let terminal = Output.standard.terminal
     for reject in found.records {

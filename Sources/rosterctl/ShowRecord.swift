@@ -14,7 +14,8 @@ struct ShowRecord: AsyncParsableCommand {
   @Argument(help: "Its key; of a key of several parts, one after another.") var key: [String]
 
   func run() async throws {
-    try options.tell(try await options.find(resource, key), key.joined(separator: " "))
+    let reader = try await options.place.reader()
+    try options.tell(try options.find(resource, key, in: reader), key.joined(separator: " "), in: reader)
   }
 }
 
@@ -31,13 +32,17 @@ struct ShowCharacter: AsyncParsableCommand {
 
   func run() async throws {
     let found: CacheReader.RecordHistory
-    do { found = try await options.find(Resource.character.name, [id]) } catch let failure as Failure
+    let reader: CacheReader
+    do {
+      reader = try await options.place.reader()
+      found = try options.find(Resource.character.name, [id], in: reader)
+    } catch let failure as Failure
       where failure.kind == .cannotWrite && Int64(id) == nil
     {
       // Only a cache can say that its characters have other keys than numbers.
       throw ValidationError("The value '\(id)' is no whole number")
     }
-    try options.tell(found, id)
+    try options.tell(found, id, in: reader)
   }
 }
 
@@ -65,13 +70,13 @@ struct ShowOptions: ParsableArguments {
     return moment
   }
 
-  func find(_ resource: String, _ key: [String]) async throws -> CacheReader.RecordHistory {
-    let (reader, moment) = (try await place.reader(), try moment())
+  func find(_ resource: String, _ key: [String], in reader: CacheReader) throws -> CacheReader.RecordHistory {
+    let moment = try moment()
     return try moment.map { try reader.show(resource, key: key, at: $0) } ?? reader.show(resource, key: key)
   }
 
-  func tell(_ found: CacheReader.RecordHistory, _ key: String) throws {
-    guard let record = found.record else { throw Self.absence(key, found) }
+  func tell(_ found: CacheReader.RecordHistory, _ key: String, in reader: CacheReader) throws {
+    guard let record = found.record else { throw Self.absence(key, found, in: reader.path) }
     if json { return try Output.standard.write(json: found.json + "\n") }
     let changes = found.changes.map {
       RecordText.Change(sync: $0.sync, kind: $0.kind, at: $0.at, before: $0.before, after: $0.after)
@@ -83,7 +88,7 @@ struct ShowOptions: ParsableArguments {
     try Output.standard.write(text.text)
   }
 
-  private static func absence(_ key: String, _ found: CacheReader.RecordHistory) -> Failure {
+  private static func absence(_ key: String, _ found: CacheReader.RecordHistory, in cache: String) -> Failure {
     let cause =
       if let removal = found.removal {
         "it was removed by sync \(removal.sync) at \(removal.at)"
@@ -94,7 +99,7 @@ struct ShowOptions: ParsableArguments {
       } else if found.hasSnapshot {
         "there is no \(found.resource) with that key"
       } else {
-        noSnapshot
+        noSnapshot(in: cache)
       }
     return Failure(.cancelled, step: "show the \(found.resource)", subject: key, cause: cause)
   }

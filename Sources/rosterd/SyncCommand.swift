@@ -27,8 +27,14 @@ struct SyncCommand: AsyncParsableCommand {
     try await exiting(configuration.log.format) {
       let bar = LiveBar()
       let request = SyncRequest(allowRemoval: allowRemoval, isDryRun: dryRun, isFresh: fresh)
-      let report = try await OneSync.run(
-        configuration, request, logger: rosterLog(configuration.logSettings), watch: bar.follow)
+      let report: SyncRecord
+      do {
+        report = try await OneSync.run(
+          configuration, request, logger: rosterLog(configuration.logSettings), watch: bar.follow)
+      } catch var failure as Failure where failure.trouble == .missingCredential {
+        failure.hint = configuration.serviceCredentialHint() ?? failure.hint
+        throw failure
+      }
       if dryRun {
         try tell(try OneSync.pending(configuration), of: report)
       } else if json {

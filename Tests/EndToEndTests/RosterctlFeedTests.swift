@@ -50,7 +50,7 @@ import Testing
       (["--since", "3", "--feed", "another"], 65, "the feed is another one: "),
       (["--follow", "--feed", "another"], 65, "the feed is another one: "),
       (["--since=-1"], 64, "--since must be the id of a change, or 0"), (["--since", "x"], 64, "invalid for '--since"),
-      (["--resource", "issue"], 1, "it has no resource of that name; name one that it has: character"),
+      (["--resource", "issue"], 1, "/roster.db has no resource of that name; name one that it has: character"),
       (["--follow", "--cache", "/nowhere/roster.db"], 73, "there is no cache yet"),
     ] as [([String], Int32, String)])
   func refusals(arguments: [String], exit: Int32, sentence: String) async throws {

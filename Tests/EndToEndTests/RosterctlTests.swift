@@ -112,6 +112,13 @@ import Testing
       chown(socket, Stranger.owner, daemonGroup)
       let hint = "it is for the group daemon: `sudo adduser USER daemon` lets you in from the next login on\n"
       #expect(try await refusal(["status"]) == refused + hint)
+      // The cache is the group's to read, too.
+      let cache = socket + ".db"
+      try Data(repeating: 1, count: 100).write(to: URL(filePath: cache))
+      chmod(cache, 0o640)
+      chown(cache, Stranger.owner, daemonGroup)
+      let list = try await rosterctl(["list", "--cache", cache])
+      #expect(list.exit == 73 && list.error.contains("(\(cache)): Permission denied; \(hint)"), "\(list.error)")
       chmod(socket, 0o600)
       #expect(try await refusal(["status"]) == refused + "only root and \(Stranger.owner) may use it\n")
     }

@@ -6,15 +6,17 @@ import Testing
   /// The browser for `--open`: it requests the given address, and ends rosterctl, its parent.
   private static let browser = """
     #!/bin/sh
-    origin=${1%/*}
+    stat -c '%a %F' "$1" > mode
+    address=$(sed -n 's/.*url=\\([^"]*\\)".*/\\1/p' "$1")
+    origin=${address%/*}
     ask() {
       code=$(curl -s -m 20 -c jar -b jar -o body -w '%{http_code}' "$@")
       printf '%s %s\\n' "$code" "$(head -c 40 body | head -n 1)"
     }
     {
-      ask "$1"
+      ask "$address"
       cp body entrance
-      ask "$1"
+      ask "$address"
       folder=$(sed -n 's/.*url=\\([^"]*\\).*/\\1/p' entrance)
       ask "$origin$folder"
       ask "$origin${folder}v1/syncs?limit=1"
@@ -25,6 +27,9 @@ import Testing
       ask "$origin/v1/status"
       printf 'GET / HTTP/1.1\\r\\n Host: a\\r\\n\\r\\n' | curl -s -m 20 "telnet://${origin#http://}" | head -n 1
     } > answers
+    tr '\\0' ' ' < /proc/$PPID/cmdline > lines
+    tr '\\0' ' ' < /proc/$$/cmdline >> lines
+    ls -d "$1" >> left 2> /dev/null
     kill -INT $PPID
     """
 
@@ -38,16 +43,21 @@ import Testing
         let script = site.folder + "/xdg-open"
         // The browser uses that folder.
         let browser = Self.browser.replacing(
-          "origin=", with: "cd '\(site.folder)' || exit\norigin=", maxReplacements: 1)
+          "stat ", with: "cd '\(site.folder)' || exit\nstat ", maxReplacements: 1)
         try Data(browser.utf8).write(to: URL(filePath: script))
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
         let outcome = try await Program.run(
           try Program.built("rosterctl"), ["web", "--open", "--socket", site.socket],
-          environment: ["PATH": site.folder + ":/usr/bin:/bin"])
+          environment: ["PATH": site.folder + ":/usr/bin:/bin", "TMPDIR": site.folder])
         #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
         let address = try #require(outcome.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/\?token=[0-9a-f]{32}\n/))
-        let answers = String(
-          decoding: FileManager.default.contents(atPath: site.folder + "/answers") ?? Data(), as: UTF8.self)
+        func file(_ name: String) -> String {
+          String(decoding: FileManager.default.contents(atPath: "\(site.folder)/\(name)") ?? Data(), as: UTF8.self)
+        }
+        let answers = file("answers")
+        // S14.4: the browser gets a file of this user's, no command line has the address, and the file goes with it.
+        #expect(file("mode") == "600 regular file\n" && file("left").isEmpty)
+        #expect(file("lines").contains("/rosterctl-web-") && !file("lines").contains("token="))
         let refused = "the token is missing, wrong or used: open the address that rosterctl web prints now"
         #expect(
           answers.split(separator: "\n").map { $0.prefix(14) }

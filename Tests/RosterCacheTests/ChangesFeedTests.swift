@@ -83,7 +83,8 @@ import Testing
     #expect(
       try await reader.changes(FeedRequest(since: 0, resource: "nobody"))
         == .noResource(
-          "cannot read the cache (nobody): it has no resource of that name; name one that it has: character, issue"))
+          "cannot read the cache (nobody): \(folder.cache) has no resource of that name; name one that it has: character, issue"
+        ))
     await reader.close()
     await cache.close()
   }

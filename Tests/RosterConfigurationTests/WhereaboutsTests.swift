@@ -83,4 +83,26 @@ import Testing
     try Data().write(to: URL(filePath: "\(home)/system/status.sock"))
     #expect(socket() == "\(home)/system/status.sock")
   }
+
+  @Test("L10.5: a cache of the user's own without a daemon hides neither place of the system's daemon")
+  func together() throws {
+    let places = { DaemonPlaces.usual(environment: environment, isRoot: false, system: system) }
+    func put(_ path: String) throws {
+      try FileManager.default.createDirectory(
+        atPath: String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)), withIntermediateDirectories: true)
+      try Data().write(to: URL(filePath: path))
+    }
+    defer { try? FileManager.default.removeItem(atPath: home) }
+    try put("\(home)/state/rosterd/roster.db")
+    // The package is installed and its service has never run: the user means the cache of a sync by hand.
+    try put("\(home)/etc/rosterd.toml")
+    #expect(places().cache.path == "\(home)/state/rosterd/roster.db")
+    try put("\(home)/system/status.sock")
+    #expect(places().socket.path == "\(home)/system/status.sock")
+    #expect(places().cache.path == system.cachePath)
+    // A daemon of the user's own.
+    try put("\(home)/run/rosterd/status.sock")
+    #expect(places().socket.path == "\(home)/run/rosterd/status.sock")
+    #expect(places().cache.path == "\(home)/state/rosterd/roster.db")
+  }
 }

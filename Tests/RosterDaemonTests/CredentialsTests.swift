@@ -49,6 +49,21 @@ struct CredentialsTests {
     #expect(lacking()[0] == "\(head)client_id, and auth.credentials_dir is not set")
     configuration.auth.flow = .none
     #expect(lacking().isEmpty)
+    // One that is there and empty ends the start as well.
+    configuration.path = "/etc/rosterd/stage.toml"
+    configuration.auth.flow = .oauth2ClientCredentials
+    try workspace.write("x", to: "plain/rosterd.stage.client_secret")
+    #expect(lacking().isEmpty)
+    for nothing in ["", "\n", "\r\n"] {
+      try workspace.write(nothing, to: "plain/rosterd.stage.client_secret")
+      #expect(lacking().map { $0.contains("\(stores[0])/rosterd.stage.client_secret is empty: write it") } == [true])
+    }
+    // The message of a sync by hand says how the service gets them.
+    let hint = configuration.serviceCredentialHint(stores: stores)
+    #expect(hint?.contains("-p LoadCredential=client_id:rosterd.stage.client_id ") == true)
+    #expect(hint?.contains("-p LoadCredential=client_secret:rosterd.stage.client_secret, as EXAMPLES") == true)
+    #expect(configuration.serviceCredentialHint(stores: [workspace.path("nowhere")]) == nil)
+    configuration.auth.flow = .none
     // The stored session replaces the file that began it.
     configuration.auth.flow = .bearerRefresh
     configuration.auth.tokenStore = workspace.path("token.json")

@@ -149,6 +149,36 @@ import Testing
     #expect(explanation.since == "2026-11-21T05:19:04.000Z")
   }
 
+  @Test("S17.2: explain begins with a refused reload, does not say that all is well, and names the unit")
+  func refusedReload() {
+    let last = SyncRecord(id: 3, startedAt: "2026-11-21T05:19:03.000Z", outcome: .published)
+    var idle = Situation(.idle, CacheFacts(last: last), path: "/cache/roster.db")
+    #expect(Explanation(idle).what == "All is well: sync 3 published what has changed upstream.")
+    idle.config = ("/etc/rosterd/stage.toml", "/etc/rosterd/stage.toml:2: sync.interval is too short")
+    idle.unit = "rosterd@stage"
+    let file = Explanation(idle)
+    #expect(file.what.hasPrefix("The new configuration was refused: /etc/rosterd/stage.toml:2: sync.interval"))
+    #expect(file.what.hasSuffix("Sync 3 published what has changed upstream.") && !file.what.contains("All is well"))
+    #expect(file.todo.contains("rosterd check --config /etc/rosterd/stage.toml, then systemctl reload rosterd@stage."))
+    var missing = Failure(
+      .configuration, step: "read a credential", subject: "/etc/credstore/rosterd.stage.password", cause: "it is empty")
+    missing.trouble = .missingCredential
+    idle.refusal = missing
+    let credential = Explanation(idle)
+    #expect(credential.concerned == [.file("/etc/credstore/rosterd.stage.password")])
+    #expect(credential.todo.hasPrefix("Correct /etc/credstore/rosterd.stage.password, "))
+  }
+
+  @Test(
+    "S17.1: a service that has failed is neither idle nor starting",
+    arguments: [.idle, .starting] as [DaemonStatus.State])
+  func failedService(state: DaemonStatus.State) {
+    var situation = Situation(state, CacheFacts(), path: "/cache/roster.db")
+    situation.failed = ServiceFailure(unit: "rosterd", at: nil, result: "exit-code", exitStatus: 243, status: "")
+    #expect(Explanation(situation).state == .degraded)
+    #expect(Explanation(situation).todo.contains("A plain file in /etc/credstore.encrypted"))
+  }
+
   @Test("A budget that is not enough, and a time that upstream asked for, are explained without a failed sync")
   func waiting() {
     var budget = Situation(.starting, CacheFacts(), path: "/cache/roster.db")

@@ -67,8 +67,28 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     try await RawServer.run(headed("404 No")) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
         let failure = await bench.failure { _ = try await bench.fetch(keys: [".."]) }
-        #expect(failure?.kind == .badAnswer && failure?.cause.contains("the key ..") == true)
+        #expect(failure?.kind == .badAnswer && failure?.cause.hasPrefix("a key of dots means a folder") == true)
+        #expect(failure?.concerned.last == .record("..", of: "character"))
         #expect(server.requests == 0)
+      }
+    }
+  }
+
+  @Test(
+    "S11.3: a failed question by key names the key apart from its sentence and its address",
+    arguments: [("404 No", #"{"id": 6}"#), ("200 OK", #"{"id": 6}"#), ("500 No", ""), ("200 OK", "[]")])
+  func keyless(status: String, body: String) async throws {
+    var resource = Resource.character
+    resource.byKey = "/character/{key}"
+    try await RawServer.run(headed(status == "404 No" ? "400 No" : status, body: Array(body.utf8))) { server in
+      let base = "http://127.0.0.1:\(server.port)"
+      try await withBench(at: base, resource: resource) { bench in
+        let failure = try #require(await bench.failure { _ = try await bench.fetch(keys: ["4711"]) })
+        #expect(!"\(failure)".contains("4711") && failure.subject == "\(base)/character/{key}")
+        #expect(failure.concerned.contains(.address("\(base)/character/4711", keyless: "\(base)/character/{key}")))
+        #expect(failure.concerned.last == .record("4711", of: "character"))
+        let shown = failure.concerned.compactMap(\.withoutKeys)
+        #expect(shown == [.address("\(base)/character/{key}"), .resource("character")])
       }
     }
   }

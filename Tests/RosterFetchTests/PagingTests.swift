@@ -145,6 +145,26 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
+    "S11.3: of an address that upstream's values make, messages show what the definition says, and no value",
+    arguments: [
+      (cursor, ListFacts.Value.text("a b"), "/things?state=all&after=***"),
+      (.after(param: .query("since"), at: member), .integer(4711), "/things?state=all&since=***"),
+      (.link, .text("/v1/things?state=all&page=2&4711"), "/things?state=all&page=***&***"),
+      (.next(at: at), .text("https://api.example/v1/things/after/4711"), "https://api.example/***"),
+      (.next(at: at), .text("?state=all"), "/things?state=all"),
+    ] as [(Resource.Style, ListFacts.Value, String)])
+  func keyless(style: Resource.Style, value: ListFacts.Value, shown: String) throws {
+    let list = paging(style, query: [.init("state", .text("all"))])
+    #expect(list.first().request.keylessURL == nil)
+    guard case .page(let next) = try list.next(after: list.first(), .init(records: 1, next: value)) else {
+      Issue.record("no next page")
+      return
+    }
+    #expect(next.request.shownURL == (shown.hasPrefix("/") ? base + shown : shown))
+    #expect(paging(.number()).page(2, announcedBy: .init(records: 1)).request.shownURL == base + "/things?page=2")
+  }
+
+  @Test(
     "T8.2: an address at another origin is refused",
     arguments: ["https://evil.example/v1/things", "http://api.example/v1"])
   func elsewhere(address: String) throws {

@@ -116,18 +116,23 @@ import Testing
     #expect(await status("/v1/status", host: "evil.example", on: routes) == 403)
   }
 
-  @Test("S11.3: the metrics socket explains without keys of records")
+  @Test("S11.3: the metrics socket explains without keys of records, also in addresses")
   func explainedWithoutKeys() async throws {
     var rejecting = makeReport()
     rejecting.rejected = 1
     rejecting.trouble = Trouble(
-      .rejects, "1 record was rejected", [.record("5", of: "character"), .resource("character")])
+      .rejects, "1 record was rejected",
+      [
+        .record("5", of: "character"), .resource("character"),
+        .address("http://up/character/5", keyless: "http://up/character/{key}"),
+      ])
     let routes = makeRoutes(
       makeBoard(cache: snapshot, last: rejecting), rejected: { [.record("6", of: "character", reason: "x")] })
     let all = try JSONDecoder().decode(Explanation.self, from: Data(await answer("/v1/explain", on: routes).body))
     #expect(all.concerned.map(\.name).contains("5") && all.concerned.map(\.name).contains("6"))
     let few = try JSONDecoder().decode(
       Explanation.self, from: Data(await answer("/v1/explain", on: routes.withoutRecords).body))
-    #expect(few.state == .degraded && few.concerned == [.resource("character")])
+    #expect(few.state == .degraded && few.concerned == [.resource("character"), .address("http://up/character/{key}")])
+    #expect(all.concerned.map(\.name).contains("http://up/character/5"))
   }
 }

@@ -17,7 +17,8 @@ import Testing
     arguments: [
       (get, [200]), (request("FOO / HTTP/1.1"), [501]), (request("get / HTTP/1.1"), [501]),
       (request("GET / HTTP/2.0"), [505]), (request("GET /"), [400]), (request("F\u{1}O / HTTP/1.1"), [400]),
-      ("FOO / HTTP/1.1\n\n", [501]), (get + "\r\n\n" + get + request("FOO / HTTP/1.1") + get, [200, 200, 501]),
+      ("FOO / HTTP/1.1\n\n", [400]), ("GET / HTTP/1.1\nHost: localhost\n\n", [400]),
+      (get + "\r\n\n" + get + request("FOO / HTTP/1.1") + get, [200, 200, 501]),
       (get + request("GET / HTTP/3.0"), [200, 505]), (get + "GET /heal", [200]), ("FOO / HTTP/1.1", []),
       (request("!O / HTTP/1.1"), [501]), ("\u{16}\u{3}\u{1}", [400]), (get + "\0\0", [200, 400]),
     ])
@@ -90,7 +91,7 @@ private final class EmbeddedClient {
 
   init() throws {
     connection = StatusConnection(
-      routes: makeRoutes(), limits: StatusLimits(), peer: nil, connections: StatusConnections(limit: 1))
+      routes: makeRoutes(), limits: StatusLimits(), peer: nil, connections: StatusConnections(StatusLimits()))
     try StatusPipeline.add(connection, to: channel)
     channel.connect(to: try SocketAddress(unixDomainSocketPath: "/s"), promise: nil)
   }

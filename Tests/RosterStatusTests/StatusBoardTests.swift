@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterExplanation
 import RosterModel
 import RosterTestSupport
 import Synchronization
@@ -263,5 +264,31 @@ extension JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return encoder
+  }
+
+  @Test("S17.3: the message reports a cache that was moved aside, and what needs a restart, as long as that holds")
+  func notes() {
+    let board = makeBoard(cache: snapshot)
+    board.report(Event(.configReloaded, reason: "a restart is needed for cache.path"))
+    #expect(board.message.hasSuffix("; a restart is needed for cache.path"))
+    var facts = snapshot
+    facts.movedAside = "/cache/roster.db.damaged"
+    board.cache(facts)
+    #expect(board.message.contains("; the cache was damaged and was moved to /cache/roster.db.damaged; "))
+    board.report(Event(.configReloaded))
+    #expect(!board.message.contains("restart"))
+  }
+
+  @Test("S17.2: what refused a reload is explained until a reload is taken")
+  func refusal() {
+    let board = makeBoard(cache: snapshot)
+    board.runs(as: "rosterd@stage")
+    let failure = Failure(.configuration, step: "read a credential", subject: "/etc/credstore/x", cause: "it is empty")
+    board.refuses(by: failure.with(.missingCredential))
+    board.report(Event(.configRefused, error: "\(failure)"))
+    #expect(Explanation(board.situation()).concerned == [.file("/etc/credstore/x")])
+    #expect(Explanation(board.situation()).todo.contains("systemctl reload rosterd@stage"))
+    board.report(Event(.configReloaded))
+    #expect(Explanation(board.situation()).concerned.isEmpty)
   }
 }

@@ -8,6 +8,14 @@ import Testing
 @testable import RosterStatus
 
 @Suite struct StatusClientTests {
+  @Test("rosterctl: without a daemon of a named unit the failure names how to start it")
+  func namedUnit() {
+    let failure = #expect(throws: Failure.self) {
+      try DaemonSocket("/nowhere/status.sock", unit: "rosterd@stage").connect()
+    }
+    #expect(failure?.kind == .noDaemon && failure?.hint == "start it with systemctl start rosterd@stage")
+  }
+
   @Test("rosterctl fails with 3 if no daemon answers")
   func noDaemon() async throws {
     try await withFolder { folder in

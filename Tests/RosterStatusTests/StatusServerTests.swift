@@ -21,7 +21,7 @@ import Testing
         let head = await client.read(until: "\r\n\r\n").lowercased()
         for field in [
           "x-content-type-options: nosniff", "cross-origin-resource-policy: same-origin",
-          "referrer-policy: no-referrer", "frame-ancestors 'none'",
+          "referrer-policy: no-referrer", "cross-origin-opener-policy: same-origin", "frame-ancestors 'none'",
         ] {
           #expect(head.components(separatedBy: field).count == 2, "\(target): \(field)")
         }

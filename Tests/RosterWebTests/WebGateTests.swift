@@ -169,7 +169,7 @@ import Testing
     #expect(
       text("GET").hasPrefix(
         "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 17\r\n"))
-    for field in ["nosniff", "Resource-Policy: same-origin", "frame-ancestors 'none'"] {
+    for field in ["nosniff", "Resource-Policy: same-origin", "Opener-Policy: same-origin", "frame-ancestors 'none'"] {
       #expect(text("GET").contains(field))
     }
     #expect(text("GET").hasSuffix("\r\n\r\nnothing is at /x\n") && text("HEAD").hasSuffix("\r\n\r\n"))

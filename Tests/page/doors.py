@@ -4,7 +4,9 @@ import contextlib
 import http.server
 import json
 import re
+import signal
 import socket
+import stat
 import subprocess
 import threading
 import time
@@ -23,8 +25,8 @@ def run(lines, program, folder, driver):
         lines.check("S14.3: a server on another port of 127.0.0.1 gets no cookie", lambda: neighbour(site, driver))
         lines.check("S15.1: 1,000 half requests block no client and end no stream", lambda: half_requests(site))
         lines.check("S15.2: a client that shuts its sending side down gets its answer", lambda: half_closed(site))
-        lines.check("S14.1, S14.2: --open opens the page in the browser, with an address that works once",
-                    lambda: opened(site, folder))
+        lines.check("S14.4: --open gives the browser a private file that opens the page once, and removes it",
+                    lambda: opened(site, folder, driver))
         lines.check("Web: 3 without a daemon, 73 for a port in use, 64 for a bad port", lambda: misuse(site, folder))
         lines.check("Web: Ctrl-C ends it with 0", lambda: interrupted(site))
 
@@ -173,20 +175,49 @@ def half_closed(site):
         assert words in answer, (path, answer)
 
 
-def opened(site, folder):
+def opened(site, folder, driver):
     tools = folder / "tools"
     tools.mkdir()
     said = folder / "opened"
     (tools / "xdg-open").write_text(f"#!/bin/sh\nprintf %s \"$1\" > {said}.new && mv {said}.new {said}\n")
     (tools / "xdg-open").chmod(0o755)
-    with Web(site.program, site.daemon.socket, "--open", PATH=f"{tools}:/usr/bin:/bin") as web:
-        wait_until(said.exists, "the browser is opened")
-        address = Path(said).read_text()
-        assert address.startswith(web.origin + "/?token=") and web.token not in address, address
-        target = address.removeprefix(web.origin)
+    runtime, temporary = folder / "runtime", folder / "temporary"
+    runtime.mkdir(mode=0o700)
+    temporary.mkdir()
+    environment = {"PATH": f"{tools}:/usr/bin:/bin", "TMPDIR": str(temporary), "XDG_RUNTIME_DIR": str(runtime)}
+
+    @contextlib.contextmanager
+    def opening(**changed):
+        said.unlink(missing_ok=True)
+        with Web(site.program, site.daemon.socket, "--open", **environment | changed) as web:
+            wait_until(said.exists, "the browser is opened")
+            file = Path(said.read_text())
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+            assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700, file
+            yield web, file
+
+    # A browser that is led from a file sends the cookie (SameSite=Strict) only if the page's folder is asked for by the
+    # page of the entrance.
+    with opening() as (web, file), driver.browser() as browser:
+        assert file.parent == runtime, file
+        browser.go(file.as_uri())
+        browser.until(LIVE, "the page is live")
+        assert re.fullmatch(web.origin + "/[0-9a-f]{32}/", browser.run("return location.href"))
+        wait_until(lambda: not file.exists(), "the file is removed")
+    with opening() as (web, file):
+        target = re.search('url=([^"]*)', file.read_text())[1].removeprefix(web.origin)
+        assert target.startswith("/?token=") and web.token not in target, target
         first, again = web.ask("GET", target), web.ask("GET", target)
         assert first.status == 200 and first.getheader("set-cookie"), first.getheaders()
         assert again.status == 403, again.status
+    # A folder that others may read is not the user's own (XDG Base Directory Specification).
+    runtime.chmod(0o755)
+    for number, code in [(signal.SIGINT, 0), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP)]:
+        with opening() as (web, file):
+            assert file.parent.parent == temporary, file
+            web.process.send_signal(number)
+            assert web.process.wait(10) == code, web.process.returncode
+            assert not list(temporary.iterdir()), "the folder is left"
     with Web(site.program, site.daemon.socket, "--open", PATH="/nonexistent") as web:
         line = web.process.stderr.readline()
         assert line.startswith("rosterctl: cannot open a browser (xdg-open): No such file"), line

@@ -10,7 +10,8 @@ from pathlib import Path
 from site_of_page import LIVE, SECLUSION, Site, Web, check_visit
 
 # Each would run, or load, if it became HTML.
-HOSTILE = "<img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>\"'&lt;{{sentence}}\u202e"
+HOSTILE = ("<img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>\"'&lt;{{sentence}}"
+           "\u202e\u200f\u200e\u061c")
 # Enumerations and other members that are not free text.
 PLAIN = {"state", "outcome", "phase", "flow", "proof", "at", "event"}
 CAUGHT = """
@@ -31,6 +32,8 @@ def run(lines, program, folder, driver):
                     lambda: elsewhere(site, driver))
         lines.check("Page, S16.3: hostile names are text: they run and load nothing, and do not turn its direction",
                     lambda: hostile(site, driver, folder))
+        lines.check("Page: texts of 4,000 letters without a space make it neither wide nor tall",
+                    lambda: long(site, driver, folder))
 
 
 def headers(site):
@@ -163,8 +166,9 @@ class Liar(socketserver.ThreadingUnixStreamServer):
 
     daemon_threads = True
 
-    def __init__(self, path, real):
+    def __init__(self, path, real, mark=HOSTILE):
         liar = self
+        self.mark = mark
         self.real = real
         self.reading = threading.Event()
 
@@ -201,15 +205,15 @@ class Liar(socketserver.ThreadingUnixStreamServer):
 
     def lie(self, value, name=""):
         if isinstance(value, dict):
-            told = {(key if key in SHAPE else key + HOSTILE): self.lie(item, key) for key, item in value.items()}
+            told = {(key if key in SHAPE else key + self.mark): self.lie(item, key) for key, item in value.items()}
             if "state" in told and "message" in told:
                 told["state"] = "degraded"
             return told
         if isinstance(value, list):
             return [self.lie(item, name) for item in value]
         if isinstance(value, str) and name not in PLAIN and not name.endswith("_at"):
-            return value + HOSTILE
-        return HOSTILE if name in ("last_error", "error") else value
+            return value + self.mark
+        return self.mark if name in ("last_error", "error") else value
 
     def stream(self, out):
         out.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
@@ -234,6 +238,27 @@ def shape(value):
             shape(item)
 
 
+def long(site, driver, folder):
+    """An address of upstream's may be as long as it likes."""
+    liar = Liar(str(folder / "long.sock"), site.daemon, "x" * 4000)
+    try:
+        with Web(site.program, str(folder / "long.sock")) as web:
+            for width, script in [(1440, True), (360, True), (1440, False), (360, False)]:
+                with driver.browser(width=width, script=script) as browser:
+                    web.open(browser)
+                    if script:
+                        browser.until(LIVE)
+                        browser.until("document.getElementById('told').innerText")
+                    wide, tall = browser.run("""
+                        const page = document.documentElement;
+                        return [page.scrollWidth - innerWidth, page.scrollHeight]""")
+                    assert wide <= 0 and tall < 6 * 900, (width, script, wide, tall)
+    finally:
+        liar.reading.set()
+        liar.shutdown()
+        liar.server_close()
+
+
 def hostile(site, driver, folder):
     status = site.daemon.status()
     shape(status)
@@ -253,7 +278,8 @@ def hostile(site, driver, folder):
             # Marks that turn the direction of text are replaced, in attributes too.
             marks = browser.run("""
                 const html = document.documentElement.outerHTML;
-                return [html.match(/[\\u202a-\\u202e\\u2066-\\u2069]/)?.index ?? null, html.includes('\\ufffd')]""")
+                const mark = html.match(/[\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]/);
+                return [mark?.index ?? null, html.includes('\\ufffd')]""")
             assert marks == [None, True], marks
             assert browser.run("return [window.ran ?? null, window.caught ?? null]") == [None, None]
             assert browser.run("return document.querySelectorAll('img, main script, b img').length") == 0

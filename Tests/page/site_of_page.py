@@ -23,6 +23,7 @@ GONE = ("net::ERR_", "502 (Bad Gateway)")
 SECLUSION = {
     "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin",
     "content-security-policy": "frame-ancestors 'none'", "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
 }
 
 

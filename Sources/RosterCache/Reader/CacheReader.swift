@@ -1,3 +1,4 @@
+import Glibc
 internal import RosterFiles
 package import RosterModel
 
@@ -5,7 +6,8 @@ package import RosterModel
 /// the table `resources` tells. Each call reads one snapshot. Throws a `Failure` (73).
 package struct CacheReader {
   let database: Database
-  let path: String
+  /// The path that the caller gave.
+  package let path: String
 
   /// Of the cache at `path`, which may be in use by a daemon.
   package init(path: String) throws { try self.init(path, .readOnly) }
@@ -123,7 +125,7 @@ package struct CacheReader {
     if let found { return found }
     let names = try database.rows("SELECT name FROM resources ORDER BY rowid") { $0.text(0) }
     throw Failure(
-      .cancelled, step: Self.step, subject: resource, cause: "it has no resource of that name",
+      .cancelled, step: Self.step, subject: resource, cause: "\(path) has no resource of that name",
       hint: names.isEmpty ? nil : "name one that it has: \(names.joined(separator: ", "))")
   }
 
@@ -145,6 +147,9 @@ package struct CacheReader {
   /// What is wrong with the file is the same for the daemon; what to do about it is not.
   private static func inspect(_ path: String) throws -> CacheFile.Standing {
     do { return try CacheFile.inspect(path) } catch let failure as Failure {
+      if access(path, R_OK) != 0, errno == EACCES {
+        throw refusal(path, failure.cause, GroupAccess.hint(for: path, isSocket: false))
+      }
       throw refusal(
         path, failure.cause,
         "see whether --cache names a cache of this version of rosterd, and whether this user may read it")

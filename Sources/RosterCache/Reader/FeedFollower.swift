@@ -6,7 +6,8 @@ package struct FeedFollower {
   /// How far it has come.
   package private(set) var position: FeedPosition
 
-  private let path: String
+  /// The cache's.
+  package let path: String
   private let resource: String?
   private var reader: CacheReader?
   private var files = FileIdentity.Parts()

@@ -130,8 +130,9 @@ extension Paging {
     let value = place.map { ($0.0, carried($0.1)) }
     if let addressStart, let (_, value) = value {
       let address = addressStart + QueryText.encoded(value.queryText)
-      return PageRequest(
-        number: number, recordsBefore: before, request: Request(.get, baseURL + address), address: known(address))
+      var request = Request(.get, baseURL + address)
+      if number > 1, followsAnswers { request.keylessURL = baseURL + addressStart + Self.mask }
+      return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
     }
     var (query, body) = resource.constantParts
     if let (place, value) = value { place.put(value, into: &query, &body) }
@@ -144,11 +145,12 @@ extension Paging {
   }
 
   private func request(_ number: Int, after before: Int, url: String, _ body: JSONValue) -> PageRequest {
-    let request =
+    var request =
       switch resource.method {
       case .get: Request(.get, url)
       case .post: Request(.post, url, headers: [Self.json], body: Self.text(of: body))
       }
+    if number > 1, followsAnswers { request.keylessURL = keyless(url) }
     let below = url.hasPrefix(baseURL) ? String(url.utf8.dropFirst(baseURL.utf8.count)) ?? url : url
     let address = request.body.isEmpty ? below : "\(below)\n\(String(decoding: request.body, as: UTF8.self))"
     return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
@@ -156,6 +158,23 @@ extension Paging {
 
   /// A page of an incremental pull is another page than one of a whole pull at the same address.
   private func known(_ address: String) -> String { isIncremental ? Resource.incrementalPrefix + address : address }
+
+  /// Values that upstream gave may be keys of records: of the address, only what the definition says too is kept.
+  private func keyless(_ url: String) -> String? {
+    let own = QueryText.adding(resource.constantParts.query, to: baseURL + resource.path)
+    if url == own { return nil }
+    let (known, given) = (own.split(separator: "?", maxSplits: 1), url.split(separator: "?", maxSplits: 1))
+    guard let home = Origin.authority(of: url), let path = given.first else { return Self.mask }
+    let parameters = known.dropFirst().flatMap { $0.split(separator: "&") }
+    let query = given.dropFirst().flatMap { $0.split(separator: "&") }.map { pair in
+      let name = pair.firstIndex(of: "=").map { pair[...$0] } ?? ""
+      return parameters.contains(pair) ? String(pair) : name + Self.mask
+    }
+    return (path == known.first ? String(path) : "\(url[..<home.endIndex])/\(Self.mask)")
+      + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+  }
+
+  private static let mask = "***"
 
   private static func text(of body: JSONValue) -> [UInt8] {
     var json = JSONWriter()

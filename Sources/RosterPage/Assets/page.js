@@ -27,7 +27,7 @@ const now = () => Date.now() / 1000 + skew;
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : /s[h]?$/.test(noun) ? "es" : "s"}`;
 const many = (number, noun) => count(number, noun).replace(/^\d+/, grouped);
-const tenths = (number) => (Math.round(number * 10) / 10).toFixed(1);
+const tenths = (number) => (number + 1e-6).toFixed(1);
 const units = [["d", 86400, "h", 3600], ["h", 3600, "min", 60], ["min", 60, "s", 1]];
 
 function span(time) {
@@ -70,8 +70,8 @@ const withMoments = (text) => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]*
 const lasted = (sync) => (sync.finished_at ? Math.max(0, seconds(sync.finished_at) - seconds(sync.started_at)) : null);
 const plural = (number, one, several = one) => (number > 0 ? [`${number} ${number === 1 ? one : several}`] : []);
 
-/** Without controls and marks that turn the direction of text, as all of rosterd's outputs. */
-const plain = (text) => text.replace(/[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+/** Without controls and marks that turn the direction of text, as in all outputs. */
+const plain = (text) => text.replace(/[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
 const parse = (text) => JSON.parse(text, (_, value) => (typeof value === "string" ? plain(value) : value));
 
 /** As `rosterctl sync --wait` says it. */

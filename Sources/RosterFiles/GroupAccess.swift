@@ -1,17 +1,18 @@
 import Glibc
 
-/// Explains to a user without permission who may use a socket. To connect, a user needs write permission for it and
-/// search permission for its folders (unix(7)).
-enum SocketAccess {
-  /// The advice as an imperative.
-  static func hint(for path: String) -> String {
+/// The hint for a user who may not use a file: which group may. Reading a file needs the permission to read it and to
+/// search its folders. Connecting to a socket needs the permission to write to it instead (unix(7)).
+package enum GroupAccess {
+  /// An imperative.
+  /// - Parameter isSocket: True if the file is written to, false if it is read.
+  package static func hint(for path: String, isSocket: Bool) -> String {
     // If a folder may not be searched, its permissions decide.
     var place = path
     var about = stat()
     while stat(place, &about) != 0, let slash = place.lastIndex(of: "/"), slash > place.startIndex {
       place = String(place[..<slash])
     }
-    let needed = place == path ? S_IWGRP : S_IXGRP
+    let needed = place == path ? (isSocket ? S_IWGRP : S_IRGRP) : S_IXGRP
     let owner = userName(about.st_uid) ?? "\(about.st_uid)"
     // A user should not become a member of root's group for this.
     guard about.st_mode & needed != 0, about.st_gid != 0, let group = groupName(about.st_gid) else {
@@ -21,8 +22,8 @@ enum SocketAccess {
     return "it is for the group \(group): `sudo adduser \(user) \(group)` lets you in from the next login on"
   }
 
-  /// nil if the owner is unknown.
-  static func owner(of path: String) -> String? {
+  /// nil: not to be found out.
+  package static func owner(of path: String) -> String? {
     var about = stat()
     return stat(path, &about) == 0 ? userName(about.st_uid) : nil
   }

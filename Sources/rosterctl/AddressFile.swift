@@ -1,0 +1,64 @@
+import Glibc
+import RosterFiles
+import RosterModel
+
+/// A file that leads a browser to an address, and that only this user may read: other users see the command line of a
+/// browser (proc(5)).
+struct AddressFile: Sendable {
+  /// Ends in `.html`, by which a desktop finds the browser.
+  let path: String
+  /// The folder that was made for the file; nil: the file is in the user's own runtime folder.
+  private let folder: String?
+
+  /// - Throws: 73 if the file cannot be written.
+  init(_ address: String, environment: [String: String]) throws(Failure) {
+    let suffix = ".html"
+    folder = try Self.isPrivate(environment["XDG_RUNTIME_DIR"]) ? nil : Self.makeFolder(environment["TMPDIR"])
+    let place = folder ?? environment["XDG_RUNTIME_DIR"] ?? ""
+    var name = Array("\(place)/rosterctl-web-XXXXXX\(suffix)".utf8CString)
+    // Mode 0600 (mkstemps(3)).
+    let file = mkstemps(&name, Int32(suffix.utf8.count))
+    path = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+    guard file >= 0 else { throw Self.failure(path, SystemError.last) }
+    defer { close(file) }
+    do throws(SystemError) { try write(Array(Self.page(address).utf8), to: file) } catch {
+      remove()
+      throw Self.failure(path, error)
+    }
+  }
+
+  /// Also if it is not there any more.
+  func remove() {
+    unlink(path)
+    if let folder { rmdir(folder) }
+  }
+
+  private static func page(_ address: String) -> String {
+    """
+    <!doctype html>
+    <meta charset="utf-8"><title>rosterd</title><meta name="referrer" content="no-referrer">
+    <meta http-equiv="refresh" content="0;url=\(address)">
+    <p><a href="\(address)">The page of rosterd</a>
+
+    """
+  }
+
+  /// Whether the folder is this user's and closed to others, as the XDG Base Directory Specification demands. After
+  /// `su` the variable may name another user's.
+  private static func isPrivate(_ folder: String?) -> Bool {
+    var about = stat()
+    guard let folder, folder.hasPrefix("/"), lstat(folder, &about) == 0 else { return false }
+    return about.st_mode & S_IFMT == S_IFDIR && about.st_uid == geteuid() && about.st_mode & 0o077 == 0
+  }
+
+  private static func makeFolder(_ place: String?) throws(Failure) -> String {
+    let place = place.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
+    var name = Array("\(place)/rosterctl-XXXXXX".utf8CString)
+    guard let made = mkdtemp(&name) else { throw failure(place, SystemError.last) }
+    return String(cString: made)
+  }
+
+  private static func failure(_ path: String, _ error: SystemError) -> Failure {
+    Failure(.cannotWrite, step: "write the file that leads the browser", subject: path, cause: error.text)
+  }
+}
