@@ -4,7 +4,7 @@ package struct RejectedRecord: Codable, Sendable, Equatable {
   package var sync: Int64
   /// The resource's name.
   package var resource: String
-  /// Number of its page, counted from 1; 0 for a record that was requested by its key.
+  /// Number of its page, from 1; 0 for a record that was requested by its key, negative for an incremental pull.
   package var page: Int
   /// Position in the page, counted from 0.
   package var position: Int

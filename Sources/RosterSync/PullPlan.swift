@@ -111,7 +111,9 @@ package struct PullPlan: Sendable {
     if asking.isAnnounced { lists[list].checkAnnounced(asking.page.number, facts: facts, records: records) }
     guard lists[list].drift == nil, lists[list].lie == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
-    lists[list].extent.add(records: facts.records, highest: facts.highest, answered: facts.answered)
+    if lists[list].paging.resource.since != nil {
+      lists[list].extent.add(records: facts.records, highest: facts.highest, answered: facts.answered)
+    }
     if !asking.isAnnounced {
       try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, records: records, links)
     }

@@ -14,14 +14,32 @@ struct SinceHistoryTests {
     "I2.1, I4.1, I5.2, I10.1: nothing that is visible within the overlap is lost, and a whole pull equals upstream",
     arguments: UInt64(1)...50)
   func history(seed: UInt64) async throws {
+    let lost = try await faults(seed: seed)
+    #expect(lost.isEmpty, "history \(seed): \(lost.joined(separator: "; "))")
+  }
+
+  @Test("I2.1, I3.1: these histories lose records if the mark may be above Date, or if there is no overlap")
+  func sensitive() async throws {
+    var (ahead, abrupt) = (0, 0)
+    for seed in UInt64(1)...60 {
+      if ahead == 0, try await !faults(seed: seed, dateAhead: 1_000_000, isBusy: true).isEmpty { ahead += 1 }
+      if abrupt == 0, try await !faults(seed: seed, overlap: 1, isBusy: true).isEmpty { abrupt += 1 }
+    }
+    #expect(ahead > 0 && abrupt > 0, "\(ahead) and \(abrupt)")
+  }
+
+  /// What is wrong after the syncs of a history.
+  private func faults(seed: UInt64, overlap: Int = 60, dateAhead: Double = 0, isBusy: Bool = false) async throws -> [String] {
     var dice = SeededDice(seed: seed)
-    let upstream = ChangingUpstream(seed: seed, &dice)
+    let upstream = ChangingUpstream(seed: seed, dateAhead: dateAhead, isBusy: isBusy, &dice)
     let bench = try SyncBench([:])
     bench.shelf.update { $0.answers = { upstream.answer($0) } }
-    let resource = upstream.resource
+    let resource = upstream.resource(overlap: overlap)
+    var faults: [String] = []
     for step in 1...14 {
-      upstream.live(seconds: Double.random(in: 1...400, using: &dice), changes: Int.random(in: 0...5, using: &dice))
-      let isQuiet = Bool.random(using: &dice)
+      let pause = Bool.random(using: &dice) ? 8.0 : 400
+      upstream.live(seconds: Double.random(in: 1...pause, using: &dice), changes: Int.random(in: 0...5, using: &dice))
+      let isQuiet = Bool.random(using: &dice) && !isBusy
       let killed = isQuiet && Int.random(in: 0..<6, using: &dice) == 0 ? Int.random(in: 1...3, using: &dice) : nil
       let wrong = Double.random(in: -20_000...20_000, using: &dice)
       bench.shelf.update { $0.now = upstream.now + (step.isMultiple(of: 4) ? wrong : 0) }
@@ -30,31 +48,36 @@ struct SinceHistoryTests {
       let record = try await bench.sync([resource], allowRemoval: true)
       if upstream.wasKilled {
         try before.restore()
-        continue
-      }
-      if record.outcome == .failed {
-        #expect(!isQuiet, "\(seed), \(step): \(record.error ?? "")")
-        continue
-      }
-      let after = try Cached(bench, step)
-      let place: Comment = "history \(seed), step \(step), \(upstream.description)"
-      #expect(after.records.keys.allSatisfy { upstream.wasEver($0) }, place)
-      for (id, name) in upstream.guaranteed { #expect(after.records[id] == name, place) }
-      let isSteady = isQuiet && upstream.isSteady
-      for id in upstream.closedNow where isSteady { #expect(after.records[id] == nil, place) }
-      guard upstream.wasWhole else {
-        #expect(after.wholeAt == before.wholeAt, place)
-        continue
-      }
-      if isSteady {
-        #expect(after.records == upstream.open, place)
-        if let mark = before.mark {
-          #expect(after.missed == upstream.missed(from: mark, before.records), place)
-        } else {
-          #expect(after.missed == nil, place)
-        }
+      } else if record.outcome == .failed {
+        if isQuiet { faults.append("step \(step) failed: \(record.error ?? "")") }
+      } else {
+        let found = Self.check(upstream, before, try Cached(bench, step), isQuiet: isQuiet, overlap)
+        faults += found.map { "step \(step): \($0), \(upstream.description)" }
       }
     }
+    return faults
+  }
+
+  private static func check(
+    _ upstream: ChangingUpstream, _ before: Cached, _ after: Cached, isQuiet: Bool, _ overlap: Int
+  ) -> [String] {
+    var faults: [String] = []
+    for id in after.records.keys where !upstream.wasEver(id) { faults.append("\(id) was never there") }
+    for (id, name) in upstream.guaranteed where after.records[id] != name {
+      faults.append("\(id) is \(after.records[id] ?? "missing"), not \(name)")
+    }
+    let isSteady = isQuiet && upstream.isSteady
+    for id in upstream.closedNow where isSteady && after.records[id] != nil { faults.append("\(id) is closed") }
+    guard upstream.wasWhole else {
+      return faults + (after.wholeAt == before.wholeAt ? [] : ["an incremental pull is not whole"])
+    }
+    guard isSteady else { return faults }
+    if after.records != upstream.open { faults.append("a whole pull differs: \(after.records) \(upstream.open)") }
+    let missed = before.mark.flatMap { upstream.missed(from: $0, before.records, overlap) }
+    if after.missed != missed {
+      faults.append("\(after.missed.map(String.init) ?? "none") missed, not \(missed.map(String.init) ?? "none")")
+    }
+    return faults
   }
 
   /// What is in the cache, and its files as they are at an instant.
@@ -140,11 +163,17 @@ private final class ChangingUpstream: Sendable {
   private let isExclusive: Bool
   private let hasTags: Bool
   private let style: Int
+  /// Seconds by which `Date` is wrong, as if it did not bound the mark.
+  private let dateAhead: Double
+  /// Seconds that a request takes at most.
+  private let slowest: Double
   private let state: Mutex<State>
 
-  init(seed: UInt64, _ dice: inout SeededDice) {
+  init(seed: UInt64, dateAhead: Double, isBusy: Bool, _ dice: inout SeededDice) {
+    self.dateAhead = dateAhead
+    slowest = isBusy ? 100 : [1, 200].randomElement(using: &dice) ?? 1
     grain = [1, 1, 5, 20].randomElement(using: &dice) ?? 1
-    lateness = [0, 0, 10, 200].randomElement(using: &dice) ?? 0
+    lateness = isBusy ? 40 : [0, 0, 10, 200].randomElement(using: &dice) ?? 0
     isExclusive = Bool.random(using: &dice)
     hasTags = Bool.random(using: &dice)
     style = Int.random(in: 0...1, using: &dice)
@@ -154,7 +183,7 @@ private final class ChangingUpstream: Sendable {
     live(seconds: 500, changes: 0)
   }
 
-  var resource: Resource {
+  func resource(overlap: Int) -> Resource {
     func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
     var resource = Resource(
       name: "item", path: "/items", records: at("results"), table: "items",
@@ -162,7 +191,7 @@ private final class ChangingUpstream: Sendable {
       pages: .init(style == 0 ? .next(at: .body(at("next"))) : .number(last: .body(at("pages")))),
       columns: [.init("id", at: at("id"), .integer), .init("name", at: at("name"))])
     resource.since = Since(
-      at: at("updated"), param: .query("since"), overlap: .time(.seconds(overlap)), wholeEvery: .seconds(1200),
+      at: at("updated"), param: .query("since"), overlap: .time(.seconds(overlap)), wholeEvery: .seconds(7200),
       listing: resource.listing)
     return resource
   }
@@ -240,7 +269,7 @@ private final class ChangingUpstream: Sendable {
   func wasEver(_ id: Int) -> Bool { state.withLock { $0.records[id] != nil } }
 
   /// Records that a whole pull adds or changes although their stamp is before the start of an incremental one.
-  func missed(from mark: String, _ cached: [Int: String]) -> Int? {
+  func missed(from mark: String, _ cached: [Int: String], _ overlap: Int) -> Int? {
     guard let start = Mark(mark, .rfc3339)?.value else { return nil }
     return state.withLock { state in
       visible(state).filter { id, version in
@@ -260,7 +289,7 @@ private final class ChangingUpstream: Sendable {
         state.wasKilled = true
       }
       if state.wasKilled { return Response(status: 400) }
-      state.time += 1
+      state.time += Double.random(in: 1...max(1.1, slowest), using: &state.dice)
       if !state.isQuiet, Int.random(in: 0..<3, using: &state.dice) == 0 { change(&state, canDelete: false) }
       let target = String(request.url.dropFirst(Shelf.baseURL.count))
       let parts = target.split(separator: "?")
@@ -300,7 +329,7 @@ private final class ChangingUpstream: Sendable {
       ? "\"/items?page=\(number + 1)\(parameters["since"].map { "&since=\($0)" } ?? "")\"" : "null"
     let body = #"{"pages":\#(pages),"next":\#(next),"results":[\#(shown)]}"#
     let tag = "\"\(body.utf8.reduce(5381) { $0 &* 33 &+ Int($1) })\""
-    var headers = [Request.Header("Date", Date(timeIntervalSince1970: state.time).httpDate)]
+    var headers = [Request.Header("Date", Date(timeIntervalSince1970: state.time + dateAhead).httpDate)]
     if hasTags { headers.append(Request.Header("ETag", tag)) }
     let isKnown = hasTags && request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
     return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))

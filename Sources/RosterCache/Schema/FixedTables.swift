@@ -52,8 +52,8 @@ enum FixedTables {
   static let ownResources =
     "CREATE TABLE cache_resources(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, list TEXT)"
 
-  /// The lists of each resource, with the totals of the pages of the last whole pull. parent_id is 0 for the only list of
-  /// a resource. repeats: duplicate keys. question: digest of what an incremental pull asks and looks for; 0 without
+  /// The lists of each resource, with the totals of the pages of the last whole pull. parent_id is 0 for the only list
+  /// of a resource. repeats: duplicate keys. question: digest of what an incremental pull asks and looks for; 0 without
   /// `since`. mark, whole_at and missed: as resource_lists has them.
   static let lists = """
     CREATE TABLE cache_lists(

@@ -350,12 +350,12 @@ extension Cache {
   /// one.
   private func publishedPages(of resource: String, _ database: Database) throws -> Int64? {
     guard !pull.forgotten.contains(resource) else { return nil }
-    guard let list = try ListID(resource, database) else { return nil }
     return try database.first(
       """
-      SELECT l.id FROM main.cache_lists l, main.cache_identity i
-      WHERE l.id = ?1 AND l.repeats = 0 AND i.upstream = ?2 AND (?3 = 0 OR l.question IS ?3)
-      """, .integer(list.id), .text(upstream), .integer(try question(of: resource, database))
+      SELECT l.id FROM main.cache_identity i, main.cache_resources c
+      CROSS JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = 0
+      WHERE c.name = ?1 AND l.repeats = 0 AND i.upstream = ?2 AND (?3 = 0 OR l.question IS ?3)
+      """, .text(resource), .text(upstream), .integer(try question(of: resource, database))
     ) { $0.integer(0) }
   }
 
