@@ -25,6 +25,8 @@ struct ExtraField {
     last = 1
   }
 
+  /// True if the name stands before the value in the body.
+  var isInBody: Bool { first & Self.flag == 0 }
   var child: Int? { first & Self.flag == 0 || last != 0 ? nil : Int(first & ~Self.flag) }
   var loose: Int? { first & Self.flag == 0 || last == 0 ? nil : Int(first & ~Self.flag) }
   /// Offset of the name's opening quote. If a name occurs twice, the one with the larger offset wins.

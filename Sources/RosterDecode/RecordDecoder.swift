@@ -29,6 +29,9 @@ package struct RecordDecoder: ~Copyable {
   /// True if the definition selects a list element by its index. Such lists stay in `extra`.
   let keepsLists: Bool
   let shape: Resource.Shape
+  // Booleans, because the comparison of a shape is a call.
+  let isShaped: Bool
+  let isMap: Bool
   /// True if a value of the current row has escapes, or white space between its tokens.
   var needsPreparing = false
   var scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
@@ -76,6 +79,8 @@ package struct RecordDecoder: ~Copyable {
     hasCompositeKey = !plan.keyParts.isEmpty
     compositeKey = ByteScratch(capacity: 0)
     shape = plan.shape.shape
+    isShaped = plan.shape.shape != .objects
+    isMap = plan.shape.shape == .map
     looseNames = LooseNames(shape)
     keepsLists = plan.tree.nodes.contains { $0.role.contains(.indexed) }
     listFaults = Array(repeating: nil, count: plan.lists.count)
@@ -86,7 +91,7 @@ package struct RecordDecoder: ~Copyable {
 
   var slots: UnsafeMutableBufferPointer<JSONSlice> { tree.slots }
   /// What ends the records of a body.
-  var recordsEnd: UInt8 { shape == .map ? UInt8(ascii: "}") : UInt8(ascii: "]") }
+  var recordsEnd: UInt8 { isMap ? UInt8(ascii: "}") : UInt8(ascii: "]") }
   var bytes: UnsafeBufferPointer<UInt8> { scanner.bytes }
 
   /// Releases memory that an unusually large earlier body needed.

@@ -16,10 +16,10 @@ extension RecordDecoder {
     needsPreparing = false
     let level = scanner.level
     scanner.deepest = level
-    if shape == .objects {
+    if isShaped {
+      if let fault = try readShaped() { return .rejected(fault) }
+    } else {
       try readField(tree.record.root)
-    } else if let fault = try readShaped() {
-      return .rejected(fault)
     }
     guard slots[tree.record.root].kind.isObject else { return .rejected(.notAnObject) }
     if !meetsConditions() { return .skipped }

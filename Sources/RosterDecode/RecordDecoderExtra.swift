@@ -66,6 +66,7 @@ extension RecordDecoder {
 
   /// The bytes between the name's quotes, escapes included.
   private func name(of field: ExtraField) -> UnsafeBufferPointer<UInt8> {
+    if field.isInBody { return Self.name(at: field.start, bytes) }
     if let child = field.child { return tree.steps[child].written }
     if let loose = field.loose { return looseNames[extras.loose[loose].name] }
     return Self.name(at: field.start, bytes)
@@ -90,7 +91,13 @@ extension RecordDecoder {
   /// Sorts the fields of an object. If a name occurs several times, the last occurrence wins.
   private mutating func order(_ node: Int) {
     guard extras.fields[node].count > 1 else { return }
-    let names = FieldNames(bytes: bytes, steps: tree.steps, loose: extras.loose, names: looseNames.bytes)
+    let loose = extras.loose
+    // Plain memory: a comparison of names counts no reference.
+    loose.withUnsafeBufferPointer { order(node, $0) }
+  }
+
+  private mutating func order(_ node: Int, _ loose: UnsafeBufferPointer<LooseField>) {
+    let names = FieldNames(bytes: bytes, steps: tree.steps, loose: loose, names: looseNames.bytes)
     if extras.hasEscapes[node] {
       extras.sort(node) { names.order($0, $1, names.compareTexts) }
       extras.removeRepeated(node) { names.compareTexts($0, $1) == 0 }
@@ -106,7 +113,7 @@ extension RecordDecoder {
 private struct FieldNames {
   let bytes: UnsafeBufferPointer<UInt8>
   let steps: UnsafeMutableBufferPointer<WalkTree.Step>
-  let loose: [LooseField]
+  let loose: UnsafeBufferPointer<LooseField>
   let names: UnsafeBufferPointer<UInt8>
 
   /// Orders by name. Fields with the same name are ordered by their position.
@@ -134,6 +141,7 @@ private struct FieldNames {
 
   /// The bytes from the name's first one to the end of the body.
   private func written(_ field: ExtraField) -> UnsafeBufferPointer<UInt8> {
+    if field.isInBody { return UnsafeBufferPointer(rebasing: bytes[(field.start + 1)...]) }
     if let child = field.child { return steps[child].written }
     if let loose = name(of: field) { return loose }
     return UnsafeBufferPointer(rebasing: bytes[(field.start + 1)...])

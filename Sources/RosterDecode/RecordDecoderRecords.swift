@@ -17,8 +17,8 @@ extension RecordDecoder {
       scanner.at = start
     }
     switch scanner.peek() {
-    case UInt8(ascii: "[") where shape == .map: progress = .ended
-    case UInt8(ascii: "[") where shape != .map, UInt8(ascii: "{") where shape == .map:
+    case UInt8(ascii: "[") where isMap: progress = .ended
+    case UInt8(ascii: "[") where !isMap, UInt8(ascii: "{") where isMap:
       scanner.enter()
       progress = .beforeFirst
     case UInt8(ascii: "{"): progress = .single
@@ -71,7 +71,7 @@ extension RecordDecoder {
     var progress = progress
     defer { self.progress = progress }
     guard try advance(&progress, until: recordsEnd) else { return false }
-    if shape == .map { memberName = try scanner.name() }
+    if isMap { memberName = try scanner.name() }
     return true
   }
 

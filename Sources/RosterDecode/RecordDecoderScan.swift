@@ -16,8 +16,8 @@ extension RecordDecoder {
       try readField(places.root)
       try scanner.end()
       let records = slots[places.records]
-      guard records.kind.isList || (shape == .map && records.kind.isObject) else {
-        let expected = shape == .map ? "an object of records" : "a list of records"
+      guard records.kind.isList || (isMap && records.kind.isObject) else {
+        let expected = isMap ? "an object of records" : "a list of records"
         throw Malformed(offset: Int(records.start), expected: "\(expected) at \"\(plan.resource.records)\"")
       }
       found.count = try pointed(places.count)
@@ -62,8 +62,8 @@ extension RecordDecoder {
   /// The record, or the list of records, at hand.
   private mutating func scanAnswer() throws(Malformed) {
     switch scanner.peek() {
-    case UInt8(ascii: "["): try shape == .map ? scanEmptyList() : scanRecords()
-    case UInt8(ascii: "{") where shape == .map: try scanRecords()
+    case UInt8(ascii: "["): try isMap ? scanEmptyList() : scanRecords()
+    case UInt8(ascii: "{") where isMap: try scanRecords()
     case UInt8(ascii: "{") where shape != .rows:
       found.recordsAt = scanner.at
       try scanRecord()
@@ -79,7 +79,7 @@ extension RecordDecoder {
     try readRowNames()
   }
 
-  /// The first byte behind a byte order mark.
+  /// The first byte after a byte order mark.
   static func textStart(_ body: UnsafeBufferPointer<UInt8>) -> Int {
     body.count >= 3 && body[0] == 0xEF && body[1] == 0xBB && body[2] == 0xBF ? 3 : 0
   }
@@ -99,7 +99,7 @@ extension RecordDecoder {
     scanner.enter()
     if scanner.isEmpty(until: recordsEnd) { return }
     repeat {
-      if shape == .map { memberName = try scanner.name() }
+      if isMap { memberName = try scanner.name() }
       if found.records == Self.mostRecords { throw scanner.malformed("at most \(Self.mostRecords) records") }
       _ = scanner.peek()
       lastRecord = scanner.at
@@ -204,7 +204,7 @@ extension RecordDecoder {
     case .inRecords(let pointer): return try look(for: pointer, from: found.recordsAt)
     case .inLastRecord(let pointer):
       guard let lastRecord else { return PointedValue() }
-      if shape == .map, pointer == Self.memberNamePlace { return value(memberName) }
+      if isMap, pointer == Self.memberNamePlace { return value(memberName) }
       guard let place = inRecord(pointer, from: lastRecord) else { return PointedValue() }
       return try look(for: place, from: lastRecord)
     }
@@ -272,7 +272,7 @@ extension RecordDecoder {
     return value(try scanner.value())
   }
 
-  /// The first byte of a value below the value that begins at `start`; nil if there is none. Moves the scanner.
+  /// The first byte of a value below the value that begins at `start`; nil if there is no such value. Moves the scanner.
   mutating func find(_ pointer: JSONPointer, from start: Int) throws(Malformed) -> Int? {
     var place = start
     for segment in pointer.segments {

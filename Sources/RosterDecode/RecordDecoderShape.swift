@@ -1,7 +1,7 @@
 package import RosterJSON
 import RosterModel
 
-/// Records that are not objects (R1): each is read as the object that it stands for, from where it is in the body.
+/// Records that are not objects (R1): each is read as an object, without a copy of the body.
 extension RecordDecoder {
   /// Reads the value at hand, which should be a record, into the nodes of a record. Returns what is wrong with it as a
   /// whole.
@@ -159,7 +159,7 @@ extension RecordDecoder {
 /// Names of fields that do not stand before their values: what a shape adds, and the names of rows.
 struct LooseNames: ~Copyable {
   private var scratch: ByteScratch
-  /// Where each name is, as JSON writes it between the quotes.
+  /// The place of each name, as JSON writes it between the quotes.
   private(set) var places: [Range<Int>] = []
   /// The node that each name leads to; -1 if none.
   private(set) var nodes: [Int] = []
@@ -196,7 +196,7 @@ struct LooseNames: ~Copyable {
     nodes.removeAll(keepingCapacity: true)
   }
 
-  /// The number of the value of that name; nil if there is none.
+  /// The number of the value of that name; nil if no value has it.
   func index(of name: String) -> Int? {
     var written: [UInt8] = []
     JSONWriter.append(name, to: &written)

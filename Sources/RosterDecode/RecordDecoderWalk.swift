@@ -19,7 +19,7 @@ extension RecordDecoder {
       try readList(node, role)
     } else if role.contains(.hasChildren) {
       try readObject(node)
-    } else if role.contains(.records), shape == .map {
+    } else if role.contains(.records), isMap {
       try scanRecords()
     } else {
       _ = try scanner.value()
@@ -78,7 +78,7 @@ extension RecordDecoder {
   /// time for them.
   private mutating func readList(_ node: Int, _ role: PlanTree.Role) throws(Malformed) {
     let (start, spaces) = (scanner.at, scanner.spaces)
-    if role.contains(.records) { return try shape == .map ? scanEmptyList() : scanRecords() }
+    if role.contains(.records) { return try isMap ? scanEmptyList() : scanRecords() }
     if role.contains(.list) { try checkElements(tree.steps[node].list) }
     if role.contains(.indexed) {
       scanner.at = start

@@ -127,7 +127,7 @@ struct ShapePlan: Sendable {
   let memberName: Int?
   /// The node of a value that is not an object; nil if each record is an object or a row.
   let value: Int?
-  /// Where the names of the values of a row are; nil if they are called by their number.
+  /// The place of the names of a row's values; nil if the values are called by their number.
   let rowNames: JSONPointer?
 
   init(_ resource: Resource, below root: Int, _ tree: inout PlanTree) {

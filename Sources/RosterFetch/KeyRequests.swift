@@ -51,7 +51,7 @@ package struct KeyRequests: Sendable {
     }
   }
 
-  /// Each part of the key stands for its column (R2.3).
+  /// Replaces the name of each column by that part of the key (R2.3).
   private func composite(_ key: String) -> Asking {
     var parts: [JSONValue] = []
     if case .list(let values)? = try? JSONValue(json: key.utf8) { parts = values }

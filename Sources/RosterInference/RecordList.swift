@@ -77,7 +77,7 @@ private struct FoundLists {
   /// Lists whose elements are not objects: rows with names first, then the longest.
   func shaped(in body: JSONValue) -> [ShapedList] {
     var lists = shapedLists
-    for index in lists.indices { lists[index].findNames(among: shapedLists, in: body) }
+    for index in lists.indices { lists[index].findNames(in: body) }
     return lists.enumerated().sorted { one, other in
       let (mine, theirs) = (one.element, other.element)
       if (mine.names == nil) != (theirs.names == nil) { return mine.names != nil }

@@ -7,7 +7,7 @@ struct ShapedList {
   var shape: Resource.Shape
   /// Number of elements, or of members.
   var count: Int
-  /// Where the answer has the names of a row's values; nil if it has none.
+  /// The place of the names of a row's values; nil if the answer lacks them.
   var names: JSONPointer?
 
   /// nil if the value is something else.
@@ -35,17 +35,15 @@ struct ShapedList {
   }
 
   /// Finds the names of the values of rows: a list of as many different texts beside the rows.
-  /// - Parameter lists: All lists of this kind in the answer.
-  mutating func findNames(among lists: [ShapedList], in body: JSONValue) {
-    guard shape == .rows, case .list(let rows)? = body[at] else { return }
+  mutating func findNames(in body: JSONValue) {
+    guard shape == .rows, !at.isWhole, case .list(let rows)? = body[at] else { return }
     let width = rows.map(\.elements.count).max()
-    let parent = at.segments.dropLast()
-    names =
-      lists.first { list in
-        let texts = body[list.at]?.elements.compactMap(\.text) ?? []
-        return list.shape == .values && list.at.segments.dropLast() == parent && texts.count == list.count
-          && list.count == width && Set(texts).count == list.count
-      }?.at
+    let parent = JSONPointer(segments: at.segments.dropLast())
+    let list = body[parent]?.members.first { member in
+      let texts = member.value.elements.compactMap(\.text)
+      return texts.count == width && member.value.elements.count == width && Set(texts).count == width
+    }
+    names = list.map { parent.appending($0.name) }
   }
 
   /// The objects that the elements are read as (R1).

@@ -32,7 +32,7 @@ package struct DayText: Sendable, Equatable {
     return value.isNumber ? .number(value.text) : .text(value.text)
   }
 
-  /// True if something in braces begins like a placeholder and is none.
+  /// True if something in braces begins like a placeholder but is a literal text.
   package var hasOddPlaceholder: Bool {
     let rest = text.replacing(Self.placeholder) { match in Self.days(of: match) == nil ? String(match.0) : "" }
     return rest.contains(Self.mark)
@@ -69,7 +69,7 @@ package struct DayText: Sendable, Equatable {
 }
 
 extension Resource {
-  /// The definition with the days in `query` and `body` filled in, as they are at that time (R6.1).
+  /// The definition with the days in `query` and `body` filled in (R6.1).
   package func dated(_ now: Date) -> Resource {
     var dated = self
     dated.query = query.map { $0.dated(now) }

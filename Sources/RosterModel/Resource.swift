@@ -15,7 +15,7 @@ package struct Resource: Sendable, Equatable {
   package var search: [String]
   /// A path with `{key}` or `{keys}`; nil if upstream cannot be asked for single records.
   package var byKey: String?
-  /// Where an answer of `byKey` has the record or the list; empty for the answer itself.
+  /// The place of the record or the list in an answer of `byKey`; empty for the answer itself.
   package var byKeyRecords: JSONPointer
   /// Treatment of records that a complete pull does not contain.
   package var removal: Removal

@@ -104,7 +104,7 @@ extension Resource {
 }
 
 extension Resource.Pages {
-  /// Where the boolean is that ends the list, true (`done`) or false (`more`).
+  /// The place of the boolean that ends the list, by true (`done`) or false (`more`).
   package var ending: Resource.AnswerPlace? { more ?? done }
 }
 

@@ -86,9 +86,9 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
     for text in texts {
       var json = JSONWriter()
       json.list { json in
-        json.object {
-          $0.member("game", text)
-          $0.member("player", -7)
+        json.object { json in
+          json.member("game", text)
+          json.member("player", -7)
         }
       }
       let body = Array(#"{"results":\#(json.text)}"#.utf8)
@@ -124,7 +124,7 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
     #expect(page.changes.map(\.key).sorted { $0 ?? "" < $1 ?? "" } == [#"["chess",2]"#, #"["go",1]"#, #"["go",2]"#])
   }
 
-  @Test("R2.5: a plain key is a number or a text in changes, and in the view removed as it is")
+  @Test("R2.5: a plain key is a number or a text in changes, and a bare value in the view removed")
   func plain() async throws {
     let cache = try await folder.define([issue])
     for page in [[#"{"node":"b\"1"}"#, #"{"node":"c"}"#], [#"{"node":"c"}"#], [#"{"node":"c"}"#]] {

@@ -138,7 +138,7 @@ struct PagesFaultTests {
       ),
       (
         "style = \"cursor\"\nparam = \"*\"\nat = \"/c\"\nvalue = \"{cursor}\"",
-        "10: resource.thing.pages.value: has no meaning beside param = \"*\"; allowed: the members of the object are sent as they are"
+        "10: resource.thing.pages.value: has no meaning beside param = \"*\"; allowed: no value: each member of the object has its own"
       ),
       (
         "more = \"/m\"\ndone = \"/d\"",

@@ -170,7 +170,7 @@ private func things(_ records: String, _ pages: Resource.Pages) -> Resource {
     }
   }
 
-  @Test("R3.1: by_key_records leads to the record or the list; null is none; an absent place is malformed")
+  @Test("R3.1: by_key_records leads to the record or the list; null is no record; an absent place is malformed")
   func answersInside() throws {
     var inside = resource([idColumn])
     inside.byKeyRecords = at("/data/0/item")

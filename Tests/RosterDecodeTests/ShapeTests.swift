@@ -18,7 +18,7 @@ private func text(_ name: String, _ place: String) -> Resource.Column { .init(na
 private func integer(_ name: String, _ place: String) -> Resource.Column { .init(name, at: at(place), .integer) }
 private func json(_ name: String, _ place: String) -> Resource.Column { .init(name, at: at(place), .json) }
 
-/// Records that are no objects: each must be read as the object that it stands for.
+/// Records that are no objects: each must be read as an object.
 @Suite struct ShapeTests {
   /// Reads a body by its shape, and the same records as objects.
   private func expectSame(

@@ -294,7 +294,7 @@ import Testing
   }
 
   @Test(
-    "R3.2, R3.3: an answer for one key by shape is that record, and null is none",
+    "R3.2, R3.3: an answer for one key by shape is that record, and null is no record",
     arguments: [
       (.values, "/value", ["7"], #"{"title":"any"}"#, "[7]"), (.values, "/value", ["7"], "null", "[]"),
       (.values, "/value", ["7", "8"], "[8]", "[8]"), (.map, "/@key", ["a"], #"{"x":1}"#, #"{"a":{"x":1}}"#),

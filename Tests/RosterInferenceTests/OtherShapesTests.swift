@@ -74,7 +74,7 @@ import Testing
     #expect(found.toml.contains("shape = \"\(shape.rawValue)\""))
   }
 
-  @Test("L6.1: rows with names are taken, also beside a shorter list of objects: Datasette's answer as it is")
+  @Test("L6.1: rows with names are taken, also beside a shorter list of objects: Datasette's default answer")
   func rows() throws {
     let found = try finding(
       #"{"rows":[[1,"a"],[2,"b"]],"columns":["id","name"],"next_url":"https://api.example/shop/product.json?_next=2",\#(Self.facets)}"#

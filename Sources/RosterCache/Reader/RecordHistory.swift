@@ -80,7 +80,7 @@ extension ResourceTables {
   /// The JSON of record ?1.
   fileprivate var shown: String { "SELECT \(jsonText(isShown: true)) FROM \(table) r WHERE r.\(id) = ?1" }
 
-  /// Of key ?1 in the resource ?2.
+  /// The record ids of key ?1 in the resource ?2.
   fileprivate var idsOfText: String {
     """
     SELECT \(id) FROM \(table) AS t WHERE \(hasKey("t", "?1")) UNION SELECT record_id FROM changes

@@ -240,7 +240,7 @@ extension PagesDraft {
     if value != nil {
       conflicts.append(
         conflict(
-          "value", ["param"], "has no meaning beside param = \"*\"", "the members of the object are sent as they are"))
+          "value", ["param"], "has no meaning beside param = \"*\"", "no value: each member of the object has its own"))
     }
     if case .header? = at {
       conflicts.append(

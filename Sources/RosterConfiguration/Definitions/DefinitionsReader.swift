@@ -40,7 +40,7 @@ struct DefinitionsReader {
     let odd = [draft.query.contains { $0.hasOddDay } ? "query" : nil, draft.body.hasOddDay ? "body" : nil]
     for name in odd.compactMap({ $0 }) {
       warnings.append(
-        "\(dotted(path + [name])): a text with {today… is sent as it is written; {today}, {today-7d} and "
+        "\(dotted(path + [name])): {today… without a valid end is literal text; {today}, {today-7d} and "
           + "{today-7d:date} are replaced")
     }
     if draft.pages.sizeParam != nil, draft.pages.size == nil {
