@@ -29,7 +29,9 @@ struct SinceHistoryTests {
   }
 
   /// What is wrong after the syncs of a history.
-  private func faults(seed: UInt64, overlap: Int = 60, dateAhead: Double = 0, isBusy: Bool = false) async throws -> [String] {
+  private func faults(seed: UInt64, overlap: Int = 60, dateAhead: Double = 0, isBusy: Bool = false) async throws
+    -> [String]
+  {
     var dice = SeededDice(seed: seed)
     let upstream = ChangingUpstream(seed: seed, dateAhead: dateAhead, isBusy: isBusy, &dice)
     let bench = try SyncBench([:])
