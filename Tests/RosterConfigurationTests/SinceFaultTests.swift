@@ -1,0 +1,58 @@
+import RosterTestSupport
+import Testing
+
+@testable import RosterConfiguration
+
+/// Faults of `[resource.NAME.since]`.
+struct SinceFaultTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  @Test(
+    "F3.1, F3.2, F3.3, F3.5: each is refused at its key",
+    arguments: [
+      ("param = \"since\"", "at: is missing"), ("at = \"/at\"", "param: is missing"),
+      ("at = \"/at\", param = \"page\"", "param: is a parameter of pages too"),
+      ("at = \"/at\", param = \"*\"", "param: \"*\" is for pages"),
+      ("at = \"/at\", param = \"s\", value = \"x\"", "value: \"x\" does not have {since} or {since:FORM} once"),
+      ("at = \"/at\", param = \"s\", value = \"{since:day}\"", "value: \"{since:day}\" does not have"),
+      ("at = \"/at\", param = \"s\", value = \"{since}{since}\"", "value: \"{since}{since}\" does not have"),
+      (
+        "at = \"/at\", param = \"s\", form = \"number\", value = \"{since:unix}\"",
+        "value: {since:FORM} converts a time, and form is \"number\""
+      ),
+      ("at = \"/at\", param = \"s\", form = \"number\", overlap = \"5m\"", "overlap: is a duration"),
+      ("at = \"/at\", param = \"s\", overlap = 5", "overlap: is an integer"),
+      ("at = \"/at\", param = \"s\", overlap = 0", "overlap: 0 is out of range"),
+      ("at = \"/at\", param = \"s\", form = \"unix\", zone = \"+01:00\"", "zone: is for form = \"rfc3339\""),
+      ("at = \"/at\", param = \"s\", zone = \"CET\"", "zone: \"CET\" is not an offset"),
+      ("at = \"/at\", param = \"s\", whole_every = \"never\"", "whole_every: \"never\" needs removal = \"never\""),
+      ("at = \"/at\", param = \"s\", whole_every = \"1s\"", "whole_every: 1s is out of range"),
+      ("at = \"/at\", param = \"/s\"", "param: \"/s\" is a place in the body of a POST"),
+      (
+        "at = \"/at\", param = \"/a/0/b\", method = \"POST\", body = { a = [] }, query = {}",
+        "param: \"/a/0/b\" leads through something in body"
+      ),
+      ("at = \"/at\", param = \"s\", token = \"/t\"", "token: is unknown"),
+    ])
+  func refused(since: String, fault: String) throws {
+    let faults = try workspace.faults(
+      FaultyDefinition.start + "since = { \(since) }\n" + FaultyDefinition.columns)
+    #expect(faults.count == 1 && faults[0].contains("resource.thing.since.\(fault)"), "\(faults)")
+  }
+
+  @Test("F3.5: whole_every = \"never\" is accepted with removal = \"never\"")
+  func never() throws {
+    let since =
+      "since = { at = \"/at\", param = \"s\", whole_every = \"never\", overlap = \"1h\", zone = \"-05:30\" }\n"
+    let text = FaultyDefinition.start + "removal = \"never\"\n" + since + FaultyDefinition.columns
+    #expect(try workspace.faults(text).isEmpty)
+  }
+
+  @Test("F4.4: tables of rosterd's own are refused", arguments: ["resource_lists", "cache_lists", "cache_overlaid"])
+  func reserved(table: String) throws {
+    let faults = try workspace.faults(FaultyDefinition.start + "table = \"\(table)\"\n" + FaultyDefinition.columns)
+    #expect(faults.count == 1 && faults[0].contains("is a table of rosterd's own"))
+  }
+}
