@@ -272,7 +272,7 @@ extension RecordDecoder {
     return value(try scanner.value())
   }
 
-  /// The first byte of a value below the value that begins at `start`; nil if there is no such value. Moves the scanner.
+  /// The first byte of a value below the value that begins at `start`; nil if it is absent. Moves the scanner.
   mutating func find(_ pointer: JSONPointer, from start: Int) throws(Malformed) -> Int? {
     var place = start
     for segment in pointer.segments {

@@ -222,6 +222,18 @@ struct DefinitionTests {
       ])
   }
 
+  @Test("R6.3: {today that is no placeholder is a warning")
+  func oddDay() throws {
+    func warnings(_ query: String) throws -> [String] {
+      let file = try workspace.write(
+        Self.thing.replacing("[resource.thing.columns]", with: "query = { q = \"\(query)\" }\n[resource.thing.columns]")
+      )
+      return try Configuration.load(file: file, environment: [:], isRoot: true).warnings
+    }
+    #expect(try warnings("{today-7d:date}").isEmpty && warnings("{page}").isEmpty)
+    #expect(try warnings("{today-7}").count == 1 && warnings("{today-0d}")[0].hasPrefix("resource.thing.query: {today"))
+  }
+
   // MARK: What check prints
 
   @Test(
