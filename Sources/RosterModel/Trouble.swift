@@ -3,7 +3,7 @@ package struct Trouble: Codable, Sendable, Equatable {
   /// What sort of trouble it is; the words are those of the file that keeps it.
   package enum Kind: String, Codable, Sendable, CaseIterable {
     // The way to upstream.
-    case connection, dns, tls, timeout, truncated, noNetwork, certificate, pin, proxy
+    case connection, dns, tls, timeout, truncated, noNetwork, certificate, pin, clientCertificate, proxy
     // What upstream answers.
     case serverError, rateLimit, held, forbidden, notFound, notAcceptable, badRequest, otherStatus, redirect, malformed
     case totalAbsent, tooLarge

@@ -47,7 +47,7 @@ struct ContractTests {
 
   /// Rules of promises, such as P16.1.
   private static func rules(in text: String) -> Set<String> {
-    Set(text.matches(of: /\b[LPST][0-9]{1,2}\.[0-9]{1,2}\b/).map { String($0.0) })
+    Set(text.matches(of: /\b[FLPST][0-9]{1,2}\.[0-9]{1,2}\b/).map { String($0.0) })
   }
 
   /// Programs, not data, which may hold such words by chance.
