@@ -3,19 +3,30 @@ package import RosterModel
 
 /// How one flow asks for a token, and which fields its answer has (CONTRACT 3). One value a flow.
 package struct Grant: Sendable {
-  let accessField: String
-  let refreshField: String
-  let refreshRequired: Bool
-  let fill: @Sendable (inout Request, TokenSettings, Credentials, Secret?) -> Void
+  /// The tokens that a request sends to be replaced.
+  struct SentTokens {
+    var refresh: Secret?
+    var access: Secret?
+  }
 
-  /// The token request; without a refresh token it is the client-credentials grant.
-  package func request(_ settings: TokenSettings, _ credentials: Credentials, refreshToken: Secret?) -> Request {
+  let answer: TokenExchange.Answer
+  let refreshRequired: Bool
+  /// nil if the request goes to `auth.token_url`.
+  var url: String?
+  /// True if a refresh of `exchange` sends the access token, too.
+  var renewsAccess = false
+  let fill: @Sendable (inout Request, TokenSettings, Credentials, SentTokens) -> Void
+
+  /// The token request; without a refresh token it is the client-credentials grant, or a login.
+  package func request(
+    _ settings: TokenSettings, _ credentials: Credentials, refreshToken: Secret?, renewedAccess: Secret? = nil
+  ) -> Request {
     var request = Request(
-      .post, settings.tokenURL,
+      .post, url ?? settings.tokenURL,
       headers: [
         Request.Header("Accept", "application/json"), Request.Header("User-Agent", "rosterd/\(rosterdVersion)"),
       ])
-    fill(&request, settings, credentials, refreshToken)
+    fill(&request, settings, credentials, SentTokens(refresh: refreshToken, access: renewedAccess))
     return request
   }
 }
@@ -24,7 +35,7 @@ extension Grant {
   /// nil: the flow sends no token request.
   package init?(_ flow: Flow) {
     switch flow {
-    case .none, .static, .basic: return nil
+    case .none, .static, .basic, .exchange: return nil
     case .oauth2Refresh, .oauth2ClientCredentials: self = .oauth2
     case .authenticateForm: self = .authenticateForm
     case .bearerRefresh: self = .bearerRefresh
@@ -32,42 +43,72 @@ extension Grant {
     }
   }
 
+  /// The next request of a session; nil: the flow sends none.
+  init?(_ settings: TokenSettings, _ session: Session) {
+    guard let exchange = settings.exchange else {
+      self.init(settings.flow)
+      return
+    }
+    let logsIn = session.logsIn(settings)
+    guard let step = logsIn ? exchange.login : exchange.refresh ?? exchange.login else { return nil }
+    self = Grant(step, exchange)
+  }
+
+  private init(
+    access: String, refresh: String, refreshRequired: Bool,
+    fill: @escaping @Sendable (inout Request, TokenSettings, Credentials, SentTokens) -> Void
+  ) {
+    self.init(
+      answer: TokenExchange.Answer(
+        access: JSONPointer(segments: [access]), refresh: JSONPointer(segments: [refresh]),
+        expiresIn: JSONPointer(segments: ["expires_in"])),
+      refreshRequired: refreshRequired, fill: fill)
+  }
+
   /// RFC 6749 §6 with a refresh token, §4.4 without.
   private static let oauth2 = Grant(
-    accessField: "access_token", refreshField: "refresh_token", refreshRequired: false
-  ) { request, settings, credentials, refreshToken in
+    access: "access_token", refresh: "refresh_token", refreshRequired: false
+  ) { request, settings, credentials, tokens in
     var fields =
-      refreshToken.map { [("grant_type", "refresh_token"), ("refresh_token", $0.reveal())] }
+      tokens.refresh.map { [("grant_type", "refresh_token"), ("refresh_token", $0.reveal())] }
       ?? [("grant_type", "client_credentials")]
     if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
+    request.identify(credentials, &fields)
     request.setForm(fields)
-    if let id = credentials.clientID {
-      request.setBasic(id, credentials.clientSecret ?? Secret(""))
-    }
   }
 
   private static let authenticateForm = Grant(
-    accessField: "token", refreshField: "refreshToken", refreshRequired: true
-  ) { request, _, _, refreshToken in
-    request.setForm([("refreshToken", refreshToken?.reveal() ?? "")])
+    access: "token", refresh: "refreshToken", refreshRequired: true
+  ) { request, _, _, tokens in
+    request.setForm([("refreshToken", tokens.refresh?.reveal() ?? "")])
   }
 
   private static let bearerRefresh = Grant(
-    accessField: "accessToken", refreshField: "refreshToken", refreshRequired: true, fill: fillBearer)
+    access: "accessToken", refresh: "refreshToken", refreshRequired: true, fill: fillBearer)
 
   /// The token that is sent is the access token to be replaced: the answer's is the next one to be sent, too.
   private static let bearerRenew = Grant(
-    accessField: "accessToken", refreshField: "accessToken", refreshRequired: true, fill: fillBearer)
+    access: "accessToken", refresh: "accessToken", refreshRequired: true, fill: fillBearer)
 
   @Sendable private static func fillBearer(
-    _ request: inout Request, _: TokenSettings, _: Credentials, _ token: Secret?
+    _ request: inout Request, _: TokenSettings, _: Credentials, _ tokens: SentTokens
   ) {
-    request.headers.append(Request.Header("Authorization", "Bearer \(token?.reveal() ?? "")"))
+    request.headers.append(Request.Header("Authorization", "Bearer \(tokens.refresh?.reveal() ?? "")"))
   }
 }
 
 extension Request {
-  fileprivate mutating func setForm(_ fields: [(name: String, value: String)]) {
+  /// A client without a secret is named in the form (RFC 6749 §2.3.1, §3.2.1).
+  mutating func identify(_ credentials: Credentials, _ fields: inout [(String, String)]) {
+    guard let id = credentials.clientID else { return }
+    if let secret = credentials.clientSecret {
+      setBasic(id, secret)
+    } else {
+      fields.append(("client_id", id.reveal()))
+    }
+  }
+
+  mutating func setForm(_ fields: [(name: String, value: String)]) {
     headers.append(Header("Content-Type", "application/x-www-form-urlencoded"))
     body = Array(fields.map { "\($0.name)=\($0.value.formEncoded)" }.joined(separator: "&").utf8)
   }
@@ -82,7 +123,7 @@ extension Request {
 extension String {
   /// application/x-www-form-urlencoded, a space as %20: some servers decode a Basic pair as parts of a URL, where "+"
   /// is itself.
-  fileprivate var formEncoded: String {
+  var formEncoded: String {
     utf8.reduce(into: "") { text, byte in
       let scalar = UnicodeScalar(byte)
       switch scalar {

@@ -4,13 +4,13 @@ import RosterModel
 
 /// Why an answer to a token request grants nothing.
 enum GrantRefusal: Error, Sendable, Equatable {
-  /// `error`: the code of RFC 6749 §5.2, where the answer names one.
-  case refused(status: Int, error: String?)
-  case incomplete(field: String)
+  /// `said` is nil if the answer is no JSON object with something in it.
+  case refused(status: Int, said: ServerStatement?)
+  case incomplete(field: String, said: ServerStatement?)
   /// The store could not give it back.
   case tooLarge
   case malformed
-  case other(status: Int)
+  case other(status: Int, said: ServerStatement?)
   case passing(Failure.Reason, retryAfter: Duration?)
 }
 
@@ -18,6 +18,8 @@ struct GrantAnswer: Sendable, Equatable {
   var issued: IssuedToken
   /// nil: the old one stays.
   var refreshToken: Secret?
+  /// The access token, if a refresh of `exchange` sends it to be replaced.
+  var renewedAccess: Secret?
 }
 
 extension Grant {
@@ -26,37 +28,39 @@ extension Grant {
     let status = response.status
     switch status {
     case 200...299: return try readGranted(response, now: now)
-    case 400, 401, 403: throw .refused(status: status, error: Self.errorCode(response))
+    case 400, 401, 403: throw .refused(status: status, said: ServerStatement(response))
     case 408, 429, 500...599: throw .passing(.status(status), retryAfter: response.retryAfter(now: now))
-    default: throw .other(status: status)
+    default: throw .other(status: status, said: ServerStatement(response))
     }
   }
 
   private func readGranted(_ response: Response, now: Date) throws(GrantRefusal) -> GrantAnswer {
-    guard let answer = JSONValue(answer: response.body) else { throw .malformed }
-    guard let access = token(answer[accessField]) else { throw .incomplete(field: accessField) }
-    let refresh = token(answer[refreshField])
-    if refresh == nil, refreshRequired { throw .incomplete(field: refreshField) }
-    let life =
-      Lifetime.positive(answer["expires_in"]?.seconds)
-      ?? Lifetime.left(
-        JWTTimes(access)?.expiry.timeIntervalSince(response["Date"].flatMap { Date(httpDate: $0) } ?? now))
-    let issued = IssuedToken(access: access, obtainedAt: now, expiresAt: life.map { now + $0 })
-    return GrantAnswer(issued: issued, refreshToken: refresh)
+    guard let json = JSONValue(answer: response.body) else { throw .malformed }
+    guard let access = token(json, answer.access) else { throw incomplete(answer.access, response) }
+    let refresh = token(json, answer.refresh)
+    if refresh == nil, refreshRequired { throw incomplete(answer.refresh, response) }
+    let issued = IssuedToken(
+      access: access, obtainedAt: now, expiresAt: life(json, access, response, now).map { now + $0 })
+    return GrantAnswer(issued: issued, refreshToken: refresh, renewedAccess: renewsAccess ? access : nil)
+  }
+
+  /// T13.5: an end is corrected by the answer's `Date`.
+  private func life(_ json: JSONValue, _ access: Secret, _ response: Response, _ now: Date) -> Double? {
+    let seconds = answer.expiresIn.flatMap { json[$0]?.seconds }
+    if let life = Lifetime.positive(seconds) { return life }
+    let end = answer.expiresAt.flatMap { json[$0]?.time } ?? JWTTimes(access)?.expiry
+    let answered = response["Date"].flatMap { Date(httpDate: $0) } ?? now
+    return Lifetime.left(end?.timeIntervalSince(answered))
+  }
+
+  private func incomplete(_ place: JSONPointer?, _ response: Response) -> GrantRefusal {
+    let field = place.map { $0.segments.count == 1 && url == nil ? $0.segments[0] : $0.description }
+    return .incomplete(field: field ?? "", said: ServerStatement(response))
   }
 
   /// A text that could not be sent is no token.
-  private func token(_ value: JSONValue?) -> Secret? {
-    value?.text.map { Secret($0) }.flatMap { $0.fitsHeader ? $0 : nil }
-  }
-
-  /// Only the codes that the RFC lists: any other text is upstream's, and might repeat a secret.
-  private static func errorCode(_ response: Response) -> String? {
-    let codes = [
-      "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
-      "invalid_scope",
-    ]
-    return JSONValue(answer: response.body)?["error"]?.text.flatMap { codes.contains($0) ? $0 : nil }
+  private func token(_ answer: JSONValue, _ place: JSONPointer?) -> Secret? {
+    place.flatMap { answer[$0]?.text }.map { Secret($0) }.flatMap { $0.fitsHeader ? $0 : nil }
   }
 }
 
@@ -90,14 +94,14 @@ struct JWTTimes: Equatable {
   }
 
   /// Years 1970…9999: what RFC 3339 can write.
-  private static func date(_ seconds: Double) -> Date? {
+  fileprivate static func date(_ seconds: Double) -> Date? {
     (0..<253_402_300_800).contains(seconds) ? Date(timeIntervalSince1970: seconds) : nil
   }
 }
 
 extension JSONValue {
   /// nil: not JSON. A byte order mark before it costs nobody a session.
-  fileprivate init?(answer bytes: some Collection<UInt8>) {
+  init?(answer bytes: some Collection<UInt8>) {
     guard let value = try? JSONValue(json: Array(bytes).withoutByteOrderMark) else { return nil }
     self = value
   }
@@ -107,6 +111,9 @@ extension JSONValue {
     guard let number = number ?? text.flatMap({ Double($0) }), number.isFinite else { return nil }
     return number
   }
+
+  /// RFC 3339, or seconds since 1970 in years that RFC 3339 can write.
+  fileprivate var time: Date? { text.flatMap { Date(rfc3339: $0) } ?? seconds.flatMap(JWTTimes.date) }
 }
 
 extension Data {

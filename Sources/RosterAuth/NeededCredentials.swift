@@ -1,20 +1,53 @@
-package import RosterModel
+import RosterModel
 
-extension Flow {
+extension TokenSettings {
   /// Names of the credential files without which no session can begin. The token store may replace the file
   /// (`isKept`).
   package var neededCredentials: [String] {
     let files: [CredentialFile] =
-      switch self {
+      switch flow {
       case .none: []
       case .static, .bearerRenew: [.accessToken]
       case .basic: [.username]
       case .oauth2Refresh, .authenticateForm, .bearerRefresh: [.refreshToken]
       case .oauth2ClientCredentials: [.clientID, .clientSecret]
+      case .exchange: exchangeFiles + (exchange?.login == nil ? refreshFiles : [])
       }
     return files.map(\.rawValue)
   }
 
   /// True if the token store keeps what replaces the needed credential.
-  package var isKept: Bool { refreshes && self != .oauth2ClientCredentials }
+  package var isKept: Bool {
+    flow.refreshes && flow != .oauth2ClientCredentials && (flow != .exchange || exchange?.login == nil)
+  }
+}
+
+extension TokenSettings {
+  /// The files that both requests of `exchange` name, without tokens (T13.2).
+  var exchangeFiles: [CredentialFile] { files(loginPlaceholders.union(refreshPlaceholders)).filter { !$0.isToken } }
+
+  /// The tokens that a refresh of `exchange` contains.
+  var refreshFiles: [CredentialFile] { files(refreshPlaceholders).filter(\.isToken) }
+
+  /// The files that start a session of `exchange`: those of a login, without the client, and the tokens (T10).
+  var exchangeSessionFiles: [CredentialFile] {
+    files(loginPlaceholders).filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
+  }
+
+  /// True if an `exchange` names the client, which a stored token belongs to then (T8).
+  var exchangeIdentifiesClient: Bool { exchangeFiles.contains(.clientID) }
+
+  var loginPlaceholders: Set<TokenExchange.Placeholder> { exchange?.login?.placeholders ?? [] }
+
+  var refreshPlaceholders: Set<TokenExchange.Placeholder> { exchange?.refresh?.placeholders ?? [] }
+
+  private func files(_ placeholders: Set<TokenExchange.Placeholder>) -> [CredentialFile] {
+    TokenExchange.Placeholder.allCases.filter(placeholders.contains).compactMap {
+      CredentialFile(rawValue: $0.rawValue)
+    }
+  }
+}
+
+extension CredentialFile {
+  fileprivate var isToken: Bool { self == .refreshToken || self == .accessToken }
 }

@@ -16,6 +16,10 @@ struct RefreshAttempt: Sendable {
   /// 1 is the first.
   let number: Int
   let usedRefreshToken: Bool
+  /// A login of `exchange` (T13.3).
+  let logsIn: Bool
+  /// What no message may show of a token server's answer (T14.1).
+  private let secrets: [Secret]
   /// An earlier attempt had no answer (T5).
   let followsUnanswered: Bool
   let now: Date
@@ -26,7 +30,9 @@ struct RefreshAttempt: Sendable {
     settings = attempt.setup.settings
     credentials = attempt.setup.credentials
     number = attempt.number
-    usedRefreshToken = attempt.session.refreshToken != nil
+    logsIn = attempt.session.logsIn(settings)
+    usedRefreshToken = attempt.session.hasReplaceableToken && !logsIn
+    secrets = credentials.secrets + attempt.session.secrets
     followsUnanswered = attempt.session.isUnanswered
     self.now = now
     self.random = random
@@ -43,11 +49,13 @@ struct RefreshAttempt: Sendable {
 
   private func fault(_ refusal: GrantRefusal) -> RefreshFault {
     switch refusal {
-    case .refused(let status, let error): refused(status, error)
-    case .incomplete(let field): incomplete("\(field) is missing in the answer or cannot be sent in a header")
+    case .refused(let status, let said): refused(status, said)
+    case .incomplete(let field, let said):
+      incomplete("\(field) is missing in the answer or cannot be sent in a header\(clause(said))")
     case .tooLarge: incomplete("its tokens are larger than the token store may become (\(TokenStore.mostText))")
     case .malformed: other(.malformedAnswer(settings), "malformed")
-    case .other(let status): other(.otherAnswer(status, settings), "other")
+    case .other(let status, let said):
+      other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings), "other")
     case .passing(let reason, let retryAfter): passing(reason, retryAfter, answered: true)
     }
   }
@@ -57,7 +65,7 @@ struct RefreshAttempt: Sendable {
     case .connection, .dns, .tls, .timeout, .truncated:
       passing(fault.reason ?? .connection, nil, answered: fault.isUnsent, fault.isOfProxy ? fault : nil)
     case .malformed, .tooLarge: other(.malformedAnswer(settings), "malformed")
-    case .status, .rateLimit, nil: other(.unsent(fault, settings), "other")
+    case .status, .rateLimit, .clientCertificate, nil: other(.unsent(fault, settings), "other")
     }
   }
 
@@ -72,13 +80,19 @@ struct RefreshAttempt: Sendable {
       fault: .passing(failure, delay: delay, answered: answered), label: "passing", failure: failure)
   }
 
-  private func refused(_ status: Int, _ error: String?) -> RefreshFault {
+  private func clause(_ said: ServerStatement?) -> String {
+    said.map { " (\($0.shown(hiding: secrets)))" } ?? ""
+  }
+
+  private func refused(_ status: Int, _ said: ServerStatement?) -> RefreshFault {
+    let error = said?.error
     let blamesClient = error == "invalid_client" || error == "unauthorized_client" || !usedRefreshToken
     let isClient = settings.flow.identifiesClient && blamesClient
-    let what = isClient ? "the client" : settings.renewal
+    let what = isClient ? "the client" : logsIn ? "the login" : settings.renewal
     let rotated = followsUnanswered && usedRefreshToken ? "; \(settings.mayHaveRotated)" : ""
-    let answer = error.map { "\(status), \($0)" } ?? "\(status)"
-    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)", isClient ? .clientSecret : settings.renewed)
+    let answer = said.map { "\(status), \($0.shown(hiding: secrets))" } ?? "\(status)"
+    let file = isClient ? .clientSecret : logsIn ? settings.credential : settings.renewed
+    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)", file)
     return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings))
   }
 

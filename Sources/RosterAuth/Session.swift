@@ -36,6 +36,8 @@ struct Session: Sendable, Equatable {
   var began: [String: String]
   var standing: Standing
   var refreshToken: Secret?
+  /// The access token that a refresh of `exchange` sends to be replaced; nil if it sends none.
+  var renewedAccess: Secret?
   /// A request with this refresh token brought no answer: upstream may have rotated it (T5).
   var isUnanswered = false
 }
@@ -52,7 +54,7 @@ extension Session {
   /// A request that used it has no answer. Returns whether that is worth a note: the refresh token may have been
   /// rotated unseen.
   mutating func noteUnanswered() -> Bool {
-    guard refreshToken != nil, !isUnanswered else { return false }
+    guard hasReplaceableToken, !isUnanswered else { return false }
     isUnanswered = true
     return true
   }
@@ -61,14 +63,37 @@ extension Session {
   func granted(_ answer: GrantAnswer) -> Session {
     Session(
       binding: binding, began: began, standing: .token(answer.issued),
-      refreshToken: answer.refreshToken ?? refreshToken)
+      refreshToken: answer.refreshToken ?? refreshToken, renewedAccess: answer.renewedAccess)
+  }
+
+  /// True if a token request may use up what it sends.
+  var hasReplaceableToken: Bool { refreshToken != nil || renewedAccess != nil }
+
+  /// True if the next token request of `exchange` is a login (T13.3).
+  func logsIn(_ settings: TokenSettings) -> Bool {
+    guard let exchange = settings.exchange, exchange.login != nil else { return false }
+    return exchange.refresh == nil || !knowsTokens(of: settings)
+  }
+
+  /// True if the session has each token that a refresh of `exchange` contains; a refresh without a token is a login by
+  /// another name.
+  fileprivate func knowsTokens(of settings: TokenSettings) -> Bool {
+    let tokens = settings.refreshFiles.map { $0 == .refreshToken ? refreshToken : renewedAccess }
+    return !tokens.isEmpty && tokens.allSatisfy { $0 != nil }
+  }
+
+  /// Forgets the tokens that upstream refused to replace, so that a login follows (T13.4).
+  mutating func forgetTokens() {
+    refreshToken = nil
+    renewedAccess = nil
   }
 }
 
 extension Session.Binding {
   init(_ settings: TokenSettings, _ credentials: Credentials) {
     flow = settings.flow.rawValue
-    clientID = settings.flow.identifiesClient ? credentials.clientID?.reveal() : nil
+    let isIdentified = settings.flow.identifiesClient || settings.exchangeIdentifiesClient
+    clientID = isIdentified ? credentials.clientID?.reveal() : nil
     baseOrigin = settings.baseOrigin
     tokenOrigin = settings.tokenOrigin
   }
@@ -96,7 +121,7 @@ extension Session {
 
   init(_ settings: TokenSettings, _ credentials: Credentials) {
     binding = Binding(settings, credentials)
-    began = credentials.sessionDigests(settings.flow)
+    began = credentials.sessionDigests(settings)
     standing = credentials.firstToken(settings.flow).map { .token($0) } ?? .absent
     refreshToken =
       switch settings.flow {
@@ -104,13 +129,15 @@ extension Session {
       case .oauth2ClientCredentials: nil
       // It is sent to be replaced.
       case .bearerRenew: credentials.accessToken
-      case .none, .static, .basic, .oauth2Refresh, .authenticateForm, .bearerRefresh: credentials.refreshToken
+      case .none, .static, .basic, .oauth2Refresh, .authenticateForm, .bearerRefresh, .exchange:
+        credentials.refreshToken
       }
+    if settings.refreshPlaceholders.contains(.accessToken) { renewedAccess = credentials.accessToken }
   }
 
   /// Whether it goes on with these.
   func fits(_ settings: TokenSettings, _ credentials: Credentials) -> Bool {
-    belongs(to: settings, credentials) && !isOutdated(by: credentials.sessionDigests(settings.flow), settings.flow)
+    belongs(to: settings, credentials) && !isOutdated(by: credentials.sessionDigests(settings), settings.flow)
   }
 
   private func belongs(to settings: TokenSettings, _ credentials: Credentials) -> Bool {
@@ -136,7 +163,8 @@ extension Session {
 
   private static func tried(_ settings: TokenSettings, _ digests: [String: String]) -> String {
     let files = digests.map { "\($0.key)=\($0.value)" }.sorted()
-    let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope]
+    let exchange = settings.exchange.map { [$0.written] } ?? []
+    let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope] + exchange
     return digest(Secret(parts.joined(separator: "\n")))
   }
 
@@ -150,16 +178,14 @@ extension Session {
 extension Credentials {
   /// Of the files' bytes, by name.
   fileprivate var digests: [String: String] {
-    [
-      CredentialFile.refreshToken: refreshToken, .accessToken: accessToken, .clientID: clientID,
-      .clientSecret: clientSecret, .username: username, .password: password,
-    ].reduce(into: [:]) { $0[$1.key.rawValue] = $1.value.map(Session.digest) }
+    CredentialFile.allCases.reduce(into: [:]) { $0[$1.rawValue] = self[$1].map(Session.digest) }
   }
 
   /// Those that start a session; the client's id is part of the binding, and a new secret alone keeps the tokens (T10).
-  fileprivate func sessionDigests(_ flow: Flow) -> [String: String] {
+  fileprivate func sessionDigests(_ settings: TokenSettings) -> [String: String] {
     let files: [CredentialFile] =
-      switch flow {
+      switch settings.flow {
+      case .exchange: settings.exchangeSessionFiles
       case .basic: [.username, .password]
       case .bearerRenew: [.accessToken]
       case .none, .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh:
@@ -192,9 +218,38 @@ extension Credentials {
       try require(clientID, .clientID, settings)
       try require(clientSecret, .clientSecret, settings)
     case .bearerRenew: try require(accessToken ?? stored?.refreshToken, .accessToken, settings)
+    case .exchange: try checkExchange(settings, stored: stored)
     }
     if settings.flow == .bearerRefresh { try requireSendable(refreshToken, .refreshToken, settings) }
     try requireSendable(accessToken, .accessToken, settings)
+  }
+
+  /// F5.2, F5.3: the files that placeholders name, and without a login the tokens that a refresh contains.
+  private func checkExchange(_ settings: TokenSettings, stored: Session?) throws(Failure) {
+    for file in settings.exchangeFiles where self[file] == nil { throw .missingCredential(file, settings) }
+    if settings.exchange?.login == nil {
+      for file in settings.refreshFiles {
+        let known = file == .refreshToken ? stored?.refreshToken : stored?.renewedAccess
+        try require(self[file] ?? known, file, settings)
+      }
+    }
+    for step in [settings.exchange?.login, settings.exchange?.refresh].compactMap({ $0 }) {
+      let placeholders = step.send?.placeholders ?? []
+      for file in placeholders.compactMap({ CredentialFile(rawValue: $0.rawValue) }) {
+        try requireSendable(self[file], file, settings)
+      }
+    }
+  }
+
+  private subscript(file: CredentialFile) -> Secret? {
+    switch file {
+    case .refreshToken: refreshToken
+    case .accessToken: accessToken
+    case .clientID: clientID
+    case .clientSecret: clientSecret
+    case .username: username
+    case .password: password
+    }
   }
 
   /// RFC 7617 §2: the colon ends the user's name, and neither may hold a control character.
@@ -218,7 +273,7 @@ extension Credentials {
 }
 
 /// The files of `credentials_dir`.
-enum CredentialFile: String {
+enum CredentialFile: String, CaseIterable {
   case refreshToken = "refresh_token"
   case accessToken = "access_token"
   case clientID = "client_id"

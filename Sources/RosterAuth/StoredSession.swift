@@ -15,6 +15,7 @@ struct StoredSession: Codable {
   var obtainedAt: String?
   var expiresAt: String?
   var refreshToken: String?
+  var renewedAccess: String?
   /// nil: false.
   var unanswered: Bool?
   var ended: Ended?
@@ -41,6 +42,7 @@ struct StoredSession: Codable {
     case obtainedAt = "obtained_at"
     case expiresAt = "expires_at"
     case refreshToken = "refresh_token"
+    case renewedAccess = "renewed_access_token"
   }
 
   init(_ session: Session) {
@@ -53,6 +55,7 @@ struct StoredSession: Codable {
     obtainedAt = session.access?.obtainedAt?.rfc3339
     expiresAt = session.access?.expiresAt?.rfc3339
     refreshToken = session.refreshToken?.reveal()
+    renewedAccess = session.renewedAccess?.reveal()
     unanswered = session.isUnanswered ? true : nil
     ended = session.ending.map { Ended(at: $0.at.rfc3339, cause: $0.cause, file: $0.file, tried: $0.tried) }
   }
@@ -76,6 +79,6 @@ struct StoredSession: Codable {
     return Session(
       binding: .init(flow: flow, clientID: clientID, baseOrigin: baseOrigin, tokenOrigin: tokenOrigin),
       began: began, standing: standing, refreshToken: refreshToken.map { Secret($0) },
-      isUnanswered: unanswered ?? false)
+      renewedAccess: renewedAccess.map { Secret($0) }, isUnanswered: unanswered ?? false)
   }
 }

@@ -40,14 +40,15 @@ extension Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
       cause: "upstream granted it with an answer that is no JSON; \(settings.renewal) may be used up",
-      hint: "see what answers at auth.token_url"
+      hint: "see what answers at \(settings.addressKey)"
     ).with(.tokenMalformed)
   }
 
-  static func otherAnswer(_ status: Int, _ settings: TokenSettings) -> Failure {
+  static func otherAnswer(_ status: Int, said: String?, _ settings: TokenSettings) -> Failure {
     Failure(
-      .refused, step: refreshing, subject: settings.tokenURL.queryMasked, cause: "upstream answered \(status)",
-      hint: "see whether auth.token_url is right", reason: .status(status)
+      .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
+      cause: "upstream answered \(status)\(said.map { ", \($0)" } ?? "")",
+      hint: "see whether \(settings.addressKey) is right", reason: .status(status)
     ).with(.tokenStatus)
   }
 
@@ -63,7 +64,7 @@ extension Failure {
     return Failure(
       .unreachable, step: refreshing, subject: settings.tokenURL.queryMasked,
       cause: "\(what) after \(times)\(unanswered ? "; \(settings.mayHaveRotated)" : "")",
-      hint: proxy?.hint ?? "see whether auth.token_url is up", reason: reason, retryAfter: retryAfter
+      hint: proxy?.hint ?? "see whether \(settings.addressKey) is up", reason: reason, retryAfter: retryAfter
     ).with(.tokenUnreachable)
   }
 
@@ -96,8 +97,9 @@ extension Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
       cause: "upstream refuses (401) an access token that it has just granted",
-      hint: "see whether base_url and auth.token_url belong together, and what auth.scope allows"
-    ).with(.freshRefused, [.setting("auth.token_url"), .setting("auth.scope")])
+      hint:
+        "see whether base_url and \(settings.addressKey) belong together\(settings.exchange == nil ? ", and what auth.scope allows" : "")"
+    ).with(.freshRefused, [.setting(settings.addressKey)] + (settings.exchange == nil ? [.setting("auth.scope")] : []))
   }
 
   /// The request did not go through, and another attempt would not either.
@@ -159,14 +161,29 @@ extension TokenSettings {
     case .basic: .password
     case .oauth2ClientCredentials: .clientSecret
     case .none, .oauth2Refresh, .authenticateForm, .bearerRefresh: .refreshToken
+    case .exchange: loginCredential ?? renewed
     }
   }
 
+  /// The file that a login of `exchange` most likely lacks; nil without a login.
+  private var loginCredential: CredentialFile? {
+    let files: [CredentialFile] = [.password, .clientSecret, .username, .clientID]
+    guard exchange?.login != nil else { return nil }
+    return files.first { file in loginPlaceholders.contains { $0.rawValue == file.rawValue } } ?? .password
+  }
+
   /// The file of what a token request sends to be replaced.
-  var renewed: CredentialFile { flow == .bearerRenew ? .accessToken : .refreshToken }
+  var renewed: CredentialFile { renewsAccess ? .accessToken : .refreshToken }
 
   /// What a token request sends to be replaced, in words.
-  var renewal: String { flow == .bearerRenew ? "the access token" : "the refresh token" }
+  var renewal: String { renewsAccess ? "the access token" : "the refresh token" }
+
+  private var renewsAccess: Bool { flow == .bearerRenew || refreshFiles == [.accessToken] }
+
+  /// The key that names where tokens come from.
+  var addressKey: String {
+    exchange.map { $0.refresh == nil ? "auth.login.url" : "auth.refresh.url" } ?? "auth.token_url"
+  }
 
   var mayHaveRotated: String { "upstream may have rotated \(renewal) in an attempt whose answer never came" }
 
@@ -177,7 +194,8 @@ extension TokenSettings {
   }
 
   var mendCredential: String {
-    flow == .basic ? mend("username", "password") : mend(credential.rawValue)
+    flow == .basic || (flow == .exchange && credential == .password)
+      ? mend("username", "password") : mend(credential.rawValue)
   }
 
   /// An imperative: which files, and the command that makes them count (T6, T16).

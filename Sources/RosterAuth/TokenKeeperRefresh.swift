@@ -29,14 +29,16 @@ extension TokenKeeper {
 
   private func exchange(_ attempt: TokenMachine.Attempt) async -> TokenMachine.Action {
     let setup = attempt.setup
-    guard let grant = Grant(setup.settings.flow) else {
+    guard let grant = Grant(setup.settings, attempt.session) else {
       return machine.refreshFailed(.other(.notRenewable(setup.settings)), now: clock.moment)
     }
     await noteUnanswered(attempt.session)
     if stopRequested.load(ordering: .acquiring) {
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
     }
-    let request = grant.request(setup.settings, setup.credentials, refreshToken: attempt.session.refreshToken)
+    let request = grant.request(
+      setup.settings, setup.credentials, refreshToken: attempt.session.refreshToken,
+      renewedAccess: attempt.session.renewedAccess)
     do {
       let answer = try grant.read(try await send(request), now: clock.now())
       guard TokenStore.fits(attempt.session.granted(answer)) else { throw GrantRefusal.tooLarge }

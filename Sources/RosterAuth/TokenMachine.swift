@@ -111,15 +111,16 @@ struct TokenMachine: Sendable, Equatable {
     if sequel.isSuperseded { return supersededFailed(fault, attempt.session, sequel, now) }
     if let ending = session.ending { return finish(sequel, .failure(.ended(ending, settings))) }
     // The store holds since the request went out that it may have no answer.
-    if session.refreshToken != nil { sequel.hasNote = true }
+    if session.hasReplaceableToken { sequel.hasNote = true }
     switch fault {
     case .passing(let failure, let delay, let answered):
       if !answered { _ = session.noteUnanswered() }
       guard let delay, !isStopping else { return gaveUp(failure, sequel, now) }
       phase = .busy(.waiting(attempt.number + 1), sequel)
       return .coolDown(delay)
-    case .refused where settings.flow == .oauth2ClientCredentials && session.refreshToken != nil:
-      session.refreshToken = nil
+    case .refused where settings.flow == .oauth2ClientCredentials && session.refreshToken != nil,
+      .refused where mayLogIn(after: attempt), .incomplete where mayLogIn(after: attempt):
+      session.forgetTokens()
       guard isStopping else { return send(attempt.number, sequel) }
       sequel.hasNote = true
       return finish(sequel, .failure(.stopping))
@@ -285,6 +286,12 @@ extension TokenMachine {
   private mutating func start(_ waiters: [Waiter]) -> Action {
     phase = .busy(.waiting(1), Sequel(waiters: waiters))
     return .refresh(token != nil ? .expired : session.standing == .refused ? .refused : .absent)
+  }
+
+  /// T13.4: one login follows a refused refresh. A session without tokens has nothing to refresh.
+  private func mayLogIn(after attempt: Attempt) -> Bool {
+    guard session.hasReplaceableToken, !attempt.session.logsIn(attempt.setup.settings) else { return false }
+    return settings.exchange?.login != nil
   }
 
   private mutating func send(_ number: Int, _ sequel: Sequel) -> Action {

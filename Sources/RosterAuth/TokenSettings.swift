@@ -6,7 +6,7 @@ package struct TokenSettings: Sendable, Equatable {
   package var flow: Flow
   /// `auth.send`: where a request carries the token.
   package var send: TokenPlace
-  /// Absolute.
+  /// Absolute; with `exchange` the address of a refresh, or else of a login.
   package var tokenURL: String
   /// Sent with OAuth token requests; empty: none is.
   package var scope: String
@@ -22,13 +22,15 @@ package struct TokenSettings: Sendable, Equatable {
   package var credentialsDirectory: String
   /// For token requests (T5).
   package var retry: RetryDelays
+  /// With the flow `exchange`; nil with another.
+  package var exchange: TokenExchange?
 
   /// Defaults as the contract has them; `tokenURL` and `tokenOrigin` are for flows that ask for tokens.
   package init(
     flow: Flow, send: TokenPlace = .bearer, tokenURL: String = "", scope: String = "",
     earlyRefresh: Duration = .seconds(60),
     baseOrigin: String, tokenOrigin: String = "", storePath: String, credentialsDirectory: String = "",
-    retry: RetryDelays = RetryDelays()
+    retry: RetryDelays = RetryDelays(), exchange: TokenExchange? = nil
   ) {
     self.flow = flow
     self.send = send
@@ -40,6 +42,7 @@ package struct TokenSettings: Sendable, Equatable {
     self.storePath = storePath
     self.credentialsDirectory = credentialsDirectory
     self.retry = retry
+    self.exchange = exchange
   }
 
   var place: TokenPlace { flow == .basic ? .basic : send }

@@ -30,6 +30,10 @@ package struct Configuration: Sendable, Equatable {
     package var systemRoots = RootPlaces()
     /// "sha256/BASE64", each of 32 bytes.
     package var pins: [String] = []
+    /// Chain of the client certificate; empty if it is not set.
+    package var certFile = ""
+    /// Its private key; empty if it is not set, or if the key is a credential file.
+    package var keyFile = ""
   }
 
   /// `[sync]`: when pages are asked for, and how many at once.
@@ -80,6 +84,16 @@ package struct Configuration: Sendable, Equatable {
     package var tokenURL = ""
     /// Of a token request of OAuth 2.
     package var scope = ""
+    /// Where `rosterd login` sends the browser, unresolved; empty if it is not set.
+    package var authorizeURL = ""
+    /// Where `rosterd login` asks for a device code, unresolved; empty if it is not set.
+    package var deviceURL = ""
+    /// `[auth.login]`; not set without an address.
+    package var login = TokenExchange.Step()
+    /// `[auth.refresh]`; not set without an address.
+    package var refresh = TokenExchange.Step()
+    /// `[auth.answer]`
+    package var answer = TokenExchange.Answer()
     /// A token this close to its expiry is refreshed first.
     package var earlyRefresh: Duration = .seconds(60)
     /// Statuses of page requests that end the session.
@@ -138,9 +152,34 @@ package struct Configuration: Sendable, Equatable {
   /// The defaults, without paths.
   package init() {}
 
-  /// `auth.token_url` as an absolute URL; nil where it is not set.
+  /// Where tokens come from, as an absolute URL: `auth.token_url`, with `exchange` the address of `auth.refresh` or
+  /// else `auth.login`; nil if none is set.
   package var resolvedTokenURL: String? {
-    auth.tokenURL.isEmpty ? nil : WebAddress.resolve(auth.tokenURL, against: upstream.baseURL)
+    guard auth.flow == .exchange else { return resolved(auth.tokenURL) }
+    return resolved(auth.refresh.url) ?? resolved(auth.login.url)
+  }
+
+  /// `auth.authorize_url` as an absolute URL; nil if it is not set.
+  package var resolvedAuthorizeURL: String? { resolved(auth.authorizeURL) }
+
+  /// `auth.device_url` as an absolute URL; nil if it is not set.
+  package var resolvedDeviceURL: String? { resolved(auth.deviceURL) }
+
+  /// What the flow `exchange` does, with absolute addresses; nil with another flow.
+  package var exchange: TokenExchange? {
+    guard auth.flow == .exchange else { return nil }
+    return TokenExchange(login: resolved(auth.login), refresh: resolved(auth.refresh), answer: auth.answer)
+  }
+
+  private func resolved(_ step: TokenExchange.Step) -> TokenExchange.Step? {
+    guard let url = resolved(step.url) else { return nil }
+    var step = step
+    step.url = url
+    return step
+  }
+
+  private func resolved(_ address: String) -> String? {
+    address.isEmpty ? nil : WebAddress.resolve(address, against: upstream.baseURL)
   }
 }
 

@@ -1,6 +1,8 @@
+import RosterModel
+
 extension ConfigurationKey {
   /// Every key, in the order of the file. A default is what a fresh `Configuration` holds.
-  package static let all: [ConfigurationKey] = upstream + sync + retry + limit + auth + rest
+  package static let all: [ConfigurationKey] = upstream + sync + retry + limit + auth + exchange + rest
 
   private static let upstream = [
     ConfigurationKey(
@@ -24,6 +26,12 @@ extension ConfigurationKey {
     ConfigurationKey(
       "upstream.tls.pins", \.upstream.tls.pins, .pins,
       "The server's own SubjectPublicKeyInfo, besides the chain's verification; for token_url's server too."),
+    ConfigurationKey(
+      "upstream.tls.cert_file", \.upstream.tls.certFile, .text("a PEM chain, or nothing"),
+      "Client certificate with its chain, leaf first; for token_url's server too."),
+    ConfigurationKey(
+      "upstream.tls.key_file", \.upstream.tls.keyFile, .text("a PEM key, or nothing"),
+      "Private key of cert_file; the alternative is the credential client_key."),
   ]
 
   private static let sync = [
@@ -78,6 +86,12 @@ extension ConfigurationKey {
       "Where tokens come from: a URL, a path from the origin (/token), or one below base_url (token)."),
     ConfigurationKey("auth.scope", \.auth.scope, .text("any text"), "Sent with a token request of OAuth 2."),
     ConfigurationKey(
+      "auth.authorize_url", \.auth.authorizeURL, .tokenURL,
+      "Where rosterd login sends the browser; written as token_url."),
+    ConfigurationKey(
+      "auth.device_url", \.auth.deviceURL, .tokenURL,
+      "Where rosterd login --device asks for a code; written as token_url."),
+    ConfigurationKey(
       "auth.early_refresh", \.auth.earlyRefresh, .duration(atLeast: .zero),
       "A token this close to its expiry is refreshed first."),
     ConfigurationKey(
@@ -89,6 +103,36 @@ extension ConfigurationKey {
     ConfigurationKey(
       "auth.token_store", \.auth.tokenStore, .text("a file, or nothing"), restart: true,
       "Where tokens are kept; by default $STATE_DIRECTORY/token.json, else /var/lib/rosterd/token.json."),
+  ]
+
+  /// The tables of the flow `exchange`.
+  private static let exchange =
+    [
+      ConfigurationKey("auth.login.url", \.auth.login.url, .tokenURL, "Where a login is sent. Written as token_url."),
+      ConfigurationKey("auth.login.body", \.auth.login.body, .template, "Template of the body; {} sends none."),
+      ConfigurationKey("auth.login.format", \.auth.login.format, .choice, "How the body is written."),
+      ConfigurationKey(
+        "auth.login.send", \.auth.login.send, .templateField,
+        "A header or a query parameter, as in auth.send, with any placeholder."),
+      ConfigurationKey(
+        "auth.refresh.url", \.auth.refresh.url, .tokenURL, "Where a refresh is sent. Written as token_url."),
+      ConfigurationKey("auth.refresh.body", \.auth.refresh.body, .template, "Template of the body; {} sends none."),
+      ConfigurationKey("auth.refresh.format", \.auth.refresh.format, .choice, "How the body is written."),
+      ConfigurationKey(
+        "auth.refresh.send", \.auth.refresh.send, .templateField,
+        "A header or a query parameter, as in auth.send, with any placeholder."),
+    ] + answer
+
+  private static let answer = [
+    ConfigurationKey("auth.answer.access", \.auth.answer.access, .optionalPointer, "Place of the access token."),
+    ConfigurationKey(
+      "auth.answer.refresh", \.auth.answer.refresh, .optionalPointer,
+      "Place of the refresh token; without one in an answer the old one stays."),
+    ConfigurationKey(
+      "auth.answer.expires_in", \.auth.answer.expiresIn, .optionalPointer, "Place of the token's life in seconds."),
+    ConfigurationKey(
+      "auth.answer.expires_at", \.auth.answer.expiresAt, .optionalPointer,
+      "Place of the token's end: RFC 3339, or seconds since 1970."),
   ]
 
   private static let rest = [

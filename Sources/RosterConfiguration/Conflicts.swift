@@ -6,23 +6,40 @@ extension Configuration {
   func conflicts() -> [Conflict] {
     let all = [
       tokenURLMissing, tokenURLInClear, credentialTwice, pinsInClear, delaysCrossed, socketTooLong, socketIsFolder,
+      certificateInClear, keyAlone,
     ]
-    return all.compactMap { $0 } + sharedPaths + unusableProxies
+    return all.compactMap { $0 } + exchangeConflicts + loginURLsInClear + sharedPaths + unusableProxies
   }
 
   private var tokenURLMissing: Conflict? {
-    guard auth.flow.refreshes, auth.tokenURL.isEmpty else { return nil }
+    guard auth.flow.refreshes, auth.flow != .exchange, auth.tokenURL.isEmpty else { return nil }
     return Conflict(
       keys: ["auth.token_url", "auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" needs a token_url",
       allowed: "a URL or a path in auth.token_url")
   }
 
   private var tokenURLInClear: Conflict? {
-    guard WebAddress.isHTTPS(upstream.baseURL), let url = resolvedTokenURL, !WebAddress.isHTTPS(url) else { return nil }
+    guard WebAddress.isHTTPS(upstream.baseURL), auth.flow != .exchange, let url = resolvedTokenURL,
+      !WebAddress.isHTTPS(url)
+    else { return nil }
     return Conflict(
       keys: ["auth.token_url", "upstream.base_url"],
       problem: "an http token_url does not go with an https base_url",
       allowed: "an https URL or a path in auth.token_url")
+  }
+
+  private var loginURLsInClear: [Conflict] {
+    guard WebAddress.isHTTPS(upstream.baseURL) else { return [] }
+    let addresses = [
+      ("auth.authorize_url", resolvedAuthorizeURL), ("auth.device_url", resolvedDeviceURL),
+      ("auth.login.url", exchange?.login?.url), ("auth.refresh.url", exchange?.refresh?.url),
+    ]
+    return addresses.compactMap { key, url in
+      guard let url, !WebAddress.isHTTPS(url) else { return nil }
+      return Conflict(
+        keys: [key, "upstream.base_url"], problem: "an http address does not go with an https base_url",
+        allowed: "an https URL or a path")
+    }
   }
 
   private var credentialTwice: Conflict? {
@@ -40,6 +57,20 @@ extension Configuration {
     return Conflict(
       keys: ["upstream.tls.pins", "upstream.base_url"], problem: "an http base_url has no key that could be pinned",
       allowed: "pins with an https base_url")
+  }
+
+  private var certificateInClear: Conflict? {
+    guard !upstream.tls.certFile.isEmpty, !WebAddress.isHTTPS(upstream.baseURL) else { return nil }
+    return Conflict(
+      keys: ["upstream.tls.cert_file", "upstream.base_url"],
+      problem: "an http base_url has no client certificate", allowed: "a cert_file with an https base_url")
+  }
+
+  private var keyAlone: Conflict? {
+    guard upstream.tls.certFile.isEmpty, !upstream.tls.keyFile.isEmpty else { return nil }
+    return Conflict(
+      keys: ["upstream.tls.key_file", "upstream.tls.cert_file"], problem: "a key_file needs a cert_file",
+      allowed: "both, or none")
   }
 
   private var delaysCrossed: Conflict? {

@@ -22,7 +22,7 @@ extension ValueType<TokenPlace> {
       write: \.text)
   }
 
-  private static func checkHeader(_ name: String) throws(Mistakes) {
+  fileprivate static func checkHeader(_ name: String) throws(Mistakes) {
     guard name.isHTTPToken else {
       throw Mistakes("what stands before the colon is not a header name", allowed: HeaderText.allowedInName)
     }
@@ -32,10 +32,38 @@ extension ValueType<TokenPlace> {
   }
 
   /// It is encoded when it is sent: what looks encoded already would be so twice.
-  private static func checkParameter(_ text: String, _ name: String) throws(Mistakes) {
+  fileprivate static func checkParameter(_ text: String, _ name: String) throws(Mistakes) {
     guard !name.isEmpty, !name.contains(TokenPlace.placeholder) else { throw Mistakes("names no query parameter") }
     guard !text.contains(where: { "&#%".contains($0) }) else {
       throw Mistakes("holds &, # or %", allowed: "one parameter, as it is before it is percent-encoded")
     }
+  }
+}
+
+extension ValueType<TokenExchange.Field?> {
+  /// The sentences do not repeat the text, which may hold a secret (T9).
+  static var templateField: Self {
+    .text(
+      allowed: "\"NAME: VALUE\", a header, or \"?NAME=VALUE\", a query parameter, or nothing",
+      parse: { (text) throws(Mistakes) in
+        if text.isEmpty { return nil }
+        if let mistake = HeaderText.mistake(in: text) { throw Mistakes(mistake) }
+        guard let field = TokenExchange.Field(text) else { throw Mistakes("is neither a header nor a query parameter") }
+        switch field.carrier {
+        case .header: try ValueType<TokenPlace>.checkHeader(field.name)
+        case .parameter: try ValueType<TokenPlace>.checkParameter(text, field.name)
+        }
+        return field
+      },
+      write: { $0?.maskedText ?? "" })
+  }
+}
+
+extension TokenExchange.Field {
+  /// A value without a placeholder may be a secret.
+  fileprivate var maskedText: String {
+    var field = self
+    if placeholders.isEmpty { field.value = "***" }
+    return field.text
   }
 }

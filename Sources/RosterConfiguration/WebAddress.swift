@@ -41,6 +41,14 @@ enum WebAddress {
 
   static func isHTTPS(_ url: String) -> Bool { url.lowercased().hasPrefix("https://") }
 
+  /// Scheme, host and port in one notation, so that two addresses of one server are equal.
+  static func comparableOrigin(of url: String) -> String {
+    let origin = origin(of: url).lowercased()
+    let port = isHTTPS(url) ? ":443" : ":80"
+    let authority = origin.prefix { $0 != "?" }
+    return authority.hasSuffix(port) ? String(authority.dropLast(port.count)) : String(authority)
+  }
+
   /// Scheme and authority, as they were written.
   private static func origin(of url: String) -> String {
     let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)

@@ -12,9 +12,10 @@ extension Configuration {
     let (configuration, warnings) = try load(
       file: file, again: known, environment: environment, isRoot: isRoot
     ) { configuration in
-      configuration.caFileProblem.map {
-        [Conflict(keys: ["upstream.tls.ca_file"], problem: $0, allowed: "a readable PEM bundle")]
-      } ?? []
+      let caFile = configuration.caFileProblem.map {
+        Conflict(keys: ["upstream.tls.ca_file"], problem: $0, allowed: "a readable PEM bundle")
+      }
+      return [caFile, configuration.clientCertificateConflict].compactMap { $0 }
     }
     return (configuration, warnings + [configuration.systemRootsProblem].compactMap(\.self))
   }

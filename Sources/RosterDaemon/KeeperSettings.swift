@@ -13,7 +13,8 @@ extension TokenSettings {
       baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
       tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
       storePath: configuration.auth.tokenStore,
-      credentialsDirectory: configuration.auth.credentialsDir, retry: RetryDelays(configuration.retry))
+      credentialsDirectory: configuration.auth.credentialsDir, retry: RetryDelays(configuration.retry),
+      exchange: configuration.exchange)
   }
 }
 

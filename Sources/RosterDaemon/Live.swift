@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterConfiguration
 import RosterFetch
 import RosterModel
@@ -79,6 +80,18 @@ final class Live: Sendable {
       throw error
     }
   }
+
+  /// Takes another client certificate: new connections present it (T15.2).
+  func renew(_ identity: ClientIdentity?) async {
+    let configuration = configuration
+    var settings = state.withLock { $0.settings }
+    guard settings.identity != identity else { return }
+    settings.identity = identity
+    await replace(configuration, settings)
+  }
+
+  /// End of the client certificate that is presented now; nil without one.
+  var certificateEnd: Date? { state.withLock { $0.settings.identity?.certificate.notAfter } }
 
   func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) async {
     await close(state.withLock { $0.replace(configuration, settings) })

@@ -14,8 +14,9 @@ extension Configuration {
   /// an existing credential.
   /// - Parameter stores: Folders in which systemd looks for the credentials of the package's units (systemd.exec(5)).
   package func missingCredentials(stores: [String] = credentialStores) -> [String] {
-    if auth.flow.isKept, Self.mayExist(tokenStore) { return [] }
-    return auth.flow.neededCredentials.compactMap { name in
+    let settings = TokenSettings(self)
+    if settings.isKept, Self.mayExist(tokenStore) { return [] }
+    return settings.neededCredentials.compactMap { name in
       let places = places(of: name, stores)
       let needed = "auth.flow = \"\(auth.flow.rawValue)\" needs the credential \(name)"
       if let found = places.first(where: Self.mayExist) {
@@ -41,6 +42,13 @@ extension Configuration {
     return "only the service gets that credential: run the sync by systemd-run with "
       + "\(loads.joined(separator: " ")), as EXAMPLES of rosterd(8) shows"
   }
+
+  /// The file of this credential, or the file that systemd copies; nil if no unit of the package reads this
+  /// configuration.
+  func credentialSource(of name: String) -> String? { places(of: name, Self.credentialStores).first }
+
+  /// The unit that reads this file; nil if the package has no such unit.
+  var unitName: String? { unit.map { $0 == Self.mainUnit ? $0 : "\(Self.mainUnit)@\($0)" } }
 
   private func places(of name: String, _ stores: [String]) -> [String] {
     if !auth.credentialsDir.isEmpty { return ["\(auth.credentialsDir)/\(name)"] }

@@ -78,7 +78,9 @@ struct Runtime: Sendable {
       var facts = try await cache.facts()
       if facts.last?.isDegraded == true { facts.last?.trouble = troubles.last }
       let board = board(configuration, path, clock, facts) {
-        .init(interval: live.configuration.sync.interval, heldUntil: gate.until(clock), budget: limits.ledger.usage)
+        .init(
+          interval: live.configuration.sync.interval, heldUntil: gate.until(clock), budget: limits.ledger.usage,
+          certificateEnd: live.certificateEnd)
       }
       let reporter = Reporter(board: board, logger: logger, moved: pulse.moved, watching: watching)
       let keeper = TokenKeeper(
@@ -129,6 +131,13 @@ struct Runtime: Sendable {
     do { try await keeper.reload(TokenSettings(configuration)) } catch {
       try limits.change(live.configuration)
       throw error
+    }
+  }
+
+  /// Before a sync: takes another client certificate or key; a bad pair changes nothing (T15.2, T15.3).
+  func renewClientCertificate() async {
+    do { await live.renew(try live.configuration.clientIdentity()) } catch {
+      reporter.report(Event(.configRefused, error: "\(error.failure)"))
     }
   }
 

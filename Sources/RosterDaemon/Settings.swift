@@ -16,9 +16,12 @@ extension HTTPTransport.Settings {
   /// Throws a Failure (78) if the ca_file has become invalid since it was checked.
   init(_ configuration: Configuration) throws(Failure) {
     let upstream = configuration.upstream
+    let identity: ClientIdentity?
+    do { identity = try configuration.clientIdentity() } catch { throw error.failure }
     self.init(
       timeout: upstream.timeout, connections: configuration.sync.concurrency,
-      roots: try TrustedRoots(upstream.tls), pins: upstream.tls.pins, proxies: configuration.proxies)
+      roots: try TrustedRoots(upstream.tls), pins: upstream.tls.pins, proxies: configuration.proxies,
+      identity: identity)
   }
 }
 

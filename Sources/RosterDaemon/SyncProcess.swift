@@ -30,6 +30,7 @@ struct SyncProcess: SyncHost {
   func renewTokenStoreLock() throws { try runtime.renewTokenStoreLock() }
 
   func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async {
+    await runtime.renewClientCertificate()
     runtime.reporter.began(record, tally, isFresh: isFresh)
     await begun(record.id)
   }

@@ -5,7 +5,9 @@ extension Trouble.Kind {
   /// What it means, in sentences; then what to do about it, each a step that an operator can take.
   package var text: (meaning: String, todo: String) {
     switch self {
-    case .connection, .dns, .tls, .timeout, .truncated, .noNetwork, .certificate, .pin, .proxy: wayText
+    case .connection, .dns, .tls, .timeout, .truncated, .noNetwork, .certificate, .pin, .clientCertificate,
+      .proxy:
+      wayText
     case .serverError, .rateLimit, .held, .forbidden, .notFound, .notAcceptable, .badRequest, .otherStatus, .redirect,
       .malformed, .totalAbsent, .tooLarge, .budget:
       answerText
@@ -24,7 +26,8 @@ extension Trouble.Kind {
   /// Whether what the failed part itself says can be done comes first: it knows the file, the key or the time.
   var takesHint: Bool {
     switch self {
-    case .certificate, .pin, .proxy, .held, .redirect, .unasked, .noCredential, .credential, .outlived, .session,
+    case .certificate, .pin, .clientCertificate, .proxy, .held, .redirect, .unasked, .noCredential, .credential,
+      .outlived, .session,
       .incomplete,
       .loggedOut, .missingCredential, .tokenStore, .diskFull, .unwritable, .foreignFile:
       true
@@ -68,6 +71,11 @@ extension Trouble.Kind {
       (
         "Nothing was sent to it: upstream's key was changed, or somebody else answers.",
         "Ask who runs upstream, in another way than this one, whether the key is theirs; then add it to upstream.tls.pins and reload rosterd."
+      )
+    case .clientCertificate:
+      (
+        "The handshake ended because of the certificate that rosterd presents, or because it presents none. The session goes on.",
+        "See when the certificate expires: rosterctl status --json. rosterd takes a new pair before the next sync."
       )
     case .proxy:
       (

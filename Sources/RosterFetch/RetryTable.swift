@@ -25,6 +25,7 @@ package struct RetryTable: Sendable, Equatable {
     switch reason {
     case .connection, .dns, .tls, .timeout, .truncated, .rateLimit:
       return .after(backoff)
+    case .clientCertificate: return .giveUp
     case .malformed, .tooLarge:
       return malformed > 1 ? .giveUp : .after(backoff)
     case .status(let code):

@@ -16,6 +16,8 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     @OrNull package var requestsPerDay: Int?
     /// null without `limit.budget`.
     @OrNull package var budget: Budget?
+    /// null without `upstream.tls.cert_file`.
+    @OrNull package var clientCertificate: ClientCertificateEnd?
 
     /// Makes the member with `base_url` alone.
     package init(baseURL: String) {
@@ -23,13 +25,30 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
       _heldUntil = OrNull(wrappedValue: nil)
       _requestsPerDay = OrNull(wrappedValue: nil)
       _budget = OrNull(wrappedValue: nil)
+      _clientCertificate = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
       case budget
+      case clientCertificate = "client_certificate"
       case baseURL = "base_url"
       case heldUntil = "held_until"
       case requestsPerDay = "requests_per_day"
+    }
+  }
+
+  /// `upstream.client_certificate`.
+  package struct ClientCertificateEnd: Codable, Sendable, Equatable {
+    /// RFC 3339.
+    package var notAfter: String
+
+    /// Any time.
+    package init(notAfter: String) {
+      self.notAfter = notAfter
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case notAfter = "not_after"
     }
   }
 

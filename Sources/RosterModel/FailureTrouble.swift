@@ -43,6 +43,7 @@ extension Failure.Reason {
     case .truncated: .truncated
     case .malformed: .malformed
     case .tooLarge: .tooLarge
+    case .clientCertificate: .clientCertificate
     case .rateLimit: .rateLimit
     case .status(403): .forbidden
     case .status(404), .status(410): .notFound

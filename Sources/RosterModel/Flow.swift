@@ -8,12 +8,13 @@ package enum Flow: String, Sendable, CaseIterable {
   case authenticateForm = "authenticate_form"
   case bearerRefresh = "bearer_refresh"
   case bearerRenew = "bearer_renew"
+  case exchange
 
-  /// True if the flow gets new tokens from `token_url`. The other flows open no token store.
+  /// Whether it gets new tokens by requests; the others open no store.
   package var refreshes: Bool {
     switch self {
     case .none, .static, .basic: false
-    case .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew: true
+    case .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew, .exchange: true
     }
   }
 

@@ -2,8 +2,8 @@
 package struct Trouble: Codable, Sendable, Equatable {
   /// The kinds of trouble. The file that stores a trouble uses the same words.
   package enum Kind: String, Codable, Sendable, CaseIterable {
-    // The connection to upstream.
-    case connection, dns, tls, timeout, truncated, noNetwork, certificate, pin, proxy
+    // The way to upstream.
+    case connection, dns, tls, timeout, truncated, noNetwork, certificate, pin, clientCertificate, proxy
     // The answers of upstream.
     case serverError, rateLimit, held, forbidden, notFound, notAcceptable, badRequest, otherStatus, redirect, malformed
     case totalAbsent, tooLarge

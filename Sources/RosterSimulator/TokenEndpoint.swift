@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import RosterJSON
 internal import RosterModel
 
 /// The content of the credential files. The values are generated, so they need no protection. nil if the flow does not
@@ -60,6 +61,11 @@ struct TokenEndpoint {
     let flow = settings.flow
     guard flow != .none else { return }
     if flow == .basic { return grantPassword() }
+    if flow == .exchange {
+      credentials.username = "roster user"
+      credentials.password = secret("pass:word")
+      return
+    }
     if flow != .oauth2ClientCredentials { credentials.accessToken = grantAccess(now: now) }
     if flow != .static && flow != .oauth2ClientCredentials && flow != .bearerRenew {
       credentials.refreshToken = grantRefresh()
@@ -101,6 +107,7 @@ struct TokenEndpoint {
     let form = Form(request.body)
     switch settings.flow {
     case .none, .static, .basic: return refuse("unsupported_grant_type")
+    case .exchange: return exchange(request.body, now: now)
     case .bearerRefresh, .bearerRenew:
       guard request.body.isEmpty, let token = bearer(authorization) else { return refuse("invalid_request") }
       return refresh(token, now: now)
@@ -115,6 +122,16 @@ struct TokenEndpoint {
       }
       return grant(refresh: settings.grantRefreshToken ? grantRefresh() : nil, now: now)
     }
+  }
+
+  /// Django's simplejwt: a login by user name and password, or a refresh.
+  private mutating func exchange(_ body: [UInt8], now: Date) -> (Response, Outcome) {
+    guard let json = try? JSONValue(json: body) else { return refuse("invalid_request") }
+    if let token = json["refresh"]?.text { return refresh(token, now: now) }
+    guard credentials.username != nil, json["username"]?.text == credentials.username,
+      json["password"]?.text == credentials.password
+    else { return refuse("no_active_account", status: 401) }
+    return grant(refresh: grantRefresh(), now: now)
   }
 
   private mutating func refresh(_ token: String, now: Date) -> (Response, Outcome) {
@@ -136,6 +153,7 @@ struct TokenEndpoint {
       case .authenticateForm: [("token", access), ("refreshToken", refresh)]
       case .bearerRefresh: [("accessToken", access), ("refreshToken", refresh)]
       case .bearerRenew: [("accessToken", access)]
+      case .exchange: [("access", access), ("refresh", refresh)]
       default: [("access_token", access), ("refresh_token", refresh), ("token_type", "Bearer")]
       }
     var members = fields.compactMap { name, value in value.map { #""\#(name)":"\#($0)""# } }

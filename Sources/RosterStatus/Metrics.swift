@@ -20,6 +20,8 @@ package final class Metrics: Sendable {
     /// nil: there is none.
     var budget: (used: Int, limit: Int)?
     var tokenExpiry: Double?
+    /// nil without a client certificate.
+    var certificateEnd: Double?
     var state: DaemonStatus.State
     var pagesDone: Int
     var pages: Int
@@ -123,6 +125,11 @@ extension PrometheusText {
     }
     if let expiry = gauges.tokenExpiry {
       gauge("rosterd_token_expiry_timestamp_seconds", "When the access token expires; absent if not known.", expiry)
+    }
+    if let end = gauges.certificateEnd {
+      gauge(
+        "rosterd_client_certificate_expiry_timestamp_seconds",
+        "When the client certificate expires; absent without one.", end)
     }
     metric("rosterd_state", .gauge, "1 for the state that holds, 0 for the others.")
     for state in DaemonStatus.State.allCases {

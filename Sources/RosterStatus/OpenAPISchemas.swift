@@ -50,12 +50,13 @@ enum OpenAPISchemas {
         "position": {"description": "Of a rejected record, in its page.", "$ref": "#/components/schemas/Count"},
         "reason": {"type": "string"},
         "keyless": {"type": "string", "description": "The address without keys of records, if it holds any."}}},
-    "Upstream": {"type": "object", "required": ["base_url", "held_until", "requests_per_day", "budget"],
+    "Upstream": {"type": "object", "required": ["base_url", "held_until", "requests_per_day", "budget", "client_certificate"],
       "properties": {
         "base_url": {"type": "string", "format": "uri"},
         "held_until": {"description": "It wants no request before.", "oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "requests_per_day": {"description": "What the last sync and sync.interval come to.", "type": ["integer", "null"], "minimum": 0},
-        "budget": {"description": "null without limit.budget.", "oneOf": [{"$ref": "#/components/schemas/Budget"}, {"type": "null"}]}}},
+        "budget": {"description": "null without limit.budget.", "oneOf": [{"$ref": "#/components/schemas/Budget"}, {"type": "null"}]},
+        "client_certificate": {"description": "null without upstream.tls.cert_file.", "oneOf": [{"type": "object", "required": ["not_after"], "properties": {"not_after": {"$ref": "#/components/schemas/Time"}}}, {"type": "null"}]}}},
     "Budget": {"type": "object", "required": ["limit", "window_seconds", "used"],
       "properties": {
         "limit": {"$ref": "#/components/schemas/ID"},
@@ -156,7 +157,7 @@ enum OpenAPISchemas {
     "Token": {"type": "object", "description": "Never the token itself.",
       "required": ["flow", "state", "expires_at", "refreshes", "joined", "avoided", "last_refresh_at", "last_error"],
       "properties": {
-        "flow": {"enum": ["none", "static", "basic", "oauth2_refresh", "oauth2_client_credentials", "authenticate_form", "bearer_refresh", "bearer_renew"]},
+        "flow": {"enum": ["none", "static", "basic", "oauth2_refresh", "oauth2_client_credentials", "authenticate_form", "bearer_refresh", "bearer_renew", "exchange"]},
         "state": {"enum": ["none", "valid", "expired", "refreshing", "unauthorized"]},
         "expires_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "refreshes": {"description": "Token requests that succeeded since the daemon started.", "$ref": "#/components/schemas/Count"},

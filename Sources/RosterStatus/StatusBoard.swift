@@ -36,16 +36,22 @@ package final class StatusBoard: Sendable {
     var interval: Duration?
     var heldUntil: Date?
     var budget: (rule: RequestBudget, used: Int)?
+    var certificateEnd: Date?
 
     /// Without any, unless given.
     /// - Parameters:
     ///   - interval: from the end of a sync to the next.
     ///   - heldUntil: upstream wants no request before (P11).
     ///   - budget: `limit.budget`, and the requests of its last window.
-    package init(interval: Duration? = nil, heldUntil: Date? = nil, budget: (rule: RequestBudget, used: Int)? = nil) {
+    ///   - certificateEnd: of the client certificate.
+    package init(
+      interval: Duration? = nil, heldUntil: Date? = nil, budget: (rule: RequestBudget, used: Int)? = nil,
+      certificateEnd: Date? = nil
+    ) {
       self.interval = interval
       self.heldUntil = heldUntil
       self.budget = budget
+      self.certificateEnd = certificateEnd
     }
   }
 
@@ -283,6 +289,7 @@ extension StatusBoard {
         verified: Self.moment(state.cache.verifiedAt) ?? 0, nextSync: state.next?.timeIntervalSince1970,
         heldUntil: limits.heldUntil?.timeIntervalSince1970, budget: limits.budget.map { ($0.used, $0.rule.limit) },
         tokenExpiry: Self.moment(state.token.expiresAt),
+        certificateEnd: limits.certificateEnd?.timeIntervalSince1970,
         state: DaemonStatus.state(stopping: state.stopping, token: state.token, sync: state.sync),
         pagesDone: counts.pagesDone, pages: counts.pagesTotal ?? 0, version: version,
         processStart: startedAt.timeIntervalSince1970))
@@ -291,6 +298,7 @@ extension StatusBoard {
   private func upstream(_ limits: Limits, requests: Int?) -> DaemonStatus.Upstream {
     var upstream = DaemonStatus.Upstream(baseURL: baseURL)
     upstream.heldUntil = limits.heldUntil?.rfc3339
+    upstream.clientCertificate = limits.certificateEnd.map { .init(notAfter: $0.rfc3339) }
     upstream.requestsPerDay = requests.flatMap { requests in limits.interval.map { $0.perDay(requests) } }
     upstream.budget = limits.budget.map {
       .init(limit: $0.rule.limit, windowSeconds: $0.rule.window.seconds, used: $0.used)

@@ -128,6 +128,9 @@ package struct StatusText: Sendable {
     }
     if token.joined > 0 { parts.append("\(token.joined.counted(as: "request")) shared a refresh") }
     if token.avoided > 0 { parts.append("\(token.avoided.counted(as: "late 401")) needed no refresh") }
+    if token.state == .unauthorized, token.flow == "oauth2_refresh" {
+      parts.append("rosterd login gets a new refresh token")
+    }
     if let error = token.lastError, !rawMessage.contains(error) { parts.append("last error: \(error)") }
     return parts.joined(separator: "; ")
   }

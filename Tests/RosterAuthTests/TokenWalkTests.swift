@@ -7,7 +7,7 @@ import Testing
 
 struct TokenWalkTests {
   /// TokenWorld asserts the invariants after each step.
-  @Test("T1.2, T4.1, T7.1: the invariants hold for random events in random order")
+  @Test("T1.2, T4.1, T7.1, T13.6: the invariants hold for random events in random order")
   func walks() {
     let walks = ProcessInfo.processInfo.environment["ROSTER_WALKS"].flatMap { UInt64($0) } ?? 2000
     for seed in 0..<walks {
@@ -24,7 +24,7 @@ struct TokenWalkTests {
     private let flow: Flow
 
     init(_ generator: inout SeededDice) {
-      let flows = [Flow.oauth2Refresh, .oauth2ClientCredentials, .bearerRefresh, .bearerRenew]
+      let flows = [Flow.oauth2Refresh, .oauth2ClientCredentials, .bearerRefresh, .bearerRenew, .exchange]
       flow = flows.randomElement(using: &generator) ?? .oauth2Refresh
       world = TokenWorld(
         flow, access: Bool.random(using: &generator) || flow == .bearerRenew ? "a0" : nil,
@@ -57,6 +57,10 @@ struct TokenWalkTests {
       let bytes = "f\(UInt64.random(in: 0...UInt64.max, using: &generator))"
       var files = world.files
       files.refreshToken = Secret(bytes)
+      if flow == .exchange, Bool.random(using: &generator) {
+        files.refreshToken = nil
+        files.password = Secret(bytes)
+      }
       files.accessToken = Bool.random(using: &generator) ? Secret(bytes) : nil
       return files
     }

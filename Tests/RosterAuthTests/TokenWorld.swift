@@ -35,7 +35,7 @@ struct TokenWorld: Equatable {
   init(_ flow: Flow = .oauth2Refresh, access: String? = nil, life: Double? = nil) {
     files = Credentials(
       refreshToken: Secret("r0"), accessToken: access.map { Secret($0) }, clientID: Secret("id"),
-      clientSecret: Secret("s"))
+      clientSecret: Secret("s"), username: Secret("user"), password: Secret("word"))
     let settings = TokenSettings.sample(flow)
     var session = Session(settings, files)
     if let life, let access = session.access?.access {
@@ -86,8 +86,12 @@ struct TokenWorld: Equatable {
   }
 
   mutating func failed(_ fault: TokenMachine.Fault) {
+    let wasRefresh = sending.map { $0.setup == machine.setup && $0.tokenName != nil } ?? false
     sending = nil
     act { $0.refreshFailed(fault, now: $1) }
+    if case .refused = fault, wasRefresh, machine.settings.flow == .exchange, !isStopped {
+      #expect(sending != nil || machine.session.ending == nil, "T13.4: a login follows a refused refresh")
+    }
   }
 
   mutating func wrote() {
@@ -194,7 +198,7 @@ struct TokenWorld: Equatable {
     if let name = attempt.tokenName {
       #expect(!spent.contains(name), "T4: no refresh token is sent whose successor was granted")
     } else {
-      #expect(attempt.setup.settings.flow == .oauth2ClientCredentials)
+      #expect(attempt.setup.settings.flow == .oauth2ClientCredentials || attempt.session.logsIn(attempt.setup.settings))
     }
     sending = attempt
     sent += 1

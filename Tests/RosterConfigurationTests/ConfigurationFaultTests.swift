@@ -150,7 +150,7 @@ struct ConfigurationFaultTests {
       ),
       (
         "auth.flow = \"oauth2\"",
-        "rosterd.toml:1: auth.flow: \"oauth2\" is unknown; allowed: none static basic oauth2_refresh oauth2_client_credentials authenticate_form bearer_refresh bearer_renew"
+        "rosterd.toml:1: auth.flow: \"oauth2\" is unknown; allowed: none static basic oauth2_refresh oauth2_client_credentials authenticate_form bearer_refresh bearer_renew exchange"
       ),
       (
         "auth.logout_status = [403, 200]",

@@ -35,7 +35,7 @@ struct RenderingTests {
       timeout = "1.5s"
       links = "rebase"
       proxy = "http://[::1]:3128"
-      tls = { ca_file = '\(certificate)', pins = ["\(pin)"] }
+      tls = { ca_file = '\(certificate)', pins = ["\(pin)"], cert_file = "/c.pem", key_file = "/k.pem" }
       [sync]
       interval = "90s"
       jitter = "0s"
@@ -57,6 +57,8 @@ struct RenderingTests {
       send = "?api_key={access_token}"
       token_url = "token"
       scope = "a b"
+      authorize_url = "/authorize"
+      device_url = "device"
       early_refresh = "0s"
       logout_status = [400, 599]
       credentials_dir = "/c"
@@ -78,8 +80,22 @@ struct RenderingTests {
     let first = try workspace.load(everything())
     #expect(try workspace.load(first.rendered()) == first)
     #expect(try workspace.load(first.rendered()).rendered() == first.rendered())
-    for key in ConfigurationKey.all { #expect(!key.isSame(first, Configuration()), "\(key.name) has its default here") }
+    let second = try workspace.load(exchange)
+    #expect(try workspace.load(second.rendered()) == second)
+    for key in ConfigurationKey.all {
+      let configuration = key.name.wholeMatch(of: /auth\.(login|refresh|answer)\..*/) == nil ? first : second
+      #expect(!key.isSame(configuration, Configuration()), "\(key.name) has its default here")
+    }
   }
+
+  /// The keys that need the flow `exchange`.
+  private let exchange = """
+    [auth]
+    flow = "exchange"
+    login = { url = "/l", body = { a = "{username}", b = 1 }, format = "form", send = "X-Key: {password}" }
+    refresh = { url = "r", body = { a = "{refresh_token}" }, format = "form", send = "?k={client_id}" }
+    answer = { access = "/a", refresh = "/r", expires_in = "/i", expires_at = "/t" }
+    """
 
   @Test("A base_url has no slash at its end")
   func slashes() throws {

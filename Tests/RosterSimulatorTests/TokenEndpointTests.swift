@@ -29,6 +29,7 @@ import Testing
     case .oauth2Refresh, .oauth2ClientCredentials:
       ("grant_type=refresh_token&refresh_token=\(token)", [credentials.basic])
     case .authenticateForm: ("refreshToken=\(token)", [])
+    case .exchange: (#"{"refresh":"\(token)"}"#, [])
     case .bearerRefresh, .bearerRenew: ("", [Request.Header("Authorization", "Bearer \(token)")])
     }
   }

@@ -132,6 +132,16 @@ import Testing
     #expect(board.message.hasSuffix("; next sync at 2023-11-14T22:28:20.000Z"))
   }
 
+  @Test("S6.1, S8.1: the end of the client certificate is in status and metrics, and absent without one")
+  func clientCertificate() {
+    let end = Date(timeIntervalSince1970: 1_800_000_000)
+    let name = "rosterd_client_certificate_expiry_timestamp_seconds"
+    let board = makeBoard(clock: clock, limits: { .init(certificateEnd: end) })
+    #expect(board.status().upstream.clientCertificate?.notAfter == end.rfc3339)
+    #expect(board.metricsText().contains("\(name) 1800000000\n"))
+    #expect(!makeBoard(clock: clock).metricsText().contains(name))
+  }
+
   @Test("The status document has every field of the contract, null if there is no value yet")
   func document() throws {
     let text = String(decoding: try JSONEncoder.sorted.encode(makeBoard(clock: clock).status()), as: UTF8.self)
@@ -143,7 +153,7 @@ import Testing
         "started_at":"2023-11-14T22:13:20.000Z","state":"starting","sync":{"current":null,"last":null,"next_at":null},\
         "token":{"avoided":0,"expires_at":null,"flow":"oauth2_refresh","joined":0,"last_error":null,\
         "last_refresh_at":null,"refreshes":0,"state":"none"},"upstream":{"base_url":"http://localhost/api",\
-        "budget":null,"held_until":null,"requests_per_day":null},\
+        "budget":null,"client_certificate":null,"held_until":null,"requests_per_day":null},\
         "uptime_seconds":0,"version":"0.1.0"}
         """)
   }

@@ -39,7 +39,12 @@ settings.configure(
         "ACCESS_TOKEN_EXPIRE_SECONDS": int(os.environ["OAUTH_LIFETIME"]),
         "SCOPES": {"read": "the roster"},
         "PKCE_REQUIRED": False,
+        "OAUTH_DEVICE_VERIFICATION_URI": "http://127.0.0.1/o/device",
+        "ALLOWED_REDIRECT_URI_SCHEMES": ["http"],
     },
+    # Every page is opened by the operator: the script cannot fill in a form.
+    MIDDLEWARE=[f"{__name__}.as_operator"],
+    TEMPLATES=[{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}],
     ROOT_URLCONF=__name__,
     SECRET_KEY="only for this test",
     USE_TZ=True,
@@ -48,7 +53,7 @@ django.setup()
 
 from django.contrib.auth import get_user_model  # noqa: E402
 from django.utils import timezone  # noqa: E402
-from oauth2_provider.models import get_access_token_model, get_application_model  # noqa: E402
+from oauth2_provider.models import get_access_token_model, get_application_model, get_device_grant_model  # noqa: E402
 from oauth2_provider.oauth2_backends import get_oauthlib_core  # noqa: E402
 
 
@@ -75,8 +80,19 @@ def check(request):
         return HttpResponse(status=204)
 
 
+def as_operator(next_step):
+    def answer(request):
+        request.user = get_user_model().objects.filter(username="operator").first()
+        return next_step(request)
+    return answer
+
+
 def control(request):
     """A request of the test script, which nginx does not forward."""
+    if "approve" in request.GET:
+        devices = get_device_grant_model().objects.filter(user_code=request.GET["approve"])
+        devices.update(status=request.GET.get("status", "authorized"), user=get_user_model().objects.get())
+        return HttpResponse(status=204)
     with Checks.lock:
         Checks.passed = 0
         after = request.GET.get("expire_after", "")
@@ -104,6 +120,13 @@ def main():
         client_type=application.CLIENT_CONFIDENTIAL,
         authorization_grant_type=application.GRANT_PASSWORD,
     )
+    # Public clients of `rosterd login`.
+    application.objects.create(
+        name="code", user=user, client_id="code", client_type=application.CLIENT_PUBLIC, skip_authorization=True,
+        redirect_uris="http://127.0.0.1/", authorization_grant_type=application.GRANT_AUTHORIZATION_CODE)
+    application.objects.create(
+        name="device", user=user, client_id="device", client_type=application.CLIENT_PUBLIC,
+        authorization_grant_type=application.GRANT_DEVICE_CODE)
     serve(get_wsgi_application())
 
 

@@ -100,9 +100,9 @@ def dashboard(daemon):
     queries = [target["expr"] for panel in document["panels"] for target in panel["targets"]]
     queries += [variable["definition"] for variable in document["templating"]["list"] if "definition" in variable]
     names = set().union(*map(named, queries))
-    # There only while upstream wants no request.
-    held = {"rosterd_held_until_timestamp_seconds"}
-    assert names == families(daemon) | held, names ^ families(daemon)
+    # There only while upstream wants no request, and with a client certificate.
+    rare = {"rosterd_held_until_timestamp_seconds", "rosterd_client_certificate_expiry_timestamp_seconds"}
+    assert names == families(daemon) | rare, names ^ families(daemon)
     # promtool parses PromQL only in a rule, and Grafana replaces its variables before that.
     plain = [
         query.replace("$__rate_interval", "5m").replace("$instance", ".*").replace("$job", ".*")

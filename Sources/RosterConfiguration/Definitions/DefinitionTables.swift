@@ -67,7 +67,29 @@ extension ValueType<JSONValue> {
   }
 }
 
+extension ValueType<JSONValue> {
+  /// As `object`, for a template of T13.2; literal texts and numbers under a credential's name are shown masked (T9).
+  static var template: Self {
+    Self(
+      name: object.name, allowed: object.allowed, isBare: false, read: object.read,
+      write: { object.write($0.maskedTemplate) })
+  }
+}
+
 extension JSONValue {
+  /// The same template; what contains a placeholder is no secret.
+  fileprivate var maskedTemplate: JSONValue { maskedTemplate(isSecret: false) }
+
+  private func maskedTemplate(isSecret: Bool) -> JSONValue {
+    switch self {
+    case .object(let members):
+      .object(members.map { Member($0.name, $0.value.maskedTemplate(isSecret: isSecret || $0.name.namesSecret)) })
+    case .list(let elements): .list(elements.map { $0.maskedTemplate(isSecret: isSecret) })
+    case .text, .number: isSecret && placeholders.isEmpty ? .text("***") : self
+    case .null, .boolean: self
+    }
+  }
+
   /// nil: it holds what JSON has no notation for.
   fileprivate init?(_ item: TOMLItem) {
     switch item {

@@ -35,6 +35,20 @@ extension ValueType<[JSONPointer]> {
   }
 }
 
+extension ValueType<JSONPointer?> {
+  /// nil is written as an empty text.
+  static var optionalPointer: Self {
+    let pointer = ValueType<JSONPointer>.pointer
+    return Self(
+      name: pointer.name, allowed: pointer.allowed,
+      read: { (item) throws(Mistakes) in
+        if case .string("") = item { return nil }
+        return try pointer.read(item)
+      },
+      write: { $0.map(pointer.write) ?? "".tomlString })
+  }
+}
+
 extension ValueType<Resource.AnswerPlace> {
   static var answerPlace: Self {
     .text(

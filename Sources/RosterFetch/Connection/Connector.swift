@@ -6,13 +6,17 @@ import RosterModel
 final class Connector {
   private let roots: TrustedRoots
   private let pins: Pins
+  private let identity: ClientIdentity?
+  private let requests = CertificateRequests()
   private let loop: any EventLoop
-  /// Made for the first connection, because the system's roots take a while to read.
-  private var madeContext: NIOSSLContext?
+  /// Made for the first connection, because the system's roots take a while to read: one context with the client
+  /// certificate, and one without.
+  private var madeContexts: [Bool: NIOSSLContext] = [:]
 
-  init(roots: TrustedRoots, pins: Pins, on loop: any EventLoop) {
+  init(roots: TrustedRoots, pins: Pins, identity: ClientIdentity? = nil, on loop: any EventLoop) {
     self.roots = roots
     self.pins = pins
+    self.identity = identity
     self.loop = loop
   }
 
@@ -36,14 +40,17 @@ final class Connector {
     channel.assumeIsolated().flatMap { [self] channel in
       let watch = ChainWatch()
       do {
-        let tls = try watch.handler(try context(), serverName: origin.serverName)
+        let tls = try watch.handler(try context(for: origin), serverName: origin.serverName)
         let shake = try Handshake.begin(on: channel, tls, by: deadline).assumeIsolated()
         let admitted = shake.flatMapThrowing { [pins] () throws -> any Channel in
           let certificate = try watch.verifiedCertificate()
           try pins.verify(certificate)
           try ServerIdentity(origin).verify(certificate)
           return channel
-        }.flatMapErrorThrowing { error throws -> any Channel in throw watch.reason(for: error) }
+        }.flatMapErrorThrowing { [requests] error throws -> any Channel in
+          let wasRequested = requests.take(origin.serverName)
+          throw ClientCertificateAlert(error, wasRequested: wasRequested) ?? watch.reason(for: error)
+        }
         admitted.whenFailure { _ in channel.close(promise: nil) }
         return admitted.nonisolated()
       } catch {
@@ -53,8 +60,11 @@ final class Connector {
     }.nonisolated()
   }
 
-  private func context() throws -> NIOSSLContext {
-    if let madeContext { return madeContext }
+  /// The client certificate is presented to its origins only (T15.1).
+  private func context(for origin: Origin) throws -> NIOSSLContext {
+    _ = requests.take(origin.serverName)
+    let presents = identity?.origins.contains(origin) ?? false
+    if let madeContext = madeContexts[presents] { return madeContext }
     var configuration = TLSConfiguration.makeClientConfiguration()
     // RFC 8996: nothing older is safe.
     configuration.minimumTLSVersion = .tlsv12
@@ -64,8 +74,10 @@ final class Connector {
     // RFC 7301: what this client speaks.
     configuration.applicationProtocols = ["http/1.1"]
     roots.apply(to: &configuration)
+    if presents { identity?.certificate.present(in: &configuration) }
+    configuration.sslContextCallback = { [requests] in requests.callback($0, $1) }
     let context = try NIOSSLContext(configuration: configuration)
-    madeContext = context
+    madeContexts[presents] = context
     return context
   }
 

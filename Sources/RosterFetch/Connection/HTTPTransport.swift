@@ -17,17 +17,21 @@ package final class HTTPTransport: Sendable {
     package var pins: [String]
     /// By way of what a server is asked.
     package var proxies: ProxyRules
+    /// nil if no client certificate is configured.
+    package var identity: ClientIdentity?
 
     /// The contract's defaults.
     package init(
       timeout: Duration = .seconds(30), connections: Int = 8, roots: TrustedRoots = .system(SystemRoots()),
-      pins: [String] = [], proxies: ProxyRules = ProxyRules()
+      pins: [String] = [], proxies: ProxyRules = ProxyRules(),
+      identity: ClientIdentity? = nil
     ) {
       self.timeout = timeout
       self.connections = connections
       self.roots = roots
       self.pins = pins
       self.proxies = proxies
+      self.identity = identity
     }
   }
 
@@ -60,7 +64,7 @@ package final class HTTPTransport: Sendable {
     routes = Routes(settings.proxies)
     // A token request must not wait for a page's connection.
     let limits = ConnectionPool.Limits(most: settings.connections + 1, longestIdle: longestIdle)
-    let connector = Connector(roots: settings.roots, pins: Pins(settings.pins), on: loop)
+    let connector = Connector(roots: settings.roots, pins: Pins(settings.pins), identity: settings.identity, on: loop)
     connections = .makeBoxSendingValue(Connections(connector, limits, on: loop), eventLoop: loop)
   }
 

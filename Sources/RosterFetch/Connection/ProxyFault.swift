@@ -32,6 +32,7 @@ struct ProxyFault: Error {
   private var reason: Failure.Reason? {
     switch kind {
     case .unreachable(.passing(let reason, _, _)): reason
+    case .unreachable(.clientCertificate): .clientCertificate
     case .unreachable: nil
     case .silent: .timeout
     case .refused, .closed: .connection
@@ -43,6 +44,7 @@ struct ProxyFault: Error {
     case .unreachable(.passing(_, let text, _)), .unreachable(.noNetwork(let text)),
       .unreachable(.untrusted(let text, _)):
       "is out of reach: \(text)"
+    case .unreachable(.clientCertificate(let alert)): "is out of reach: \(alert.cause)"
     case .refused(let status, _) where Self.blamesCredentials(status):
       "\(proxy.authorization == nil ? "wants a user and a password" : "refuses the user and the password") (\(status))"
     case .refused(let status, let origin): "opens no tunnel to \(origin.authority) (\(status))"

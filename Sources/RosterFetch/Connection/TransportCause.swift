@@ -11,6 +11,7 @@ enum TransportCause: Equatable {
   case passing(Failure.Reason, String, hint: String? = nil)
   case noNetwork(String)
   case untrusted(String, hint: String)
+  case clientCertificate(ClientCertificateAlert)
 
   var fault: RequestFault {
     switch self {
@@ -24,10 +25,16 @@ enum TransportCause: Equatable {
         .noNetwork)
     case .untrusted(let cause, let hint):
       return RequestFault(.unreachable, cause: cause, hint: hint).with(.certificate)
+    case .clientCertificate(let alert): return alert.fault
     }
   }
 
   init(_ error: any Error) {
+    // With TLS 1.3 the alert follows the handshake.
+    if let alert = error as? ClientCertificateAlert ?? ClientCertificateAlert(error) {
+      self = .clientCertificate(alert)
+      return
+    }
     switch error {
     case let error as NIOConnectionError: self = Self.connect(error.host, error.connectionErrors.map(\.error))
     case let error as IOError: self = Self.system(error.errnoCode)

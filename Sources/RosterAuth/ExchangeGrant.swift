@@ -1,0 +1,84 @@
+import RosterJSON
+import RosterModel
+
+extension Grant {
+  /// One of the two requests of `exchange`, whose templates name what it sends (T13.2).
+  init(_ step: TokenExchange.Step, _ exchange: TokenExchange) {
+    self.init(
+      answer: exchange.answer, refreshRequired: false, url: step.url,
+      renewsAccess: exchange.refresh?.placeholders.contains(.accessToken) ?? false
+    ) { request, _, credentials, tokens in
+      let value = { (placeholder: TokenExchange.Placeholder) in credentials.value(of: placeholder, tokens) }
+      request.setBody(step.body.filled(value), step.format)
+      guard let field = step.send else { return }
+      let text = field.value.filled(value)
+      switch field.carrier {
+      case .header:
+        request.headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
+        request.headers.append(Request.Header(field.name, text))
+      case .parameter: request.secret = Request.Parameter(field.name, text)
+      }
+    }
+  }
+}
+
+extension Credentials {
+  fileprivate func value(of placeholder: TokenExchange.Placeholder, _ tokens: Grant.SentTokens) -> String {
+    let secret =
+      switch placeholder {
+      case .username: username
+      case .password: password
+      case .clientID: clientID
+      case .clientSecret: clientSecret
+      case .refreshToken: tokens.refresh
+      case .accessToken: tokens.access
+      }
+    return secret?.reveal() ?? ""
+  }
+}
+
+extension Request {
+  /// An empty object sends no body.
+  fileprivate mutating func setBody(_ body: JSONValue, _ format: TokenExchange.Format) {
+    guard case .object(let members) = body, !members.isEmpty else { return }
+    switch format {
+    case .form: setForm(members.map { (name: $0.name, value: $0.value.formText) })
+    case .json:
+      headers.append(Header("Content-Type", "application/json"))
+      self.body = body.writtenBytes
+    }
+  }
+}
+
+extension JSONValue {
+  /// A scalar as a form carries it; the configuration has no other value there (F5.3).
+  fileprivate var formText: String {
+    switch self {
+    case .text(let text): text
+    case .number(let digits): digits
+    case .boolean(let flag): "\(flag)"
+    case .null, .list, .object: ""
+    }
+  }
+
+  fileprivate var writtenBytes: [UInt8] {
+    var json = JSONWriter()
+    json.value(self)
+    return json.bytes
+  }
+}
+
+extension TokenExchange {
+  /// All of it as one text, whose digest shows a change (T13.6).
+  var written: String {
+    let places = [answer.access, answer.refresh, answer.expiresIn, answer.expiresAt]
+    let parts = [login, refresh].map { $0?.json ?? .null } + places.map { .text($0?.description ?? "") }
+    return String(decoding: JSONValue.list(parts).writtenBytes, as: UTF8.self)
+  }
+}
+
+extension TokenExchange.Step {
+  fileprivate var json: JSONValue {
+    .list([.text(url), body, .text(format.rawValue), .text(send?.text ?? "")])
+  }
+}

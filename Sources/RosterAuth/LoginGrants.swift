@@ -1,0 +1,223 @@
+import Crypto
+import FoundationEssentials
+package import RosterModel
+
+/// One authorization request of `rosterd login` (RFC 6749 §4.1) with its proof key (RFC 7636) and its state.
+package struct AuthorizationRequest: Sendable {
+  /// Which answer of the browser belongs to this request.
+  package let state: String
+  /// The proof that only this process can give.
+  let verifier: Secret
+  /// Address on this machine that receives the answer (RFC 8252 §7.3).
+  package let redirect: String
+
+  /// Makes a state and a verifier of 256 random bits each.
+  package init(redirect: String) {
+    self.init(redirect: redirect, state: Self.random(), verifier: Self.random())
+  }
+
+  init(redirect: String, state: String, verifier: String) {
+    self.redirect = redirect
+    self.state = state
+    self.verifier = Secret(verifier)
+  }
+
+  /// The address for the browser; a query of `authorize_url` is kept.
+  package func address(_ authorizeURL: String, clientID: Secret, scope: String) -> String {
+    var fields = [
+      ("response_type", "code"), ("client_id", clientID.reveal()), ("redirect_uri", redirect), ("state", state),
+      ("code_challenge", challenge), ("code_challenge_method", "S256"),
+    ]
+    if !scope.isEmpty { fields.append(("scope", scope)) }
+    let query = fields.map { "\($0)=\($1.formEncoded)" }.joined(separator: "&")
+    return authorizeURL + (authorizeURL.contains("?") ? authorizeURL.hasSuffix("?") ? "" : "&" : "?") + query
+  }
+
+  private var challenge: String { Data(SHA256.hash(data: Data(verifier.reveal().utf8))).base64URL }
+
+  private static func random() -> String {
+    Data((0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }).base64URL
+  }
+}
+
+extension Data {
+  /// RFC 7515 §2: the URL-safe alphabet, no padding.
+  fileprivate var base64URL: String {
+    base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+}
+
+/// What a device shows to its user (RFC 8628 §3.2).
+package struct DeviceCode: Sendable, Equatable {
+  let code: Secret
+  /// What the user enters.
+  package let userCode: String
+  /// Address at which the user enters the code.
+  package let address: String
+  /// The same address with the code in it; nil if upstream has none.
+  package let completeAddress: String?
+  let expiresIn: Duration
+  let interval: Duration
+
+  init?(_ answer: JSONValue) {
+    guard let code = answer["device_code"]?.text, let userCode = answer["user_code"]?.text,
+      let address = (answer["verification_uri"] ?? answer["verification_url"])?.text, address.isWebAddress
+    else { return nil }
+    let complete = answer["verification_uri_complete"]?.text
+    self.code = Secret(code)
+    self.userCode = userCode
+    self.address = address
+    completeAddress = complete.flatMap { $0.isWebAddress ? $0 : nil }
+    expiresIn = .seconds(min(max(answer["expires_in"]?.number ?? 900, 1), 3600))
+    interval = .seconds(min(max(answer["interval"]?.number ?? 5, 1), 300))
+  }
+}
+
+extension String {
+  fileprivate var isWebAddress: Bool { hasPrefix("https://") || hasPrefix("http://") }
+}
+
+/// The first refresh token of `oauth2_refresh` (T11, T12). It sends what `send` sends, and stores nothing.
+package struct Login: Sendable {
+  private let settings: TokenSettings
+  private let credentials: Credentials
+  private let send: Send
+  private let clock: WallClock
+
+  /// The credential `client_id` exists.
+  package init(
+    _ settings: TokenSettings, _ credentials: Credentials, send: @escaping Send, clock: WallClock = .system
+  ) {
+    self.settings = settings
+    self.credentials = credentials
+    self.send = send
+    self.clock = clock
+  }
+
+  private static let step = "get the first refresh token"
+
+  /// Exchanges the code for a refresh token.
+  /// - Throws: a `Failure`: 65 without a refresh token in the answer, 69, or 77 if upstream refuses the code.
+  package func refreshToken(code: Secret, _ request: AuthorizationRequest) async throws -> Secret {
+    let fields = [
+      ("grant_type", "authorization_code"), ("code", code.reveal()), ("redirect_uri", request.redirect),
+      ("code_verifier", request.verifier.reveal()),
+    ]
+    let response = try await post(settings.tokenURL, fields)
+    return try refreshToken(response, hiding: [code, request.verifier])
+  }
+
+  /// Asks for a code that a user confirms elsewhere.
+  package func deviceCode(at url: String) async throws -> DeviceCode {
+    var fields = [("client_id", credentials.clientID?.reveal() ?? "")]
+    if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
+    let response = try await post(url, fields)
+    guard response.status == 200, let code = JSONValue(answer: response.body).flatMap({ DeviceCode($0) }) else {
+      throw refusal(response, at: url, hiding: [], what: "the device code")
+    }
+    return code
+  }
+
+  /// Polls until the user has confirmed the code (RFC 8628 §3.5).
+  /// - Throws: a `Failure`: 1 after the code has expired, else as `refreshToken(code:_:)`.
+  package func refreshToken(_ device: DeviceCode) async throws -> Secret {
+    let fields = [
+      ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"), ("device_code", device.code.reveal()),
+    ]
+    let end = clock.uptime() + device.expiresIn
+    var interval = device.interval
+    while clock.uptime() + interval < end {
+      try await clock.sleep(interval)
+      let response: Response
+      do { response = try await post(settings.tokenURL, fields) } catch let failure as Failure
+        where failure.kind == .unreachable
+      {
+        // RFC 8628 §3.5: less often after a timeout.
+        interval = min(interval * 2, .seconds(60))
+        continue
+      }
+      switch ServerStatement(response)?.error {
+      case "authorization_pending": continue
+      case "slow_down": interval += .seconds(5)
+      case "expired_token": throw expired
+      default: return try refreshToken(response, hiding: [device.code])
+      }
+    }
+    throw expired
+  }
+
+  private var expired: Failure {
+    Failure(
+      .cancelled, step: Self.step, subject: settings.tokenURL.queryMasked,
+      cause: "the code was not confirmed before it expired", hint: "run rosterd login again")
+  }
+
+  private func post(_ url: String, _ fields: [(String, String)]) async throws -> Response {
+    var request = Request(
+      .post, url,
+      headers: [
+        Request.Header("Accept", "application/json"), Request.Header("User-Agent", "rosterd/\(rosterdVersion)"),
+      ])
+    var fields = fields
+    request.identify(credentials, &fields)
+    var names: Set<String> = []
+    request.setForm(fields.filter { names.insert($0.0).inserted }.map { (name: $0.0, value: $0.1) })
+    let response: Response
+    do { response = try await send(request) } catch let fault as RequestFault {
+      throw fault.failure(step: Self.step, subject: url.queryMasked)
+    }
+    guard [408, 429].contains(response.status) || response.status >= 500 else { return response }
+    throw Failure(
+      .unreachable, step: Self.step, subject: url.queryMasked, cause: "upstream answered \(response.status)",
+      hint: "try again later", reason: .status(response.status))
+  }
+
+  private func refreshToken(_ response: Response, hiding secrets: [Secret]) throws -> Secret {
+    let url = settings.tokenURL
+    guard (200...299).contains(response.status), let answer = JSONValue(answer: response.body),
+      answer["access_token"]?.text != nil || answer["refresh_token"]?.text != nil
+    else { throw refusal(response, at: url, hiding: secrets, what: "the login") }
+    guard let token = answer["refresh_token"]?.text.map({ Secret($0) }), token.fitsHeader else {
+      throw Failure(
+        .badAnswer, step: Self.step, subject: url.queryMasked, cause: "the answer has no refresh_token",
+        hint:
+          "ask for one as upstream's documentation says, such as by a scope (offline_access) or a parameter of auth.authorize_url (access_type=offline)"
+      )
+    }
+    return token
+  }
+
+  private func refusal(_ response: Response, at url: String, hiding secrets: [Secret], what: String) -> Failure {
+    let said = ServerStatement(response).map { ", \($0.shown(hiding: credentials.secrets + secrets))" } ?? ""
+    let isHTML = said.isEmpty && (200...299).contains(response.status) ? ", with an answer that is no JSON object" : ""
+    return Failure(
+      .refused, step: Self.step, subject: url.queryMasked,
+      cause: "upstream refuses \(what) (\(response.status)\(said)\(isHTML))",
+      hint: "see whether client_id, auth.scope and the addresses in [auth] are those that upstream registered")
+  }
+
+  /// What an answer of the browser that has no code means.
+  /// - Parameter said: `error` and `error_description` of the answer.
+  package func denied(_ said: [String]) -> Failure {
+    let text = said.map { $0.masking(credentials.secrets.map { $0.reveal() }).printable.prefix(200) }
+    return Failure(
+      .refused, step: Self.step, subject: settings.tokenURL.queryMasked,
+      cause: "upstream or its user denied the login\(text.isEmpty ? "" : " (\(text.joined(separator: ", ")))")",
+      hint: "run rosterd login again and allow the access")
+  }
+
+  /// The answer of the browser belongs to another request.
+  package var foreignState: Failure {
+    Failure(
+      .refused, step: Self.step, subject: settings.tokenURL.queryMasked,
+      cause: "the browser's answer has another state than this login",
+      hint: "run rosterd login again, and use only the address that it prints")
+  }
+
+  /// No answer of the browser came in time.
+  package var unanswered: Failure {
+    Failure(
+      .cancelled, step: Self.step, subject: settings.tokenURL.queryMasked,
+      cause: "the browser has sent no answer within 5 minutes", hint: "run rosterd login again")
+  }
+}

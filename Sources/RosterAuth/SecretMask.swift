@@ -1,0 +1,154 @@
+import FoundationEssentials
+
+/// Finds credentials in a text that another program wrote, also encoded or cut (T14.1).
+struct SecretMask {
+  /// A shorter secret is looked for as a whole.
+  private static let pieceLength = 12
+  /// A secret of fewer bytes is masked as a word of its own only: any text has such letters.
+  private static let minLength = 4
+  /// More of a text is not shown.
+  private static let maxBytes = 4096
+  /// A run of this many token characters counts as an unknown token.
+  private static let tokenLength = 40
+
+  private var pieces: Set<ArraySlice<UInt8>> = []
+  private var whole: [[UInt8]] = []
+
+  init(_ secrets: [String]) {
+    for secret in Set(secrets.flatMap(\.notations)) where !secret.isEmpty {
+      let bytes = Array(secret.utf8)
+      if bytes.count < Self.pieceLength {
+        whole.append(bytes)
+      } else {
+        for start in 0...(bytes.count - Self.pieceLength) { pieces.insert(bytes[start..<start + Self.pieceLength]) }
+      }
+    }
+  }
+
+  func masked(_ text: String) -> String {
+    let bytes = Self.shortened(Array(text.utf8.prefix(3 * Self.maxBytes)).percentDecoded)
+    var isHidden = Array(repeating: false, count: bytes.count)
+    hidePieces(bytes, &isHidden)
+    for secret in whole { hide(secret, bytes, &isHidden) }
+    hideTokens(bytes, &isHidden)
+    var shown: [UInt8] = []
+    for (index, byte) in bytes.enumerated() {
+      if !isHidden[index] {
+        shown.append(byte)
+      } else if index == 0 || !isHidden[index - 1] {
+        shown += "***".utf8
+      }
+    }
+    return String(decoding: shown, as: UTF8.self)
+  }
+
+  /// Without a last word that is cut.
+  private static func shortened(_ bytes: [UInt8]) -> [UInt8] {
+    guard bytes.count > maxBytes else { return bytes }
+    let kept = bytes.prefix(maxBytes)
+    return Array(kept[..<(kept.lastIndex(of: UInt8(ascii: " ")) ?? 0)])
+  }
+
+  private func hidePieces(_ bytes: [UInt8], _ isHidden: inout [Bool]) {
+    guard !pieces.isEmpty, bytes.count >= Self.pieceLength else { return }
+    for start in 0...(bytes.count - Self.pieceLength) {
+      let range = start..<start + Self.pieceLength
+      if pieces.contains(bytes[range]) { for index in range { isHidden[index] = true } }
+    }
+  }
+
+  private func hide(_ secret: [UInt8], _ bytes: [UInt8], _ isHidden: inout [Bool]) {
+    guard bytes.count >= secret.count else { return }
+    for start in 0...(bytes.count - secret.count) {
+      let end = start + secret.count
+      guard bytes[start..<end].elementsEqual(secret) else { continue }
+      let isWord = !(start > 0 && bytes[start - 1].isWord) && !(end < bytes.count && bytes[end].isWord)
+      guard isWord || secret.count >= Self.minLength else { continue }
+      for index in start..<end { isHidden[index] = true }
+    }
+  }
+
+  private func hideTokens(_ bytes: [UInt8], _ isHidden: inout [Bool]) {
+    var start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex { !$0.isTokenByte } ?? bytes.count
+      let run = bytes[start..<end]
+      let isMixed =
+        run.contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } && run.contains(where: \.isLetter)
+      if run.count >= Self.tokenLength, isMixed { for index in run.indices { isHidden[index] = true } }
+      start = max(end, start) + 1
+    }
+  }
+}
+
+extension String {
+  /// The text without any of these secrets, plain or encoded.
+  func masking(_ secrets: [String]) -> String { SecretMask(secrets).masked(self) }
+
+  /// Ways in which another program may write a secret.
+  fileprivate var notations: [String] {
+    let json = utf8.reduce(into: "") { text, byte in
+      if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { text += "\\" }
+      text.unicodeScalars.append(UnicodeScalar(byte))
+    }
+    // The text is decoded before it is searched.
+    let plain = [self, replacing(" ", with: "+"), json]
+    return plain + plain.map { String(decoding: Array($0.utf8).percentDecoded, as: UTF8.self) }
+      + (0..<3).flatMap { base64(offset: $0) }
+  }
+
+  /// The digits that the bytes of the text alone decide, wherever it is in the text that was encoded.
+  private func base64(offset: Int) -> [String] {
+    let bytes = [UInt8](repeating: 0, count: offset) + utf8
+    let digits = Array(Data(bytes).base64EncodedString())
+    let standard = String(digits[(offset * 8 + 5) / 6..<bytes.count * 8 / 6])
+    return [standard, standard.replacing("+", with: "-").replacing("/", with: "_")]
+  }
+}
+
+extension [UInt8] {
+  /// Each %XX decoded, also if it was encoded twice.
+  fileprivate var percentDecoded: [UInt8] {
+    var decoded = self
+    for _ in 0..<3 {
+      let once = decoded.percentDecodedOnce
+      guard once.count < decoded.count else { break }
+      decoded = once
+    }
+    return decoded
+  }
+
+  private var percentDecodedOnce: [UInt8] {
+    var decoded: [UInt8] = []
+    var rest = self[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(hex: rest.prefix(2)) {
+        decoded.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        decoded.append(byte)
+      }
+    }
+    return decoded
+  }
+}
+
+extension UInt8 {
+  /// nil if one of the two is no hexadecimal digit.
+  fileprivate init?(hex digits: ArraySlice<UInt8>) {
+    let values = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+    guard values.count == 2 else { return nil }
+    self = UInt8(values[0] << 4 | values[1])
+  }
+
+  fileprivate var isLetter: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...: true
+    default: false
+    }
+  }
+
+  fileprivate var isWord: Bool { isLetter || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+  fileprivate var isTokenByte: Bool { isWord && self < 0x80 || "-_+=~".utf8.contains(self) }
+}

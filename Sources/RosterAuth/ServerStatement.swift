@@ -1,0 +1,69 @@
+import RosterModel
+
+/// What a token server said of a refusal (T14.1), unmasked: only `shown(hiding:)` may be shown.
+struct ServerStatement: Sendable, Equatable {
+  /// The code of RFC 6749 §5.2 or RFC 8628 §3.5 at `error`, or another text there.
+  var error: String?
+  private var texts: [String]
+  private var fields: [String]
+  /// Texts of the answer that may be credentials, by their names.
+  private var secrets: [String]
+
+  /// nil if the answer is no JSON object with a member.
+  init?(_ response: Response) {
+    guard case .object(let members)? = JSONValue(answer: response.body), !members.isEmpty else { return nil }
+    let answer = JSONValue.object(members)
+    error = answer["error"]?.text
+    texts = Self.places.compactMap { answer[$0]?.text }.filter { !$0.isEmpty }
+    fields = members.map(\.name)
+    secrets = answer.secretTexts
+  }
+
+  private static let places = ["error", "error_description", "detail", "message"]
+  private static let maxLetters = 200
+  private static let maxFields = 10
+
+  /// A clause without credentials: the texts, else the names of the fields.
+  func shown(hiding known: [Secret]) -> String {
+    let masks = known.map { $0.reveal() } + secrets
+    let shown = texts.map { $0.masking(masks).printable.shortened(to: Self.maxLetters) }
+    guard shown.isEmpty else { return shown.joined(separator: ", ") }
+    let names = fields.prefix(Self.maxFields).map { $0.masking(masks).printable.shortened(to: Self.maxLetters) }
+    return "an answer with \(names.joined(separator: ", "))\(fields.count > names.count ? ", …" : "")"
+  }
+}
+
+extension Credentials {
+  /// All files, for `ServerStatement`.
+  var secrets: [Secret] {
+    let files = [refreshToken, accessToken, clientID, clientSecret, username, password].compactMap { $0 }
+    guard let username, let password else { return files }
+    return files + [Secret("\(username.reveal()):\(password.reveal())")]
+  }
+}
+
+extension Session {
+  /// The tokens of the session, for `ServerStatement`.
+  var secrets: [Secret] { [access?.access, refreshToken, renewedAccess].compactMap { $0 } }
+}
+
+extension JSONValue {
+  /// The texts under a credential's name.
+  fileprivate var secretTexts: [String] { secretTexts(isSecret: false) }
+
+  private func secretTexts(isSecret: Bool) -> [String] {
+    switch self {
+    case .text(let text): isSecret ? [text] : []
+    case .list(let elements): elements.flatMap { $0.secretTexts(isSecret: isSecret) }
+    case .object(let members):
+      members.flatMap { $0.value.secretTexts(isSecret: isSecret || $0.name.namesSecret) }
+    case .null, .boolean, .number: []
+    }
+  }
+}
+
+extension String {
+  fileprivate func shortened(to letters: Int) -> String {
+    count > letters ? prefix(letters - 1) + "…" : self
+  }
+}

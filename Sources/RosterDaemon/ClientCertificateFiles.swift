@@ -1,0 +1,91 @@
+import Glibc
+import RosterConfiguration
+import RosterFetch
+import RosterFiles
+import RosterModel
+
+extension Configuration {
+  /// Reads the client certificate and its key (T15.2); nil if none is configured.
+  /// - Throws: a `Conflict` that names the key at fault (F6.1, F6.2).
+  func clientCertificate() throws(ClientCertificateProblem) -> ClientCertificate? {
+    let tls = upstream.tls
+    let credential = auth.credentialsDir.isEmpty ? nil : "\(auth.credentialsDir)/\(Self.keyCredential)"
+    let keyCredential = credential.flatMap { fileStatus($0) == nil ? nil : $0 }
+    guard !tls.certFile.isEmpty else {
+      guard keyCredential == nil else { throw .certificate("the credential client_key needs a cert_file") }
+      return nil
+    }
+    guard tls.keyFile.isEmpty || keyCredential == nil else {
+      throw .key("there are both a key_file and the credential client_key")
+    }
+    guard let keyFile = tls.keyFile.isEmpty ? keyCredential : tls.keyFile else {
+      throw .certificate("a cert_file needs a key_file or the credential client_key")
+    }
+    if !tls.keyFile.isEmpty, let mode = fileStatus(keyFile)?.st_mode, mode & S_IROTH != 0 {
+      throw .key("\(keyFile.tomlString) can be read by other users than its owner and group: chmod o= \(keyFile)")
+    }
+    let chain: [UInt8]
+    let key: [UInt8]
+    do throws(SystemError) { chain = try contents(of: tls.certFile, limit: Self.maxPairBytes) } catch {
+      throw .certificate("\(tls.certFile.tomlString) cannot be read: \(error.text)")
+    }
+    do throws(SystemError) { key = try contents(of: keyFile, limit: Self.maxPairBytes) } catch {
+      throw .key("\(keyFile.tomlString) cannot be read: \(error.text)")
+    }
+    do { return try ClientCertificate(chain: chain, key: key) } catch {
+      throw ClientCertificateProblem(error, tls.certFile, keyFile)
+    }
+  }
+
+  /// The same with the origins that it is presented to.
+  func clientIdentity() throws(ClientCertificateProblem) -> ClientIdentity? {
+    guard let certificate = try clientCertificate() else { return nil }
+    let addresses = [upstream.baseURL, resolvedTokenURL, exchange?.login?.url, resolvedDeviceURL]
+    return ClientIdentity(certificate, origins: Set(addresses.compactMap { $0.flatMap { Origin(url: $0) } }))
+  }
+
+  /// nil if the pair can be used, or none is configured.
+  var clientCertificateConflict: Conflict? {
+    do { _ = try clientCertificate() } catch { return error.conflict }
+    return nil
+  }
+
+  private static let keyCredential = "client_key"
+  private static let maxPairBytes = 1 << 20
+}
+
+/// What is wrong with the client certificate or its key.
+struct ClientCertificateProblem: Error {
+  var conflict: Conflict
+
+  private init(_ key: String, _ problem: String, allowed: String) {
+    conflict = Conflict(
+      keys: ["upstream.tls.\(key)", "upstream.tls.cert_file", "upstream.tls.key_file"], problem: problem,
+      allowed: allowed)
+  }
+
+  static func certificate(_ problem: String) -> Self {
+    Self("cert_file", problem, allowed: "a PEM chain, leaf first, with its key in key_file or in client_key")
+  }
+
+  static func key(_ problem: String) -> Self {
+    Self("key_file", problem, allowed: "one unencrypted PEM key that belongs to cert_file")
+  }
+
+  init(_ flaw: ClientCertificate.Flaw, _ certificate: String, _ key: String) {
+    self =
+      switch flaw {
+      case .noCertificate: .certificate("\(certificate.tomlString) holds no certificate that can be read")
+      case .noKey: .key("\(key.tomlString) holds no private key that can be read")
+      case .encryptedKey: .key("\(key.tomlString) is encrypted: openssl pkey -in \(key) writes it without a passphrase")
+      case .mismatch: .key("\(key.tomlString) does not belong to the certificate in \(certificate.tomlString)")
+      }
+  }
+
+  /// The pair became bad since it was checked.
+  var failure: Failure {
+    Failure(
+      .configuration, step: "read \(conflict.keys.first ?? "")", subject: "client certificate", cause: conflict.problem,
+      hint: "mend it: it is read again before the next sync")
+  }
+}

@@ -1,0 +1,173 @@
+import FoundationEssentials
+import Glibc
+import RosterAuth
+package import RosterConfiguration
+import RosterFetch
+import RosterFiles
+import RosterModel
+
+/// `rosterd login`: gets the first refresh token and writes it as a credential (L5.1).
+package struct LoginProcess: Sendable {
+  /// Text on standard output.
+  package enum Result: Sendable, Equatable {
+    case printed(String)
+    /// A sentence for standard error.
+    case written(String)
+  }
+
+  private let configuration: Configuration
+  private let environment: [String: String]
+  private let tell: @Sendable (String) -> Void
+
+  /// - Parameter tell: prints a line for people.
+  package init(
+    _ configuration: Configuration, environment: [String: String], tell: @escaping @Sendable (String) -> Void
+  ) {
+    self.configuration = configuration
+    self.environment = environment
+    self.tell = tell
+  }
+
+  /// - Parameters:
+  ///   - usesDevice: selects the device flow, also if there is a display.
+  ///   - output: path of the file; `-` is standard output, and nil the credential file.
+  /// - Throws: a `Failure`; then no file has changed.
+  package func run(usesDevice: Bool, output: String?) async throws -> Result {
+    let usesDevice = usesDevice || !hasDisplay
+    let address = try address(usesDevice)
+    let path = try output ?? defaultPath()
+    if path != Self.standardOutput { try expectWritable(path) }
+    let credentials = try Credentials(folder: configuration.auth.credentialsDir)
+    guard credentials.clientID != nil else {
+      throw unusable("the credential client_id does not exist", "put the id that upstream gave into the file client_id")
+    }
+    let transport = HTTPTransport(try HTTPTransport.Settings(configuration))
+    let settings = TokenSettings(configuration)
+    let login = Login(settings, credentials, send: transport.send)
+    let token: Secret
+    do {
+      token =
+        usesDevice
+        ? try await byDevice(login, address) : try await byBrowser(login, address, settings, credentials)
+    } catch {
+      await transport.shutdown()
+      throw error
+    }
+    await transport.shutdown()
+    if path == Self.standardOutput { return .printed(token.reveal() + "\n") }
+    try write(token, to: path)
+    return .written("wrote \(path)\(advice(path))")
+  }
+
+  // MARK: The two ways
+
+  private func byBrowser(
+    _ login: Login, _ address: String, _ settings: TokenSettings, _ credentials: Credentials
+  ) async throws -> Secret {
+    let receiver = try LoopbackReceiver()
+    let request = AuthorizationRequest(redirect: receiver.address)
+    let url = request.address(address, clientID: credentials.clientID ?? Secret(""), scope: settings.scope)
+    tell("open this address in a browser on this machine, within 5 minutes:\n\(url)")
+    openBrowser(url)
+    guard let answer = await receiver.answer(within: Self.patience) else { throw login.unanswered }
+    guard answer["state"] == request.state else { throw login.foreignState }
+    guard let code = answer["code"], !code.isEmpty else {
+      throw login.denied(["error", "error_description"].compactMap { answer[$0] })
+    }
+    return try await login.refreshToken(code: Secret(code), request)
+  }
+
+  private func byDevice(_ login: Login, _ address: String) async throws -> Secret {
+    let device = try await login.deviceCode(at: address)
+    tell("open \(device.address.printable) in any browser and enter the code \(device.userCode.printable)")
+    if let complete = device.completeAddress { tell("or open \(complete.printable)") }
+    return try await login.refreshToken(device)
+  }
+
+  private static let patience = Duration.seconds(5 * 60)
+  private static let standardOutput = "-"
+
+  private var hasDisplay: Bool {
+    ["DISPLAY", "WAYLAND_DISPLAY"].contains { !(environment[$0] ?? "").isEmpty }
+  }
+
+  /// Leaves it to the printed address if there is no such program.
+  private func openBrowser(_ url: String) {
+    var process = pid_t()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+    }
+    let arguments = [strdup("xdg-open"), strdup(url), nil]
+    posix_spawnp(&process, "xdg-open", &actions, nil, arguments, environ)
+    for argument in arguments { free(argument) }
+  }
+
+  // MARK: The configuration
+
+  /// F5.3: the address that the way needs.
+  private func address(_ usesDevice: Bool) throws(Failure) -> String {
+    guard configuration.auth.flow == .oauth2Refresh else {
+      throw unusable(
+        "auth.flow is \"\(configuration.auth.flow.rawValue)\"", "set auth.flow = \"oauth2_refresh\" in [auth]")
+    }
+    guard configuration.resolvedTokenURL != nil else {
+      throw unusable("auth.token_url is not set", "set it to upstream's token endpoint")
+    }
+    if usesDevice {
+      guard let url = configuration.resolvedDeviceURL else {
+        throw unusable(
+          "auth.device_url is not set, and \(hasDisplay ? "--device needs it" : "there is no display for a browser")",
+          "set auth.device_url to upstream's device authorization endpoint, or run rosterd login where a browser is")
+      }
+      return url
+    }
+    guard let url = configuration.resolvedAuthorizeURL else {
+      throw unusable("auth.authorize_url is not set", "set it to upstream's authorization endpoint, or use --device")
+    }
+    return url
+  }
+
+  private func unusable(_ cause: String, _ hint: String) -> Failure {
+    Failure(
+      .configuration, step: "log in", subject: configuration.path ?? "the configuration", cause: cause, hint: hint)
+  }
+
+  // MARK: The file
+
+  private var service: ServiceCredentials? { ServiceCredentials(directory: configuration.auth.credentialsDir) }
+
+  /// The file that the daemon reads, or the one that systemd copies.
+  private func defaultPath() throws(Failure) -> String {
+    let name = "refresh_token"
+    if let path = service?.source(of: name) ?? configuration.credentialSource(of: name) { return path }
+    throw unusable("auth.credentials_dir is not set", "set it, or name a file with --output")
+  }
+
+  private func expectWritable(_ path: String) throws(Failure) {
+    guard access(parentFolder(of: path), W_OK | X_OK) == 0 else { throw unwritable(path, SystemError.last.text) }
+  }
+
+  private func write(_ token: Secret, to path: String) throws(Failure) {
+    do throws(FileError) { try WholeFile(path, mode: 0o600).replace(with: Array((token.reveal() + "\n").utf8)) } catch {
+      throw unwritable(path, error.error.text)
+    }
+  }
+
+  private func unwritable(_ path: String, _ cause: String) -> Failure {
+    Failure(
+      .cannotWrite, step: "write the refresh token", subject: path, cause: cause,
+      hint: "run it as a user who may write there, or name another file with --output")
+  }
+
+  /// L5.2: systemd hands a changed credential to a running service at a reload.
+  private func advice(_ path: String) -> String {
+    if path.hasPrefix("/etc/credstore/") {
+      return "; systemd copies it: systemctl reload-or-restart \(configuration.unitName ?? "rosterd")"
+    }
+    return path.hasPrefix("\(configuration.auth.credentialsDir)/") && !configuration.auth.credentialsDir.isEmpty
+      ? "; a running rosterd takes it before its next sync" : ""
+  }
+}

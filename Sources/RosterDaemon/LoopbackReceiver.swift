@@ -1,0 +1,132 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import RosterFiles
+import RosterModel
+
+/// Receives one answer of the browser on a free port of 127.0.0.1 (RFC 8252 §7.3). Its port is closed afterwards.
+final class LoopbackReceiver: Sendable {
+  /// The query of the answer, decoded.
+  typealias Answer = [String: String]
+
+  /// `http://127.0.0.1:PORT/`
+  let address: String
+  private let listener: CInt
+  private let queue = DispatchQueue(label: "rosterd.login")
+
+  /// - Throws: a `Failure` (69) if no port can be opened.
+  init() throws(Failure) {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    var place = sockaddr_in()
+    place.sin_family = sa_family_t(AF_INET)
+    place.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isOpen = withUnsafeMutablePointer(to: &place) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, size) == 0 && listen(listener, 16) == 0 && getsockname(listener, $0, &size) == 0
+      }
+    }
+    guard listener >= 0, isOpen else {
+      throw Failure(
+        .unreachable, step: "listen for the browser's answer", subject: "127.0.0.1", cause: SystemError.last.text,
+        hint: "see whether this machine has free ports, or use rosterd login --device")
+    }
+    self.listener = listener
+    address = "http://127.0.0.1:\(UInt16(bigEndian: place.sin_port))/"
+  }
+
+  /// Waits for one answer with a `state`; nil if none comes in time. Call it once.
+  func answer(within patience: Duration) async -> Answer? {
+    await withCheckedContinuation { continuation in
+      queue.async { [self] in
+        var visits = LoopbackVisits(listener)
+        continuation.resume(returning: visits.answer(until: .now + patience))
+        close(listener)
+      }
+    }
+  }
+}
+
+/// Connections to the port: a browser opens some that it never uses, and asks for an icon.
+private struct LoopbackVisits {
+  private struct Visit {
+    var descriptor: CInt
+    var head: [UInt8] = []
+  }
+
+  private static let maxVisits = 16
+  private static let maxHeadBytes = 16 * 1024
+
+  private let listener: CInt
+  private var visits: [Visit] = []
+
+  init(_ listener: CInt) {
+    self.listener = listener
+  }
+
+  mutating func answer(until end: ContinuousClock.Instant) -> LoopbackReceiver.Answer? {
+    defer { for visit in visits { close(visit.descriptor) } }
+    while ContinuousClock.now < end {
+      var polled = ([listener] + visits.map(\.descriptor)).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      let left = (end - ContinuousClock.now).seconds * 1000
+      guard poll(&polled, nfds_t(polled.count), CInt(max(1, min(left, 1000)))) > 0 else { continue }
+      for ready in polled.dropFirst() where ready.revents != 0 {
+        if let answer = read(ready.fd) { return answer }
+      }
+      if polled[0].revents != 0 { accept() }
+    }
+    return nil
+  }
+
+  private mutating func accept() {
+    let descriptor = Glibc.accept(listener, nil, nil)
+    guard descriptor >= 0 else { return }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    // The oldest one waits for nothing any more.
+    if visits.count == Self.maxVisits { close(visits.removeFirst().descriptor) }
+    visits.append(Visit(descriptor: descriptor))
+  }
+
+  private mutating func read(_ descriptor: CInt) -> LoopbackReceiver.Answer? {
+    guard let index = visits.firstIndex(where: { $0.descriptor == descriptor }) else { return nil }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = Glibc.read(descriptor, &bytes, bytes.count)
+    if count > 0 { visits[index].head += bytes[..<count] }
+    let head = String(decoding: visits[index].head, as: UTF8.self)
+    let isWhole = head.contains("\r\n\r\n")
+    guard count <= 0 || isWhole || head.utf8.count > Self.maxHeadBytes else { return nil }
+    visits.remove(at: index)
+    defer { close(descriptor) }
+    let answer = isWhole ? Self.answer(in: head) : nil
+    reply(answer, to: descriptor)
+    return answer
+  }
+
+  /// nil for any other request than the browser's answer.
+  private static func answer(in head: String) -> LoopbackReceiver.Answer? {
+    let words = head.prefix { $0 != "\r\n" }.split(separator: " ")
+    guard words.count == 3, words[0] == "GET", let parts = URLComponents(string: String(words[1])), parts.path == "/",
+      let items = parts.queryItems, items.contains(where: { $0.name == "state" || $0.name == "error" })
+    else { return nil }
+    // A form writes a space as a plus sign.
+    return Dictionary(items.map { ($0.name, ($0.value ?? "").replacing("+", with: " ")) }) { first, _ in first }
+  }
+
+  private func reply(_ answer: LoopbackReceiver.Answer?, to descriptor: CInt) {
+    let isDone = answer != nil
+    let text =
+      isDone ? "rosterd has received the answer. You can close this page and look at the terminal." : "not found"
+    let reply = """
+      HTTP/1.1 \(isDone ? "200 OK" : "404 Not Found")\r
+      Content-Type: text/plain; charset=utf-8\r
+      Content-Length: \(text.utf8.count)\r
+      Cache-Control: no-store\r
+      Referrer-Policy: no-referrer\r
+      X-Content-Type-Options: nosniff\r
+      Connection: close\r
+      \r
+      \(text)
+      """
+    try? write(Array(reply.utf8), to: descriptor)
+  }
+}

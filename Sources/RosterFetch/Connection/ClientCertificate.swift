@@ -1,0 +1,53 @@
+package import FoundationEssentials
+import NIOSSL
+
+/// The certificate and the key by which this client names itself (T15).
+package struct ClientCertificate: Sendable, Equatable {
+  /// Why a pair cannot be used.
+  package enum Flaw: Error, Sendable, Equatable {
+    case noCertificate, noKey, encryptedKey, mismatch
+  }
+
+  /// Leaf first.
+  let chain: [NIOSSLCertificate]
+  let key: NIOSSLPrivateKey
+  /// End of the leaf certificate.
+  package let notAfter: Date
+
+  /// Reads a chain and a key in PEM, and verifies that the key belongs to the first certificate.
+  package init(chain: [UInt8], key: [UInt8]) throws(Flaw) {
+    guard let certificates = try? NIOSSLCertificate.fromPEMBytes(chain), let leaf = certificates.first else {
+      throw .noCertificate
+    }
+    let text = String(decoding: key, as: UTF8.self)
+    if text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") { throw .encryptedKey }
+    guard let privateKey = try? NIOSSLPrivateKey(bytes: key, format: .pem) else { throw .noKey }
+    self.chain = certificates
+    self.key = privateKey
+    notAfter = Date(timeIntervalSince1970: Double(leaf.notValidAfter))
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.trustRoots = .certificates([])
+    present(in: &configuration)
+    // BoringSSL compares the two keys when it takes the second one.
+    guard (try? NIOSSLContext(configuration: configuration)) != nil else { throw .mismatch }
+  }
+
+  func present(in configuration: inout TLSConfiguration) {
+    configuration.certificateChain = chain.map { .certificate($0) }
+    configuration.privateKey = .privateKey(key)
+  }
+}
+
+/// A client certificate and the origins that it is presented to (T15.1).
+package struct ClientIdentity: Sendable, Equatable {
+  /// The pair.
+  package var certificate: ClientCertificate
+  /// Origins of base_url and of the token addresses.
+  package var origins: Set<Origin>
+
+  /// A proxy's address is not among the origins.
+  package init(_ certificate: ClientCertificate, origins: Set<Origin>) {
+    self.certificate = certificate
+    self.origins = origins
+  }
+}

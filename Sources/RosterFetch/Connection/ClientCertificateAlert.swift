@@ -1,0 +1,47 @@
+import NIOSSL
+import RosterModel
+
+/// A TLS alert by which a server requires or refuses the client's certificate (T15.4).
+struct ClientCertificateAlert: Error, Equatable {
+  /// A clause about the certificate.
+  let cause: String
+
+  init(cause: String) {
+    self.cause = cause
+  }
+
+  /// nil if the error is no such alert. NIOSSL shows an alert by its name in the error's text alone.
+  /// - Parameter wasRequested: the server requested a certificate in this handshake, so that a general alert means it.
+  init?(_ error: any Error, wasRequested: Bool = false) {
+    guard error is NIOSSLError || error is BoringSSLError else { return nil }
+    let text = "\(error)"
+    if let alert = Self.alerts.first(where: { text.contains($0.name) }) {
+      cause = alert.cause
+    } else if wasRequested, text.contains("ALERT_HANDSHAKE_FAILURE") {
+      cause = Self.required
+    } else {
+      return nil
+    }
+  }
+
+  private static let required = "the server requires a client certificate"
+
+  private static let alerts: [(name: String, cause: String)] = [
+    ("ALERT_CERTIFICATE_REQUIRED", required),
+    ("ALERT_CERTIFICATE_EXPIRED", "the server refuses the client certificate: it has expired"),
+    ("ALERT_CERTIFICATE_REVOKED", "the server refuses the client certificate: it was revoked"),
+    ("ALERT_UNKNOWN_CA", "the server refuses the client certificate: it does not trust the authority that signed it"),
+    ("ALERT_BAD_CERTIFICATE", "the server refuses the client certificate: it is invalid there"),
+    ("ALERT_UNSUPPORTED_CERTIFICATE", "the server refuses the client certificate: it is not for clients"),
+    ("ALERT_CERTIFICATE_UNKNOWN", "the server refuses the client certificate"),
+    ("ALERT_ACCESS_DENIED", "the server knows the client certificate and denies access"),
+  ]
+
+  var fault: RequestFault {
+    RequestFault(
+      .refused, cause: cause,
+      hint:
+        "name a certificate that upstream accepts in upstream.tls.cert_file, and its key in key_file or the credential client_key",
+      reason: .clientCertificate)
+  }
+}

@@ -1,0 +1,158 @@
+/// `auth.login`, `auth.refresh` and `auth.answer`: how the flow `exchange` gets its tokens (T13).
+package struct TokenExchange: Sendable, Equatable {
+  /// How a request carries its body.
+  package enum Format: String, Sendable, CaseIterable {
+    case json, form
+  }
+
+  /// A text in braces that is replaced by a credential or a token (T13.2).
+  package enum Placeholder: String, Sendable, CaseIterable {
+    case username, password
+    case refreshToken = "refresh_token"
+    case clientID = "client_id"
+    case clientSecret = "client_secret"
+    case accessToken = "access_token"
+
+    /// The placeholder with its braces.
+    package var text: String { "{\(rawValue)}" }
+  }
+
+  /// One of the two requests. It is not set if it has no address.
+  package struct Step: Sendable, Equatable {
+    /// The configured address, or the absolute one.
+    package var url: String
+    /// Template of the body; an empty object sends none.
+    package var body: JSONValue
+    /// How the body is written.
+    package var format: Format
+    /// Template of a header or a query parameter; nil if none is sent.
+    package var send: Field?
+
+    /// A request with neither body nor field, unless given.
+    package init(url: String = "", body: JSONValue = .object([]), format: Format = .json, send: Field? = nil) {
+      self.url = url
+      self.body = body
+      self.format = format
+      self.send = send
+    }
+  }
+
+  /// A header or a query parameter with a template as its value.
+  package struct Field: Sendable, Equatable {
+    /// What of a request it is in.
+    package var carrier: TokenPlace.Carrier
+    /// Name of the header or the parameter, not encoded.
+    package var name: String
+    /// Template of the value.
+    package var value: String
+
+    /// Reads `NAME: VALUE` or `?NAME=VALUE`; nil if the text is neither.
+    package init?(_ text: String) {
+      let isParameter = text.hasPrefix("?")
+      guard let end = text.firstIndex(of: isParameter ? "=" : ":") else { return nil }
+      carrier = isParameter ? .parameter : .header
+      name = isParameter ? String(text[..<end].dropFirst()) : String(text[..<end])
+      let rest = text[text.index(after: end)...]
+      value = isParameter ? String(rest) : String(rest.drop { $0 == " " || $0 == "\t" })
+    }
+
+    /// The text that `init(_:)` takes again.
+    package var text: String { carrier == .parameter ? "?\(name)=\(value)" : "\(name): \(value)" }
+  }
+
+  /// Places of an answer.
+  package struct Answer: Sendable, Equatable {
+    /// The access token; nil if it is not set.
+    package var access: JSONPointer?
+    /// The refresh token; nil if no answer has one.
+    package var refresh: JSONPointer?
+    /// Seconds from the answer; nil if it is not set.
+    package var expiresIn: JSONPointer?
+    /// A time; nil if it is not set.
+    package var expiresAt: JSONPointer?
+
+    /// Without places unless given.
+    package init(
+      access: JSONPointer? = nil, refresh: JSONPointer? = nil, expiresIn: JSONPointer? = nil,
+      expiresAt: JSONPointer? = nil
+    ) {
+      self.access = access
+      self.refresh = refresh
+      self.expiresIn = expiresIn
+      self.expiresAt = expiresAt
+    }
+  }
+
+  /// `auth.login`; nil if it is not set.
+  package var login: Step?
+  /// `auth.refresh`; nil if it is not set.
+  package var refresh: Step?
+  /// `auth.answer`
+  package var answer: Answer
+
+  /// One of the two requests may be missing.
+  package init(login: Step? = nil, refresh: Step? = nil, answer: Answer) {
+    self.login = login
+    self.refresh = refresh
+    self.answer = answer
+  }
+}
+
+extension TokenExchange.Step {
+  /// The placeholders that body and field contain.
+  package var placeholders: Set<TokenExchange.Placeholder> { body.placeholders.union(send?.placeholders ?? []) }
+}
+
+extension TokenExchange.Field {
+  /// The placeholders of the value.
+  package var placeholders: Set<TokenExchange.Placeholder> { value.placeholders }
+}
+
+extension JSONValue {
+  /// The placeholders of all texts in it.
+  package var placeholders: Set<TokenExchange.Placeholder> {
+    switch self {
+    case .text(let text): text.placeholders
+    case .list(let elements): elements.reduce(into: []) { $0.formUnion($1.placeholders) }
+    case .object(let members): members.reduce(into: []) { $0.formUnion($1.value.placeholders) }
+    case .null, .boolean, .number: []
+    }
+  }
+}
+
+extension String {
+  fileprivate var placeholders: Set<TokenExchange.Placeholder> {
+    Set(TokenExchange.Placeholder.allCases.filter { contains($0.text) })
+  }
+
+  /// The text with each placeholder replaced by its value, once: a value that looks like a placeholder is not replaced
+  /// again.
+  package func filled(_ value: (TokenExchange.Placeholder) -> String) -> String {
+    var filled = ""
+    var rest = self[...]
+    while let brace = rest.firstIndex(of: "{") {
+      filled += rest[..<brace]
+      rest = rest[brace...]
+      if let found = TokenExchange.Placeholder.allCases.first(where: { rest.hasPrefix($0.text) }) {
+        filled += value(found)
+        rest = rest.dropFirst(found.text.count)
+      } else {
+        filled += "{"
+        rest = rest.dropFirst()
+      }
+    }
+    return filled + rest
+  }
+}
+
+extension JSONValue {
+  /// The same value with each placeholder in its texts replaced.
+  package func filled(_ value: (TokenExchange.Placeholder) -> String) -> JSONValue {
+    switch self {
+    case .text(let text): .text(text.filled(value))
+    case .list(let elements): .list(elements.map { $0.filled(value) })
+    case .object(let members): .object(members.map { Member($0.name, $0.value.filled(value)) })
+    case .null, .boolean, .number: self
+    }
+  }
+}

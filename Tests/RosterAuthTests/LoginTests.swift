@@ -1,0 +1,115 @@
+import FoundationEssentials
+import RosterModel
+import RosterTestSupport
+import Testing
+
+@testable import RosterAuth
+
+/// `rosterd login`: what it sends, and what an answer means.
+@Suite(.timeLimit(.minutes(1)))
+struct LoginTests {
+  private static let files = Credentials(clientID: Secret("my id"), clientSecret: Secret("s"))
+  private static let device =
+    #"{"device_code":"device-code-0123456789","user_code":"AB-CD","verification_uri":"https://auth.test/d","interval":5,"expires_in":60}"#
+
+  private let endpoint = TokenEndpoint()
+  private let clock = ManualClock()
+
+  private func login(_ files: Credentials = files) -> Login {
+    var settings = TokenSettings.sample(.oauth2Refresh)
+    settings.scope = "read all"
+    return Login(settings, files, send: endpoint.send, clock: clock.wallClock)
+  }
+
+  private func body(_ request: Request?) -> String { request.map { String(decoding: $0.body, as: UTF8.self) } ?? "" }
+
+  @Test("T11.1: the address has the proof key of RFC 7636's appendix B and a state, and keeps its query")
+  func address() {
+    let request = AuthorizationRequest(
+      redirect: "http://127.0.0.1:7/", state: "st", verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+    let address = request.address("https://auth.test/a?prompt=consent", clientID: Secret("my id"), scope: "read all")
+    #expect(
+      address
+        == "https://auth.test/a?prompt=consent&response_type=code&client_id=my%20id&redirect_uri=http%3A%2F%2F127.0.0.1%3A7%2F&state=st&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&scope=read%20all"
+    )
+    #expect(AuthorizationRequest(redirect: "").state != AuthorizationRequest(redirect: "").state)
+    #expect(AuthorizationRequest(redirect: "").verifier.reveal().utf8.count == 43)
+  }
+
+  @Test("T11.2: the client authenticates by HTTP Basic if it has a secret, otherwise its id is in the form")
+  func client() async throws {
+    let request = AuthorizationRequest(redirect: "http://127.0.0.1:7/", state: "st", verifier: "v")
+    endpoint.answer(200, #"{"access_token":"a","refresh_token":"r1"}"#)
+    #expect(try await login().refreshToken(code: Secret("c"), request) == Secret("r1"))
+    let form = "grant_type=authorization_code&code=c&redirect_uri=http%3A%2F%2F127.0.0.1%3A7%2F&code_verifier=v"
+    #expect(body(endpoint.requests.all.last) == form)
+    #expect(endpoint.requests.all.last?.headers.contains { $0.value.hasPrefix("Basic ") } == true)
+    endpoint.answer(200, #"{"access_token":"a","refresh_token":"r1"}"#)
+    _ = try await login(Credentials(clientID: Secret("my id"))).refreshToken(code: Secret("c"), request)
+    #expect(body(endpoint.requests.all.last) == form + "&client_id=my%20id")
+    #expect(endpoint.requests.all.last?.headers.contains { $0.name == "Authorization" } == false)
+  }
+
+  @Test(
+    "L5.3: what an answer without a refresh token means",
+    arguments: [
+      (200, #"{"access_token":"a"}"#, Failure.Kind.badAnswer, "the answer has no refresh_token"),
+      (
+        400, #"{"error":"invalid_grant","error_description":"code the-code-0123456 is spent"}"#, .refused,
+        "upstream refuses the login (400, invalid_grant, code *** is spent)"
+      ),
+      (200, #"{"error":"bad_verification_code"}"#, .refused, "upstream refuses the login (200, bad_verification_code)"),
+      (200, "<html>", .refused, "upstream refuses the login (200, with an answer that is no JSON object)"),
+      (503, "", .unreachable, "upstream answered 503"),
+    ])
+  func refusals(status: Int, answer: String, kind: Failure.Kind, cause: String) async {
+    endpoint.answer(status, answer)
+    let request = AuthorizationRequest(redirect: "http://127.0.0.1:7/")
+    let failure = await failure { try await login().refreshToken(code: Secret("the-code-0123456"), request) }
+    #expect(failure?.kind == kind && failure?.cause == cause, "\(String(describing: failure))")
+    #expect(failure?.hint != nil)
+  }
+
+  @Test("T12.1: it polls at upstream's interval, 5 s slower after slow_down, until the token is there")
+  func device() async throws {
+    endpoint.answer(200, Self.device)
+    let login = login()
+    let device = try await login.deviceCode(at: "https://auth.test/device")
+    #expect(device.userCode == "AB-CD" && device.address == "https://auth.test/d")
+    #expect(body(endpoint.requests.all.last) == "client_id=my%20id&scope=read%20all")
+    let token = Task { try await login.refreshToken(device) }
+    for (error, pause) in [("authorization_pending", 5), ("slow_down", 5), ("authorization_pending", 10)] {
+      endpoint.answer(400, #"{"error":"\#(error)"}"#)
+      await clock.sleepers(1)
+      #expect(clock.pending == [.seconds(pause)])
+      clock.advance(by: .seconds(pause))
+    }
+    await clock.sleepers(1)
+    #expect(clock.pending == [.seconds(10)])
+    token.cancel()
+    clock.advance(by: .seconds(10))
+    _ = await token.result
+  }
+
+  @Test("L5.3, T12.1: a code that expires is 1, and a denied one 77")
+  func expiry() async throws {
+    for (error, kind) in [("expired_token", Failure.Kind.cancelled), ("access_denied", .refused)] {
+      endpoint.answer(200, Self.device)
+      let login = login()
+      let device = try await login.deviceCode(at: "https://auth.test/device")
+      let token = Task { try await login.refreshToken(device) }
+      await clock.sleepers(1)
+      endpoint.answer(400, #"{"error":"\#(error)"}"#)
+      clock.advance(by: .seconds(5))
+      let failure = await failure { try await token.value }
+      #expect(failure?.kind == kind)
+    }
+  }
+
+  @Test("T12.1: an address that is no web address is no device code")
+  func foreignAddress() async {
+    endpoint.answer(200, Self.device.replacing("https://auth.test/d", with: "javascript:alert"))
+    let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
+    #expect(failure?.kind == .refused)
+  }
+}

@@ -1,0 +1,99 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterFetch
+
+@Suite("T15: a client certificate")
+struct ClientCertificateTests {
+  private static let make =
+    Authority.make + #"""
+
+      signed client DNS:client 2
+      openssl req -x509 $key -keyout stranger.key -out stranger.pem -days 2 -subj /CN=stranger
+      openssl pkey -in client.key -aes256 -passout pass:geheim -out encrypted.key
+      openssl req $key -keyout lapsed.key -out lapsed.csr -subj /CN=lapsed
+      openssl x509 -req -in lapsed.csr -CA ca.pem -CAkey ca.key -days -1 -out lapsed.pem
+      """#
+
+  private func certificate(
+    _ authority: Authority, _ chain: String, _ key: String
+  ) throws -> ClientCertificate {
+    let bytes = { (name: String) in Array(try Data(contentsOf: URL(filePath: authority.file(name)))) }
+    return try ClientCertificate(chain: try bytes(chain), key: try bytes(key))
+  }
+
+  private func fault(
+    _ authority: Authority, _ port: Int, name: String?, for origin: Int? = nil
+  ) async throws -> RequestFault? {
+    let origins = Set([Origin(url: "https://localhost:\(origin ?? port)")].compactMap { $0 })
+    let identity = try name.map {
+      ClientIdentity(try certificate(authority, "\($0).pem", "\($0).key"), origins: origins)
+    }
+    let transport = HTTPTransport(
+      .init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), identity: identity))
+    var fault: RequestFault?
+    do {
+      _ = try await transport.send(Request(.get, "https://localhost:\(port)/page"))
+    } catch { fault = error as? RequestFault }
+    await transport.shutdown()
+    return fault
+  }
+
+  @Test("F6.1, F6.2: what is no pair in PEM has a reason of its own")
+  func flaws() async throws {
+    try await Authority.with(Self.make) { authority in
+      #expect(throws: ClientCertificate.Flaw.noCertificate) { try certificate(authority, "client.key", "client.key") }
+      #expect(throws: ClientCertificate.Flaw.noKey) { try certificate(authority, "client.pem", "client.pem") }
+      #expect(throws: ClientCertificate.Flaw.encryptedKey) { try certificate(authority, "client.pem", "encrypted.key") }
+      #expect(throws: ClientCertificate.Flaw.mismatch) { try certificate(authority, "client.pem", "good.key") }
+      let end = try certificate(authority, "client.pem", "client.key").notAfter.timeIntervalSinceNow
+      #expect((86_400...172_800).contains(end))
+    }
+  }
+
+  @Test(
+    "T15.4: an alert about the client's certificate is 77, is not retried, and has a cause of its own",
+    arguments: ["tls1_2", "tls1_3"])
+  func alerts(version: String) async throws {
+    try await Authority.with(Self.make) { authority in
+      let mode = "-HTTP -\(version) -CAfile ca.pem -Verify 1 -verify_return_error"
+      try await authority.serve("good", mode: mode) { _, port in
+        let accepted = try await fault(authority, port, name: "client")
+        #expect(accepted == nil)
+        let refusals = [
+          (nil, "requires a client certificate"), ("stranger", "does not trust the authority"),
+          ("lapsed", "has expired"),
+        ]
+        for (name, cause) in refusals as [(String?, String)] {
+          let fault = try #require(try await fault(authority, port, name: name))
+          #expect(fault.kind == .refused && fault.reason == .clientCertificate, "\(fault)")
+          #expect(fault.cause.contains(cause), "\(fault)")
+          let decision = RetryTable(RetryDelays()).decide(fault, attempt: 1, malformed: 0, random: 0)
+          #expect(decision == .giveUp)
+        }
+      }
+    }
+  }
+
+  @Test("T15.4: handshake_failure is one only if the server had requested a certificate")
+  func otherFailure() async throws {
+    try await Authority.with(Self.make) { authority in
+      // A cipher that this client does not have.
+      try await authority.serve("good", mode: "-HTTP -tls1_2 -cipher AES256-SHA256") { _, port in
+        let fault = try #require(try await fault(authority, port, name: "client"))
+        #expect(fault.reason == .tls)
+      }
+    }
+  }
+
+  @Test("T15.1: it is presented to its origins only")
+  func otherOrigin() async throws {
+    try await Authority.with(Self.make) { authority in
+      try await authority.serve("good", mode: "-HTTP -CAfile ca.pem -Verify 1 -verify_return_error") { _, port in
+        let fault = try await fault(authority, port, name: "client", for: port - 1)
+        #expect(fault?.cause == "the server requires a client certificate")
+      }
+    }
+  }
+}
