@@ -191,7 +191,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "rosterd", "rosterctl", "rosterd-postgres", "HastyRosterd", "RosterJSON", "RosterModel", "RosterSimulator", "RosterStatus",
+        "rosterd", "rosterctl", "rosterd-postgres", "HastyRosterd", "RosterJSON", "RosterModel", "RosterSimulator",
+        "RosterStatus",
         "RosterStatusClient", "RosterTestSupport",
       ],
       swiftSettings: settings),

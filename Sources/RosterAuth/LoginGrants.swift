@@ -47,10 +47,10 @@ extension Data {
   }
 }
 
-/// What a device shows to its user (RFC 8628 §3.2).
+/// The code that a device shows to its user (RFC 8628 §3.2).
 package struct DeviceCode: Sendable, Equatable {
   let code: Secret
-  /// What the user enters.
+  /// Text that the user enters.
   package let userCode: String
   /// Address at which the user enters the code.
   package let address: String
@@ -189,14 +189,14 @@ package struct Login: Sendable {
 
   private func refusal(_ response: Response, at url: String, hiding secrets: [Secret], what: String) -> Failure {
     let said = ServerStatement(response).map { ", \($0.shown(hiding: credentials.secrets + secrets))" } ?? ""
-    let isHTML = said.isEmpty && (200...299).contains(response.status) ? ", with an answer that is no JSON object" : ""
+    let isHTML = said.isEmpty && (200...299).contains(response.status) ? ", and the answer is not a JSON object" : ""
     return Failure(
       .refused, step: Self.step, subject: url.queryMasked,
       cause: "upstream refuses \(what) (\(response.status)\(said)\(isHTML))",
       hint: "see whether client_id, auth.scope and the addresses in [auth] are those that upstream registered")
   }
 
-  /// What an answer of the browser that has no code means.
+  /// The failure for an answer of the browser without a code.
   /// - Parameter said: `error` and `error_description` of the answer.
   package func denied(_ said: [String]) -> Failure {
     let text = said.map { $0.masking(credentials.secrets.map { $0.reveal() }).printable.prefix(200) }

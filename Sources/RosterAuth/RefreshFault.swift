@@ -18,7 +18,7 @@ struct RefreshAttempt: Sendable {
   let usedRefreshToken: Bool
   /// A login of `exchange` (T13.3).
   let logsIn: Bool
-  /// What no message may show of a token server's answer (T14.1).
+  /// Texts that no message may show of a token server's answer (T14.1).
   private let secrets: [Secret]
   /// An earlier attempt had no answer (T5).
   let followsUnanswered: Bool

@@ -1,6 +1,6 @@
 import RosterModel
 
-/// What a token server said of a refusal (T14.1), unmasked: only `shown(hiding:)` may be shown.
+/// The words of a token server about a refusal (T14.1), unmasked. Only `shown(hiding:)` may be shown.
 struct ServerStatement: Sendable, Equatable {
   /// The code of RFC 6749 §5.2 or RFC 8628 §3.5 at `error`, or another text there.
   var error: String?

@@ -22,7 +22,7 @@ package struct TokenSettings: Sendable, Equatable {
   package var credentialsDirectory: String
   /// For token requests (T5).
   package var retry: RetryDelays
-  /// With the flow `exchange`; nil with another.
+  /// Requests of the flow `exchange`; nil with another flow.
   package var exchange: TokenExchange?
 
   /// Defaults as the contract has them; `tokenURL` and `tokenOrigin` are for flows that ask for tokens.

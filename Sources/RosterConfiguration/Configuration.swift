@@ -165,7 +165,7 @@ package struct Configuration: Sendable, Equatable {
   /// `auth.device_url` as an absolute URL; nil if it is not set.
   package var resolvedDeviceURL: String? { resolved(auth.deviceURL) }
 
-  /// What the flow `exchange` does, with absolute addresses; nil with another flow.
+  /// Requests of the flow `exchange`, with absolute addresses; nil with another flow.
   package var exchange: TokenExchange? {
     guard auth.flow == .exchange else { return nil }
     return TokenExchange(login: resolved(auth.login), refresh: resolved(auth.refresh), answer: auth.answer)

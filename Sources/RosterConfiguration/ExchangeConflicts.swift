@@ -1,7 +1,7 @@
 import RosterModel
 
 extension Configuration {
-  /// What the tables of the flow `exchange` cannot be together (F5.1, F5.2, F5.3).
+  /// Mistakes in the tables of the flow `exchange` (F5.1, F5.2, F5.3).
   var exchangeConflicts: [Conflict] {
     let steps = [ExchangeTable("auth.login", auth.login), ExchangeTable("auth.refresh", auth.refresh)]
     guard auth.flow == .exchange else { return tablesWithoutExchange(steps) }
@@ -122,7 +122,7 @@ private struct ExchangeTable {
 }
 
 extension String {
-  /// The first `{NAME}` that is no placeholder of T13.2; nil if the text has none.
+  /// The first `{NAME}` that T13.2 does not have; nil if the text has only known ones.
   fileprivate var unknownPlaceholder: String? {
     let known = Set(TokenExchange.Placeholder.allCases.map(\.text))
     return matches(of: /\{[A-Za-z_][A-Za-z0-9_]*\}/).map { String($0.0) }.first { !known.contains($0) }

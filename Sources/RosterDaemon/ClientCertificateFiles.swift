@@ -54,7 +54,7 @@ extension Configuration {
   private static let maxPairBytes = 1 << 20
 }
 
-/// What is wrong with the client certificate or its key.
+/// A fault of the client certificate or its key.
 struct ClientCertificateProblem: Error {
   var conflict: Conflict
 

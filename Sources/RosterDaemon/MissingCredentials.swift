@@ -32,7 +32,7 @@ extension Configuration {
   /// systemd-run(1). nil if systemd has none, or if rosterd looks elsewhere.
   package func serviceCredentialHint(stores: [String] = credentialStores) -> String? {
     guard auth.credentialsDir.isEmpty else { return nil }
-    let loads = auth.flow.neededCredentials.compactMap { name in
+    let loads = TokenSettings(self).neededCredentials.compactMap { name in
       places(of: name, stores).first { fileStatus($0) != nil }.map { path in
         let key = path.contains(".encrypted/") ? "LoadCredentialEncrypted" : "LoadCredential"
         return "-p \(key)=\(name):\(path.split(separator: "/").last ?? "")"

@@ -19,13 +19,13 @@ struct ExtraField {
     last = 0
   }
 
-  /// A field whose name does not stand before its value, by its number among those.
+  /// A field whose name is not in front of its value, by its number among such fields.
   init(loose: Int) {
     first = UInt32(loose) | Self.flag
     last = 1
   }
 
-  /// True if the name stands before the value in the body.
+  /// True if the name is in front of the value in the body.
   var isInBody: Bool { first & Self.flag == 0 }
   var child: Int? { first & Self.flag == 0 || last != 0 ? nil : Int(first & ~Self.flag) }
   var loose: Int? { first & Self.flag == 0 || last == 0 ? nil : Int(first & ~Self.flag) }
@@ -35,7 +35,7 @@ struct ExtraField {
   var hasSpace: Bool { last & Self.flag != 0 }
 }
 
-/// A field whose name does not stand before its value.
+/// A field whose name is not in front of its value.
 struct LooseField {
   /// Among the loose names.
   var name: Range<Int>

@@ -39,7 +39,7 @@ package struct RecordDecoder: ~Copyable {
   var name = ByteScratch()
   /// The name of the member at hand, if the records are a map.
   var memberName = JSONSlice.absent
-  /// Names of values that do not stand before them in the body.
+  /// Names that are not in front of their values in the body.
   var looseNames: LooseNames
   /// The first element of each list that cannot be stored.
   var listFaults: [RecordFault.ElementFault?]
@@ -90,7 +90,7 @@ package struct RecordDecoder: ~Copyable {
   }
 
   var slots: UnsafeMutableBufferPointer<JSONSlice> { tree.slots }
-  /// What ends the records of a body.
+  /// The byte that ends the records of a body.
   var recordsEnd: UInt8 { isMap ? UInt8(ascii: "}") : UInt8(ascii: "]") }
   var bytes: UnsafeBufferPointer<UInt8> { scanner.bytes }
 

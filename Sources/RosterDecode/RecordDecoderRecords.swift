@@ -75,7 +75,7 @@ extension RecordDecoder {
     return true
   }
 
-  /// Goes before the next element of a list; false behind its end.
+  /// Moves to the next element of a list; false after its end.
   private mutating func advance(_ progress: inout Progress, until end: UInt8) throws(Malformed) -> Bool {
     switch progress {
     case .ended: return false

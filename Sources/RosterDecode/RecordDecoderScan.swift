@@ -181,7 +181,7 @@ extension RecordDecoder {
     }
   }
 
-  /// The value at `since.at` of the record at hand, as it is compared; nil if there is none of the named form.
+  /// The value at `since.at` of the current record, in the form for comparisons; nil if it has not the named form.
   package var mark: Int64? {
     guard let node = plan.markNode, let since = plan.resource.since else { return nil }
     let slice = slots[node]
@@ -262,8 +262,8 @@ extension RecordDecoder {
 
   private func written(_ slice: JSONSlice) -> String { String(decoding: bytes[slice.range], as: UTF8.self) }
 
-  /// Goes to a place below the value that begins at `start`, by reading that once more: for the one record, or the few
-  /// elements, that a style looks into.
+  /// Goes to a place below the value that begins at `start`, by reading that value again. A style looks into one record
+  /// or a few elements only.
   mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
     let end = scanner.at
     defer { scanner.at = end }

@@ -119,8 +119,9 @@ extension RecordDecoder {
 
   // MARK: The answer for one key
 
-  /// Makes a body of one record of the answer of `by_key` for one key (R3.2, R3.3): a map of that name and value, or a
-  /// list of that key. nil if the answer is null, or an empty list at `by_key_records`: the key was not found.
+  /// Makes a body of one record from the answer of `by_key` for one key (R3.2, R3.3). It is a map of that name and
+  /// value, or a list of that key.
+  /// - Returns: nil if the key was not found: the answer is null, or an empty list at `by_key_records`.
   package mutating func body(of key: String, answer: [UInt8]) throws(Malformed) -> [UInt8]? {
     let value = try answer.withUnsafeBufferPointer { bytes throws(Malformed) -> Range<Int> in
       defer { forget() }
@@ -156,7 +157,7 @@ extension RecordDecoder {
   }
 }
 
-/// Names of fields that do not stand before their values: what a shape adds, and the names of rows.
+/// Names of fields that are not in front of their values: those that a shape adds, and those of rows.
 struct LooseNames: ~Copyable {
   private var scratch: ByteScratch
   /// The place of each name, as JSON writes it between the quotes.

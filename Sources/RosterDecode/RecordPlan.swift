@@ -31,8 +31,8 @@ package struct RecordPlan: Sendable {
   /// A composite key is the text of a JSON list of its parts.
   package var hasTextKeys: Bool { resource.hasCompositeKey || resource.columns[keyColumn].type == .text }
 
-  /// Throws `Failure` (70) where the definition cannot be compiled: no columns, a key that is no column, two lists at
-  /// one place, or a place deeper than any record may nest. The configuration is read so that none of them comes here.
+  /// Throws `Failure` (70) if the definition cannot be compiled. It lacks columns or a column of the key, has two lists
+  /// at one place, or has a place that is too deep. The configuration refuses all of these.
   package init(_ resource: Resource, isIncremental: Bool = false) throws(Failure) {
     guard let keyColumn = resource.keyColumn, let keyColumns = resource.keyColumns else {
       throw Self.failure(resource, "no integer or text column is its key")

@@ -20,7 +20,7 @@ package struct Explanation: Codable, Sendable, Equatable {
   /// Pure.
   package init(_ situation: Situation) {
     let troubles = situation.troubles
-    // What the cache says of the last sync is no state of a service that does not run.
+    // The last sync in the cache says nothing about the state of a service that does not run.
     state = situation.failed == nil ? situation.state : .degraded
     // Readers must know first that it is the cache that tells.
     let head = situation.stopped ?? situation.alone

@@ -22,7 +22,7 @@ package struct Situation: Sendable {
   package var tokenError: String?
   /// The file, and why a reload of it was refused.
   package var config: (path: String?, lastError: String?) = (nil, nil)
-  /// What refused the reload, if it is not the configuration file.
+  /// The reason of a refused reload, if it is not the configuration file.
   package var refusal: Failure?
   /// Nothing of the sync has moved since, RFC 3339.
   package var standsSince: String?

@@ -3,7 +3,7 @@ import RosterModel
 /// The list of records in an answer.
 struct RecordList {
   var at: JSONPointer
-  /// What the elements are, if they are not objects.
+  /// Form of the elements, if they are not objects.
   var shaped: ShapedList?
   /// The list's elements that are objects, or the objects that they are read as.
   var records: [JSONValue]

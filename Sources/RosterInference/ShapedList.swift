@@ -3,7 +3,7 @@ import RosterModel
 /// A list whose elements are not objects, or an object whose members look like records.
 struct ShapedList {
   var at: JSONPointer
-  /// What the elements are; never `objects`.
+  /// Form of the elements; never `objects`.
   var shape: Resource.Shape
   /// Number of elements, or of members.
   var count: Int

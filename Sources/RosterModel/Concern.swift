@@ -18,7 +18,7 @@ package struct Concern: Codable, Sendable, Equatable {
   package var position: Int?
   /// The problem of this item, if several items have different ones.
   package var reason: String?
-  /// The address without the keys of records and other values of upstream's; nil if `name` has none of them.
+  /// The address without the keys of records and other values of upstream's; nil if `name` contains neither.
   package var keyless: String?
 
   /// The same without the keys of records; nil if it is a record (S11.3).
@@ -57,7 +57,7 @@ package struct Concern: Codable, Sendable, Equatable {
 
   /// A resource with its name in `[resource.NAME]`.
   package static func resource(_ name: String) -> Concern { Concern(.resource, name) }
-  /// An address that is no page's.
+  /// An address of something other than a page.
   package static func address(_ url: String, keyless: String? = nil) -> Concern {
     var address = Concern(.address, url)
     address.keyless = keyless

@@ -126,7 +126,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var records: Int
     /// Number of pages in its last complete pull.
     package var pages: Int
-    /// What proves that its last pull was whole (P7): `count`, `end`, `since` or `weak`; null before there is one.
+    /// Proof that its last pull was whole (P7): `count`, `end`, `since` or `weak`; null before the first pull.
     @OrNull package var proof: String?
     /// Number of records that upstream did not list in the last pull, and that were kept (P8, `twice` and `never`).
     package var absent: Int

@@ -4,7 +4,7 @@ import FoundationEssentials
 package struct Mark: Sendable, Equatable {
   /// Nanoseconds since 1970; the number itself with `form = "number"`.
   package let value: Int64
-  /// In the notation of upstream.
+  /// The mark in the notation of upstream.
   package let text: String
   /// False for a time that has neither an offset nor a `Z`.
   package let hasZone: Bool
@@ -31,11 +31,11 @@ package struct Mark: Sendable, Equatable {
   }
 }
 
-/// What one pass over a value at `since.at` finds.
+/// Result of one pass over a value at `since.at`.
 package struct Timestamp: Sendable, Equatable {
-  /// As `Mark.value`.
+  /// Same as `Mark.value`.
   package private(set) var value: Int64 = 0
-  /// As `Mark.hasZone`.
+  /// Same as `Mark.hasZone`.
   package private(set) var hasZone = true
   private let form: Since.Form
   /// Number of bytes before a fraction.
@@ -48,7 +48,7 @@ package struct Timestamp: Sendable, Equatable {
   static let second: Int64 = 1_000_000_000
 
   /// nil if the bytes are not a value of that form.
-  /// - Parameter zone: Seconds east of Greenwich for a time without a zone; nil if unknown, which counts as 0 here.
+  /// - Parameter zone: Seconds east of Greenwich for a time without a zone; nil if unknown; 0 is used then.
   package init?(_ bytes: UnsafeBufferPointer<UInt8>, _ form: Since.Form, zone: Int?) {
     self.form = form
     let isRead =

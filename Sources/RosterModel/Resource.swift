@@ -67,7 +67,7 @@ package struct Resource: Sendable, Equatable {
     case post = "POST"
   }
 
-  /// What a record is in an answer (R1); each is read as an object.
+  /// Form of a record in an answer (R1). Each is read as an object.
   package enum Shape: String, Sendable, CaseIterable {
     case objects
     /// Elements of any kind; one that is not an object is `{"value": ELEMENT}`.

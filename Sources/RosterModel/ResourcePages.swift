@@ -3,7 +3,7 @@ extension Resource {
   package struct Pages: Sendable, Equatable {
     /// The style of paging.
     package var style: Style
-    /// What `param` carries; nil if it is the number, offset or cursor alone (G1).
+    /// Template of the value of `param`; nil if it is the number, offset or cursor alone (G1).
     package var value: ValueTemplate?
     /// Page size; nil to leave it to upstream.
     package var size: Size?
@@ -124,7 +124,7 @@ extension Resource.Style {
 }
 
 extension Resource.Style {
-  /// Stands for what names a page in `value`, by the style's name; the other styles send nothing (G1.1).
+  /// Placeholders of the page in `value`, by the style's name. The other styles send nothing (G1.1).
   package static let placeholders = [
     "number": "{page}", "offset": "{offset}", "cursor": "{cursor}", "after": "{cursor}",
   ]

@@ -19,7 +19,7 @@ package struct Since: Sendable, Equatable {
   package var at: JSONPointer
   /// Place of the start in a request.
   package var param: Resource.RequestPlace
-  /// What `param` carries: a text with `{since}` or `{since:FORM}`.
+  /// Template of the value of `param`: a text with `{since}` or `{since:FORM}`.
   package var value: String
   /// Form of the values at `at`.
   package var form: Form
@@ -27,7 +27,7 @@ package struct Since: Sendable, Equatable {
   package var zone: Int?
   /// How far before the mark an incremental pull starts.
   package var overlap: Overlap
-  /// What `param` carries in a whole pull; nil if a whole pull does not set it.
+  /// Value of `param` in a whole pull; nil if a whole pull does not set it.
   package var from: String?
   /// Maximum time between two whole pulls; nil if only the first pull is whole.
   package var wholeEvery: Duration?
@@ -78,7 +78,7 @@ package struct Since: Sendable, Equatable {
 
 // MARK: The mark
 
-/// What a pull of a list has seen that the mark depends on.
+/// Facts of a pull of a list that the mark depends on.
 package struct PullExtent: Sendable, Equatable {
   /// Number of records, skipped and rejected ones included.
   package private(set) var records = 0
@@ -99,7 +99,7 @@ package struct PullExtent: Sendable, Equatable {
 }
 
 extension Since {
-  /// What becomes of the mark after a pull.
+  /// The change of the mark after a pull.
   package enum MarkMove: Sendable, Equatable {
     case stays
     case moves(Mark)
@@ -131,7 +131,7 @@ extension Since {
 
 // MARK: Whole or incremental
 
-/// What the cache knows of earlier pulls of a list with `since`.
+/// Facts in the cache about earlier pulls of a list with `since`.
 package struct SinceHistory: Sendable, Equatable {
   /// All changes up to it are in the cache; nil if there is no mark.
   package var mark: String?
@@ -163,7 +163,7 @@ extension Since {
 // MARK: Requests
 
 extension Resource {
-  /// What the addresses begin with that pages of incremental pulls are known by.
+  /// Beginning of the addresses by which the pages of incremental pulls are known.
   package static let incrementalPrefix = "since "
 
   /// The resource as a whole pull asks for it.
@@ -186,7 +186,7 @@ extension Resource {
 }
 
 extension Since {
-  /// What `param` carries; nil if the zone of the mark is unknown and its conversion needs it (I2.5).
+  /// The value of `param`; nil if the zone of the mark is unknown and its conversion needs it (I2.5).
   package func rendered(from mark: Mark) -> JSONValue? {
     let start = start(of: mark)
     guard let (range, form) = Self.placeholder(in: value) else { return .text(value) }

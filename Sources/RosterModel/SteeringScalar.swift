@@ -1,6 +1,6 @@
 extension Unicode.Scalar {
-  /// Whether it would steer a terminal or forge a line: controls, line ends, and marks that turn the direction of the
-  /// text around them (UAX 9 §2). All of them are below U+10000, as JSON's `\u` needs it.
+  /// True for a scalar that would steer a terminal or forge a line. These are controls, line ends, and marks that turn
+  /// the direction of the text around them (UAX 9 §2). All of them are below U+10000, as JSON's `\u` needs it.
   package var steersTerminal: Bool {
     switch properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: true

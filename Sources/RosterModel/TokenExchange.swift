@@ -39,7 +39,7 @@ package struct TokenExchange: Sendable, Equatable {
 
   /// A header or a query parameter with a template as its value.
   package struct Field: Sendable, Equatable {
-    /// What of a request it is in.
+    /// Part of the request that has it.
     package var carrier: TokenPlace.Carrier
     /// Name of the header or the parameter, not encoded.
     package var name: String
@@ -71,7 +71,7 @@ package struct TokenExchange: Sendable, Equatable {
     /// A time; nil if it is not set.
     package var expiresAt: JSONPointer?
 
-    /// Without places unless given.
+    /// An answer without any place, unless it is given.
     package init(
       access: JSONPointer? = nil, refresh: JSONPointer? = nil, expiresIn: JSONPointer? = nil,
       expiresAt: JSONPointer? = nil

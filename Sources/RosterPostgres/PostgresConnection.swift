@@ -42,7 +42,7 @@ package final class PostgresConnection {
   @discardableResult
   package func run(_ sql: String, with parameters: [String?]) throws -> [[String?]] {
     let copies = parameters.map { $0.map { strdup($0) } ?? nil }
-    defer { copies.forEach { free($0) } }
+    defer { for copy in copies { free(copy) } }
     let values = copies.map { $0.map { UnsafePointer($0) } }
     guard PQsendQueryParams(handle, sql, Int32(values.count), nil, values, nil, nil, 0) == 1 else { throw lost() }
     return try results()

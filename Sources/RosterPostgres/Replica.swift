@@ -48,8 +48,8 @@ package final class Replica {
   let schema: String
 
   /// Checks server and schema, and takes the schema for this process until the connection ends.
-  /// - Throws: `Failure` (75) if another process writes to the schema. `Failure` (78) if the server is older than version
-  ///   13, or if the schema belongs to something else.
+  /// - Throws: `Failure` (75) if another process writes to the schema. `Failure` (78) if the server is older than
+  ///   version 13, or if the schema belongs to something else.
   package init(_ connection: PostgresConnection, schema: String, isReading: Bool = false) throws {
     self.connection = connection
     self.schema = schema

@@ -1,7 +1,7 @@
 import RosterModel
 
-/// Replaces tables by filled ones with the same names, and makes grants, indexes and views of users again. It is part of
-/// a transaction.
+/// Replaces tables by filled ones with the same names, and makes grants, indexes and views of users again. It is part
+/// of a transaction.
 struct TableSwap {
   private let replica: Replica
   private var connection: PostgresConnection { replica.connection }

@@ -192,7 +192,7 @@ package struct PullOutcome: Sendable, Equatable {
   var lie: ValidatorLie?
   /// The number of records, where the definition has a place for it.
   package var count: Int?
-  /// What the mark of a list with `since` depends on.
+  /// Facts that the mark of a list with `since` depends on.
   var extent = PullExtent()
   /// The status with which upstream refused to go on with an incremental pull (I8.1); nil if it did not.
   package var refusal: Int?

@@ -2,7 +2,7 @@ import Glibc
 import RosterFiles
 import RosterModel
 
-/// A file that leads a browser to an address, and that only this user may read: other users see the command line of a
+/// A file that leads a browser to an address. Only this user may read it, but all users see the command line of a
 /// browser (proc(5)).
 struct AddressFile: Sendable {
   /// Ends in `.html`, by which a desktop finds the browser.

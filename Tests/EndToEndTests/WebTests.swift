@@ -63,7 +63,7 @@ import Testing
           answers.split(separator: "\n").map { $0.prefix(14) }
             == [
               "200 <!doctype html>", "403 \(refused)", "200 <!doctype html>", "200 {\"syncs\":[{",
-              "200 // Draws what",
+              "200 // Shows /v1",
               "403 this is at 127.0.0.1:\(address.1) only, not at another name",
               "405 rosterctl web only reads: it takes GET and HEAD", "404 nothing is at /v1/sync",
               "403 \(refused)", "HTTP/1.1 400 Bad Request",

@@ -59,7 +59,7 @@ struct LoginTests {
         "upstream refuses the login (400, invalid_grant, code *** is spent)"
       ),
       (200, #"{"error":"bad_verification_code"}"#, .refused, "upstream refuses the login (200, bad_verification_code)"),
-      (200, "<html>", .refused, "upstream refuses the login (200, with an answer that is no JSON object)"),
+      (200, "<html>", .refused, "upstream refuses the login (200, and the answer is not a JSON object)"),
       (503, "", .unreachable, "upstream answered 503"),
     ])
   func refusals(status: Int, answer: String, kind: Failure.Kind, cause: String) async {

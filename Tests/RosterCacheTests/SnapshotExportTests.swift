@@ -15,7 +15,7 @@ struct SnapshotExportTests {
       #expect(names.prefix(4) == ["resources", "cache_info", "syncs", "changes"])
       let records = try #require(snapshot.tables.first { $0.role == .records(resource: "thing") })
       #expect(records.primaryKey == [isText ? "record_id" : "id"])
-      #expect(records.unique == (isText ? [["id"]] : []))
+      #expect(records.unique == (isText ? [["code"]] : []))
       #expect(records.columns.last == .init(name: "changed_sync", type: .bigint, isRequired: true))
     }
   }

@@ -16,7 +16,7 @@ struct DefinitionFaultTests {
   }
 
   @Test(
-    "78, F1.1: keys of a resource, from line 3 on",
+    "F1.1, F7.3, F7.6, F7.7: faults of a resource's keys, from line 3 on",
     arguments: [
       (
         "id = 1",

@@ -11,7 +11,7 @@ import Testing
 @Suite("I1 to I11: random histories of an upstream")
 struct SinceHistoryTests {
   @Test(
-    "I2.1, I4.1, I5.2, I10.1: nothing that is visible within the overlap is lost, and a whole pull equals upstream",
+    "I2.1, I3.2, I4.1, I5.2, I10.1, I10.2: no visible change is lost, and a whole pull equals upstream and counts the rest",
     arguments: UInt64(1)...50)
   func history(seed: UInt64) async throws {
     let lost = try await faults(seed: seed)

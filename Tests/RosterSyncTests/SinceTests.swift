@@ -132,4 +132,18 @@ struct SinceTests {
     Self.set(["/items?since=9&page=1": [Self.item(1, 12, "new")]], bench)
     #expect(try await bench.sync(resources, after: 2).exit == 0)
   }
+
+  @Test("I6.2, I6.3: a key on two pages of an incremental pull repeats the pull twice, and then the proof is weak")
+  func repeated() async throws {
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, 10)]])
+    let resources = [Self.resource()]
+    _ = try await bench.sync(resources)
+    let again = [Self.item(1, 12, "new")]
+    Self.set(["/items?since=9&page=1": again, "/items?since=9&page=2": again], pages: 2, bench)
+    _ = bench.shelf.asked()
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.outcome == .published && record.changed == 1)
+    #expect(bench.shelf.asked().count == 6)
+    #expect(try await bench.facts(resources).resources.map(\.proof) == ["weak"])
+  }
 }

@@ -51,7 +51,7 @@ def refresh():
 @app.get("/check")
 @jwt_required()
 def check():
-    """What nginx's auth_request asks for each page: 204, or 401, as the library judges the token."""
+    """The answer to nginx's auth_request for each page: 204, or 401, as the library judges the token."""
     with Checks.lock:
         if Checks.expire_at is not None and Checks.passed >= Checks.expire_at:
             Checks.expire_at = None

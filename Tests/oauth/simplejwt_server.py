@@ -60,7 +60,7 @@ class Checks:
 
 
 def check(request):
-    """What nginx's auth_request asks for each page: 204 or 401, as simplejwt judges the token."""
+    """The answer to nginx's auth_request for each page: 204 or 401, as simplejwt judges the token."""
     with Checks.lock:
         try:
             token = AccessToken(request.headers.get("Authorization", "").removeprefix("Bearer "))

@@ -196,8 +196,8 @@ def opened(site, folder, driver):
             assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700, file
             yield web, file
 
-    # A browser that is led from a file sends the cookie (SameSite=Strict) only if the page's folder is asked for by the
-    # page of the entrance.
+    # The browser comes from a file. It sends the cookie (SameSite=Strict) only if the entrance page asks for the page's
+    # folder.
     with opening() as (web, file), driver.browser() as browser:
         assert file.parent == runtime, file
         browser.go(file.as_uri())

@@ -1,5 +1,5 @@
-"""Records that are no objects with one key: rows and composite keys of Datasette, maps and lists of Prometheus, and
-answers of `by_key` inside an object."""
+"""Tests records of other forms: rows and composite keys of Datasette, maps and lists of Prometheus, and answers of
+`by_key` inside an object."""
 
 import json
 import re
@@ -104,7 +104,7 @@ class Documented(Server):
 
 
 def bundled(ground, server, name, prefix=""):
-    """A roster of a definition that comes along, for this server."""
+    """A roster with a definition of config/sources, for this server."""
     text = (SOURCES / f"{name}.toml").read_text()
     changed = re.sub('base_url = ".*"', f'base_url = "{server.origin}{prefix}"', text)
     assert changed != text, text

@@ -53,7 +53,10 @@ package struct SnapshotExport {
 
   /// Names of the resources that `changes` mentions after that id.
   package func changedResources(after change: Int64) throws -> Set<String> {
-    Set(try database.rows("SELECT DISTINCT resource FROM changes WHERE id > ?1", .integer(change)) { $0.text(0) })
+    Set(
+      try database.rows("SELECT DISTINCT resource FROM changes NOT INDEXED WHERE id > ?1", .integer(change)) {
+        $0.text(0)
+      })
   }
 
   /// Record ids that `changes` names after that id, each once.

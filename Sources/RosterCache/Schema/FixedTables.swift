@@ -67,8 +67,8 @@ enum FixedTables {
   /// incremental pull. highest: the highest value at `since.at`, as its record has it.
   static let pageColumns = ["kind INTEGER NOT NULL DEFAULT 0", "highest TEXT"]
 
-  /// Keys of records that were written or removed by anything but a page of a whole pull (I11.2): a page that lists one
-  /// of them is transferred by the next whole pull.
+  /// Keys of records that something other than a page of a whole pull wrote or removed (I11.2). The next whole pull
+  /// transfers each page that lists one of them.
   static let overlaid = """
     CREATE TABLE cache_overlaid(
       resource_id INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource_id, key)) WITHOUT ROWID

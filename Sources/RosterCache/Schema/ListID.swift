@@ -1,8 +1,8 @@
 /// The only list of a resource: its rows in `cache_lists` and `cache_resources`.
 struct ListID: Equatable {
-  /// In `cache_lists`; `cache_pages` refers to it.
+  /// Id in `cache_lists`; `cache_pages` refers to it.
   let id: Int64
-  /// In `cache_resources`; `cache_unlisted` and `cache_overlaid` refer to it.
+  /// Id in `cache_resources`; `cache_unlisted` and `cache_overlaid` refer to it.
   let resource: Int64
 
   /// nil if the cache has no resource of that name.

@@ -15,8 +15,8 @@ extension Resource {
     return (try? JSONValue(json: definition.utf8))?.feedPart == definitionValue.feedPart
   }
 
-  /// What an incremental pull asks, and what a pull looks for to set the mark. `overlap` and `whole_every` are no part
-  /// of it (I1.1). nil without `since`.
+  /// The request of an incremental pull, and the places that a pull reads to set the mark. `overlap` and `whole_every`
+  /// do not belong to it (I1.1). nil without `since`.
   var sinceQuestion: String? {
     guard let since else { return nil }
     var json = JSONWriter()
@@ -64,7 +64,7 @@ private enum FeedFree {
   static let audit = "audit_every"
   static let byKeyRecords = "by_key_records"
   static let since = "since"
-  /// Of `pages`.
+  /// A key of `pages`.
   static let value = "value"
 }
 

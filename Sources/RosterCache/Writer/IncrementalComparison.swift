@@ -1,10 +1,10 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// Compares the pages of an incremental pull with the snapshot: which record of each key wins (I6), and which records
-/// of the snapshot `where` skips now (I5.2). Reads nothing else of the snapshot: its cost depends on what was received.
+/// Compares the pages of an incremental pull with the snapshot. It finds the winning record of each key (I6), and the
+/// records of the snapshot that `where` skips now (I5.2). Its cost depends on the received records only.
 struct IncrementalComparison {
-  /// What a received record is.
+  /// Kind of a received record.
   private enum Kind: Int64 {
     case storable, rejected, skipped
     /// On a page that is unchanged.

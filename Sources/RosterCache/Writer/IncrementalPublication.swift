@@ -1,7 +1,7 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// What an incremental pull leaves behind beside its records, and what a whole pull clears (I10, I11).
+/// Notes of an incremental pull beside its records, which the next whole pull clears (I10, I11).
 extension ResourcePublication {
   /// Takes note of what became of a record of a page.
   mutating func note(_ outcome: RecordWriter.Outcome, _ decoder: borrowing RecordDecoder) throws {

@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import RosterDecode
 package import RosterModel
 
-/// What the cache knows for incremental pulls (I1, I11).
+/// Facts of the cache for incremental pulls (I1, I11).
 extension Cache {
-  /// What is known of earlier pulls of a resource with `since`.
+  /// Facts of earlier pulls of a resource with `since`.
   package func sinceHistory(of resource: String) throws -> SinceHistory {
     try performPull("read the mark") { database, _ in
       let definition = plans[try index(of: resource)].resource

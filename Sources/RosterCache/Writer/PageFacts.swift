@@ -39,7 +39,7 @@ struct PageFacts {
   var skippedKeys: [UInt8]
   /// Of the body.
   var digest: Int64
-  /// What else is kept of a page of a resource with `since`.
+  /// More facts of a page, if the resource has `since`.
   var since: SinceFacts?
 
   init(_ page: ReceivedPage, kind: Kind = .page) {
@@ -140,7 +140,7 @@ struct PageFacts {
   fileprivate static let none = Int.min
 }
 
-/// What is kept of a page of a resource with `since`.
+/// Facts of a page of a resource with `since`.
 struct SinceFacts {
   /// Digest of the question by which the page was read (`Resource.sinceQuestion`).
   var question: Int64

@@ -18,8 +18,8 @@ struct PullState {
   var incremental: Set<String> = []
   /// Digests of the questions of `since`, by resource, as far as they were needed.
   var questions: [String: Int64] = [:]
-  /// Published pages that list a record which an incremental pull has written or removed since (I11.2), by resource;
-  /// without an entry they are not looked for yet.
+  /// Published pages with a record that an incremental pull has written or removed since (I11.2), by resource. They are
+  /// not known yet if a resource has no entry.
   var expired: [String: Set<Int64>] = [:]
   /// Published pages that this pull is made of; never too few.
   var confirmed = 0

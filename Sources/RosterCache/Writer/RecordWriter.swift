@@ -44,7 +44,7 @@ struct RecordWriter {
     lists = try tables.resource.lists.indices.map { try ListWriter(database, tables, $0) }
   }
 
-  /// What became of a record.
+  /// The effect of writing a record.
   enum Outcome {
     case added(Int64)
     case same

@@ -95,7 +95,7 @@ package struct ResourceEnd: Sendable, Equatable {
   package var removal: Removal
   /// As `resources.proof` tells it.
   package var proof: Proof
-  /// What becomes of the mark of a list with `since`.
+  /// The change of the mark of a list with `since`.
   package var mark = Since.MarkMove.stays
 
   /// As after a pull without faults that nothing proves to be whole, unless said.

@@ -109,7 +109,7 @@ extension PagesDraft.Style {
     return all.subtracting(own)
   }
 
-  /// Stands for what names a page in `value`.
+  /// The placeholder of the page in `value`.
   var placeholder: String? { Resource.Style.placeholders[rawValue] }
 
   var needsParam: Bool { [.offset, .cursor, .after].contains(self) }

@@ -1,6 +1,6 @@
 import RosterModel
 
-/// `[resource.NAME.since]` as it is written: each key by itself.
+/// The keys of `[resource.NAME.since]`, each by itself.
 struct SinceDraft: Sendable {
   var at: JSONPointer?
   var param: Resource.RequestPlace?
@@ -124,7 +124,7 @@ extension ValueType<Since.Overlap> {
 }
 
 extension ResourceDraft {
-  /// What the contract refuses in `since` (F3).
+  /// Mistakes in `since` that the contract refuses (F3).
   var sinceConflicts: [DefinitionConflict] {
     guard let since else { return [] }
     func conflict(_ name: String, _ problem: String, _ allowed: String, _ rests: [String] = []) -> DefinitionConflict {

@@ -1,4 +1,4 @@
-// Shows /v1/status, /v1/syncs and /v1/events, and inserts only text: the page's policy forbids inserted HTML, too.
+// Shows /v1/status, /v1/syncs and /v1/events as text: the page's policy forbids HTML too.
 const HISTORY = 100;
 const CONCERNED = 20;  // lines of them
 const MANY = 12;  // resources; more of them have a line each
@@ -445,7 +445,7 @@ function drawSpark(parts, name, records) {
     + (isShort ? "" : `; ${least} to ${most} over ${values.length} syncs`));
   const x = (index) => tenths(index / Math.max(1, syncs.length - 1) * 100);
   const y = (value) => tenths(most === least ? 15 : 28 - (value - least) / (most - least) * 26);
-  // A count is constant until the next sync, so the line has steps and no slopes.
+  // A count is constant until the next sync, so the line has steps.
   const steps = points.map(([index, value]) => `H${x(index)}V${y(value)}`).join("");
   const line = isShort ? "M0 15H100" : `M${x(points[0][0])} ${y(values[0])}${steps}H100`;
   parts.spark.replaceChildren(
@@ -613,7 +613,7 @@ async function live() {
     isFollowing = false;
     const start = performance.now();
     try { await follow(); } catch (error) {
-      // A stream that ends, for example after a sleep, is requested again before the page reports a silence.
+      // A stream that ends is requested again before the page reports a silence.
       if (!isFollowing) silent(error);
     }
     if (performance.now() - start > 5000) wait = 300;
