@@ -15,10 +15,12 @@ struct CatchUp {
     var done: String?
   }
 
-  /// - Parameter isFresh: Copies everything even if the feed says what changed.
+  /// - Parameters:
+  ///   - reader: The only reader of this process. Opening another one would drop SQLite's locks of the first
+  ///     (sqlite.org/howtocorrupt.html, 2.2).
+  ///   - isFresh: Copies everything even if the feed says what changed.
   /// - Throws: `Failure`, `Stopped`.
-  func run(isFresh: Bool = false) throws -> Report {
-    let reader = try CacheReader(path: cache)
+  func run(_ reader: CacheReader, isFresh: Bool = false) throws -> Report {
     let known = try replica.state()
     let copy = SnapshotCopy(replica: replica, cache: cache, known: known, isFresh: isFresh)
     return try copy.run(reader)

@@ -33,7 +33,7 @@ struct SyncCommand: ParsableCommand {
     do {
       let connection = try PostgresConnection(try options.target(), stop: stop.descriptor)
       let replica = try Replica(connection, schema: options.schema)
-      let report = try CatchUp(cache: cache, replica: replica).run(isFresh: fresh)
+      let report = try CatchUp(cache: cache, replica: replica).run(CacheReader(path: cache), isFresh: fresh)
       let state = try replica.state()
       Reports(textfile: options.textfile, schema: options.schema).succeeded(state)
       try answer("\(report.done ?? "already up to date") (snapshot \(report.position.snapshot))\n")

@@ -42,26 +42,28 @@ struct Follower {
     } catch is Stopped { notify.stopping() }
   }
 
-  /// One connection, until it fails.
+  /// One connection and one reader, until one of them fails or another file has the cache's name.
   private func follow(_ stop: StopSignal, _ watch: CacheWatch, _ notify: Notify, _ onSuccess: () -> Void) throws {
     let connection = try PostgresConnection(target, stop: stop.descriptor)
     let replica = try Replica(connection, schema: schema)
     let copy = CatchUp(cache: cache, replica: replica)
-    while true {
-      let reader = try CacheReader(path: cache)
+    let identity = Inode(cache)
+    let reader = try CacheReader(path: cache)
+    repeat {
       let seen = try reader.writes()
-      let report = try copy.run()
+      let report = try copy.run(reader)
       if let done = report.done { log.info("\(done)", metadata: ["snapshot": "\(report.position.snapshot)"]) }
       reports.succeeded(try replica.state(), cache: cache, server: connection.server)
       _ = notify.status("snapshot \(report.position.snapshot) is in \(schema) of \(target.shown)", now: Date())
       onSuccess()
-      try wait(reader, since: seen, watch, notify)
-    }
+      try wait(reader, since: seen, identity, watch, notify)
+    } while Inode(cache) == identity
   }
 
   /// Returns when the cache has other contents, or another file has its name.
-  private func wait(_ reader: CacheReader, since seen: Int64, _ watch: CacheWatch, _ notify: Notify) throws {
-    let identity = Inode(cache)
+  private func wait(
+    _ reader: CacheReader, since seen: Int64, _ identity: Inode?, _ watch: CacheWatch, _ notify: Notify
+  ) throws {
     while true {
       notify.watchdog()
       guard watch.wait(milliseconds: 1_000) else { throw Stopped() }
