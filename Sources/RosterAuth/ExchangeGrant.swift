@@ -82,3 +82,16 @@ extension TokenExchange.Step {
     .list([.text(url), body, .text(format.rawValue), .text(send?.text ?? "")])
   }
 }
+
+extension Grant {
+  /// The next request of a session; nil: the flow sends none.
+  init?(_ settings: TokenSettings, _ session: Session) {
+    guard let exchange = settings.exchange else {
+      self.init(settings.flow)
+      return
+    }
+    let logsIn = session.logsIn(settings)
+    guard let step = logsIn ? exchange.login : exchange.refresh ?? exchange.login else { return nil }
+    self = Grant(step, exchange)
+  }
+}

@@ -42,11 +42,6 @@ extension Credentials {
   }
 }
 
-extension Session {
-  /// The tokens of the session, for `ServerStatement`.
-  var secrets: [Secret] { [access?.access, refreshToken, renewedAccess].compactMap { $0 } }
-}
-
 extension JSONValue {
   /// The texts under a credential's name.
   fileprivate var secretTexts: [String] { secretTexts(isSecret: false) }

@@ -280,3 +280,8 @@ enum CredentialFile: String, CaseIterable {
   case clientSecret = "client_secret"
   case username, password
 }
+
+extension Session {
+  /// The tokens of the session, for `ServerStatement`.
+  var secrets: [Secret] { [access?.access, refreshToken, renewedAccess].compactMap { $0 } }
+}

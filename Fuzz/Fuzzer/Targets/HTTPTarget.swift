@@ -63,7 +63,7 @@ enum HTTPTarget {
   private static func serve(_ pieces: [ArraySlice<UInt8>]) throws -> [UInt8] {
     let channel = EmbeddedChannel()
     let loop = channel.embeddedEventLoop
-    let connections = StatusConnections(limit: 8)
+    let connections = StatusConnections(StatusLimits())
     let connection = StatusConnection(routes: routes, limits: StatusLimits(), peer: 1000, connections: connections)
     for _ in 0..<4 { connections.startWork(for: connection) {} }
     try StatusPipeline.add(connection, to: channel)
