@@ -208,7 +208,7 @@ extension PageFetcher {
       return .unchanged(Validator(response), answered: answered(response, paging), isTransferred: false)
     }
     if status == 404, wanted.isAnnounced { return .vanished }
-    let isBeyond = !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.pages.beyond.contains(status)
+    let isBeyond = !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.listing.pages.beyond.contains(status)
     // An address that upstream gave may be forgotten; one by numbers cannot be.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }

@@ -141,6 +141,14 @@ extension Resource.Style {
     case .next, .link, .one: nil
     }
   }
+
+  /// True if each page's address comes from the page before it, so that pages are requested one after another.
+  package var followsAnswers: Bool {
+    switch self {
+    case .cursor, .next, .link, .after: true
+    case .number, .offset, .one: false
+    }
+  }
 }
 
 extension Resource.RequestPlace: CustomStringConvertible {

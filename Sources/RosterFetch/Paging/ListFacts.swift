@@ -71,12 +71,12 @@ extension Paging {
   ) throws(UndefinedAnswer) -> ListFacts {
     let scan = adding(response, to: scan)
     var facts = ListFacts(records: scan.records)
-    if let place = resource.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent {
+    if let place = resource.listing.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent {
       facts.count = try total(scan.count, named: "count", at: place)
     }
     if let place = last { facts.last = try total(scan.last, named: "last", at: place) }
-    if let place = resource.pages.more { facts.more = try flag(scan.more, named: "more", at: place) }
-    if let place = resource.pages.done { facts.more = try !flag(scan.more, named: "done", at: place) }
+    if let place = resource.listing.pages.more { facts.more = try flag(scan.more, named: "more", at: place) }
+    if let place = resource.listing.pages.done { facts.more = try !flag(scan.more, named: "done", at: place) }
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
@@ -91,11 +91,11 @@ extension Paging {
   /// With what the definition looks for in the answer's headers, as if it stood in the body.
   func adding(_ response: Response, to scan: PageScan) -> PageScan {
     var scan = scan
-    if let place = resource.pages.count, case .header(let name) = place {
+    if let place = resource.listing.pages.count, case .header(let name) = place {
       scan.count = PointedValue(header: place.total(in: response[name]))
     }
     if case .header(let name)? = last { scan.last = PointedValue(header: response[name]) }
-    if case .header(let name)? = resource.pages.ending { scan.more = PointedValue(header: response[name]) }
+    if case .header(let name)? = resource.listing.pages.ending { scan.more = PointedValue(header: response[name]) }
     return scan
   }
 
@@ -105,10 +105,10 @@ extension Paging {
     let told = adding(response, to: PageScan())
     let count = PointedValue.Kind(known?.count)
     let last = PointedValue.Kind(known?.last)
-    return agrees(response, resource.pages.count, told.count.kind, count)
+    return agrees(response, resource.listing.pages.count, told.count.kind, count)
       && agrees(response, self.last, told.last.kind, last)
-      && agrees(response, resource.pages.more, told.more.kind, .boolean(known?.more != false))
-      && agrees(response, resource.pages.done, told.more.kind, .boolean(known?.more == false))
+      && agrees(response, resource.listing.pages.more, told.more.kind, .boolean(known?.more != false))
+      && agrees(response, resource.listing.pages.done, told.more.kind, .boolean(known?.more == false))
       && (known?.more == false || leads(response, to: known?.next))
   }
 
@@ -120,7 +120,7 @@ extension Paging {
   }
 
   private func leads(_ response: Response, to known: ListFacts.Value?) -> Bool {
-    switch resource.pages.style {
+    switch resource.listing.pages.style {
     case .cursor(_, _, .header(let name)):
       text(response[name]) == known || (response[name] == nil && response.status == 304)
     case .next(.header(let name)):
@@ -133,11 +133,11 @@ extension Paging {
   }
 
   private var last: Resource.AnswerPlace? {
-    if case .number(_, _, let last) = resource.pages.style { last } else { nil }
+    if case .number(_, _, let last) = resource.listing.pages.style { last } else { nil }
   }
 
   private func next(_ scan: PageScan, _ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
-    switch resource.pages.style {
+    switch resource.listing.pages.style {
     case .cursor(_, _, .header(let name)): text(response[name])
     case .cursor(.everyMember, _, .body(let place)): try members(scan.at, place, response)
     case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place)

@@ -2,16 +2,19 @@ import FoundationEssentials
 import RosterJSON
 package import RosterModel
 
-/// How one resource's pages follow one another: the first request, and what each answer leads to. Pure; without memory
-/// of its own, so that a page that is kept leads on as the one that came (P4, P6).
-package struct Paging: Sendable {
-  /// What it pages through.
+/// The way from one page of a list to the next: the first request, and the requests that follow from an answer.
+/// Pure and immutable, so that a kept page leads to the same request as a transferred one (P4, P6).
+/// A class, because each page's task holds it, and a copy of a resource has many fields to retain.
+package final class Paging: Sendable {
+  /// The definition of the list.
   package let resource: Resource
-  /// True if it asks for the records that changed only.
+  /// True for the list of changed records.
   package let isIncremental: Bool
+  /// True if each page's address comes from the page before it. An address that occurs twice is then a circle.
+  package let followsAnswers: Bool
   private let baseURL: String
-  /// Of a page whose address ends with a value: all but the value, below base_url. Thousands of pages differ in nothing
-  /// else.
+  private let pages: Resource.Pages
+  /// The address of a page without the value at its end, below base_url. nil if addresses do not end with a value.
   private let addressStart: String?
 
   /// - Parameter baseURL: without a trailing `/`.
@@ -19,6 +22,8 @@ package struct Paging: Sendable {
     self.resource = resource
     self.isIncremental = isIncremental
     self.baseURL = baseURL
+    pages = resource.pages
+    followsAnswers = resource.pages.style.followsAnswers
     addressStart = resource.addressStart
   }
 
@@ -75,17 +80,6 @@ package struct Paging: Sendable {
     case .one: return .end
     }
   }
-
-  /// Whether pages are asked for one after the other, each at an address that the one before gave: what is met twice
-  /// there is a circle.
-  package var followsAnswers: Bool {
-    switch pages.style {
-    case .cursor, .next, .link, .after: true
-    case .number, .offset, .one: false
-    }
-  }
-
-  private var pages: Resource.Pages { resource.pages }
 
   /// nil: the pages are not announced.
   private func announced(by first: ListFacts) -> Int? {
