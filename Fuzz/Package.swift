@@ -43,7 +43,8 @@ let package = Package(
     product(
       "RosterAuth", ["RosterModel", "RosterJSON"],
       sources: [
-        "Grant.swift", "GrantOutcome.swift", "Moment.swift", "Secret.swift", "Token.swift", "TokenSettings.swift",
+        "Grant.swift", "GrantOutcome.swift", "Moment.swift", "Secret.swift", "ServerStatement.swift", "Token.swift",
+        "TokenSettings.swift",
       ]),
     product("RosterFetch", ["RosterModel", "RosterJSON", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
     product(
