@@ -139,7 +139,7 @@ enum OpenAPISchemas {
       "properties": {"syncs": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/Sync"}}}},
     "Changes": {"type": "object", "required": ["feed", "changes", "last"],
       "properties": {
-        "feed": {"description": "cache_info.feed; another one means: read everything anew.", "type": "string"},
+        "feed": {"description": "cache_info.feed; another one means: read everything again.", "type": "string"},
         "changes": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/Change"}},
         "last": {"description": "The since to ask with next.", "$ref": "#/components/schemas/Count"}}},
     "Change": {"type": "object", "description": "A row of the table changes.",

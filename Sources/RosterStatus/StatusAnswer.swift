@@ -68,7 +68,7 @@ extension Response {
 struct Problem: Codable, Equatable {
   /// It says no more than the status does (§4.2.1).
   static let noType = "about:blank"
-  /// Of 410: who follows the feed must read everything anew.
+  /// Used with 410: a follower of the feed must read everything again.
   static let readAnew = "about:blank#read-anew"
 
   var type = noType

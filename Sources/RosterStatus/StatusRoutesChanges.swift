@@ -42,7 +42,7 @@ extension StatusRoutes {
         let type = [Request.Header("Content-Type", Response.jsonType)]
         return Polled(response: Response(status: 200, headers: type, body: json), hasNews: !isEmpty)
       case .readAnew(let why):
-        let detail = "cannot go on after change \(wanted.since): \(why); read everything anew"
+        let detail = "cannot go on after change \(wanted.since): \(why); read everything again"
         return Polled(response: .problem(410, detail, type: Problem.readAnew), hasNews: true)
       case .noResource(let sentence): return Polled(response: .problem(400, sentence), hasNews: true)
       }
