@@ -1,9 +1,9 @@
 internal import RosterModel
 
-/// `GET /v1/changes`: what it may be asked, and how the feed's answers are told.
+/// `GET /v1/changes`: its parameters, and the answers of the feed.
 extension StatusRoutes {
   private static let usualChanges = 100
-  /// A client that must know sooner whether the daemon is there asks for less.
+  /// A client that needs to notice a dead daemon earlier asks for less.
   private static let longestWait = Duration.seconds(60)
 
   func changes(_ request: StatusRequest) -> StatusAnswer {
