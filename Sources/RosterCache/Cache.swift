@@ -7,15 +7,15 @@ package import RosterModel
 /// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a
 /// defect); `begin` throws it within a `NotBegun`.
 package actor Cache {
-  /// What was met on opening.
+  /// The findings of opening a cache.
   package struct Opening: Sendable, Equatable {
-    /// Where a damaged cache was moved.
+    /// New path of a damaged cache that was moved aside; nil if the cache was sound.
     package var movedAside: String?
-    /// Nobody closed it the last time: `check` it once there is time.
+    /// True if the previous process did not close the cache: call `check` when there is time.
     package var wasUnclean = false
   }
 
-  /// Of the database itself.
+  /// Path of the database file.
   package nonisolated let path: String
   /// The thread that SQLite blocks.
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -27,28 +27,28 @@ package actor Cache {
   let tick: @Sendable () -> Void
   let interruption = Interruption()
   var database: Database?
-  /// A reader's transaction was in the way when the log was last to be written back.
+  /// True if a reader's transaction prevented the last checkpoint of the log.
   package internal(set) var isWALPinned = false
-  /// Those that were opened, to be told from others of their names.
+  /// The files that this process opened, to recognise other files under the same names.
   var files = FileIdentity.Parts()
   var metDamage = false
-  /// Of the syncs of this process.
+  /// The highest id of a sync that this process knows.
   var latestID: Int64 = 0
-  /// The sync whose row was written last as it began.
+  /// The sync whose row was written last when a sync began.
   var begun: Int64 = 0
   /// The ends of syncs that could not be written yet.
   var unwritten: [SyncRecord] = []
   /// The tables of what is mirrored.
   let schema: Schema
-  /// In the order of the definitions.
+  /// Decoding plans, in the order of the definitions.
   let plans: [RecordPlan]
-  /// Pages that were pulled and not published yet.
+  /// Pages that were pulled and are not published yet.
   var pulled: PulledFile?
   var pull = PullState()
-  /// How often the cache, or the file of pulled pages, was opened or made anew: what a sync began with must still be
-  /// there.
+  /// Counts how often this process opened or replaced the cache or the file of pulled pages. A sync may only use what
+  /// it began with.
   var generation = 0
-  /// What was met when it was opened.
+  /// The findings of opening this cache.
   package private(set) var opened = Opening()
   private var publishedFile: PublishedFile
   private let executor: SerialQueue
@@ -66,11 +66,11 @@ package actor Cache {
     executor = SerialQueue(label: "rosterd.cache")
   }
 
-  /// Opens the cache for its one writer, who has the lock, or makes it.
+  /// Opens the cache for its only writer, the owner of the lock, or creates the cache.
   /// - Parameters:
-  ///   - hadLock: As `CacheFile.inspect` takes it.
+  ///   - hadLock: The result of `CacheFile.hasLock` before this process made a lock file; nil to look now.
   ///   - resources: What is mirrored.
-  ///   - tick: Called again and again while a statement runs, from the cache's thread.
+  ///   - tick: Called repeatedly from the cache's thread while a statement runs.
   package static func open(
     path: String, upstream: String, resources: [Resource], hadLock: Bool? = nil, now: Date, logger: Logger,
     tick: @escaping @Sendable () -> Void = {}
@@ -80,20 +80,20 @@ package actor Cache {
     return cache
   }
 
-  /// In bytes, without asking the database.
+  /// File sizes in bytes, which are read without a query.
   package nonisolated func sizes() -> (database: Int64, wal: Int64) {
     (fileSize(path), fileSize(path + "-wal"))
   }
 
-  /// What is to be told of the snapshot that readers see.
+  /// The facts of the snapshot that readers see.
   package func facts() throws -> CacheFacts {
     var facts = try perform("read the cache") { try CacheFacts($0, isWALPinned: isWALPinned) }
     facts.movedAside = opened.movedAside
     return facts
   }
 
-  /// Reads the whole file. False: it is damaged, and `recover` is due. Takes seconds for a million records;
-  /// `interruptPublish` ends it early.
+  /// Reads the whole file. Returns false if the file is damaged: then call `recover`. Takes seconds for a million
+  /// records; `interruptPublish` ends it early.
   package func check() throws -> Bool {
     do {
       try perform("check the cache") { database in
@@ -115,12 +115,13 @@ package actor Cache {
   func interruptible<Result>(_ database: Database, _ body: () throws -> Result) throws -> Result {
     database.arm(interruption)
     defer { try? interruption.disarm() }
-    // A task that was cancelled before `arm` has interrupted nothing.
+    // A task that was cancelled before `arm` has not interrupted anything.
     try Task.checkCancellation()
     return try database.transaction("BEGIN", body)
   }
 
-  /// Leaves `-wal` and `-shm` for readers. A long log is left to the next start: a stop has seconds.
+  /// Keeps `-wal` and `-shm` for readers. A long log is written back by the next start, because a stop has only
+  /// seconds.
   package func close() {
     database?.wait(milliseconds: 0)
     if let database, !metDamage { try? writeEnds(database) }
@@ -139,38 +140,38 @@ package actor Cache {
       guard let database else {
         throw Failure(
           .cannotWrite, step: "use the cache", subject: path, cause: "it is not open",
-          hint: "the last sync's error tells why it could not be opened again")
+          hint: "the last sync's error says why it could not be opened again")
       }
       return database
     }
   }
 
-  /// Every statement runs in here: what SQLite reports becomes a `Failure`, and damage is remembered.
+  /// Runs statements. An error of SQLite becomes a `Failure`, and a sign of damage is remembered.
   func perform<Result>(_ step: String, _ body: (Database) throws -> Result) throws -> Result {
     do {
       return try body(connection)
     } catch let error as SQLiteError {
       if error.kind == .interrupted || error.kind == .locked && interruption.isWanted { throw CancellationError() }
       let cause = diagnosis(of: error)
-      // A statement that a sound cache would have run: what the matter is, `recover` finds out.
+      // A sound cache would have run the statement. `recover` finds the cause.
       if cause.kind == .damaged || cause.kind == .other { metDamage = true }
       throw cause.failure(step, path)
     }
   }
 
-  /// 64 MiB: about 0.2 s of writing on a plain disk.
+  /// 64 MiB take about 0.2 s to write to an ordinary disk.
   private static let longestLogAtClose: Int64 = 64 << 20
-  /// Another writer can only be a person with a shell: wait a little, then say so. A stop may wait twice, for the
-  /// publish and for the sync's row, and P13 gives it 5 s.
+  /// Milliseconds. Another writer can only be a person with a shell: wait briefly, then fail. A stop may wait twice,
+  /// for the publish and for the sync's row, and P13 gives it 5 s.
   static let lockTimeout: Int32 = 2_000
-  /// KiB: memory that a sync of any length may use.
+  /// Memory in KiB that a sync of any length may use.
   static let pageCache = 1_500
-  /// KiB of it for temporary tables, which are written once and read once.
+  /// The part of `pageCache` for temporary tables, which are written once and read once.
   private static let sortCache = 500
-  /// Bytes that a log may keep after a checkpoint.
+  /// Number of bytes that a log may keep after a checkpoint.
   private static let logLimit = 4 << 20
 
-  /// Looks at the file itself: what was found before the lock was taken may have been changed by whoever had it.
+  /// Inspects the file again, because the previous owner of the lock may have changed it since.
   func start(hadLock: Bool? = nil, at date: Date) throws {
     do {
       switch try CacheFile.inspect(path, hadLock: hadLock) {
@@ -179,7 +180,7 @@ package actor Cache {
         try CacheFile.create(path, schema)
         try connectTwice()
       case .ours:
-        // A stop leaves an empty log. One that is gone was removed by somebody, with all that it held.
+        // A stop leaves an empty log. If the log is missing, another program removed it with all its content.
         opened.wasUnclean = sizes().wal > 0 || fileStatus(path + "-wal") == nil
         try connectTwice()
       case .damaged: _ = try replace(at: date)
@@ -192,8 +193,8 @@ package actor Cache {
     }
   }
 
-  /// Once more where it seems damaged: SQLite takes a page that the disk did not give this once for a damaged one
-  /// (SQLITE_IOERR_CORRUPTFS).
+  /// Connects again if the cache seems damaged. SQLite reports a page that the disk could not read once as a damaged
+  /// one (SQLITE_IOERR_CORRUPTFS).
   private func connectTwice() throws {
     do { try connect() } catch let error as SQLiteError where error.kind == .damaged { try connect() }
   }
@@ -201,12 +202,12 @@ package actor Cache {
   func replace(at date: Date) throws -> String {
     do {
       let aside = try CacheFile.replace(path, schema, at: date)
-      logger.error("the cache was damaged: it was moved aside, and all is pulled anew", metadata: ["path": "\(aside)"])
+      logger.error("the damaged cache was moved aside, and everything is pulled again", metadata: ["path": "\(aside)"])
       opened.movedAside = aside
       try connect()
       return aside
     } catch let error as SQLiteError {
-      throw error.failure("make the cache anew", path)
+      throw error.failure("replace the cache", path)
     }
   }
 
@@ -244,7 +245,7 @@ package actor Cache {
     let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, database) : nil
     try schema.migrate(database)
     try Schema.look(database)
-    // The first transaction makes -wal and -shm, which a reader without write permission needs.
+    // The first transaction creates -wal and -shm, which a reader without write permission needs.
     try database.transaction {
       if try database.first("PRAGMA application_id", read: { $0.integer(0) }) != Int64(Schema.applicationID) {
         try database.execute("PRAGMA application_id = \(Schema.applicationID)")
@@ -253,13 +254,13 @@ package actor Cache {
     }
     try noteLatest(database)
     try CacheFile.setModes(path)
-    // What history has ended must not stay in the file; Debian's default writes every freed page once more.
+    // Expired history must not remain in the file. Debian's default writes every freed page once more.
     try database.execute("PRAGMA secure_delete = FAST")
     database.checkpoint(every: 0)
     try openPulled(database, migrated: staging)
     tellSnapshot(database)
   }
 
-  /// Tells whoever waits for a snapshot of the one that readers see.
+  /// Updates `<path>.published`, for which systemd units may wait.
   func tellSnapshot(_ database: Database) { publishedFile.tell(database, logger) }
 }

@@ -2,7 +2,7 @@ internal import RosterFiles
 internal import RosterModel
 
 extension SQLiteError {
-  /// As the user sees it: 73, and what to do; a code that no disk explains is a defect (70).
+  /// The failure that the user sees: 73 with a hint, or a defect (70) if no disk explains the code.
   func failure(_ step: String, _ path: String) -> Failure {
     func cannot(_ trouble: Trouble.Kind, _ cause: String, _ hint: String) -> Failure {
       Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint).with(trouble)
@@ -10,9 +10,9 @@ extension SQLiteError {
     return switch kind {
     case .damaged:
       cannot(
-        .damaged, "the file is damaged (\(message))", "look at the disk; rosterd moves it aside and pulls all anew")
+        .damaged, "the file is damaged (\(message))", "look at the disk; rosterd moves it aside and pulls all again")
     case .full:
-      cannot(.diskFull, "the disk is full", "make room on the file system that holds it, \(mountPoint(of: path))")
+      cannot(.diskFull, "the disk is full", "make room on its file system, \(mountPoint(of: path))")
     case .locked:
       cannot(.locked, "another program keeps it locked", "end that program's transaction (fuser names it)")
     case .readOnly:

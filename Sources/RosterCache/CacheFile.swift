@@ -3,26 +3,26 @@ import Glibc
 internal import RosterFiles
 internal import RosterModel
 
-/// The cache as a file: whose it is, its mode, and its way out when it is damaged.
+/// The cache as a file: its owner, its mode, and its replacement when it is damaged.
 package enum CacheFile {
-  /// Whose the file in the cache's place is.
+  /// The program that made the file at the cache's path.
   package enum Standing: Sendable, Equatable {
-    /// There is none yet, or an empty one.
+    /// The file is missing or empty.
     case absent
     /// Rosterd made it.
     case ours
-    /// Rosterd made it, and it is no SQLite file any more.
+    /// Rosterd made it, and it is not a valid SQLite file any more.
     case damaged
   }
 
-  /// A lock file beside it proves that an unreadable cache was rosterd's. To be asked before this rosterd makes its
-  /// own.
+  /// True if a lock file exists, which proves that an unreadable cache was made by rosterd. Call this before this
+  /// process makes its own lock file.
   package static func hasLock(_ path: String) -> Bool { fileStatus(path + ".lock") != nil }
 
-  /// Tells whose file it is and changes nothing, not even times or modes. Throws a `Failure` (73) for any file that is
-  /// not rosterd's, or of a newer version.
+  /// Finds out which program made the file, and changes nothing, not even times or modes. Throws a `Failure` (73) for a
+  /// file that rosterd did not make, or that a newer version made.
   /// - Parameters:
-  ///   - hadLock: What `hasLock` said; nil: as it is now.
+  ///   - hadLock: An earlier result of `hasLock`; nil to look now.
   package static func inspect(_ path: String, hadLock: Bool? = nil) throws -> Standing {
     let hadLock = hadLock ?? hasLock(path)
     guard let found = fileStatus(path) else {
@@ -34,7 +34,7 @@ package enum CacheFile {
     }
     if found.st_size == 0 { return .absent }
     let header = try header(of: path)
-    // One that was cut off says nothing for certain.
+    // A truncated header does not prove which program made the file.
     if header.count < headerLength { return try orphan(path, hadLock) }
     if let id = number(header, at: applicationIDOffset), [Schema.applicationID, unfinishedID].contains(id) {
       guard header.starts(with: magic) else { return .damaged }
@@ -48,7 +48,7 @@ package enum CacheFile {
     return try orphan(path, hadLock)
   }
 
-  /// A file that does not say whose it is.
+  /// Decides about a file whose header does not show which program made it.
   private static func orphan(_ path: String, _ hadLock: Bool) throws -> Standing {
     guard hadLock else {
       throw refusal(path, "rosterd did not make this file", "move it away, or name another cache.path").with(
@@ -57,7 +57,8 @@ package enum CacheFile {
     return .damaged
   }
 
-  /// The file itself where the path is a link: SQLite follows it, and keeps `-wal` and `-shm` beside what it leads to.
+  /// Resolves the path if it is a link: SQLite follows it, and keeps `-wal` and `-shm` beside the file that it leads
+  /// to.
   package static func resolve(_ path: String) throws -> String {
     var found = stat()
     guard lstat(path, &found) == 0, found.st_mode & S_IFMT == S_IFLNK else { return path }
@@ -68,13 +69,13 @@ package enum CacheFile {
     return String(cString: real)
   }
 
-  /// Readers in rosterd's group need no more than to read.
+  /// Readers in rosterd's group only need to read.
   static let mode: mode_t = 0o640
-  /// Of all that only rosterd reads.
+  /// Mode of files that only rosterd reads.
   static let privateMode: mode_t = 0o600
   /// The parts of a database in WAL mode (sqlite.org/walformat.html).
   static let parts = ["", "-wal", "-shm"]
-  /// "ROSN": of a cache that is being made, until it is opened under its own name.
+  /// "ROSN": the id of an unfinished cache, until it is opened under its own name.
   static let unfinishedID: UInt32 = 0x524F_534E
   private static let logParts = ["-wal", "-shm", "-journal"]
 
@@ -84,23 +85,23 @@ package enum CacheFile {
     ).with(.foreignFile)
   }
 
-  /// Makes an empty cache where there is none, or an empty file.
+  /// Creates an empty cache if the file is missing or empty.
   static func create(_ path: String, _ schema: Schema) throws {
     try put(path, schema) {
-      // A log that a lost cache left behind would be played into the new one.
+      // A log that a lost cache left would be replayed into the new cache.
       for part in logParts { try unlinkPart(path + part) }
     }
   }
 
-  /// Puts an empty cache in the place of a damaged one, in one step: at no time there is no file of that name. Returns
-  /// the damaged one's new name; its `-wal` and `-shm` go along.
+  /// Replaces a damaged cache with an empty one in a single step: a file of that name exists at all times. Returns the
+  /// damaged one's new name; its `-wal` and `-shm` are moved too.
   static func replace(_ path: String, _ schema: Schema, at date: Date) throws -> String {
     let aside = "\(path).damaged-\(date.rfc3339)"
     try put(path, schema) {
       for part in logParts where fileStatus(path + part) != nil {
         guard rename(path + part, aside + part) == 0 else { throw refusal(path, reason()) }
       }
-      // A second name, so that the new file's can take the first one over; some file systems know no second names.
+      // A second name, which the new file's rename can then replace. Some file systems do not support hard links.
       guard fileStatus(path) == nil || link(path, aside) == 0 || rename(path, aside) == 0 else {
         throw refusal(path, reason())
       }
@@ -109,8 +110,8 @@ package enum CacheFile {
     return aside
   }
 
-  /// Makes an empty cache under another name first, so that a crash leaves a whole one or none.
-  /// - Parameter clear: What is to go before the new file gets its name.
+  /// Creates an empty cache under another name first, so that a crash leaves a whole cache or no cache.
+  /// - Parameter clear: Removes or moves files before the new file gets its name.
   private static func put(_ path: String, _ schema: Schema, clear: () throws -> Void) throws {
     let making = path + ".new"
     try removeUnfinished(making)
@@ -119,17 +120,17 @@ package enum CacheFile {
       try flush(making, path)
       try clear()
       guard rename(making, path) == 0 else { throw refusal(path, reason()) }
-      // Closing has removed them, unless the disk would not.
+      // Closing the database has removed these files, unless the disk refused.
       for part in logParts { unlink(making + part) }
     } catch {
-      // Half a file would take the room that may be what is lacking.
+      // An unfinished file would occupy the room that may be lacking.
       try? remove(making)
       throw error
     }
     try flush(parentFolder(of: path), path)
   }
 
-  /// Removes what a kill left of a cache that was being made. Any other file of that name is left as it is.
+  /// Removes an unfinished cache that a killed process left. Any other file of that name is unchanged.
   private static func removeUnfinished(_ making: String) throws {
     if let found = fileStatus(making), found.st_size > 0 {
       guard try number(header(of: making), at: applicationIDOffset) == unfinishedID || isBlank(making) else {
@@ -139,7 +140,7 @@ package enum CacheFile {
     try remove(making)
   }
 
-  /// What a power cut leaves of a first page that the disk has made room for: nothing of anybody.
+  /// True if the first page has only zeros, which is what a power failure leaves of an allocated page.
   private static func isBlank(_ path: String) -> Bool {
     (try? contents(of: path, limit: Schema.pageBytes))?.allSatisfy { $0 == 0 } ?? false
   }
@@ -149,8 +150,8 @@ package enum CacheFile {
     let database = try Database(path: path, access: .writer)
     defer { database.close() }
     try database.execute("PRAGMA page_size = \(Schema.pageBytes)")
-    // One flush at the end does: nobody knows its name yet. And one here, so that its header says whose it is, whatever
-    // a power cut leaves of the rest.
+    // One flush at the end is enough, because no other program knows the name yet. A flush here ensures that the header
+    // shows the owner after a power failure.
     try database.execute("PRAGMA synchronous = OFF; PRAGMA application_id = \(unfinishedID)")
     try flush(path, path)
     try database.execute("PRAGMA journal_mode = WAL")
@@ -158,7 +159,7 @@ package enum CacheFile {
     _ = try database.checkpoint(.truncate)
   }
 
-  /// The database first: SQLite gives new parts the mode of the database, left-over ones keep theirs.
+  /// The database comes first: SQLite gives new parts the mode of the database. Existing parts keep their own mode.
   static func setModes(_ path: String) throws {
     for part in parts where fileStatus(path + part).map({ $0.st_mode & 0o7777 != mode }) == true {
       guard chmod(path + part, mode) == 0 else {
@@ -175,7 +176,7 @@ package enum CacheFile {
     guard unlink(part) == 0 || errno == ENOENT else { throw refusal(part, reason()) }
   }
 
-  /// Makes an empty file with this mode, whatever the umask.
+  /// Creates an empty file with this mode, whatever the umask is.
   static func touch(_ path: String, _ mode: mode_t) throws {
     let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
     guard file >= 0 else { throw refusal(path, reason()) }
@@ -184,7 +185,7 @@ package enum CacheFile {
     giveToFolderOwner(file, at: path)
   }
 
-  /// A name is only as durable as its folder.
+  /// A new name is durable only after its folder is flushed.
   private static func flush(_ part: String, _ path: String) throws {
     let handle = Glibc.open(part, O_RDONLY | O_CLOEXEC)
     guard handle >= 0 else { throw refusal(path, reason()) }
@@ -204,7 +205,7 @@ package enum CacheFile {
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: headerLength)
     let count = read(file, &bytes, headerLength)
-    // A disk that fails for a moment is no damaged file.
+    // A disk that fails for a moment does not prove that the file is damaged.
     guard count >= 0 else { throw refusal(path, reason()) }
     return Array(bytes.prefix(count))
   }

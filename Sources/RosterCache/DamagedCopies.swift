@@ -3,13 +3,13 @@ import Glibc
 internal import RosterFiles
 internal import RosterModel
 
-/// What was moved aside: `<path>.damaged-<time>`, and its logs.
+/// Damaged caches that were moved aside: `<path>.damaged-<time>` and their logs.
 enum DamagedCopies {
-  /// Enough to look into, on a disk that damages file after file.
+  /// Enough copies to examine, even if a disk damages one file after another.
   static let most = 3
 
   /// Removes the oldest beyond `most`.
-  /// - Parameter parts: what their names may end with.
+  /// - Parameter parts: endings that their names may have.
   static func prune(_ path: String, parts: [String]) {
     let folder = parentFolder(of: path)
     let prefix = (path.split(separator: "/").last.map(String.init) ?? path) + ".damaged-"
@@ -20,7 +20,7 @@ enum DamagedCopies {
     }
   }
 
-  /// nil: a name that rosterd does not give.
+  /// Returns nil for a name that rosterd does not give.
   private static func time(_ rest: String, _ parts: [String]) -> String? {
     let length = Date(timeIntervalSince1970: 0).rfc3339.count
     let time = String(rest.prefix(length))

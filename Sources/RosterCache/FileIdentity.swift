@@ -1,20 +1,20 @@
 import CSQLite
 internal import RosterFiles
 
-/// A file by what it is, not by its name. The inode's number alone is given out again to the next file.
+/// Identifies a file independently of its name. An inode number alone is reused for the next file.
 struct FileIdentity: Equatable {
   private let inode: Inode
   /// Nanoseconds since 1970; 0 where the file system does not keep it.
   private let born: Int64
 
-  /// nil: there is none.
+  /// nil if the file does not exist.
   init?(_ path: String) {
     guard let inode = Inode(path) else { return nil }
     self.inode = inode
     born = roster_birth(path)
   }
 
-  /// To be held against that of another day. Without the device, whose number a mount may change.
+  /// Text that can be compared with an earlier one. It omits the device, whose number a mount may change.
   var text: String { "\(inode.number) \(born)" }
 
   /// The files that a writer has open.
@@ -26,7 +26,7 @@ struct FileIdentity: Equatable {
 
     init() {}
 
-    /// Those that readers open.
+    /// The files that readers open.
     init(_ path: String) {
       database = FileIdentity(path)
       log = FileIdentity(path + "-wal")

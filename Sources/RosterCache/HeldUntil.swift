@@ -1,10 +1,10 @@
 import FoundationEssentials
 package import RosterModel
 
-/// The time before which upstream wants no page request, kept over restarts (P11). It belongs to an upstream; lost, it
-/// costs upstream one request.
+/// The time before which upstream wants no page request, kept over restarts (P11). It belongs to one upstream. Losing
+/// it costs upstream one request.
 extension Cache {
-  /// What an earlier process kept; nil: nothing of this upstream.
+  /// The time that an earlier process stored; nil if it stored no time for this upstream.
   package func retryAfterHold() throws -> RetryAfterHold? {
     try perform("read the cache") { database in
       let hold = { (row: Row) in
@@ -17,7 +17,7 @@ extension Cache {
     }
   }
 
-  /// For the next process.
+  /// Stores the time for the next process.
   package func keep(_ hold: RetryAfterHold) throws {
     let (setAt, until) = (hold.setAt.timeIntervalSince1970, hold.until.timeIntervalSince1970)
     _ = try perform("write the cache") { database in

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Breaks off a long piece of database work from another thread, up to the point of no return.
+/// Interrupts long database work from another thread, until the work can no longer be undone.
 final class Interruption: Sendable {
   private struct State {
-    /// Of the connection; nil while nothing may be broken off.
+    /// Address of the connection; nil while an interruption is not possible.
     var address: UInt?
     var isWanted = false
   }
@@ -14,7 +14,7 @@ final class Interruption: Sendable {
     state.withLock { $0 = State(address: address) }
   }
 
-  /// From here on nothing is broken off. Throws CancellationError where it was asked for before.
+  /// Makes later interruptions impossible. Throws CancellationError if one was requested before.
   func disarm() throws {
     let wasWanted = state.withLock { state in
       defer { state = State() }
@@ -25,7 +25,7 @@ final class Interruption: Sendable {
 
   var isWanted: Bool { state.withLock { $0.isWanted } }
 
-  /// The lock is held over the call, so that it cannot reach a COMMIT that has begun since.
+  /// The lock is held during the call, so that the call cannot reach a COMMIT that has begun since.
   func interrupt() {
     state.withLock { state in
       guard let address = state.address else { return }

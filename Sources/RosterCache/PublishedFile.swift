@@ -2,16 +2,16 @@ internal import Logging
 internal import RosterFiles
 internal import RosterModel
 
-/// `<path>.published`: replaced after each COMMIT that publishes, so that a systemd `.path` unit can start what should
-/// follow.
+/// `<path>.published`: replaced after each COMMIT that publishes, so that a systemd `.path` unit can start a follow-up
+/// service.
 struct PublishedFile {
   private let file: WholeFile
-  /// The last try failed, and that was told.
+  /// True if the last attempt failed and its failure was logged.
   private var isFailing = false
 
   init(_ cache: String) { file = WholeFile(cache + ".published", mode: CacheFile.mode) }
 
-  /// Has the file say what readers see now; one that says so stays as it is. It costs no sync where that fails: the
+  /// Writes the snapshot that readers see now, unless the file already has it. A failure does not fail the sync: the
   /// reason is logged once.
   mutating func tell(_ database: Database, _ logger: Logger) {
     do {
@@ -22,7 +22,7 @@ struct PublishedFile {
       try replace(with: Array("\(snapshot) \(now.change)\n".utf8))
       isFailing = false
     } catch {
-      if !isFailing { logger.warning("who waits for \(file.path) is not told of the snapshot: \(error)") }
+      if !isFailing { logger.warning("cannot announce the snapshot in \(file.path): \(error)") }
       isFailing = true
     }
   }
@@ -31,14 +31,14 @@ struct PublishedFile {
     let found = try? contents(of: file.path, limit: Self.longest)
     if found == bytes { return }
     guard found.map(Self.isOurs) ?? (fileStatus(file.path) == nil) else { throw Foreign() }
-    // What a power cut takes, the next start brings back.
+    // After a power failure, the next start writes the file again.
     try file.replace(with: bytes, durably: false)
   }
 
-  /// Two numbers of 64 bits, and then some.
+  /// Enough bytes for two numbers of 64 bits.
   private static let longest = 64
 
-  /// Whether rosterd wrote it, or somebody made an empty one for a unit to wait for.
+  /// True if rosterd wrote the file, or if it is an empty file that was created for a unit to wait for.
   private static func isOurs(_ bytes: [UInt8]) -> Bool {
     let words = bytes.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     return bytes.isEmpty

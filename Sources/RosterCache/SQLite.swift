@@ -1,13 +1,13 @@
 import CSQLite
 import Glibc
 
-/// What SQLite answered: an extended result code (sqlite.org/rescode.html) and its words.
+/// An error of SQLite: an extended result code (sqlite.org/rescode.html) and its message.
 struct SQLiteError: Error, Equatable {
   enum Kind { case damaged, full, locked, readOnly, cannotOpen, disk, interrupted, other }
 
   var code: Int32
   var message: String
-  /// errno of the call that failed; 0: none did.
+  /// errno of the failed system call; 0 if no system call failed.
   var system: Int32 = 0
 
   var kind: Kind {
@@ -18,7 +18,7 @@ struct SQLiteError: Error, Equatable {
     case SQLITE_BUSY, SQLITE_LOCKED: .locked
     case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .readOnly
     case SQLITE_CANTOPEN: .cannotOpen
-    // Locks that the system does not give, or does not take back.
+    // SQLITE_PROTOCOL: the system does not grant or release a lock.
     case SQLITE_IOERR, SQLITE_PROTOCOL: .disk
     case SQLITE_INTERRUPT: .interrupted
     default: .other
@@ -30,7 +30,7 @@ struct SQLiteError: Error, Equatable {
 final class Database {
   enum Access {
     case readOnly, writer
-    /// Of a file that nobody writes: neither its log nor a lock is looked for, and nothing is made beside it
+    /// Reads a file that no program writes. SQLite neither looks for its log, nor locks it, nor creates files beside it
     /// (sqlite.org/uri.html#uriimmutable).
     case immutable
   }
@@ -41,11 +41,10 @@ final class Database {
   private var busyHandler: BusyHandler?
   private var ticker: Ticker?
 
-  /// Receives every SQL text before it is run for the first time, so that tests see the plan of each statement. nil
-  /// outside tests.
+  /// Receives every SQL text before its first run, so that tests see the plan of each statement. nil outside tests.
   @TaskLocal static var inspect: (@Sendable (Database, String) throws -> Void)?
 
-  /// Opens a file that is there: making one is the business of `CacheFile`.
+  /// Opens an existing file. `CacheFile` creates files.
   init(path: String, access: Access) throws {
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(access.name(of: path), &opened, SQLITE_OPEN_NOMUTEX | access.flags, nil)
@@ -68,13 +67,13 @@ final class Database {
         }, nil, nil, nil))
   }
 
-  /// The SQL function that writes a real as JSON with the fewest digits that are that number: SQLite's own JSON has
-  /// 15 of them, and two numbers may need 17 to differ.
+  /// The SQL function that writes a real as JSON with the fewest digits that identify it. SQLite's own JSON has 15
+  /// digits, and two numbers may need 17 to differ.
   static let numberText = "rosterd_number"
 
   deinit { close() }
 
-  /// Ends the connection; the last one of a file also checkpoints it.
+  /// Ends the connection. The last connection to a file also checkpoints it.
   func close() {
     guard isOpen else { return }
     isOpen = false
@@ -82,13 +81,13 @@ final class Database {
     sqlite3_close_v2(handle)
   }
 
-  /// For statements that are run once.
+  /// Runs statements once, without keeping them.
   func execute(_ sql: String) throws {
     try Self.inspect?(self, sql)
     try check(sqlite3_exec(handle, sql, nil, nil, nil))
   }
 
-  /// Prepared once, kept as long as the connection.
+  /// A statement that is prepared once and kept for the life of the connection.
   func statement(_ sql: String) throws -> Statement {
     if let known = statements[sql] { return known }
     let statement = try prepare(sql, SQLITE_PREPARE_PERSISTENT)
@@ -96,7 +95,7 @@ final class Database {
     return statement
   }
 
-  /// Prepared for its holder alone.
+  /// A statement that only the caller uses.
   func once(_ sql: String) throws -> Statement { try prepare(sql, 0) }
 
   private func prepare(_ sql: String, _ flags: Int32) throws -> Statement {
@@ -107,7 +106,7 @@ final class Database {
     return Statement(prepared)
   }
 
-  /// Runs a statement to its end; how many rows it inserted, updated or deleted.
+  /// Runs a statement to its end. Returns the number of rows that it inserted, updated or deleted.
   @discardableResult
   func run(_ sql: String, _ values: Value...) throws -> Int {
     let before = totalChanges
@@ -127,7 +126,7 @@ final class Database {
     try statement(sql).rows(values, limit: 1, read).first
   }
 
-  /// All or nothing. `commits` runs just before COMMIT and may still call it off by throwing.
+  /// Runs `body` completely or not at all. `commits` runs just before COMMIT and may still cancel it by throwing.
   func transaction<Result>(
     _ begin: String = "BEGIN IMMEDIATE", commits: () throws -> Void = {}, _ body: () throws -> Result
   ) throws -> Result {
@@ -138,14 +137,14 @@ final class Database {
       try run("COMMIT")
       return result
     } catch {
-      // SQLite has rolled back by itself after some errors (full disk, I/O): then this one fails, and nothing is left
-      // to undo.
+      // SQLite has already rolled back after some errors (full disk, I/O). Then this one fails, and nothing remains to
+      // be undone.
       if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
       throw error
     }
   }
 
-  /// Tools that follow the feed are told to read everything anew.
+  /// Starts a new feed: tools that follow the old one must read everything again.
   func renewFeed() throws { try run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))") }
 
   var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
@@ -153,17 +152,18 @@ final class Database {
   /// How long a statement waits for a lock, in milliseconds; `interruption` ends the wait.
   func wait(milliseconds: Int32, unless interruption: Interruption? = nil) {
     let busyHandler = BusyHandler(milliseconds, interruption)
-    // SQLite keeps the address: `self` keeps the object, until the connection is closed or another takes its place.
+    // SQLite keeps the address, so `self` keeps the object, until the connection is closed or another handler replaces
+    // it.
     sqlite3_busy_handler(handle, BusyHandler.handler, Unmanaged.passUnretained(busyHandler).toOpaque())
     self.busyHandler = busyHandler
   }
 
-  /// Calls `tick` from this connection's thread again and again while a statement runs (sqlite3_progress_handler).
+  /// Calls `tick` repeatedly from this connection's thread while a statement runs (sqlite3_progress_handler).
   /// - Parameter steps: Steps of SQLite's virtual machine between two calls.
   func tick(every steps: Int32 = Ticker.steps, _ tick: @escaping @Sendable () -> Void) {
     let ticker = Ticker(tick)
     sqlite3_progress_handler(handle, steps, Ticker.handler, Unmanaged.passUnretained(ticker).toOpaque())
-    // As above: SQLite keeps the address.
+    // SQLite keeps this address too.
     self.ticker = ticker
   }
 
@@ -173,15 +173,15 @@ final class Database {
     try check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &on))
   }
 
-  /// Whether closing writes the log back into the file.
+  /// Decides whether closing the connection writes the log back into the file.
   func checkpointOnClose(_ wanted: Bool) { _ = roster_checkpoint_on_close(handle, wanted ? 1 : 0) }
 
-  /// Runs a checkpoint every so many frames at the end of a transaction; 0: never.
+  /// Runs a checkpoint at the end of a transaction once the log has this number of frames; 0 means never.
   func checkpoint(every frames: Int32) { sqlite3_wal_autocheckpoint(handle, frames) }
 
   enum Checkpoint { case passive, truncate }
 
-  /// Whether all of the log is in the file now: false where a reader is in the way.
+  /// Writes the log back into the file. Returns false if a reader prevented a part of it.
   func checkpoint(_ mode: Checkpoint) throws -> Bool {
     var frames: Int32 = 0
     var done: Int32 = 0
@@ -192,9 +192,9 @@ final class Database {
     return frames == done
   }
 
-  /// Reads every byte of the file and its log. Throws what the disk says against it: a statement that met EIO tells of
-  /// a damaged file (SQLITE_IOERR_CORRUPTFS). Through SQLite's own descriptors: closing another one would drop its
-  /// locks (sqlite.org/howtocorrupt.html, 2.2).
+  /// Reads every byte of the file and its log, and throws the disk's error. This finds the cause when a statement
+  /// reports damage after an EIO (SQLITE_IOERR_CORRUPTFS). It uses SQLite's own descriptors: closing another one would
+  /// release its locks (sqlite.org/howtocorrupt.html, 2.2).
   func readThrough() throws {
     for kind in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
       var found: UnsafeMutablePointer<sqlite3_file>?
@@ -216,10 +216,10 @@ final class Database {
   /// SQLITE_IOERR_SHORT_READ, a macro that Swift does not import: the end of the file.
   private static let shortRead = SQLITE_IOERR | (2 << 8)
 
-  /// Gives back the pages that it keeps in memory.
+  /// Frees the pages that the connection keeps in memory.
   func releaseMemory() { sqlite3_db_release_memory(handle) }
 
-  /// Lets another thread break off what runs here, between `arm` and `disarm` of `interruption`.
+  /// Lets another thread interrupt this connection, between `arm` and `disarm` of `interruption`.
   func arm(_ interruption: Interruption) { interruption.arm(UInt(bitPattern: handle)) }
 
   private func check(_ code: Int32) throws {
@@ -230,27 +230,28 @@ final class Database {
 }
 
 extension SQLiteError {
-  /// Damage that SQLite itself does not see as such.
+  /// Damage that SQLite itself does not recognise.
   static func damaged(_ message: String) -> SQLiteError { SQLiteError(code: SQLITE_CORRUPT, message: message) }
 
-  /// A call on a file that is not SQLite's, so that a full disk is told in the same words whichever file met it.
+  /// The failure of a call on a file that is not SQLite's. A full disk then has the same message for every file.
   static func disk(_ message: String, errno: Int32) -> SQLiteError {
     SQLiteError(code: SQLITE_IOERR, message: message, system: errno)
   }
 
-  /// What the last call on a connection ended with.
+  /// The error of the last call on a connection.
   init(last handle: OpaquePointer?) {
     code = sqlite3_extended_errcode(handle)
     message = String(cString: sqlite3_errmsg(handle))
-    // SQLite leaves it as it was where a call failed without asking the system.
+    // SQLite does not reset the system error if a call failed without a system call.
     system = [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code & 0xff) ? sqlite3_system_errno(handle) : 0
   }
 }
 
-/// How long a connection waits for another's lock. Its own instead of sqlite3_busy_timeout, which sqlite3_interrupt
+/// Limits how long a connection waits for another's lock. It replaces sqlite3_busy_timeout, which sqlite3_interrupt
 /// does not end.
 private final class BusyHandler {
-  /// Milliseconds between two looks: a person's transaction is longer, a checkpoint's lock is met often enough.
+  /// Milliseconds between two attempts: short enough for a checkpoint's lock, and a person's transaction lasts longer
+  /// anyway.
   private static let step: Int32 = 5
 
   private let looks: Int32
@@ -274,7 +275,7 @@ private final class BusyHandler {
 }
 
 final class Ticker {
-  /// Some milliseconds.
+  /// SQLite needs some milliseconds for these steps.
   static let steps: Int32 = 100_000
 
   private let tick: @Sendable () -> Void
@@ -283,7 +284,7 @@ final class Ticker {
 
   fileprivate static let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
     if let context { Unmanaged<Ticker>.fromOpaque(context).takeUnretainedValue().tick() }
-    // Anything else would interrupt the statement.
+    // Any other result would interrupt the statement.
     return 0
   }
 }

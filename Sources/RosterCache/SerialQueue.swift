@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs an actor on a thread of its own: SQLite blocks, which Swift's shared pool must not.
+/// Runs an actor on a separate thread: SQLite blocks its thread, which is not allowed in Swift's shared pool.
 final class SerialQueue: SerialExecutor {
   private let queue: DispatchQueue
 

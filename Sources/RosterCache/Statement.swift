@@ -2,7 +2,7 @@ import CSQLite
 import Glibc
 internal import RosterDecode
 
-/// A value that a statement is given.
+/// A value that is bound to a parameter of a statement.
 enum Value: ExpressibleByNilLiteral, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
   case null
   case integer(Int64)
@@ -19,16 +19,16 @@ enum Value: ExpressibleByNilLiteral, ExpressibleByStringLiteral, ExpressibleByIn
 
 final class Statement {
   private let handle: OpaquePointer
-  /// The row it stands on, after `step` said that there is one.
+  /// The current row, after `step` returned true.
   var row: Row { Row(handle) }
-  /// Of the row that the connection inserted last.
+  /// The id of the row that the connection inserted last.
   var lastID: Int64 { sqlite3_last_insert_rowid(sqlite3_db_handle(handle)) }
 
   init(_ handle: OpaquePointer) { self.handle = handle }
 
   deinit { sqlite3_finalize(handle) }
 
-  /// Every row, or the first ones.
+  /// Reads every row, or the first `limit` rows.
   func rows<Result>(
     _ values: [Value], limit: Int = .max, _ read: (Row) throws -> Result
   ) throws -> [Result] {
@@ -39,14 +39,14 @@ final class Statement {
     return results
   }
 
-  /// Runs what is bound, and these values from the first parameter on, to its end.
+  /// Binds these values from the first parameter on, and runs the statement to its end.
   func run(_ values: [Value] = []) throws {
     defer { sqlite3_reset(handle) }
     for (index, value) in values.enumerated() { bind(Int32(index + 1), value) }
     while try step() {}
   }
 
-  /// Ready to run again; what is bound stays bound.
+  /// Makes the statement ready to run again. Bound values are kept.
   func reset() { sqlite3_reset(handle) }
 
   func bind(_ index: Int32, _ value: Value) {
@@ -60,7 +60,7 @@ final class Statement {
 
   func bind(_ index: Int32, _ number: Int64) { sqlite3_bind_int64(handle, index, number) }
 
-  /// The bytes must stay where they are until it has run.
+  /// Binds a value without a copy: its bytes must not move until the statement has run.
   func bind(_ index: Int32, _ value: FieldValue) {
     switch value {
     case .null: sqlite3_bind_null(handle, index)
@@ -71,12 +71,12 @@ final class Statement {
     }
   }
 
-  /// As above; nil: NULL.
+  /// Binds a text without a copy; nil binds NULL.
   func bind(_ index: Int32, _ text: UnsafeBufferPointer<UInt8>?) {
     if let text { bind(index, text, nil) } else { sqlite3_bind_null(handle, index) }
   }
 
-  /// As above.
+  /// Binds a key without a copy.
   func bind(_ index: Int32, _ key: RecordKey) {
     switch key {
     case .integer(let number): sqlite3_bind_int64(handle, index, number)
@@ -84,12 +84,12 @@ final class Statement {
     }
   }
 
-  /// A copy of what the row has in a column.
+  /// Binds a copy of a column of another statement's row.
   func bind(_ index: Int32, _ row: Row, _ column: Int32) {
     sqlite3_bind_value(handle, index, sqlite3_column_value(row.handle, column))
   }
 
-  /// A copy.
+  /// Binds a copy of the bytes.
   func bind(_ index: Int32, blob: [UInt8]) {
     _ = blob.withUnsafeBytes {
       sqlite3_bind_blob(handle, index, $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1), Int32($0.count), Self.copied)
@@ -104,7 +104,7 @@ final class Statement {
   private func bind(
     _ index: Int32, _ bytes: UnsafeBufferPointer<UInt8>, _ lifetime: sqlite3_destructor_type?
   ) {
-    // An empty buffer may have no address, which SQLite would take for NULL.
+    // An empty buffer may have no address, which SQLite would treat as NULL.
     guard let start = bytes.baseAddress, !bytes.isEmpty else {
       sqlite3_bind_text(handle, index, "", 0, nil)
       return
@@ -117,7 +117,7 @@ final class Statement {
   /// SQLITE_TRANSIENT, a macro that Swift does not import.
   static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
-  /// False: there are no more rows.
+  /// Returns false after the last row.
   func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -127,13 +127,13 @@ final class Statement {
   }
 }
 
-/// The row a statement stands on; good until it moves on.
+/// The current row of a statement, valid until the next step.
 struct Row {
   fileprivate let handle: OpaquePointer
 
   fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
 
-  /// Whether the column holds just that.
+  /// True if the column has exactly this value.
   func equals(_ column: Int32, _ value: FieldValue) -> Bool {
     let type = sqlite3_column_type(handle, column)
     return switch value {
@@ -145,14 +145,14 @@ struct Row {
     }
   }
 
-  /// nil: NULL.
+  /// Compares with a text; nil means NULL.
   func equals(_ column: Int32, _ text: UnsafeBufferPointer<UInt8>?) -> Bool {
     guard let text else { return isNull(column) }
     return equals(column, .text(text))
   }
 
   private func equals(_ column: Int32, bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-    // In this order (sqlite.org/c3ref/column_blob.html).
+    // SQLite requires this order of the calls (sqlite.org/c3ref/column_blob.html).
     let start = sqlite3_column_text(handle, column)
     guard Int(sqlite3_column_bytes(handle, column)) == bytes.count else { return false }
     guard let start, let other = bytes.baseAddress else { return bytes.isEmpty }

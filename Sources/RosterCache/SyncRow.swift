@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import RosterModel
 
-/// A row of `syncs` as a value, and back.
+/// Converts between a row of `syncs` and a value.
 enum SyncRow {
   static let columns = [
     "id", "started_at", "finished_at", "outcome", "pages", "records", "added", "changed", "removed", "rejected",
@@ -32,8 +32,8 @@ enum SyncRow {
     return report
   }
 
-  /// The row may be gone: a cache that was damaged is made anew under a running sync. A row of that id may also be
-  /// another sync's, in a file that was put in the cache's place: that one stays as it is.
+  /// Inserts the row if it is missing, because a damaged cache is replaced during a sync. A row of that id may also
+  /// belong to another sync, in a file that replaced the cache. That row is unchanged.
   static func write(_ report: SyncRecord, _ database: Database) throws {
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
     let updates = columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
@@ -51,8 +51,8 @@ enum SyncRow {
     ])
   }
 
-  /// Deletes what `history` has ended. The snapshot's sync and the last that verified it stay, and so does the newest
-  /// change: readers of the feed tell by it that they have seen all.
+  /// Deletes expired history. The snapshot's sync and the last sync that verified it are kept. The newest change is
+  /// kept too: it shows readers of the feed that they have seen all changes.
   static func prune(_ database: Database, history: Duration, at now: Date) throws {
     func lastEnded(_ table: String, _ time: String) throws -> Value? {
       let limit = now.addingTimeInterval(-history.seconds)

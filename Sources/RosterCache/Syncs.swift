@@ -3,9 +3,9 @@ internal import Logging
 package import RosterModel
 
 extension Cache {
-  /// Writes the row of a sync that starts now, having put right what befell the files since the last one. Throws
-  /// `NotBegun`: the sync has its number all the same, and `end` sees to it that its row is written later.
-  /// - Parameter prepare: What must go well before, such as the lock.
+  /// Writes the row of a sync that starts now, after replaced or damaged files were reopened. Throws `NotBegun`: the
+  /// sync has an id even then, and `end` ensures that its row is written later.
+  /// - Parameter prepare: A step that must succeed before the sync begins, such as taking the lock.
   package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(NotBegun) -> SyncRecord {
     do {
       try prepare()
@@ -39,17 +39,18 @@ extension Cache {
     return report
   }
 
-  /// Also in a cache that was made anew or restored, ids go on: whoever waits for a sync of this process knows it by
-  /// its id.
+  /// Ids continue even in a cache that was replaced or restored, because callers wait for a sync of this process by its
+  /// id.
   func noteLatest(_ database: Database) throws {
     let last = try database.first("SELECT coalesce(max(id), 0) FROM syncs") { $0.integer(0) }
     latestID = max(latestID, last ?? 0)
   }
 
-  /// Writes the row of a sync that failed or was cancelled, as it is told, and deletes what `history` has ended. Puts
-  /// right first what befell the files. A row that cannot be written is written with the next sync's, or on closing;
-  /// that of a sync that could not begin is left to them at once, for what was in the way a moment ago is waited for no
-  /// longer.
+  /// Writes the row of a sync that failed or was cancelled, and deletes expired history. Reopens replaced or damaged
+  /// files first.
+  ///
+  /// A row that cannot be written is written with the next sync's row, or on closing. The same applies at once to a
+  /// sync that could not begin, because its obstacle was waited for already.
   package func end(_ report: SyncRecord, at date: Date, history: Duration) throws {
     unwritten = unwritten.suffix(Self.mostUnwritten) + [report]
     guard report.id == begun else { return }
@@ -69,10 +70,10 @@ extension Cache {
     for end in unwritten { try SyncRow.write(end, database) }
   }
 
-  /// What a cache that stays locked may cost in memory, beside its rows: some hundred KiB.
+  /// Limits the memory that a permanently locked cache costs, to some hundred KiB.
   private static let mostUnwritten = 999
 
-  /// Writes the log back into the file once it is long enough; a reader in the way costs space only.
+  /// Writes the log back into the file if it is long enough. A reader that prevents it costs only space.
   package func shortenLog(above limit: Int64 = longLog) {
     let wal = sizes().wal
     guard wal > 0 else {
@@ -85,7 +86,7 @@ extension Cache {
     do {
       isWALPinned = try !database.checkpoint(.passive)
       if isWALPinned { return }
-      // TRUNCATE waits for readers as long as the busy timeout: not at all.
+      // TRUNCATE waits for readers until the busy timeout, which is 0 here.
       database.wait(milliseconds: 0)
       defer { database.wait(milliseconds: Self.lockTimeout, unless: interruption) }
       _ = try database.checkpoint(.truncate)
@@ -94,6 +95,6 @@ extension Cache {
     }
   }
 
-  /// 1 MiB: a thousand syncs that found nothing.
+  /// 1 MiB: the log of a thousand syncs that found nothing.
   package static let longLog: Int64 = 1 << 20
 }

@@ -2,9 +2,9 @@ import CSQLite
 internal import RosterFiles
 import Synchronization
 
-/// SQLite's temporary files lie beside the cache: what a large change needs there is needed on a file system that the
-/// operator chose, not in /tmp, which may be small or in memory. One place for the process
-/// (sqlite.org/c3ref/temp_directory.html): that of the first cache it opens. Where it is gone SQLite takes the
+/// Places SQLite's temporary files beside the cache. A large change then needs room on a file system that the operator
+/// chose, not in /tmp, which may be small or in memory. The process has one such folder
+/// (sqlite.org/c3ref/temp_directory.html): that of the first cache it opens. If the folder is missing, SQLite uses the
 /// system's.
 enum TemporaryFiles {
   private static let isSet = Mutex(false)

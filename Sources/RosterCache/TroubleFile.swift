@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import RosterFiles
 package import RosterModel
 
-/// `<path>.trouble`: what was the matter with the last sync, where something was, for who explains it after a restart
-/// or without a daemon. The row in `syncs` has it as a sentence; what is lost with this file are the things to look at.
+/// `<path>.trouble`: the trouble of the last sync, if it had any, so that it can be explained after a restart or
+/// without a daemon. The row in `syncs` has one sentence about it. Without this file, the affected items are lost.
 package struct TroubleFile: Sendable {
   private struct Stored: Codable {
     var sync: Int64
@@ -13,18 +13,18 @@ package struct TroubleFile: Sendable {
 
   private let file: WholeFile
 
-  /// Of the cache at `path`.
+  /// The file beside the cache at `path`.
   package init(beside path: String) { file = WholeFile(path + ".trouble", mode: CacheFile.privateMode) }
 
-  /// Replaces it, or removes it where nothing was the matter. A disk that is full or read-only keeps the old one, which
-  /// is known by its sync.
+  /// Replaces the file, or removes it if the sync had no trouble. If the disk is full or read-only, the old file
+  /// remains; it names its sync.
   package func write(_ record: SyncRecord) {
     guard let trouble = record.trouble else {
       file.remove()
       return
     }
     let stored = Stored(sync: record.id, startedAt: record.startedAt, trouble: trouble)
-    // It is not worth a flush: the next sync writes it again.
+    // A flush is not worthwhile: the next sync writes the file again.
     if let bytes = try? JSONEncoder().encode(stored) { try? file.replace(with: Array(bytes), durably: false) }
   }
 
@@ -37,12 +37,12 @@ package struct TroubleFile: Sendable {
     return stored.trouble
   }
 
-  /// Far above what ten records and a sentence take.
+  /// Limit in bytes, far above the size of ten records and a sentence.
   private static let mostBytes = 1 << 20
 }
 
 extension Cache {
-  /// What was the matter with the last sync that came to an end of its own; nil: nothing, or there was none.
+  /// The trouble of the last sync that was not cancelled or killed; nil if it had no trouble or there was no such sync.
   package func lastTrouble() throws -> Trouble? {
     try perform("read the cache") { database in
       let last = try database.first(
@@ -53,14 +53,14 @@ extension Cache {
 }
 
 extension Database {
-  /// Of syncs that tell whether all is well; one that was cancelled or killed tells nothing.
+  /// Outcomes that show whether all is well. A cancelled or killed sync does not show it.
   fileprivate static let tellingOutcomes = "'published', 'unchanged', 'tried', 'failed'"
 
-  /// What was the matter with a sync, as its file or else its row tells; nil: nothing.
+  /// The trouble of a sync, from its file or else from its row; nil if it had no trouble.
   func trouble(of record: SyncRecord?, _ file: TroubleFile) throws -> Trouble? {
     guard let record, var trouble = Trouble(row: record) else { return nil }
     if let stored = file.trouble(of: record) { return stored }
-    // As far as exit codes tell one sort of trouble from another.
+    // Two troubles with the same exit code cannot be distinguished here.
     trouble.since =
       try first(
         """

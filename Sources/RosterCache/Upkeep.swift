@@ -3,22 +3,22 @@ import Glibc
 internal import Logging
 internal import RosterModel
 
-/// What a running rosterd does about files that were damaged, removed or replaced, and about a disk that was full.
+/// Handles files that were damaged, removed or replaced while rosterd runs, and a disk that was full.
 extension Cache {
-  /// After a failure: where damage was the cause, moves the cache aside and makes it anew, or drops what was pulled.
-  /// What the disk does not give is looked at again by the next sync. Returns where the damaged cache is now; nil where
-  /// the cache itself is sound.
+  /// Call this after a failure. If the cache is damaged, moves it aside and makes a new one. If only the pulled pages
+  /// are damaged, drops them. A disk that cannot be read is tried again by the next sync. Returns the damaged cache's
+  /// new path; nil if the cache itself is sound.
   package func recover(at date: Date) throws -> String? {
     guard metDamage, let database else { return nil }
     do {
-      // Twice, as in `connectTwice`.
+      // The check runs twice, for the reason given at `connectTwice`.
       do { try verify(database) } catch let error as SQLiteError where error.kind == .damaged { try verify(database) }
       metDamage = false
       try renewPulled(database, because: "it is damaged")
       files = FileIdentity.Parts(path, pulled: pulledPath)
       return nil
     } catch let error as SQLiteError where error.kind == .damaged {
-      // It is kept as it was found.
+      // The damaged cache is kept unchanged.
       database.checkpointOnClose(false)
       shut()
       let aside = try replace(at: date)
@@ -29,11 +29,11 @@ extension Cache {
     }
   }
 
-  /// A reader met what a sound cache would not show; the next sync looks at all of it first.
+  /// Notes that a reader found a sign of damage. The next sync checks the whole cache first.
   func suspectDamage() { metDamage = true }
 
-  /// Sees to it that what is written will be found under its name: a file that was removed or replaced since is open
-  /// here and nowhere else.
+  /// Reopens files that were removed or replaced: without this, rosterd would write to a file that no other program can
+  /// open.
   func putRight(at date: Date) throws {
     guard let database else { return try start(at: date) }
     let found = FileIdentity.Parts(path, pulled: pulledPath)
@@ -43,7 +43,8 @@ extension Cache {
       leave(database, found)
     } else if found.log != files.log || found.index != files.index {
       logger.error("the cache's -wal or -shm was removed under rosterd", metadata: ["path": "\(path)"])
-      // What they hold is nowhere else: where this fails, they stay open until it works.
+      // The content of -wal and -shm exists nowhere else. If the checkpoint fails, they are kept open until it
+      // succeeds.
       guard try database.checkpoint(.truncate) else { return }
       database.checkpointOnClose(false)
     } else {
@@ -55,19 +56,19 @@ extension Cache {
     try start(at: date)
   }
 
-  /// Throws 73 where readers would not see what is published: the file that is open here has its name no more.
-  /// - Parameter withLog: Before COMMIT `-wal` and `-shm` too; after it they are put right by the next sync, which
-  ///   loses nothing.
+  /// Throws 73 if readers would not see the publication, because the open file does not have its name any more.
+  /// - Parameter withLog: Also checks `-wal` and `-shm`, as is done before COMMIT. After it, the next sync reopens them
+  ///   without any loss.
   func expectInPlace(withLog: Bool) throws {
     let found = FileIdentity.Parts(path, pulled: pulledPath)
     if found.database == files.database, !withLog || found.log == files.log && found.index == files.index { return }
     throw Failure(
       .cannotWrite, step: "publish the snapshot", subject: path,
       cause: "its file was removed or replaced during the sync",
-      hint: "the next sync makes it anew and pulls what is missing; let no other program move it while rosterd runs")
+      hint: "the next sync makes a new one and pulls what is missing; let no other program move it while rosterd runs")
   }
 
-  /// The file that went gets what is its own, wherever it is now; its log must not be played into the one that came.
+  /// Writes the log back into the removed file. The log must not be replayed into the file that replaced it.
   private func leave(_ database: Database, _ found: FileIdentity.Parts) {
     _ = try? database.checkpoint(.passive)
     database.checkpointOnClose(false)
@@ -77,7 +78,7 @@ extension Cache {
     }
   }
 
-  /// The same, unless a disk that does not read is behind it, or a table that is missing.
+  /// The actual cause of an error: a disk that cannot be read, or a missing table. Otherwise the same error.
   func diagnosis(of error: SQLiteError) -> SQLiteError {
     guard let database else { return error }
     do {
@@ -90,9 +91,10 @@ extension Cache {
   }
 
   enum Depth {
-    /// Every page, and the index of words in itself.
+    /// Checks every page, and that the index of words agrees with itself.
     case pages
-    /// Every index against its table too, and the index of words against the records: twice the time.
+    /// Also checks every index against its table, and the index of words against the records. This takes twice the
+    /// time.
     case contents
   }
 
@@ -108,8 +110,8 @@ extension Cache {
     }
   }
 
-  /// The checks and the index of words tell a page that the disk did not give as a damaged one: then this throws what
-  /// the disk says.
+  /// SQLite and the index of words report a page that the disk could not read as damaged. This throws the disk's error
+  /// in that case.
   static func damage(_ error: SQLiteError, in database: Database) throws -> SQLiteError {
     try database.readThrough()
     return .damaged(error.message)

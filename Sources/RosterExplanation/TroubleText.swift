@@ -309,7 +309,7 @@ extension Trouble.Kind {
       )
     case .damaged:
       (
-        "rosterd moves it aside and pulls all anew.",
+        "rosterd moves it aside and pulls all again.",
         "Look at the kernel's log and the disk: dmesg; smartctl. The damaged copy is beside {file}."
       )
     case .foreignFile:

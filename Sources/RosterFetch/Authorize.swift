@@ -2,11 +2,12 @@ package import RosterAuth
 import RosterModel
 
 extension Interceptor {
-  /// Sends the token along to base_url's origin, and to no other (T8). A 401 is met by one more try with the current
-  /// token where the refused one was older, and by one with a fresh token; refused again, it fails (T3).
+  /// Sends the token to base_url's origin, and to no other (T8). After a 401 the request is tried again: with the
+  /// current token if the refused one was older, then with a fresh token. If that is refused too, the request fails
+  /// (T3).
   /// - Parameters:
   ///   - logout: statuses that end the session at once.
-  ///   - pacer: whose turn each request waits for; nil: there is no `limit.rate`.
+  ///   - pacer: gives each request its turn; nil without `limit.rate`.
   package static func authorize(
     _ keeper: TokenKeeper, baseURL: String, logout: Set<Int>, pacer: RequestPacer? = nil
   ) -> Interceptor {
@@ -36,7 +37,7 @@ extension Interceptor {
           throw failure.after(response, pacer?.clock).proposingFlow(response)
         }
         if let pacer { token = try await keeper.token(inTurnOf: pacer) }
-        // Late once more: the token that has become current meanwhile counts as fresh, or there would be no end.
+        // A second late answer ends the loop: the token that is current now counts as fresh.
         if wasLate { isFresh = true }
         wasLate = !isFresh
       }
@@ -45,8 +46,8 @@ extension Interceptor {
 }
 
 extension TokenKeeper {
-  /// The token to send now, when it is the request's turn: neither a wait for the turn outlives the token (T2), nor a
-  /// refresh the turn.
+  /// The token to send when it is the request's turn. A wait for the turn must not outlive the token (T2), and a
+  /// refresh must not outlive the turn.
   fileprivate nonisolated func token(inTurnOf pacer: RequestPacer?) async throws -> Token? {
     guard let pacer else { return try await current() }
     while true {
@@ -58,12 +59,12 @@ extension TokenKeeper {
   }
 }
 
-/// A turn that came so long ago is another's: above what a token takes that is there, and below a request's way to the
-/// token's server.
+/// A longer step means that the token was refreshed, and the turn is over. Reading an existing token takes less, and a
+/// request to the token's server takes more.
 private let longestStep = Duration.milliseconds(20)
 
 extension Failure {
-  /// Retry-After of the answer that it follows holds later requests (P11), as that of the token's server does.
+  /// A Retry-After in this answer delays later requests (P11), like one of the token's server.
   fileprivate func after(_ response: Response, _ clock: WallClock?) -> Failure {
     var failure = self
     let waits = [retryAfter, response.retryAfter(now: (clock ?? .system).now())]
@@ -89,7 +90,7 @@ extension Response {
   fileprivate var asksForBasic: Bool {
     headers.contains { header in
       guard header.isNamed("WWW-Authenticate") else { return false }
-      // A comma in quotes ends no challenge.
+      // A comma in quotes does not end a challenge.
       return header.value.replacing(/"([^"\\]|\\.)*"/, with: "").split(separator: ",").contains {
         $0.split(separator: " ").first?.lowercased() == "basic"
       }
@@ -104,7 +105,8 @@ extension Token {
 }
 
 extension Response {
-  /// T3: any other may come from what stands before the one that looks at tokens.
+  /// True if the answer proves that the token works (T3). Any other status may come from a server in front of the one
+  /// that checks tokens.
   fileprivate var showsThatTokenWorks: Bool { status < 400 || status == 404 }
 }
 

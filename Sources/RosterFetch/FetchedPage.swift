@@ -2,46 +2,46 @@ package import FoundationEssentials
 package import RosterDecode
 package import RosterModel
 
-/// A page that was transferred, as it came, with what a scan of it found.
+/// A transferred page and the results of its scans.
 package struct FetchedPage: Sendable {
-  /// Decompressed, without a byte order mark.
+  /// The body, decompressed, without a byte order mark.
   package var body: [UInt8]
-  /// Of `body`, by the fetcher's `PageDigest`.
+  /// Digest of `body` by the fetcher's `PageDigest`.
   package var digest: Int64
-  /// What the list goes on by.
+  /// The facts with which the list continues.
   package var facts: ListFacts
-  /// By each of the list's plans, in their order.
+  /// The scans by the list's plans, in their order.
   package var scans: [PageScan]
-  /// To ask with whether it has changed; may be empty.
+  /// The validator for the next conditional request; may be empty.
   package var validator: Validator
-  /// When its last byte was there.
+  /// The time at which the last byte had arrived.
   package var receivedAt: Date
 }
 
-/// What upstream answered to a question by key (P8).
+/// The answer of upstream to a request by key (P8).
 package struct FetchedRecords: Sendable {
-  /// As it was asked for.
+  /// The URL of the request.
   package var url: String
-  /// Decompressed, without a byte order mark.
+  /// The body, decompressed, without a byte order mark.
   package var body: [UInt8]
-  /// As of a page.
+  /// Digest of `body`, as for a page.
   package var digest: Int64
-  /// What was found in it.
+  /// The scan of `body`.
   package var scan: PageScan
 }
 
 extension Validator {
-  /// RFC 9110 §13.1: If-None-Match wins where both are there.
+  /// If-None-Match takes precedence if both exist (RFC 9110 §13.1).
   var conditions: [Request.Header] {
     if let etag { return [Request.Header("If-None-Match", etag)] }
     return lastModified.map { [Request.Header("If-Modified-Since", $0)] } ?? []
   }
 
-  /// Last-Modified counts where it is at least a second older than Date: within one second a page can change twice (RFC
+  /// Last-Modified is used if it is at least a second older than Date: a page can change twice within one second (RFC
   /// 9110 §8.8.2.2).
   init(_ response: Response) {
     self.init(etag: response["ETag"].flatMap { $0.isEntityTag ? $0 : nil })
-    // Dates are dear to read, and where there is an ETag nobody asks with them.
+    // Parsing dates is costly, and an ETag makes them unnecessary.
     guard etag == nil, let text = response["Last-Modified"], let changed = Date(httpDate: text),
       let sent = response["Date"].flatMap(Date.init(httpDate:)), sent.timeIntervalSince(changed) >= 1
     else { return }
@@ -50,7 +50,7 @@ extension Validator {
 }
 
 extension String {
-  /// `[W/]"…"` of RFC 9110 §8.8.3. U+FFFD stands where bytes were no UTF-8: those cannot be sent back.
+  /// True for `[W/]"…"` of RFC 9110 §8.8.3. U+FFFD marks bytes that were not UTF-8, which cannot be sent back.
   fileprivate var isEntityTag: Bool {
     let quote = UInt8(ascii: "\"")
     let quoted = hasPrefix("W/") ? utf8.dropFirst(2) : utf8[...]

@@ -1,8 +1,8 @@
 package import RosterModel
 
 extension Interceptor {
-  /// Adds what every page request carries; configured headers replace User-Agent and Accept, a request's own replace
-  /// both.
+  /// Adds the headers of every page request. Configured headers replace User-Agent and Accept, and the request's own
+  /// headers replace both.
   package static func headers(_ configured: [Request.Header]) -> Interceptor {
     let own = [
       Request.Header("User-Agent", "rosterd/\(rosterdVersion)"),

@@ -1,22 +1,22 @@
 import RosterJSON
 package import RosterModel
 
-/// The requests that ask for records by key (P8): `by_key` of a definition. Pure.
+/// Makes the requests for records by key (P8), from `by_key` of a definition. Pure.
 package struct KeyRequests: Sendable {
-  /// Keys in one request.
+  /// Largest number of keys in one request.
   package static let mostKeys = 50
 
-  /// One request, and the keys that it asks for.
+  /// One request and its keys.
   package struct Asking: Sendable, Equatable {
     /// A GET below base_url.
     package var request: Request
-    /// One at least, `mostKeys` at most; as texts.
+    /// The keys as texts: at least one, and no more than `mostKeys`.
     package var keys: [String]
-    /// False where its address would lead elsewhere: `.` or `..`, however it is encoded, is no segment of a path to
-    /// those who read one (RFC 3986 §5.2.4, url.spec.whatwg.org).
+    /// False if the address would lead elsewhere. `.` and `..`, however they are encoded, are not segments of a path
+    /// (RFC 3986 §5.2.4, url.spec.whatwg.org).
     package var canBeAsked = true
 
-    /// A record asks for itself; several come as a list.
+    /// True for a request for one record; several records are returned as a list.
     package var isSingle: Bool { keys.count == 1 }
   }
 
@@ -25,7 +25,7 @@ package struct KeyRequests: Sendable {
   /// Names of the columns of a composite key; empty if the key is one value.
   private let columns: [String]
 
-  /// nil: the definition cannot ask.
+  /// nil if the definition has no `by_key`.
   package init?(_ resource: Resource, baseURL: String) {
     guard let path = resource.byKey else { return nil }
     self.path = path
@@ -33,7 +33,8 @@ package struct KeyRequests: Sendable {
     self.baseURL = baseURL
   }
 
-  /// In the order of the keys, but for those that have a comma: they are asked for alone, since a comma parts keys.
+  /// The requests, in the order of the keys. Keys with a comma have their own requests at the end, because a comma
+  /// separates keys.
   package func requests(for keys: [String]) -> [Asking] {
     if !columns.isEmpty { return keys.map(composite) }
     let asksMany = path.contains(Self.many)
@@ -51,7 +52,7 @@ package struct KeyRequests: Sendable {
     }
   }
 
-  /// Replaces the name of each column by that part of the key (R2.3).
+  /// Replaces the name of each column with that part of the key (R2.3).
   private func composite(_ key: String) -> Asking {
     var parts: [JSONValue] = []
     if case .list(let values)? = try? JSONValue(json: key.utf8) { parts = values }
@@ -64,7 +65,7 @@ package struct KeyRequests: Sendable {
     return Asking(request: Request(.get, baseURL + target), keys: [key], canBeAsked: !isLost)
   }
 
-  /// The control question for keys that upstream has just listed (P16); nil if `by_key` can ask for no key of them.
+  /// The control question for keys that upstream has just listed (P16); nil if `by_key` cannot ask for any of them.
   /// - Parameter several: The other questions ask for several keys at a time, so this one asks for two.
   package func control(for keys: [String], several: Bool) -> Asking? {
     let all = requests(for: keys).filter(\.canBeAsked)
@@ -75,7 +76,7 @@ package struct KeyRequests: Sendable {
     return requests(for: Array(list.keys.prefix(2))).first
   }
 
-  /// Whether a whole segment of the path would be dots.
+  /// True if a whole segment of the path would be dots.
   private func isLost(_ list: String) -> Bool {
     guard Self.dots.contains(list) else { return false }
     return path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").contains { segment in

@@ -1,9 +1,9 @@
 package import RosterModel
 
 extension Interceptor {
-  /// Counts every exchange that really happens: the last link before the transport. One that ended with its kept
-  /// connection and the one that takes its place count as one (P11).
-  /// - Parameter measured: the answer's status (nil: no answer), how long it took, and its body as received.
+  /// Counts every exchange that takes place, as the last link before the transport. If a kept connection ends, the
+  /// exchange and its repetition count as one (P11).
+  /// - Parameter measured: gets the status (nil without an answer), the duration and the received bytes.
   package static func measure(
     _ tally: Tally, clock: WallClock,
     measured: @escaping @Sendable (_ code: Int?, _ seconds: Double, _ bytes: Int) -> Void

@@ -1,16 +1,16 @@
 import FoundationEssentials
 import RosterModel
 
-/// Scheme, host and port of an http(s) URL (RFC 6454 §4): what decides where a token may go (T8).
+/// Scheme, host and port of an http(s) URL (RFC 6454 §4), which decide where a token may be sent (T8).
 package struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// `http` or `https`.
   package let scheme: String
-  /// Without the brackets of an IPv6 address, as a connection is made to it.
+  /// The host without the brackets of an IPv6 address, as a connection needs it.
   package let host: String
-  /// The scheme's own where the URL names none.
+  /// The port; the scheme's default if the URL names none.
   package let port: Int
 
-  /// nil where the text is no absolute http or https URL with a host, or its port is too long for a number.
+  /// nil if the text is not an absolute http or https URL with a host, or if its port is too long for a number.
   package init?(url text: String) {
     guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), let host = url.host()?.lowercased(),
       let standard = Self.ports[scheme], !host.isEmpty
@@ -21,7 +21,7 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
     port = url.port ?? standard
   }
 
-  /// A port behind the host; a colon alone is none (RFC 3986 §3.2.3).
+  /// True if a port follows the host; a colon alone is not a port (RFC 3986 §3.2.3).
   private static func namesPort(_ url: String) -> Bool {
     let behindHost = authority(of: url)?.split(separator: "]", omittingEmptySubsequences: false).last
     return behindHost?.drop { $0 != ":" }.count ?? 0 > 1
@@ -30,10 +30,10 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// `scheme://host:port`.
   package var description: String { "\(scheme)://\(authority)" }
 
-  /// Host and port, as a CONNECT names them (RFC 9112 §3.2.3).
+  /// Host and port in the form of a CONNECT (RFC 9112 §3.2.3).
   var authority: String { "\(bracketed):\(port)" }
 
-  /// As `Host` has it: without the scheme's own port (RFC 9110 §4.2.3).
+  /// Host and port in the form of `Host`, without the scheme's default port (RFC 9110 §4.2.3).
   var hostField: String { port == Self.ports[scheme] ? bracketed : authority }
 
   private var bracketed: String { host.contains(":") ? "[\(host)]" : host }
@@ -44,7 +44,7 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// The name that SNI sends; nil if the host is an address (RFC 6066 §3).
   var serverName: String? { IPAddress.bytes(absoluteHost) == nil ? absoluteHost : nil }
 
-  /// Of an absolute URL, as it is written, without user and password.
+  /// The authority of an absolute URL as written, without user and password.
   static func authority(of url: String) -> Substring? {
     guard let start = url.firstRange(of: "://")?.upperBound else { return nil }
     let written = url[start...].prefix { !"/?#".contains($0) }

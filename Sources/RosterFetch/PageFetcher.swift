@@ -2,24 +2,24 @@ package import FoundationEssentials
 package import RosterDecode
 package import RosterModel
 
-/// Asks upstream for one page of a list, or for records by key, and brings what it answered, scanned.
+/// Requests one page of a list, or records by key, and scans the answer.
 package struct PageFetcher: Sendable {
-  /// One page to be asked for, and what is known of it.
+  /// One page to request, and the facts that are known of it.
   package struct Wanted: Sendable {
-    /// Its request, and its place in the list.
+    /// The request of the page, and its place in the list.
     package var page: PageRequest
-    /// The first page told of it: it has to be there (P7).
+    /// True if the first page announced this page, so that it must exist (P7).
     package var isAnnounced: Bool
-    /// Of the body that is known (P6).
+    /// Validator of the known body (P6).
     package var validator: Validator
-    /// Of that body: one that is byte for byte the same is not read again.
+    /// Digest of the known body. An equal body is not parsed again.
     package var digest: Int64?
-    /// What that body's answer told: headers can tell otherwise while the body stays as it is.
+    /// The facts from the known body's answer. Headers can report other facts for the same body.
     package var facts: ListFacts?
-    /// A page that was kept led to its address, which upstream may have forgotten meanwhile (P4).
+    /// True if a kept page led to its address, which upstream may have forgotten since (P4).
     package var isFromKept: Bool
 
-    /// A page of which nothing is known, unless given.
+    /// Without further arguments, no facts are known of the page.
     package init(
       page: PageRequest, isAnnounced: Bool, validator: Validator = Validator(), digest: Int64? = nil,
       facts: ListFacts? = nil, isFromKept: Bool = false
@@ -33,30 +33,30 @@ package struct PageFetcher: Sendable {
     }
   }
 
-  /// What upstream answered, as far as a pull goes on from it.
+  /// The answer of upstream, as far as a pull needs it.
   package enum Answer: Sendable {
     case page(FetchedPage)
-    /// 304, or, transferred all the same, byte for byte the body that is known; with the validator that upstream gave
-    /// this time, if any.
+    /// The known body is unchanged: upstream answered 304, or transferred an equal body. With the validator of this
+    /// answer, if it has one.
     case unchanged(Validator, answered: Date, isTransferred: Bool)
-    /// Announced, and not there (404).
+    /// The page was announced and does not exist (404).
     case vanished
-    /// A status of `beyond`.
+    /// The status is one of `beyond`.
     case pastTheEnd
-    /// 400, 404 or 410 to an address that a kept page led to.
+    /// The status is 400, 404 or 410, and a kept page led to the address.
     case forgotten
     /// A page after the first one of an incremental pull is refused (I8.1).
     case refused(Int)
   }
 
-  /// On whose behalf a request is made.
+  /// The sync for which a request is made.
   package struct Errand: Sendable {
-    /// As in `syncs`: events name it.
+    /// The sync's id in `syncs`, which events name.
     package var sync: Int64
-    /// Where its retries are counted.
+    /// Counts the retries.
     package var tally: Tally
 
-    /// Of that sync.
+    /// The context of that sync.
     package init(sync: Int64, tally: Tally) {
       self.sync = sync
       self.tally = tally
@@ -69,7 +69,7 @@ package struct PageFetcher: Sendable {
   private let clock: WallClock
   private let report: EventSink
 
-  /// - Parameter send: the chain that ends at the transport.
+  /// - Parameter send: the chain of interceptors that ends at the transport.
   package init(send: @escaping Send, retry: Retry, digest: PageDigest, clock: WallClock, report: @escaping EventSink) {
     self.send = send
     self.retry = retry
@@ -78,8 +78,8 @@ package struct PageFetcher: Sendable {
     self.report = report
   }
 
-  /// Throws a Failure, or CancellationError. A malformed body is asked for again (P11).
-  /// - Parameter plans: of each resource that this list is pulled for; one at least.
+  /// Fetches a page. Throws a Failure, or CancellationError. A malformed body is requested again (P11).
+  /// - Parameter plans: the plan of each resource that uses this list; at least one.
   package func fetch(
     _ wanted: Wanted, of paging: Paging, plans: [RecordPlan], for errand: Errand
   ) async throws -> Answer {
@@ -98,7 +98,7 @@ package struct PageFetcher: Sendable {
     return try await fetch(whole, of: paging, plans: plans, for: errand)
   }
 
-  /// Asks for records themselves (P8); an empty list: upstream has none of them (404, 410).
+  /// Requests records by key (P8). The result is an empty list if upstream does not have them (404, 410).
   package func fetch(
     _ asking: KeyRequests.Asking, plan: RecordPlan, for errand: Errand
   ) async throws -> FetchedRecords {
@@ -114,7 +114,7 @@ package struct PageFetcher: Sendable {
       guard isList != asking.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
         throw malformed(asking.isSingle ? "expected one object" : "expected a list")
       }
-      // An object of somebody else, or an error dressed as a record, tells nothing of the one that was asked for.
+      // An object with another key, or an error in the form of a record, does not answer the request.
       if asking.isSingle, scan.skipped == 0, scan.onlyKey(by: plan) != asking.keys.first {
         throw malformed("expected the record that was asked for")
       }
@@ -153,7 +153,7 @@ package struct PageFetcher: Sendable {
     asking.keys.prefix(Trouble.mostConcerned).map { .record($0, of: resource) }
   }
 
-  /// A failure names the keys in `concerned` alone, which is not shown where records must not be named (S11.3).
+  /// A failure names the keys only in `concerned`, which is hidden if record keys must not be shown (S11.3).
   private func attempts<Value: Sendable>(
     _ asking: KeyRequests.Asking, step: String, of resource: String, _ errand: Errand,
     _ read: (Response) throws -> Value
@@ -181,12 +181,12 @@ package struct PageFetcher: Sendable {
       } _: {
         let response = try await RequestContext.$sync.withValue(errand.sync) { try await send(request) }
         let value = try read(response)
-        // Of a page that came it says nothing: some send it with every answer.
+        // Retry-After of a successful answer is ignored: some servers send it with every answer.
         if response.status >= 400 { await retry.heed(response.retryAfter(now: clock.now())) }
         return value
       }
     } catch let fault as RequestFault {
-      // A token request that failed is told as what it is: it is a Failure already.
+      // A failed token request is already a Failure, and is not changed here.
       var failure = fault.failure(step: step, subject: request.shownURL)
       let page = RequestContext.page.map { request.concern(asPage: $0.number, of: $0.resource) }
       failure.concerned.insert(contentsOf: page.map { [$0] } ?? [request.concern, .resource(resource)], at: 0)
@@ -198,7 +198,8 @@ package struct PageFetcher: Sendable {
 // MARK: Reading an answer
 
 extension PageFetcher {
-  /// nil: the body is as it was (304), but the headers tell of another list: it is to be asked for without a validator.
+  /// nil if the body is unchanged (304) but the headers report another list. The page must then be requested without a
+  /// validator.
   private func answer(
     _ response: Response, to wanted: Wanted, of paging: Paging, _ plans: [RecordPlan]
   ) throws -> Answer? {
@@ -209,7 +210,7 @@ extension PageFetcher {
     }
     if status == 404, wanted.isAnnounced { return .vanished }
     let isBeyond = !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.listing.pages.beyond.contains(status)
-    // An address that upstream gave may be forgotten; one by numbers cannot be.
+    // Upstream may forget an address that it gave, but not one with a number.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
     if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
@@ -222,7 +223,7 @@ extension PageFetcher {
     let scans = try scanned {
       try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
     }
-    guard let scan = scans.first else { throw malformed("nothing is looked for in it") }
+    guard let scan = scans.first else { throw malformed("no resource reads it") }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     if paging.resource.since != nil { facts.answered = answered(response, paging) }
     return .page(
@@ -231,13 +232,13 @@ extension PageFetcher {
         receivedAt: clock.now()))
   }
 
-  /// Statuses that say of an address of an earlier pull that there is no such page any more (P4).
+  /// Statuses that mean that an address of an earlier pull does not exist any more (P4).
   private static let forgotten: Set<Int> = [400, 404, 410]
 
-  /// Statuses with which upstream refuses to go on with an incremental pull (I8.1).
+  /// Statuses with which upstream refuses to continue an incremental pull (I8.1).
   private static let refused: Set<Int> = [400, 404, 410, 422]
 
-  /// The clock of upstream (I2.2). Dates are costly to read, and only a list with `since` needs them.
+  /// The time on the clock of upstream (I2.2). Parsing dates is costly, and only a list with `since` needs them.
   private func answered(_ response: Response, _ paging: Paging) -> Date {
     guard paging.resource.since != nil else { return clock.now() }
     return response["Date"].flatMap(Date.init(httpDate:)) ?? clock.now()
@@ -271,7 +272,7 @@ extension PageFetcher {
     do { return try scan() } catch { throw malformed("\(error)") }
   }
 
-  /// The user can remove a total that upstream does not send.
+  /// Adds a hint, because the user can remove a total that upstream does not send.
   private func facts(in scan: PageScan, of response: Response, isFirst: Bool, by paging: Paging) throws -> ListFacts {
     do { return try paging.facts(in: scan, of: response, isFirst: isFirst) } catch {
       guard let key = error.absentTotal else { throw malformed(error.reason) }
@@ -289,7 +290,7 @@ extension PageFetcher {
 }
 
 extension RecordDecoder {
-  /// A decoder for one body: those of a pull come in any order, from several tasks.
+  /// Scans with a new decoder, because the bodies of a pull arrive in any order, from several tasks.
   fileprivate static func scan(page body: [UInt8], by plan: RecordPlan) throws -> PageScan {
     var decoder = RecordDecoder(plan)
     return try decoder.scan(page: body)
@@ -302,7 +303,7 @@ extension Resource {
 }
 
 extension PageScan {
-  /// The key of the one record, storable or not; nil where it has none.
+  /// The key of the only record, storable or not; nil without such a record.
   fileprivate func onlyKey(by plan: RecordPlan) -> String? {
     (keys.bytes + rejectedKeys.bytes).withUnsafeBufferPointer { bytes in
       var cursor = KeyCursor(bytes, isText: plan.hasTextKeys)

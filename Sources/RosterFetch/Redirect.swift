@@ -23,7 +23,7 @@ extension Interceptor {
   private static func target(of location: String, from request: Request) throws -> String {
     guard let base = URL(string: request.url), let url = URL(string: location, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
-    else { throw refused("upstream redirects to what is no URL") }
+    else { throw refused("upstream redirects to an invalid URL") }
     let home = Origin(url: request.url)
     guard origin == home else {
       throw refused("upstream redirects to \(other(origin, than: home))")
@@ -31,7 +31,7 @@ extension Interceptor {
     return url.absoluteString
   }
 
-  /// A host's name is upstream's text, and may repeat a secret (T9).
+  /// A host's name is chosen by upstream, and may repeat a secret (T9).
   private static func other(_ origin: Origin, than home: Origin?) -> String {
     origin.host == home?.host ? "another origin, \(origin)" : "another host"
   }
@@ -45,7 +45,7 @@ extension Interceptor {
 }
 
 extension Request {
-  /// The answer lies at another address and is retrieved from there (RFC 9110 §15.4.4).
+  /// Turns the request into a GET: the answer is at another address (RFC 9110 §15.4.4).
   fileprivate mutating func becomeGET() {
     method = .get
     body = []

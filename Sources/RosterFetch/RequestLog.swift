@@ -2,8 +2,8 @@ package import Logging
 package import RosterModel
 
 extension Interceptor {
-  /// A line an exchange at `debug`. Neither headers nor bodies are logged, nor where a redirect leads: that is where
-  /// secrets are (T9).
+  /// Logs one line per exchange at `debug`. Headers, bodies and targets of redirects are not logged, because they
+  /// contain secrets (T9).
   package static func log(to logger: Logger, clock: WallClock) -> Interceptor {
     Interceptor { request, next in
       guard logger.logLevel <= .debug else { return try await next(request) }

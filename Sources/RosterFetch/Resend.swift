@@ -1,8 +1,8 @@
 import RosterModel
 
 extension Interceptor {
-  /// A GET on a kept connection that ends before an answer begins is sent once more, at once, on a new one (P11): above
-  /// the token and the limits, which hold for what is sent, not for what is asked for (T2).
+  /// Sends a GET once more, at once and on a new connection, if its kept connection ended before an answer began (P11).
+  /// It precedes the token and the limits, which apply to each sending (T2).
   package static let resend = Interceptor { request, next in
     do { return try await next(request) } catch let fault as RequestFault
       where fault.isResent(request)
@@ -15,6 +15,6 @@ extension Interceptor {
 }
 
 extension RequestFault {
-  /// Whether another sending takes the place of the one that ended so: of a GET.
+  /// True if a failed sending is repeated, which applies to a GET.
   func isResent(_ request: Request) -> Bool { isOfKeptConnection && request.method == .get }
 }

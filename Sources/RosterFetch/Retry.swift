@@ -1,14 +1,14 @@
 import FoundationEssentials
 package import RosterModel
 
-/// Makes attempts until one succeeds or the table says that no more are worth it.
+/// Makes attempts until one succeeds, or until the table ends them.
 package struct Retry: Sendable {
   private let table: @Sendable () -> RetryTable
   private let gate: RetryAfterGate
   private let clock: WallClock
   private let random: @Sendable () -> Double
 
-  /// - Parameter table: Read anew at each failure: a reload may have changed it.
+  /// - Parameter table: Evaluated again at each failure, because a reload may have changed it.
   package init(
     table: @autoclosure @escaping @Sendable () -> RetryTable, gate: RetryAfterGate, clock: WallClock,
     random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
@@ -19,9 +19,9 @@ package struct Retry: Sendable {
     self.random = random
   }
 
-  /// Throws the last attempt's `RequestFault`, or CancellationError. A `Failure` is another request's, as the keeper's,
-  /// which has tried as often as `retry` says (T5): no request's own retry begins that anew.
-  /// - Parameter retried: told before each wait: what was wrong, the attempt that failed, and the delay.
+  /// Throws the last attempt's `RequestFault`, or CancellationError. A `Failure` belongs to another request, such as
+  /// the keeper's, which has already been retried by `retry` (T5). It is not retried again.
+  /// - Parameter retried: called before each wait, with the fault, the number of the failed attempt, and the delay.
   package func run<Value: Sendable>(
     retried: (RequestFault, Int, Duration) -> Void, _ attempt: () async throws -> Value
   ) async throws -> Value {
@@ -47,7 +47,7 @@ package struct Retry: Sendable {
     }
   }
 
-  /// An answer that is no failure may ask for a pause too, beside a page that is not there.
+  /// Applies the Retry-After of an answer that is not a failure, such as that of a missing page.
   func heed(_ retryAfter: Duration?) async {
     guard let wait = table().hold(after: nil, retryAfter, attempt: 1) else { return }
     await gate.extend(by: wait, clock, isFailure: false)

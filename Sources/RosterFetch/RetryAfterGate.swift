@@ -2,13 +2,13 @@ package import FoundationEssentials
 package import RosterModel
 import Synchronization
 
-/// Keeps page requests back while upstream wants none (429, or a Retry-After that is too long to wait for). Counts by
-/// the monotonic clock: setting the time of day neither prolongs nor ends it.
+/// Delays page requests while upstream wants none: after a 429, or after a Retry-After that is too long to wait for. It
+/// uses the monotonic clock, so that setting the time of day neither extends nor shortens a delay.
 package final class RetryAfterGate: Sendable {
   private struct Hold {
-    /// By `WallClock.uptime`.
+    /// End of the hold, by `WallClock.uptime`.
     var end: Duration
-    /// The request that it was told to fails with it, and its sync.
+    /// True if the request that received the Retry-After fails, and its sync with it.
     var isFailure = true
   }
 
@@ -16,8 +16,8 @@ package final class RetryAfterGate: Sendable {
   private let store: @Sendable (RetryAfterHold) async -> Void
 
   /// - Parameters:
-  ///   - stored: as an earlier process stored it.
-  ///   - store: keeps a new one for the next process.
+  /// - stored: the hold that an earlier process stored.
+  /// - store: stores a new hold for the next process.
   package init(
     _ stored: RetryAfterHold? = nil, clock: WallClock = .system,
     store: @escaping @Sendable (RetryAfterHold) async -> Void = { _ in }
@@ -26,18 +26,18 @@ package final class RetryAfterGate: Sendable {
     self.store = store
   }
 
-  /// How long it still lasts; nil: requests may start.
+  /// The rest of the hold; nil if requests may start.
   package func remaining(_ clock: WallClock) -> Duration? {
     hold.withLock { $0 }.map { $0.end - clock.uptime() }.flatMap { $0 > .zero ? $0 : nil }
   }
 
-  /// Its end by the time of day; nil: requests may start.
+  /// The end of the hold by the time of day; nil if requests may start.
   package func until(_ clock: WallClock) -> Date? {
     remaining(clock).map { clock.now() + $0.seconds }
   }
 
-  /// Holds from now on, for a day at most. Returns when it is stored; it holds at once.
-  /// - Parameter isFailure: whether the request that was told so fails, and its sync with it.
+  /// Starts or extends a hold, by a day at most. It applies at once; the method returns when the hold is stored.
+  /// - Parameter isFailure: true if the request that received the Retry-After fails, and its sync with it.
   package func extend(by wait: Duration, _ clock: WallClock, isFailure: Bool = true) async {
     let wait = min(wait, RetryAfterHold.longest)
     let wanted = clock.uptime() + wait
@@ -50,9 +50,9 @@ package final class RetryAfterGate: Sendable {
     if isLater { await store(RetryAfterHold(setAt: now, until: now + wait.seconds)) }
   }
 
-  /// Returns when a request may start. Throws CancellationError, and a `RequestFault` where that is further away than
-  /// `longest` and nobody else's failure ends the sync, which would wait for hours.
-  /// - Parameter jitter: of this request alone, so that those that waited do not all start at once.
+  /// Returns when a request may start. Throws CancellationError. Also throws a `RequestFault` if the end is further
+  /// away than `longest` and no other failure ends the sync, which would wait for hours.
+  /// - Parameter jitter: added to this request's wait, so that waiting requests do not all start at once.
   package func wait(
     _ clock: WallClock, longest: Duration = RetryAfterHold.longest, jitter: @autoclosure () -> Duration
   ) async throws {
@@ -76,11 +76,10 @@ package final class RetryAfterGate: Sendable {
 }
 
 extension RetryAfterGate {
-  /// Fails without a request where the time that upstream asked for is too far away; else the requests wait for it
-  /// (P11).
+  /// Fails without a request if the hold lasts too long; otherwise the requests wait for its end (P11).
   /// - Parameters:
-  ///   - baseURL: for the failure (69).
-  ///   - lifting: what an operator does who knows that upstream is wrong.
+  /// - baseURL: the subject of the failure (69).
+  /// - lifting: the advice for an operator who knows that upstream is wrong.
   package func refuse(
     longerThan limit: Duration, _ baseURL: String, _ clock: WallClock, lifting: @autoclosure () -> String
   ) throws {

@@ -1,24 +1,24 @@
 package import RosterModel
 
-/// Which failures of a request are met by another attempt, and when: P11, the whole of it.
+/// The table of P11: it decides which failures of a request lead to another attempt, and when.
 package struct RetryTable: Sendable, Equatable {
   private let delays: RetryDelays
 
-  /// With the delays, and the number of retries, that `retry` has.
+  /// A table with the delays and the number of retries in `retry`.
   package init(_ delays: RetryDelays) {
     self.delays = delays
   }
 
-  /// What follows an attempt that failed.
+  /// The decision after a failed attempt.
   package enum Decision: Sendable, Equatable {
     case again(after: Duration)
     case giveUp
   }
 
   /// - Parameters:
-  ///   - attempt: how many were made, from 1.
-  ///   - malformed: how many of them brought a body that is not a page.
-  ///   - random: 0..<1, for the jitter.
+  /// - attempt: number of attempts so far, from 1.
+  /// - malformed: number of attempts with a body that is not a page.
+  /// - random: a number in 0..<1, for the jitter.
   package func decide(_ fault: RequestFault, attempt: Int, malformed: Int, random: Double) -> Decision {
     guard let reason = fault.reason, attempt <= delays.maxRetries else { return .giveUp }
     let backoff = delays.delay(afterAttempt: attempt, retryAfter: fault.retryAfter, random: random)
@@ -33,8 +33,8 @@ package struct RetryTable: Sendable, Equatable {
     }
   }
 
-  /// For how long no page request may start after it; nil: it concerns its own request only. Those that are under way
-  /// beside one that met a rate limit would meet it too.
+  /// How long no page request may start after a failure; nil if it concerns only its own request. After a rate limit,
+  /// other requests would be limited too.
   package func hold(after reason: Failure.Reason?, _ retryAfter: Duration?, attempt: Int) -> Duration? {
     let isRateLimit = reason == .rateLimit
     let asked = retryAfter.flatMap { isRateLimit || $0 > delays.maxRetryAfter ? $0 : nil }
@@ -43,13 +43,13 @@ package struct RetryTable: Sendable, Equatable {
     return hold > .zero ? hold : nil
   }
 
-  /// Statuses that say "later", besides those of a rate limit.
+  /// Statuses that mean "later", besides those of a rate limit.
   package static let passing: Set<Int> = [408, 500, 502, 503, 504]
 
   /// The longest Retry-After that a request waits for.
   var maxRetryAfter: Duration { delays.maxRetryAfter }
 
-  /// Up to this much is added to a delay, so that many requests do not start at once.
+  /// Largest random addition to a delay, so that many requests do not start at once.
   package var jitter: Duration { delays.jitter }
 }
 

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Stands in the pipeline of a listener. Without a descriptor for the next client it accepts nothing for a while, and
-/// says so.
+/// A handler in the pipeline of a listener. If no descriptor is free for the next client, it accepts no clients for a
+/// while, and logs a warning.
 ///
-/// NIO's AcceptBackoffHandler does not do it: the listener stays registered for reading while its error is handled, so
+/// NIO's AcceptBackoffHandler does not help: the listener stays registered for reading while its error is handled, so
 /// that the loop is woken again at once.
 final class AcceptPause: ChannelInboundHandler {
   typealias InboundIn = any Channel
@@ -24,6 +24,6 @@ final class AcceptPause: ChannelInboundHandler {
     }
   }
 
-  /// Descriptors come free in their own time.
+  /// A pause after which a descriptor may be free.
   private static let length = TimeAmount.seconds(1)
 }

@@ -1,9 +1,9 @@
 internal import RosterModel
 
-/// Requests that another web site causes in a browser (S10). Such a site reaches a socket that a port of loopback
-/// leads to: by a name that its owner points at 127.0.0.1 (DNS rebinding), or by an address on its pages.
+/// Requests that another web site causes in a browser (S10). Such a site can reach a socket that a port of loopback
+/// leads to. It uses a name that its owner points at 127.0.0.1 (DNS rebinding), or an address on its pages.
 extension StatusRequest {
-  /// Why the request is refused; nil if no other site can have caused it.
+  /// The reason why the request is refused; nil if no other site can have caused it.
   /// - Parameter isMonitoring: true for the paths of scrapers and probes, which know this machine by any name.
   func crossSiteRefusal(isMonitoring: Bool) -> String? {
     let scraper = isMonitoring && header("accept-language") == nil
@@ -23,15 +23,15 @@ extension StatusRequest {
     return nil
   }
 
-  /// The host and port that the client asks for: those of Host, and of a target that is a whole URL.
+  /// The hosts and ports that the client names: those of Host, and of a target that is a whole URL.
   private var authorities: [String] { values(of: "host") + [targetAuthority].compactMap { $0 } }
 
-  /// A link elsewhere was followed: the other site cannot read what the user then sees.
+  /// True if the user followed a link on another site, which cannot read what the user then sees.
   private var opensPage: Bool {
     path == "/" && method == "GET" && header("sec-fetch-mode") == "navigate" && header("sec-fetch-dest") == "document"
   }
 
-  /// A client without a name for the socket sends an empty one, and a browser never does.
+  /// True also for an empty name: a client without a name for the socket sends it, and a browser never does.
   private static func isLoopback(_ authority: String) -> Bool {
     let end =
       authority.hasPrefix("[")

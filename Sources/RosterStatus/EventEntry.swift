@@ -3,14 +3,14 @@ import RosterJSON
 package import RosterModel
 import Synchronization
 
-/// One event with its place in the stream. Its text is made only when somebody reads it, since a pull reports 10,000
-/// `page.fetched` a second, mostly to nobody; and once, since there may be fifty readers.
+/// One event with its place in the stream. Its text is made at the first read, because a pull reports 10,000
+/// `page.fetched` a second, mostly without a reader. It is made only once, because there may be fifty readers.
 package final class EventEntry: Sendable {
-  /// nil for `events.lost`, so that a reader's `Last-Event-ID` stays.
+  /// nil for `events.lost`, so that a reader's `Last-Event-ID` is kept.
   package let id: UInt64?
-  /// When it was reported.
+  /// The time of the report.
   package let at: Date
-  /// What happened.
+  /// The event.
   package let event: Event
 
   init(id: UInt64?, at: Date, event: Event) {
@@ -35,7 +35,7 @@ package final class EventEntry: Sendable {
     return Array("\(id)event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
   }
 
-  /// What the frame takes at most, known without making it.
+  /// Upper limit for the size of the frame, known without making it.
   var cost: Int {
     let fields = 200  // id, name, time and the numbers at their usual length
     let columns = 600  // of a SyncRecord, likewise
@@ -45,7 +45,7 @@ package final class EventEntry: Sendable {
     return fields + (event.report == nil ? 0 : columns) + texts * escaped
   }
 
-  /// `data`: the time, and what the event has.
+  /// The value of `data`: the time, and the fields of the event.
   var data: [UInt8] {
     var json = JSONWriter()
     json.object { json in
@@ -71,7 +71,7 @@ package final class EventEntry: Sendable {
 }
 
 extension JSONWriter {
-  /// The columns of `syncs`; the event's own error and exit fill those that the report leaves empty.
+  /// The columns of `syncs`. The event's own error and exit are used if the report has none.
   fileprivate mutating func members(of report: SyncRecord, error: String?, exit: Int32?) {
     member("id", report.id)
     member("started_at", report.startedAt)

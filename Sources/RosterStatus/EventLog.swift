@@ -2,33 +2,33 @@ package import FoundationEssentials
 package import RosterModel
 import Synchronization
 
-/// The latest events for those who come back with a `Last-Event-ID`, and a queue for each who listens now. Nobody who
-/// reports an event waits for a reader.
+/// The latest events, for readers that return with a `Last-Event-ID`, and a queue for each current reader. Reporting an
+/// event never waits for a reader.
 package final class EventLog: Sendable {
-  /// How many events a reader can come back to.
+  /// Number of events that a returning reader can get.
   package static let kept = 1024
-  /// New events that may wait for one reader, in bytes; with more of them it is dropped (S2).
+  /// Limit in bytes for new events that wait for one reader. A reader above it is dropped (S2).
   package static let backlog = 256 * 1024
 
-  /// What one reader is to be sent next.
+  /// The next events for one reader.
   package enum Batch: Sendable {
     case nothing
-    /// `cost` is to be given back by `wrote` once the bytes have left.
+    /// Give `cost` back with `wrote` when the bytes were sent.
     case events([EventEntry], cost: Int)
-    /// It was too slow: end its connection.
+    /// The reader was too slow: end its connection.
     case dropped
   }
 
-  /// Names one reader.
+  /// Identifies one reader.
   package struct ReaderID: Sendable, Hashable {
     fileprivate var number: Int
   }
 
   fileprivate struct Reader {
     var queue = Fifo<(entry: EventEntry, cost: Int)>()
-    /// Bytes of new events that it was not sent yet.
+    /// Bytes of new events that were not sent yet.
     var waiting = 0
-    /// It was woken and has not emptied its queue since.
+    /// True if the reader was woken and has not emptied its queue since.
     var awake = false
     var dropped = false
     var wake: @Sendable () -> Void
@@ -36,7 +36,7 @@ package final class EventLog: Sendable {
 
   fileprivate struct State {
     var nextID: UInt64
-    /// No event up to this id is kept any more.
+    /// The largest id of an event that is not kept any more.
     var lostThrough: UInt64
     var pages = Fifo<EventEntry>()
     var others = Fifo<EventEntry>()
@@ -47,19 +47,19 @@ package final class EventLog: Sendable {
   private let clock: WallClock
   private let state: Mutex<State>
 
-  /// - Parameter known: a time that the daemon before this one has seen, in case the clock was set back since; nil:
-  ///   none.
+  /// - Parameter known: a time at which the previous daemon ran, in case the clock was set back since; nil without such
+  ///   a time.
   package init(clock: WallClock, known: Date? = nil) {
     self.clock = clock
-    // Ids grow across restarts because they start from the time; a thousand a millisecond is more than rosterd can
-    // report, and the product stays below 2^53, where JavaScript's numbers end.
+    // Ids start from the time, so that they grow across restarts. rosterd cannot report a thousand events per
+    // millisecond. The ids are below 2^53, the limit of exact numbers in JavaScript.
     let idsPerMillisecond = 1000.0
     let start = max(clock.now(), known ?? .distantPast)
     let first = UInt64(max(1, start.timeIntervalSince1970 * 1000 * idsPerMillisecond))
     state = Mutex(State(nextID: first, lostThrough: first - 1))
   }
 
-  /// Takes an event and wakes those who listen.
+  /// Stores an event and wakes readers.
   package func append(_ event: Event) {
     let wakes = state.withLock { state in
       let entry = EventEntry(id: state.nextID, at: clock.now(), event: event)
@@ -70,8 +70,8 @@ package final class EventLog: Sendable {
     for wake in wakes { wake() }
   }
 
-  /// Starts a reader, from the event after `last` where it names one, else from now on. `wake` is called, from any
-  /// thread, when there is something to take.
+  /// Starts a reader: after event `last`, or from now on if it is nil. `wake` is called, from any thread, when there
+  /// are new events.
   package func subscribe(after last: UInt64?, wake: @escaping @Sendable () -> Void) -> ReaderID {
     let (id, ready) = state.withLock { state in
       var reader = Reader(wake: wake)
@@ -93,27 +93,27 @@ package final class EventLog: Sendable {
     return id
   }
 
-  /// The next events of a reader, about `bytes` of them.
+  /// The next events of a reader: about this number of bytes.
   package func take(_ id: ReaderID, bytes: Int) -> Batch {
     state.withLock { $0.readers[id]?.take(bytes) ?? .dropped }
   }
 
-  /// Bytes of a batch have left.
+  /// Call this when the bytes of a batch were sent.
   package func wrote(_ id: ReaderID, cost: Int) {
     state.withLock { $0.readers[id]?.waiting -= cost }
   }
 
-  /// The reader has gone; what waits for it is dropped.
+  /// Removes a reader, and drops its waiting events.
   package func unsubscribe(_ id: ReaderID) {
     state.withLock { _ = $0.readers.removeValue(forKey: id) }
   }
 
-  /// How many there are now.
+  /// Number of current readers.
   package var readers: Int { state.withLock { $0.readers.count } }
 }
 
 extension EventLog.State {
-  /// `page.fetched` makes room first: the rare events are what one comes back for.
+  /// `page.fetched` is dropped first, because the rare events are more useful to a returning reader.
   fileprivate mutating func keep(_ entry: EventEntry) {
     if pages.count + others.count >= EventLog.kept {
       let gone = pages.popFirst() ?? others.popFirst()
@@ -132,7 +132,7 @@ extension EventLog.State {
 }
 
 extension EventLog.Reader {
-  /// How to wake the reader, where it sleeps.
+  /// Returns a function that wakes the reader; nil if the reader is awake.
   fileprivate mutating func offer(_ entry: EventEntry) -> (@Sendable () -> Void)? {
     guard !dropped else { return nil }
     if waiting + entry.cost > EventLog.backlog {

@@ -1,4 +1,4 @@
-/// A queue that takes and gives in constant time.
+/// A queue that appends and removes elements in constant time.
 struct Fifo<Element> {
   private var items: [Element] = []
   private var head = 0

@@ -1,19 +1,19 @@
 import Glibc
 
-/// Bytes of the cache's files.
+/// Sizes of the cache's files in bytes.
 package struct FileSizes: Sendable, Equatable {
-  /// Of the file itself.
+  /// Size of the file itself.
   package var database: Int64
-  /// Of its write-ahead log.
+  /// Size of its write-ahead log.
   package var wal: Int64
 
-  /// Of files that were measured.
+  /// Sizes of files that were measured.
   package init(database: Int64, wal: Int64) {
     self.database = database
     self.wal = wal
   }
 
-  /// Asks stat(2), never the database; 0 for a file that is not there.
+  /// Uses stat(2), never the database. A missing file has size 0.
   package static func on(cachePath: String) -> FileSizes {
     FileSizes(database: size(cachePath), wal: size(cachePath + "-wal"))
   }

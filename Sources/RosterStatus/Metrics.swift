@@ -4,20 +4,20 @@ import Synchronization
 
 /// The counters of `/metrics`.
 package final class Metrics: Sendable {
-  /// What is not counted but looked at when somebody asks.
+  /// Values that are read for each answer instead of being counted.
   struct Gauges {
-    /// By resource.
+    /// Number of records by resource.
     var records: [(String, Int)]
-    /// By resource.
+    /// True for trusted validators, by resource.
     var trusted: [(String, Bool)] = []
-    /// Seconds since 1970, as all times here; 0: no snapshot yet.
+    /// Seconds since 1970, like all times here; 0 before the first snapshot.
     var snapshot: Double
     var verified: Double
-    /// nil: a sync runs, or none has ended yet.
+    /// nil while a sync runs, or before the first sync has ended.
     var nextSync: Double?
-    /// nil: upstream takes requests.
+    /// nil if upstream accepts requests.
     var heldUntil: Double?
-    /// nil: there is none.
+    /// nil without a budget.
     var budget: (used: Int, limit: Int)?
     var tokenExpiry: Double?
     /// nil without a client certificate.
@@ -35,8 +35,8 @@ package final class Metrics: Sendable {
     var retries: [String: Int] = [:]
     var refreshes = [Metrics.refreshed: 0]
     var received = 0
-    // A sync takes from the blink of a local upstream to an hour of a slow one; a request's bounds are Prometheus' own
-    // defaults.
+    // A sync may take less than a second with a local upstream and an hour with a slow one. The bounds of requests are
+    // Prometheus' defaults.
     var syncSeconds = Histogram(bounds: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600])
     var requestSeconds = Histogram(bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
   }
@@ -44,10 +44,10 @@ package final class Metrics: Sendable {
   fileprivate static let refreshed = "refreshed"
   private let counts = Mutex(Counts())
 
-  /// Nothing counted yet.
+  /// Counters that start at zero.
   package init() {}
 
-  /// Counts one attempt of a request; `code` nil: no answer came. `bytes` of the body, as received.
+  /// Counts one attempt of a request. `code` is nil if no answer arrived; `bytes` is the size of the received body.
   package func request(code: Int?, seconds: Double, bytes: Int) {
     counts.withLock { counts in
       counts.requests[code.map(String.init) ?? "error", default: 0] += 1
@@ -56,12 +56,13 @@ package final class Metrics: Sendable {
     }
   }
 
-  /// A sync has ended: `duration` by a clock that nobody sets, since a histogram's sum must not shrink.
+  /// Call this when a sync has ended. `duration` comes from the monotonic clock, because a histogram's sum must not
+  /// shrink.
   func syncTook(_ duration: Duration) {
     counts.withLock { $0.syncSeconds.observe(duration.seconds) }
   }
 
-  /// Counts what the event tells.
+  /// Counts an event.
   func count(_ event: Event) {
     counts.withLock { $0.count(event) }
   }
@@ -131,7 +132,7 @@ extension PrometheusText {
         "rosterd_client_certificate_expiry_timestamp_seconds",
         "When the client certificate expires; absent without one.", end)
     }
-    metric("rosterd_state", .gauge, "1 for the state that holds, 0 for the others.")
+    metric("rosterd_state", .gauge, "1 for the current state, 0 for the others.")
     for state in DaemonStatus.State.allCases {
       sample("rosterd_state", [("state", state.rawValue)], state == gauges.state ? 1 : 0)
     }

@@ -2,8 +2,8 @@ import Glibc
 internal import RosterFiles
 
 extension StatusServer.Place {
-  /// Where the socket without records is: `status-metrics.sock` beside `status.sock`, with its mode. nil if a passed
-  /// socket has no name in the file system.
+  /// The place of the socket without records: `status-metrics.sock` beside `status.sock`, with the same mode. nil if a
+  /// passed socket has no name in the file system.
   package var withoutRecords: StatusServer.Place? {
     switch self {
     case .path(let path, let mode): return .path(Self.metricsPath(path), mode: mode)

@@ -1,9 +1,9 @@
 internal import RosterModel
 
-/// The document at `/openapi.json`. Text of the program, not a file beside it: what is installed cannot differ from
-/// what answers.
+/// The document at `/openapi.json`. It is text of the program instead of a file, so that it always matches the
+/// installed program.
 enum OpenAPI {
-  /// OpenAPI 3.1.1 (spec.openapis.org/oas/v3.1.1), made when somebody asks, so that it costs no memory in between.
+  /// OpenAPI 3.1.1 (spec.openapis.org/oas/v3.1.1), made for each request, so that it uses no memory between requests.
   static var document: String {
     """
     {
@@ -30,7 +30,7 @@ enum OpenAPI {
   private static let introduction: StaticString =
     """
     HTTP/1.1 on a Unix socket: curl --unix-socket /run/rosterd/status.sock http://localhost/v1/status. \
-    Whoever may open the socket may read. Errors are application/problem+json (RFC 9457). A path that is not \
+    Every user who may open the socket may read. Errors are application/problem+json (RFC 9457). A path that is not \
     listed is 404, another method than those listed is 405 with Allow. Objects gain fields in later versions; none is taken away.
     """
 
@@ -38,7 +38,7 @@ enum OpenAPI {
     {
     "/": {
       "get": {"operationId": "getPage", "summary": "The page for people: the same facts as HTML, live with a script. It only reads, and asks no other host.",
-        "description": "The latest syncs are read from the database; where that cannot be, the page says so.",
+        "description": "The latest syncs are read from the database; if it cannot be read, the page reports it.",
         "responses": {"200": {"$ref": "#/components/responses/Page"}, "default": {"$ref": "#/components/responses/Problem"},
           "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
           "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
@@ -103,7 +103,7 @@ enum OpenAPI {
     },
     "/v1/changes": {
       "get": {"operationId": "followChanges", "summary": "What syncs have added, changed and removed since a change, oldest first.",
-        "description": "Ask with since=last of the answer before and feed=its feed, and nothing is missed. With wait the answer comes with the next snapshot that has some. On 410 read the tables, the largest changes.id and cache_info.feed anew, in one transaction.",
+        "description": "Ask with since=last and feed=feed of the previous answer, and no change is missed. With wait the answer follows the next snapshot that has changes. After 410 read the tables, the largest changes.id and cache_info.feed again, in one transaction.",
         "parameters": [{"$ref": "#/components/parameters/Since"}, {"$ref": "#/components/parameters/Feed"},
           {"$ref": "#/components/parameters/Resource"}, {"$ref": "#/components/parameters/ChangesLimit"}, {"$ref": "#/components/parameters/Wait"}],
         "responses": {"200": {"$ref": "#/components/responses/Changes"}, "default": {"$ref": "#/components/responses/Problem"},
@@ -118,7 +118,7 @@ enum OpenAPI {
     },
     "/v1/events": {
       "get": {"operationId": "followEvents", "summary": "Server-Sent Events, until the client or the daemon ends the stream.",
-        "description": "Each has id, event and data; data is one of #/components/schemas/Event. A reader for whom more than 256 KiB wait is dropped, and comes back with Last-Event-ID. A gap is told by a leading events.lost, which has no id.",
+        "description": "Each has id, event and data; data is one of #/components/schemas/Event. A reader for whom more than 256 KiB wait is dropped, and can return with Last-Event-ID. A leading events.lost, which has no id, marks a gap.",
         "parameters": [{"$ref": "#/components/parameters/LastEventID"}],
         "responses": {"200": {"$ref": "#/components/responses/Events"}, "default": {"$ref": "#/components/responses/Problem"},
           "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
@@ -200,7 +200,7 @@ enum OpenAPI {
       "schema": {"type": "string"}},
     "ChangesLimit": {"name": "limit", "in": "query", "description": "How many at most; fewer come where they are long.",
       "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
-    "Wait": {"name": "wait", "in": "query", "description": "How long to wait for changes where there are none, 0s to 60s.",
+    "Wait": {"name": "wait", "in": "query", "description": "How long to wait if there are no changes, 0s to 60s.",
       "schema": {"$ref": "#/components/schemas/Duration", "default": "0s"}, "example": "30s"},
     "MaxAge": {"name": "max_age", "in": "query", "description": "How long ago the snapshot may have been verified at most; without it any will do.",
       "schema": {"$ref": "#/components/schemas/Duration"}, "example": "1h"},
@@ -228,7 +228,7 @@ enum OpenAPI {
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
     "NoneRuns": {"description": "No sync runs.",
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "ReadAnew": {"description": "Nobody can go on from since: another feed, or one that lacks what follows it.",
+    "ReadAnew": {"description": "The changes after since are not known: another feed, or they have expired.",
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
     "Events": {"description": "The stream.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
     "Accepted": {"description": "The sync that runs from now on, or ran already.",

@@ -1,5 +1,5 @@
-/// The schemas of `/openapi.json` (JSON Schema 2020-12). Those of answers are open, since objects gain fields in later
-/// versions; that of the request is closed, as the daemon refuses what it does not know.
+/// The schemas of `/openapi.json` (JSON Schema 2020-12). Schemas of answers are open, because later versions add fields
+/// to objects. The schema of the request is closed, because the daemon refuses unknown fields.
 enum OpenAPISchemas {
   static let all: StaticString = #"""
     {
@@ -10,7 +10,7 @@ enum OpenAPISchemas {
     "Count": {"type": "integer", "minimum": 0},
     "ID": {"type": "integer", "minimum": 1},
     "Exit": {"description": "What `rosterd sync` exits with.", "enum": [0, 1, 65, 69, 70, 73, 75, 77, 78]},
-    "State": {"description": "The first that holds of: stopping, unauthorized, syncing, degraded, starting, idle.",
+    "State": {"description": "The first that applies of: stopping, unauthorized, syncing, degraded, starting, idle.",
       "enum": ["starting", "idle", "syncing", "degraded", "unauthorized", "stopping"]},
     "Status": {"type": "object",
       "required": ["version", "pid", "started_at", "uptime_seconds", "state", "message", "upstream", "cache", "sync", "token", "config"],
@@ -34,7 +34,7 @@ enum OpenAPISchemas {
       "properties": {
         "state": {"$ref": "#/components/schemas/State"},
         "what": {"type": "string", "minLength": 1, "description": "What happened, and what it means."},
-        "since": {"description": "The end of the first sync in a row that had this trouble; null where there is none.",
+        "since": {"description": "The end of the first sync in a row that had this trouble; null without trouble.",
           "oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "readers": {"type": "string", "minLength": 1, "description": "What readers see meanwhile."},
         "concerned": {"type": "array", "items": {"$ref": "#/components/schemas/Concern"}},
@@ -54,7 +54,7 @@ enum OpenAPISchemas {
       "properties": {
         "base_url": {"type": "string", "format": "uri"},
         "held_until": {"description": "It wants no request before.", "oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
-        "requests_per_day": {"description": "What the last sync and sync.interval come to.", "type": ["integer", "null"], "minimum": 0},
+        "requests_per_day": {"description": "Computed from the last sync and sync.interval.", "type": ["integer", "null"], "minimum": 0},
         "budget": {"description": "null without limit.budget.", "oneOf": [{"$ref": "#/components/schemas/Budget"}, {"type": "null"}]},
         "client_certificate": {"description": "null without upstream.tls.cert_file.", "oneOf": [{"type": "object", "required": ["not_after"], "properties": {"not_after": {"$ref": "#/components/schemas/Time"}}}, {"type": "null"}]}}},
     "Budget": {"type": "object", "required": ["limit", "window_seconds", "used"],
@@ -139,7 +139,7 @@ enum OpenAPISchemas {
       "properties": {"syncs": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/Sync"}}}},
     "Changes": {"type": "object", "required": ["feed", "changes", "last"],
       "properties": {
-        "feed": {"description": "cache_info.feed; another one means: read everything anew.", "type": "string"},
+        "feed": {"description": "cache_info.feed; another one means: read everything again.", "type": "string"},
         "changes": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/Change"}},
         "last": {"description": "The since to ask with next.", "$ref": "#/components/schemas/Count"}}},
     "Change": {"type": "object", "description": "A row of the table changes.",

@@ -1,30 +1,33 @@
 import Glibc
 import NIOCore
 
-/// Stands between the socket and the parser, and lets one request through at a time: what a client sends ahead waits
-/// here as bytes, and, when there are enough of them, in the client. Parsed ahead, a client's 64 KiB of small requests
-/// would be a megabyte. The beginning of a request's line waits for its end: the parser refuses a method that it does
-/// not know at its first letters, and what is wrong with the line is told of the whole of it.
+/// Holds bytes between the socket and the parser, and passes one request at a time. Requests that a client sends ahead
+/// wait here as bytes and, if they are many, in the client. After parsing, 64 KiB of small requests would take a
+/// megabyte.
+///
+/// The beginning of a request line waits for its end. The parser refuses an unknown method at its first letters, but
+/// the answer must refer to the whole line.
 final class PipelineGate: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// So many bytes go to the parser next: a part of one request, never of two. 0: the beginning of a line waits.
+  /// Number of bytes that go to the parser next: a part of one request, never of two. 0 means that the beginning of a
+  /// line waits.
   struct Passing: Sendable {
     var bytes: Int
   }
 
-  /// Of one read: a usual request in one, a client's room here.
+  /// Bytes of one read, enough for a usual request. A client's waiting bytes need this room.
   static let chunk = 16 * 1024
-  /// Of a head that is too long (S2) so many bytes, in however many reads they came, are looked at.
+  /// Only this number of bytes of an oversized head is examined (S2), in however many reads it arrives.
   private static let longest = RequestAssembly.Limits().head + 1
 
   private enum Mode {
-    /// Between two requests, where blank lines mean nothing (RFC 9112 §2.2).
+    /// Between two requests, blank lines are ignored (RFC 9112 §2.2).
     case start
-    /// Up to a blank line: a head, of which so many bytes may follow; chunks, trailers.
+    /// Reads up to a blank line: a head, of which `left` bytes may follow, or chunks and trailers.
     case lines(left: Int)
     case body(left: Int)
     case discarding
@@ -38,20 +41,20 @@ final class PipelineGate: ChannelDuplexHandler {
   private var inputClosed = false
   private var blank = BlankLine()
 
-  /// Whether the line is one of HTTP of the request that the parser sees.
+  /// True if the line of the parser's current request is a valid HTTP line.
   private(set) var isLineWellFormed = false
 
-  /// Nothing that arrived still waits, but for the beginning of a line, whose end is the client's to send.
+  /// True if no bytes wait, except for the beginning of a line, which the client has to complete.
   var isEmpty: Bool { held.readableBytes == 0 || isStart && !isPaused }
 
   private var isStart: Bool { if case .start = mode { true } else { false } }
 
-  /// The parser has seen a head whose body is so long; nil: in chunks.
+  /// Call this when the parser has seen a head. `length` is the size of its body; nil means chunks.
   func expectBody(_ length: Int?) {
     if let length { mode = .body(left: length) }
   }
 
-  /// A request is complete; the next one waits for `resume`.
+  /// Call this when a request is complete. The next one waits for `resume`.
   func pause() {
     isPaused = true
     mode = .start
@@ -62,7 +65,7 @@ final class PipelineGate: ChannelDuplexHandler {
     pass()
   }
 
-  /// Nothing of what arrives is wanted any more.
+  /// Ignores all further input.
   func discard() {
     mode = .discarding
     held.clear()
@@ -135,14 +138,14 @@ final class PipelineGate: ChannelDuplexHandler {
       mode = .lines(left: max(0, left - length))
       return length == 0 ? nil : held.readSlice(length: length)
     case .body(let left):
-      // The end of a body without bytes came with its head.
+      // The end of an empty body was passed with its head.
       let length = min(left, held.readableBytes)
       mode = .body(left: left - length)
       return length == 0 ? nil : held.readSlice(length: length)
     }
   }
 
-  /// Whether a request begins with what is left.
+  /// True if a request begins with the remaining bytes.
   private func skipBlankLines() -> Bool {
     let first = held.readableBytesView.firstIndex { !BlankLine.isLineEnd($0) }
     held.moveReaderIndex(to: first ?? held.writerIndex)
@@ -156,7 +159,7 @@ private struct BlankLine {
 
   static func isLineEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") }
 
-  /// Up to and including the end of the first blank line; all, where there is none.
+  /// Number of bytes up to and including the end of the first blank line, or of all bytes without one.
   mutating func length(of bytes: UnsafeRawBufferPointer) -> Int {
     guard let base = bytes.baseAddress else { return 0 }
     var index = 0

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What this process uses, from proc(5) and clock_gettime(2).
+/// Resources that this process uses, from proc(5) and clock_gettime(2).
 struct ProcessFacts {
   var residentBytes: Int
   var cpuSeconds: Double
@@ -10,11 +10,11 @@ struct ProcessFacts {
     ProcessFacts(residentBytes: residentBytes(), cpuSeconds: cpuSeconds(), openDescriptors: openDescriptors())
   }
 
-  /// The second number of statm, in pages.
+  /// The second number of statm is in pages.
   private static func residentBytes() -> Int {
     guard let file = fopen("/proc/self/statm", "re") else { return 0 }
     defer { fclose(file) }
-    // Seven numbers; a page count of 15 digits would be an exabyte.
+    // The file has seven numbers, and a page count of 15 digits would be an exabyte.
     var line = [UInt8](repeating: 0, count: 128)
     let count = fread(&line, 1, line.count, file)
     let numbers = line[..<count].split(separator: UInt8(ascii: " "))

@@ -16,7 +16,7 @@ struct PrometheusText {
     text += " \(Self.number(value))\n"
   }
 
-  /// A counter with one label, its samples in the order of the label's values.
+  /// A counter with one label. The samples are ordered by the label's values.
   mutating func counters(_ name: String, _ help: String, by label: String, _ values: [String: Int]) {
     metric(name, .counter, help)
     for (value, count) in values.sorted(by: { $0.key < $1.key }) { sample(name, [(label, value)], Double(count)) }
@@ -34,7 +34,7 @@ struct PrometheusText {
     sample("\(name)_count", [], Double(histogram.count))
   }
 
-  /// Whole numbers without a fraction, as Prometheus' own clients write them.
+  /// Writes whole numbers without a fraction, like Prometheus' own clients.
   private static func number(_ value: Double) -> String {
     Int64(exactly: value).map(String.init) ?? value.description
   }
@@ -54,7 +54,7 @@ struct PrometheusText {
 /// Counts values by size.
 struct Histogram {
   let bounds: [Double]
-  /// One a bound; larger values count in `count` only.
+  /// One count per bound. Larger values are only in `count`.
   private(set) var counts: [Int]
   private(set) var count = 0
   private(set) var sum = 0.0

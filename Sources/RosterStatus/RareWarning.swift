@@ -2,7 +2,7 @@ internal import Logging
 import NIOCore
 import Synchronization
 
-/// A warning of what may last: logged the first time, then at most once a minute.
+/// A warning about a condition that may last: logged the first time, then at most once a minute.
 final class RareWarning: Sendable {
   private let logger: Logger
   private let last = Mutex<NIODeadline?>(nil)

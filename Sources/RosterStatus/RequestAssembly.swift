@@ -1,8 +1,8 @@
 internal import RosterModel
 
-/// Puts one connection's requests together within the limits of S2. Pure: it is told what arrives and says what to do.
+/// Assembles one connection's requests within the limits of S2. Pure: it receives events and returns actions.
 struct RequestAssembly {
-  /// What a client may use (S2).
+  /// Limits for one request (S2).
   struct Limits: Sendable {
     var head = 16 * 1024
     var body = 64 * 1024
@@ -10,25 +10,25 @@ struct RequestAssembly {
 
   enum Action: Equatable {
     case wait
-    /// The client waits for a word before it sends the body (RFC 9110 §10.1.1).
+    /// The client waits for an interim answer before it sends the body (RFC 9110 §10.1.1).
     case goOn
     /// The request is complete.
     case answer(StatusRequest)
-    /// Answer this after those before it, then close; what else arrives is ignored.
+    /// Send this answer after earlier ones, then close. All further input is ignored.
     case refuse(Response)
   }
 
-  /// What the parser did not take.
+  /// The reason why the parser refused the input.
   enum Fault {
     case headTooLong
-    /// One that it has never heard of, in a line that is well formed otherwise.
+    /// The method is unknown, and the line is otherwise well formed.
     case method
     case version
     case syntax
   }
 
   private enum State {
-    /// Bytes that have arrived of a head.
+    /// Number of bytes of the head that have arrived.
     case head(Int)
     case body(StatusRequest)
     case refused
@@ -41,24 +41,24 @@ struct RequestAssembly {
     self.limits = limits
   }
 
-  /// Bytes came in; the parser sees them next.
+  /// Call this before the parser sees these bytes.
   mutating func arrived(_ bytes: Int) {
     if case .head(let count) = state { state = .head(count + bytes) }
   }
 
-  /// The parser has seen all that arrived.
+  /// Call this when the parser has seen all bytes that have arrived.
   mutating func settled() -> Action {
     guard case .head(let count) = state, count > limits.head else { return .wait }
     return refuse(431, tooLong)
   }
 
-  /// `named` is whether it has the one Host field that HTTP/1.1 demands (RFC 9112 §3.2).
+  /// `named` is true if the request has exactly one Host field, which HTTP/1.1 requires (RFC 9112 §3.2).
   mutating func head(_ request: StatusRequest, named: Bool) -> Action {
     guard case .head(let count) = state else { return .wait }
     if count > limits.head { return refuse(431, tooLong) }
     if !named { return refuse(400, "the request has not exactly one Host field (RFC 9112 section 3.2)") }
     if !request.isFramedWell {
-      return refuse(400, "the end of the body is not clear: only chunked, alone, is taken (RFC 9112 section 6.3)")
+      return refuse(400, "the end of the body is not clear: only chunked, alone, is accepted (RFC 9112 section 6.3)")
     }
     if let length = request.header("content-length").flatMap({ Int($0) }), length > limits.body { return tooLarge() }
     state = .body(request)
@@ -80,22 +80,22 @@ struct RequestAssembly {
     return .answer(request)
   }
 
-  /// The time for a request to be complete is over.
+  /// Call this if the request is not complete in time.
   mutating func expired() -> Action {
     refuse(408, "the request was not complete in time")
   }
 
-  /// What arrived is no request of HTTP/1.1.
+  /// Call this if the input is not an HTTP/1.1 request.
   mutating func malformed(_ fault: Fault) -> Action {
     switch fault {
     case .headTooLong: refuse(431, tooLong)
-    case .method: refuse(501, "the method is none of HTTP's (RFC 9110 section 9; their names are case-sensitive)")
+    case .method: refuse(501, "the method is not one of HTTP's (RFC 9110 section 9; their names are case-sensitive)")
     case .version: refuse(505, "only HTTP/1.1 and HTTP/1.0 are spoken here")
-    case .syntax: refuse(400, "this is no HTTP/1.1 request (RFC 9112)")
+    case .syntax: refuse(400, "this is not an HTTP/1.1 request (RFC 9112)")
     }
   }
 
-  /// A browser sends the cookies of all programs that have used this address.
+  /// The hint concerns browsers, which send the cookies of all programs that have used this address.
   private var tooLong: String {
     "the head of the request is longer than \(limits.head) bytes; if a browser sent it, delete its cookies for this "
       + "address"
@@ -113,8 +113,8 @@ struct RequestAssembly {
 }
 
 extension StatusRequest {
-  /// One statement says where the body ends. If two disagree, the parser and `PipelineGate` let two requests in at
-  /// once.
+  /// True if exactly one header defines the end of the body. If two headers disagree, the parser and `PipelineGate`
+  /// would pass two requests at once.
   fileprivate var isFramedWell: Bool {
     let codings = values(of: "transfer-encoding")
     if codings.isEmpty { return true }

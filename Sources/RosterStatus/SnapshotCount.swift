@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the snapshots that readers have come to see, and wakes the server that has clients who wait for one.
+/// Counts the snapshots that readers have seen, and wakes the server whose clients wait for one.
 final class SnapshotCount: Sendable {
   private struct State {
     var count = 0
@@ -11,7 +11,7 @@ final class SnapshotCount: Sendable {
 
   var value: Int { state.withLock { $0.count } }
 
-  /// Readers see another snapshot from now on.
+  /// Call this when readers see another snapshot.
   func add() {
     let wake = state.withLock { state in
       state.count += 1
@@ -20,6 +20,6 @@ final class SnapshotCount: Sendable {
     wake?()
   }
 
-  /// Who is told of each, from any thread; nil: nobody any more.
+  /// Sets the function that is called for each snapshot, from any thread; nil removes it.
   func wake(_ wake: (@Sendable () -> Void)?) { state.withLock { $0.wake = wake } }
 }

@@ -3,14 +3,13 @@ import Glibc
 internal import RosterFiles
 internal import RosterModel
 
-/// A listening Unix socket that gets its name when it answers, and takes only that name away again (S3).
+/// A listening Unix socket. It gets its name when it can answer, and removes only its own name (S3).
 struct SocketFile {
   let descriptor: Int32
   private let path: String
   private let temporary: String
 
-  /// Listens under a temporary name beside `path`, with the mode that the socket is to have. A folder that is missing
-  /// is made.
+  /// Listens under a temporary name beside `path`, with the mode of the later socket. Creates a missing folder.
   init(path: String, mode: UInt16) throws(Failure) {
     let folder = parentFolder(of: path)
     guard path.utf8.count <= UnixSocket.longestPath else {
@@ -34,27 +33,27 @@ struct SocketFile {
     }
   }
 
-  /// Gives the socket its name, in place of one that a dead daemon left.
+  /// Gives the socket its name, and replaces a socket that a dead daemon left.
   func publish() throws(Failure) {
     try Self.checkFree(path)
     if rename(temporary, path) != 0 { throw Self.failure(path, "rename", errno) }
   }
 
-  /// Takes away the temporary name of a socket that was not published.
+  /// Removes the temporary name of a socket that was not published.
   func abandon() {
     unlink(temporary)
   }
 
-  /// Takes the name away, unless it is another's by now.
+  /// Removes the name, unless it belongs to another file now.
   func remove(_ identity: Inode?) {
     if let identity, identity == self.identity { unlink(path) }
   }
 
-  /// Which file the name stands for now.
+  /// The file that has the name now.
   var identity: Inode? { Inode(path, following: false) }
 
-  /// Connections that the kernel holds until they are accepted. Where they are too many a client that does not wait,
-  /// such as curl, fails at once (connect(2), EAGAIN); Linux takes no more than this by default (net.core.somaxconn).
+  /// Number of connections that the kernel holds until they are accepted. Beyond it, a client that does not wait, such
+  /// as curl, fails at once (connect(2), EAGAIN). Linux allows no more than this by default (net.core.somaxconn).
   static let waiting: Int32 = 4096
 
   private func listen(mode: UInt16, in folder: String, as name: String) throws(Failure) {
@@ -65,8 +64,8 @@ struct SocketFile {
     if Glibc.listen(descriptor, Self.waiting) != 0 { throw Self.failure(path, "listen", errno) }
   }
 
-  /// bind(2) to the temporary name, through the folder's descriptor where its path is longer than a socket's may be
-  /// (unix(7)), though the socket's own is not.
+  /// Calls bind(2) with the temporary name. Uses the folder's descriptor if this path exceeds a socket's limit
+  /// (unix(7)), although the socket's own path does not.
   private func bind(in folder: String, as name: String) -> Int32 {
     if let bound = UnixSocket.withAddress(of: temporary, { Glibc.bind(descriptor, $0, $1) }) { return bound }
     let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -74,11 +73,11 @@ struct SocketFile {
     return UnixSocket.withAddress(of: "/proc/self/fd/\(place)/\(name)") { Glibc.bind(descriptor, $0, $1) } ?? -1
   }
 
-  /// Of the temporary name; the process's id follows.
+  /// Prefix of the temporary name; the process id follows.
   private static let temporaryPrefix = ".rosterd-"
   private static let pidRadix = 36
 
-  /// Takes away what processes left that were killed before their sockets got their names.
+  /// Removes the sockets of processes that were killed before their sockets got their names.
   private static func clearLeftovers(in folder: String) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
       guard name.hasPrefix(temporaryPrefix), let pid = pid_t(name.dropFirst(temporaryPrefix.count), radix: pidRadix),
@@ -90,12 +89,12 @@ struct SocketFile {
     }
   }
 
-  /// Nothing is there, or a socket that nobody answers.
+  /// Throws unless the name is free, or belongs to a socket that no program serves.
   private static func checkFree(_ path: String) throws(Failure) {
     var facts = stat()
     if lstat(path, &facts) != 0 { return }
     guard facts.st_mode & S_IFMT == S_IFSOCK else {
-      throw failure(path, "a file that is no socket is there", nil, hint: "remove it or choose another status.socket")
+      throw failure(path, "the file there is not a socket", nil, hint: "remove it or choose another status.socket")
     }
     let probe = socket(AF_UNIX, UnixSocket.stream, 0)
     defer { close(probe) }
@@ -105,7 +104,7 @@ struct SocketFile {
     }
   }
 
-  /// What stands in the way, by what connect(2) answers; nil: a stale socket.
+  /// The obstacle, by the result of connect(2); nil for a stale socket.
   static func obstacle(_ answer: Int32?) -> String? {
     switch answer {
     case ECONNREFUSED: nil

@@ -1,22 +1,22 @@
 internal import RosterJSON
 package import RosterModel
 
-/// What the routes answer to a request.
+/// The answer of a route to a request.
 package enum StatusAnswer: Sendable {
   case now(Response)
-  /// Needs the database or the sync loop; the connection waits, nobody else does.
+  /// The answer needs the database or the sync loop. Only this connection waits for it.
   case later(@Sendable () async -> Response)
-  /// The same, made anew with each snapshot until it has news, for that long at most.
+  /// The same, but made again with each snapshot until it has news, for at most this duration.
   case longPoll(Duration, @Sendable () async -> Polled)
-  /// The event stream, after the event of that id where the reader named one.
+  /// The event stream, after the event of that id if the reader named one.
   case events(after: UInt64?)
 }
 
-/// What a client that waits for news is told (RFC 6202 §2).
+/// The current answer for a client that waits for news (RFC 6202 §2).
 package struct Polled: Sendable {
-  /// What is sent.
+  /// The answer.
   package var response: Response
-  /// It need not wait any longer.
+  /// True if the client need not wait any longer.
   package var hasNews: Bool
 }
 
@@ -34,8 +34,8 @@ extension Response {
     Response(status: status, headers: [Request.Header("Content-Type", type)], body: Array(text.utf8))
   }
 
-  /// An error in the form of RFC 9457. `detail` is one sentence for whoever sent the request.
-  /// - Parameter exit: what the command that asks exits with, where no other than the daemon can tell.
+  /// An error in the form of RFC 9457. `detail` is one sentence for the author of the request.
+  /// - Parameter exit: the exit code of the command that sends the request, if only the daemon can determine it.
   static func problem(
     _ status: Int, _ detail: String, type: String = Problem.noType, exit: Int32? = nil, headers: [Request.Header] = []
   ) -> Response {
@@ -45,7 +45,7 @@ extension Response {
     return response
   }
 
-  /// With every answer: no other site shows it in a frame, loads it, or has it read as another type (S10).
+  /// Headers of every answer: other sites cannot show it in a frame, load it, or read it as another type (S10).
   static let seclusion = [
     Request.Header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     Request.Header("X-Content-Type-Options", "nosniff"), Request.Header("Cross-Origin-Resource-Policy", "same-origin"),
@@ -55,7 +55,7 @@ extension Response {
   /// The reason phrase of an error that is answered here; nil for others.
   static func title(of status: Int) -> String? { titles[status] }
 
-  /// RFC 9110 §15 and RFC 6585 §5.
+  /// RFC 9110 §15 and RFC 6585 §5 define these phrases.
   private static let titles = [
     400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
     409: "Conflict", 410: "Gone", 413: "Content Too Large", 431: "Request Header Fields Too Large",
@@ -64,11 +64,11 @@ extension Response {
   ]
 }
 
-/// RFC 9457 §3.1.
+/// The body of RFC 9457 §3.1.
 struct Problem: Codable, Equatable {
-  /// It says no more than the status does (§4.2.1).
+  /// The problem has no other meaning than its status (§4.2.1).
   static let noType = "about:blank"
-  /// Of 410: who follows the feed must read everything anew.
+  /// Used with 410: a follower of the feed must read everything again.
   static let readAnew = "about:blank#read-anew"
 
   var type = noType

@@ -3,25 +3,25 @@ package import RosterExplanation
 package import RosterModel
 import Synchronization
 
-/// Holds what `/v1/status` and `/metrics` show. Nothing here waits for the database or for upstream (S1); any thread
-/// may call anything.
+/// Holds the values that `/v1/status` and `/metrics` show. Its methods never wait for the database or for upstream
+/// (S1), and any thread may call them.
 package final class StatusBoard: Sendable {
   fileprivate struct State {
     var cache: CacheFacts
     var current: (report: SyncRecord, tally: Tally, phase: DaemonStatus.Current.Phase)?
     /// True if `current` transfers everything again.
     var isFresh = false
-    /// By `uptime`, of `current`.
+    /// Start of `current`, by `uptime`.
     var began = Duration.zero
     var last: SyncRecord?
     var next: Date?
-    /// `next` is when `limit.budget` holds the sync.
+    /// True if `next` is the time at which `limit.budget` has room for the sync.
     var isPostponed = false
     var token: TokenStatus
     var config: DaemonStatus.Config
     var sizes: FileSizes
     var stopping = false
-    /// The sync that runs gives no sign of life.
+    /// The time since which the current sync has made no progress; nil if it makes progress.
     var standsSince: Date?
     /// The systemd unit of this process, without `.service`.
     var unit = "rosterd"
@@ -31,19 +31,19 @@ package final class StatusBoard: Sendable {
     var restart: String?
   }
 
-  /// What stands between this rosterd and upstream.
+  /// The limits between this rosterd and upstream.
   package struct Limits: Sendable {
     var interval: Duration?
     var heldUntil: Date?
     var budget: (rule: RequestBudget, used: Int)?
     var certificateEnd: Date?
 
-    /// Without any, unless given.
+    /// No limits, unless given.
     /// - Parameters:
-    ///   - interval: from the end of a sync to the next.
-    ///   - heldUntil: upstream wants no request before (P11).
-    ///   - budget: `limit.budget`, and the requests of its last window.
-    ///   - certificateEnd: of the client certificate.
+    /// - interval: time from the end of a sync to the next.
+    /// - heldUntil: the time before which upstream wants no request (P11).
+    /// - budget: `limit.budget`, and the requests in its last window.
+    /// - certificateEnd: expiry of the client certificate.
     package init(
       interval: Duration? = nil, heldUntil: Date? = nil, budget: (rule: RequestBudget, used: Int)? = nil,
       certificateEnd: Date? = nil
@@ -55,21 +55,21 @@ package final class StatusBoard: Sendable {
     }
   }
 
-  /// What `/v1/events` streams.
+  /// The stream of `/v1/events`.
   package let events: EventLog
-  /// What is counted for `/metrics`.
+  /// The counters of `/metrics`.
   package let metrics = Metrics()
-  /// For those who wait for changes.
+  /// Counts snapshots, for clients that wait for changes.
   let snapshots = SnapshotCount()
-  /// Of all times that it shows.
+  /// The clock of all times that the board shows.
   package let clock: WallClock
-  /// Yields when the message may have changed, at most one ahead of its reader; for one reader.
+  /// Yields when the message may have changed. At most one element waits; there is one reader.
   package let changes: AsyncStream<Void>
 
   private let version: String
   private let pid: Int32
   private let startedAt: Date
-  /// By `uptime`: the start of the process.
+  /// Start of the process, by `uptime`.
   private let started: Duration
   private let baseURL: String
   private let cachePath: String
@@ -78,8 +78,8 @@ package final class StatusBoard: Sendable {
   private let changed: AsyncStream<Void>.Continuation
   private let state: Mutex<State>
 
-  /// `cache` and `last` are what the cache tells of the runs before this one. `sizes` is asked by `measure`; by default
-  /// it asks stat(2). `limits` is asked whenever somebody looks, and waits for nothing (S1).
+  /// `cache` and `last` are the facts of earlier runs from the cache. `measure` calls `sizes`, which uses stat(2) by
+  /// default. `limits` is called for each look, and must not wait (S1).
   package init(
     version: String = rosterdVersion, pid: Int32, startedAt: Date, baseURL: String, cachePath: String,
     config: DaemonStatus.Config, flow: String, clock: WallClock, cache: CacheFacts = CacheFacts(),
@@ -101,8 +101,8 @@ package final class StatusBoard: Sendable {
     (changes, changed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Takes everything that happens: it goes to the event log and the metrics, and changes the state where the event
-  /// alone tells how. Those that end a sync are reported after `syncEnded`, so that whoever hears of it finds it in the
+  /// Receives every event. It goes to the event log and the metrics, and changes the state if the event itself contains
+  /// the change. Events that end a sync are reported after `syncEnded`, so that their readers find the sync in the
   /// status.
   package func report(_ event: Event) {
     switch event.name {
@@ -123,7 +123,7 @@ package final class StatusBoard: Sendable {
     changed.yield()
   }
 
-  /// A sync runs from now on; `tally` is read whenever somebody asks.
+  /// Call this when a sync begins. `tally` is read for each answer.
   package func syncBegan(_ report: SyncRecord, tally: Tally, isFresh: Bool = false) {
     let now = clock.uptime()
     change { state in
@@ -135,35 +135,35 @@ package final class StatusBoard: Sendable {
     }
   }
 
-  /// The sync that runs has come so far; nothing where none runs.
+  /// Call this when the current sync reaches a phase. Ignored between syncs.
   package func phase(_ phase: DaemonStatus.Current.Phase) {
     change { $0.current?.phase = phase }
   }
 
-  /// Looks how large the cache's files are. Whoever asks for the status is told what was seen last: a file system may
-  /// hang, and a request must not (S1).
+  /// Measures the cache's files. Answers contain the last measured sizes, because a file system may hang and a request
+  /// must not (S1).
   package func measure() {
     let sizes = sizes()
     state.withLock { $0.sizes = sizes }
   }
 
-  /// The sync that ran has ended; `cache` is what readers see now, nil where that is not known. Call it once they can
-  /// see it (P2).
+  /// Call this when the current sync has ended and readers can see its result (P2). `cache` has the facts that readers
+  /// see now; nil if they are not known.
   package func syncEnded(_ report: SyncRecord, cache: CacheFacts?) {
     let now = clock.uptime()
     measure()
     change { state in
-      // One that could not begin took no time.
+      // A sync that could not begin took no time.
       metrics.syncTook(state.current == nil ? .zero : now - state.began)
       state.current = nil
       state.standsSince = nil
       state.last = report
     }
-    // What is not known may be another snapshot.
+    // Unknown facts may belong to another snapshot.
     if let cache { see(cache) } else { snapshots.add() }
   }
 
-  /// Those who wait for changes are told where readers see another snapshot.
+  /// Wakes clients that wait for changes if readers see another snapshot.
   private func see(_ facts: CacheFacts) {
     let isOther = state.withLock { state in
       defer { state.cache = facts }
@@ -173,23 +173,23 @@ package final class StatusBoard: Sendable {
     if isOther { snapshots.add() }
   }
 
-  /// Nothing of the sync that runs has moved since.
+  /// Reports that the current sync has made no progress since this time.
   package func stands(since date: Date) { change { $0.standsSince = date } }
 
-  /// The sync that runs has moved again.
+  /// Reports that the current sync makes progress again.
   package func moves() { change { $0.standsSince = nil } }
 
-  /// A reload has read this file; nil: there is none.
+  /// Reports that a reload has read this file; nil without a file.
   package func configured(by path: String?) { change { $0.config.path = path } }
 
-  /// The systemd unit of this process, without `.service`, for what people are advised to do.
+  /// Sets the systemd unit of this process, without `.service`, for the advice in explanations.
   package func runs(as unit: String) { change { $0.unit = unit } }
 
-  /// A reload is refused because of this; nil: because of the configuration file. Call it before the event.
+  /// Sets the failure that refused a reload; nil if the configuration file did. Call this before the event.
   package func refuses(by failure: Failure?) { change { $0.refusal = failure } }
 
-  /// When the next sync is due; nil: none is planned. Nothing while one runs.
-  /// - Parameter isPostponed: `limit.budget` does not hold it before.
+  /// Sets the time of the next sync; nil if none is planned. Ignored while a sync runs.
+  /// - Parameter isPostponed: true if `limit.budget` has no room before that time.
   package func nextSync(at date: Date?, isPostponed: Bool = false) {
     change { state in
       guard state.current == nil else { return }
@@ -198,13 +198,13 @@ package final class StatusBoard: Sendable {
     }
   }
 
-  /// What readers see has changed, or was looked at again.
+  /// Updates the facts of the cache.
   package func cache(_ facts: CacheFacts) {
     measure()
     see(facts)
   }
 
-  /// What the keeper reports.
+  /// Updates the status of the token.
   package func token(_ token: TokenStatus) {
     change { $0.token = token }
   }
@@ -215,14 +215,14 @@ package final class StatusBoard: Sendable {
   }
 }
 
-// MARK: What it shows
+// MARK: Output
 
 extension StatusBoard {
-  /// The document of `/v1/status`, as of now.
+  /// The document of `/v1/status` for the current time.
   package func status() -> DaemonStatus {
     let now = clock.now()
     var state = state.withLock { $0 }
-    // By time alone, which nobody reports.
+    // A token expires without an event.
     if state.token.state == .valid, let end = state.token.expiresAt.flatMap(Date.init(rfc3339:)), end <= now {
       state.token.state = .expired
     }
@@ -243,7 +243,7 @@ extension StatusBoard {
       config: state.config)
   }
 
-  /// What an explanation is made of, as of now.
+  /// The facts for an explanation at the current time.
   package func situation() -> Situation {
     let status = status()
     let state = state.withLock { $0 }
@@ -263,8 +263,8 @@ extension StatusBoard {
     return situation
   }
 
-  /// Rows of `syncs` as the status has them. One that runs here is not over, though its row may say so: it is not
-  /// reported yet, and whoever asks for a sync joins it (P12).
+  /// Rows of `syncs` in the form of the status. A sync that runs here counts as running even if its row has an end.
+  /// That end is not reported yet, and a request would join the sync (P12).
   package func recent(_ rows: [SyncRecord]) -> [SyncRecord] {
     let (current, last) = state.withLock { ($0.current, $0.last) }
     return rows.map { row in
@@ -273,7 +273,7 @@ extension StatusBoard {
     }
   }
 
-  /// The sentence that systemd is told too.
+  /// The sentence that systemd shows too.
   package var message: String { status().message }
 
   /// The text of `/metrics`.

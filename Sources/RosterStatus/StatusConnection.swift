@@ -2,8 +2,8 @@ import NIOCore
 import NIOHTTP1
 internal import RosterModel
 
-/// One client of the status socket: reads its requests, answers them in order, streams events to it. On the event loop
-/// only.
+/// One client of the status socket: reads its requests, answers them in order, and streams events to it. Only the event
+/// loop uses it.
 final class StatusConnection: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundIn = HTTPServerResponsePart
@@ -11,7 +11,7 @@ final class StatusConnection: ChannelDuplexHandler {
 
   /// Bytes of events that are written at a time, and that may wait in the channel.
   private static let chunk = 32 * 1024
-  /// How long a client that was refused may take to read why: a close with unread input would take the answer from it.
+  /// Time for a refused client to read the answer: closing with unread input would discard it.
   private static let linger = TimeAmount.seconds(1)
 
   let routes: StatusRoutes
@@ -21,16 +21,17 @@ final class StatusConnection: ChannelDuplexHandler {
   let gate = PipelineGate()
   private(set) var context: ChannelHandlerContext?
   private var assembly = RequestAssembly()
-  /// An answer is under way; the next request waits in the gate, so that a client costs one answer's memory.
+  /// True while an answer is being made or sent. The next request waits in the gate, so that a client needs memory for
+  /// one answer only.
   private var busy = false
-  /// Bytes of the answer that have not left.
+  /// Bytes of the answer that were not sent yet.
   private(set) var unsent = 0
-  /// Close once what was asked is answered.
+  /// True if the connection closes after the answers to all received requests.
   private var finishing = false
   private var refused = false
   private var timer: Scheduled<Void>?
   var work: Task<Void, Never>?
-  /// Of the request that waits for news.
+  /// The request that waits for news.
   var longPoll: LongPoll?
   private var reader: EventLog.ReaderID?
   private var streamed = NIODeadline.uptimeNanoseconds(0)
@@ -44,20 +45,20 @@ final class StatusConnection: ChannelDuplexHandler {
     self.connections = connections
   }
 
-  /// Whether this one rather than the other makes room for a new connection.
+  /// True if this connection, rather than the other, is closed for a new connection.
   func isIdler(than other: StatusConnection) -> Bool {
     busy == other.busy ? active < other.active : !busy
   }
 
-  /// Whether this one rather than the other gives up its answer for those of others.
+  /// True if this connection, rather than the other, gives up its answer.
   func isSlower(than other: StatusConnection) -> Bool {
     (unsent > 0) == (other.unsent > 0) ? active < other.active : unsent > 0
   }
 
-  /// Its answer has not left for so long.
+  /// True if no byte of its answer was sent during this time.
   func isStill(for time: TimeAmount) -> Bool { active + time <= .now() }
 
-  /// Answers what was asked, ends an event stream, then closes.
+  /// Answers the received requests, ends an event stream, then closes.
   func finish() {
     finishing = true
     if reader != nil { return endStream() }
@@ -75,7 +76,7 @@ final class StatusConnection: ChannelDuplexHandler {
     if finishing, !busy, gate.isEmpty { close() }
   }
 
-  // MARK: What the channel tells
+  // MARK: Events of the channel
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
@@ -216,7 +217,7 @@ extension StatusConnection {
   private func work(on answer: @escaping @Sendable () async -> Response, to request: StatusRequest) {
     guard let context else { return connections.workEnded() }
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
-    // The connection owns it and cancels it when the client goes.
+    // The connection owns the task, and cancels it when the client disconnects.
     work = Task {
       let response = await answer()
       connection.eventLoop.execute {
@@ -236,7 +237,7 @@ extension StatusConnection {
     guard let context else { return }
     work = nil
     var head = responseHead(response.status, response.headers, keepAlive: keepAlive)
-    // What HTTP/1.0 does not take for granted (RFC 9112 §C.2.2).
+    // HTTP/1.0 does not assume a persistent connection (RFC 9112 §C.2.2).
     if keepAlive, !isHTTP11 { head.headers.add(name: "Connection", value: "keep-alive") }
     let streamed = response.body.isEmpty && bodyless
     if !streamed { head.headers.add(name: "Content-Length", value: String(response.body.count)) }
@@ -250,11 +251,11 @@ extension StatusConnection {
     end(context, keepAlive: keepAlive)
   }
 
-  /// Ends an answer, and goes on when it has left.
+  /// Ends an answer, and continues when it was sent.
   private func end(_ context: ChannelHandlerContext, keepAlive: Bool) {
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
     context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).whenComplete { _ in
-      // In a turn of its own: a thousand pipelined requests would otherwise be a thousand frames on the stack.
+      // The loop calls it later: a thousand pipelined requests would otherwise need a thousand stack frames.
       connection.eventLoop.execute { connection.value.answered(keepAlive: keepAlive) }
     }
   }
@@ -277,7 +278,7 @@ extension StatusConnection {
     }
   }
 
-  /// Takes up the next request.
+  /// Reads the next request.
   func resume() {
     gate.resume()
     closeIfDone()
@@ -293,7 +294,7 @@ extension StatusConnection {
       fields.add(name: field.name, value: field.value)
     }
     if !keepAlive { fields.add(name: "Connection", value: "close") }
-    // NIO's own phrases are older: 413 is Payload Too Large there.
+    // NIO's own phrases are older, for example "Payload Too Large" for 413.
     let named = Response.title(of: status).map { HTTPResponseStatus.custom(code: UInt(status), reasonPhrase: $0) }
     return HTTPResponseHead(
       version: .http1_1, status: named ?? HTTPResponseStatus(statusCode: status), headers: fields)
@@ -303,17 +304,17 @@ extension StatusConnection {
 // MARK: Event streams
 
 extension StatusConnection {
-  /// Between two writes to a reader: fifty, with a call each for every page, would hold up the others (S1).
+  /// Time between two writes to a reader. With a call for every page, fifty readers would delay other clients (S1).
   private static let pace = TimeAmount.milliseconds(20)
   private static let streamHeaders = [Request.Header("Content-Type", "text/event-stream")]
 
   private func stream(after last: UInt64?, to request: StatusRequest) {
     guard let context else { return }
-    // A client of HTTP/1.0 does not know chunks: for it the stream ends with the connection.
+    // A client of HTTP/1.0 does not understand chunks: its stream ends with the connection.
     let chunked = request.isHTTP11
     var head = responseHead(200, Self.streamHeaders, keepAlive: chunked)
     if chunked { head.headers.add(name: "Transfer-Encoding", value: "chunked") }
-    // Before the head: who has read that counts on what happens from then on.
+    // The subscription precedes the head, because a reader of the head expects all later events.
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
     reader = routes.board.events.subscribe(after: last) {
       connection.eventLoop.execute { connection.value.pumpInTime() }
@@ -331,7 +332,7 @@ extension StatusConnection {
     }
   }
 
-  /// Writes events as long as the client takes them; drops a client that is too slow.
+  /// Writes events while the client accepts them; drops a client that is too slow.
   private func pump() {
     while let reader, let context {
       let room = context.channel.isWritable ? Self.chunk : 0

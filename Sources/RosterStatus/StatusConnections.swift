@@ -2,34 +2,35 @@ import NIOCore
 
 /// The open connections of one server, on its event loop.
 final class StatusConnections {
-  /// Bytes of answers that may wait for their readers, of all clients together: a few of the largest, so that clients
-  /// who ask and do not read cost no more.
+  /// Limit in bytes for unsent answers of all clients together. A few of the largest answers fit, so that clients that
+  /// never read cost no more memory.
   private static let mostUnsent = 12 << 20
-  /// Above this no other answer is made: each may be 2 MiB, those of readers who read are to stay below the most.
+  /// Above this number of unsent bytes, no other answer is made. An answer may have 2 MiB, and the answers of active
+  /// readers must stay below `mostUnsent`.
   private static let crowded = 4 << 20
-  /// How long others wait for one who does not read.
+  /// Time that other clients wait for a client that does not read.
   private static let patience = TimeAmount.seconds(1)
 
-  /// NIO looks at sockets only when no task is left: clients who send requests ahead would keep all others waiting for
-  /// as long as theirs last. So they are answered for this long at a time, and the sockets are looked at in between.
+  /// NIO polls sockets only when no task is left. Clients that send many requests ahead would therefore delay all
+  /// others. Their requests are answered for this time slice, and the sockets are polled in between.
   private static let slice = TimeAmount.milliseconds(1)
   private static let pause = TimeAmount.microseconds(250)
 
-  /// A disk that is slow for once delays no client for longer.
+  /// Limit for a rest, so that a slow disk does not delay clients for longer.
   private static let maxRest = TimeAmount.milliseconds(250)
 
   private let limit: Int
   private let maxWork: Int
   private let rest: Int64
-  /// When the last answer was begun.
+  /// The time at which the last answer was begun.
   private var workBegin = NIODeadline.uptimeNanoseconds(0)
-  /// No answer is begun earlier.
+  /// The time before which no answer is begun.
   private var restEnd = NIODeadline.uptimeNanoseconds(0)
   private var isRestAwaited = false
   private var unsent = 0
   private var working = 0
   private var work = Fifo<(connection: StatusConnection, start: () -> Void)>()
-  /// Answers to monitors, which are small, come before all others: a scrape has a time limit.
+  /// Answers to monitors, which are small, precede all others, because a scrape has a time limit.
   private var smallWork = Fifo<(connection: StatusConnection, start: () -> Void)>()
   private var sliceEnd = NIODeadline.uptimeNanoseconds(0)
   private var waiting = Fifo<StatusConnection>()
@@ -37,7 +38,7 @@ final class StatusConnections {
   private var open: [ObjectIdentifier: StatusConnection] = [:]
   private var drained: EventLoopPromise<Void>?
   private var isRoomAwaited = false
-  /// Those who wait for news.
+  /// Connections that wait for news.
   private var longPolls: [ObjectIdentifier: StatusConnection] = [:]
 
   init(_ limits: StatusLimits) {
@@ -46,14 +47,14 @@ final class StatusConnections {
     rest = Int64(limits.rest)
   }
 
-  /// True if also an answer that needs no database waits for its turn.
+  /// True if an answer waits for its turn even if it does not need the database.
   var isPaced: Bool { rest > 0 }
 
-  /// Where there is no room, the one that did nothing for longest goes, those that wait for no answer before the others
-  /// (S2).
+  /// Adds a connection. If there are too many, closes the one that has been idle longest, and prefers connections
+  /// without an open answer (S2).
   func add(_ connection: StatusConnection) {
     if open.count >= limit, let idle = open.values.min(by: { $0.isIdler(than: $1) }) {
-      // At once, not when its handlers go: the next accept of this turn is to find another one.
+      // The connection is removed at once, because another accept in the same turn must find another one.
       remove(idle)
       idle.close()
     }
@@ -69,7 +70,7 @@ final class StatusConnections {
     if open.isEmpty { drained?.succeed() }
   }
 
-  /// An answer is on its way. Where too many are, those that have moved least lately are given up, never this one.
+  /// Counts an answer that is being sent. If too many bytes are unsent, closes the slowest other connections.
   func sending(_ bytes: Int, to connection: StatusConnection) {
     unsent += bytes
     while unsent > Self.mostUnsent, let slowest, slowest !== connection { slowest.close() }
@@ -80,7 +81,7 @@ final class StatusConnections {
     return (slowest?.unsent ?? 0) > 0 ? slowest : nil
   }
 
-  /// Calls `start` when an answer may be made; `workEnded` must follow.
+  /// Calls `start` when an answer may be made. Call `workEnded` afterwards.
   func startWork(for connection: StatusConnection, isSmall: Bool = false, _ start: @escaping () -> Void) {
     if isSmall { smallWork.append((connection, start)) } else { work.append((connection, start)) }
     goOnWorking()
@@ -92,7 +93,7 @@ final class StatusConnections {
     goOnWorking()
   }
 
-  /// So much of it left, or is given up.
+  /// Call this when this number of bytes was sent, or was given up.
   func sent(_ bytes: Int) {
     unsent -= bytes
     goOnWorking()
@@ -109,7 +110,7 @@ final class StatusConnections {
 
   private var nextWork: (connection: StatusConnection, start: () -> Void)? { smallWork.first ?? work.first }
 
-  /// A client that waits is called again when the rest is over.
+  /// True during a rest. Waiting clients continue after it.
   private var isResting: Bool {
     guard isPaced, restEnd > .now(), let loop = nextWork?.connection.context?.eventLoop else { return false }
     if isRestAwaited { return true }
@@ -121,7 +122,7 @@ final class StatusConnections {
     return true
   }
 
-  /// As long as others wait, whoever has not read its answer for a while is given up.
+  /// Closes connections that have not read their answer for a while, as long as others wait.
   private func makeRoom(on loop: any EventLoop) {
     if isRoomAwaited { return }
     isRoomAwaited = true
@@ -136,22 +137,22 @@ final class StatusConnections {
     }
   }
 
-  /// Nobody waits any more.
+  /// True if the server is stopping, so that no client waits any more.
   var isDraining: Bool { drained != nil }
 
-  /// It is told of the next snapshot.
+  /// Adds a connection that looks again at the next snapshot.
   func waitForNews(_ connection: StatusConnection) { longPolls[ObjectIdentifier(connection)] = connection }
 
   func stopWaiting(_ connection: StatusConnection) { longPolls[ObjectIdentifier(connection)] = nil }
 
-  /// Readers see another snapshot.
+  /// Call this when readers see another snapshot.
   func published() {
     let waiting = longPolls.values
     longPolls = [:]
     for connection in waiting { connection.lookForNews() }
   }
 
-  /// `connection` has another request to answer; it is told when it may.
+  /// Lets `connection` answer its next request, at once or in a later time slice.
   func goOn(_ connection: StatusConnection, on loop: any EventLoop) {
     if loop.now < sliceEnd { return connection.resume() }
     waiting.append(connection)
@@ -168,7 +169,7 @@ final class StatusConnections {
     }
   }
 
-  /// Lets each connection answer what it was asked, and closes what is left when the time is over.
+  /// Lets each connection answer its received requests, and closes the remaining connections after the time.
   func drain(within grace: TimeAmount, on loop: any EventLoop) -> EventLoopFuture<Void> {
     let promise = loop.makePromise(of: Void.self)
     drained = promise

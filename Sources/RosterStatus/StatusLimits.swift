@@ -1,33 +1,33 @@
 import Glibc
 
-/// What the clients of the status socket may use together (S2).
+/// Limits for all clients of the status socket together (S2).
 package struct StatusLimits: Sendable {
-  /// Open at once; the longest idle one makes room for another.
+  /// Number of open connections. Beyond it, the connection that has been idle longest is closed.
   package var connections = most
-  /// For a request to be complete, from the connection or its first byte on.
+  /// Time for a request to become complete, from the connection or its first byte on.
   package var incomplete = Duration.seconds(10)
-  /// How often it is looked whether the socket still has its name; S3 leaves 10 s.
+  /// Time between two checks of the socket's name. S3 allows 10 s.
   package var nameCheck = Duration.seconds(9)
-  /// Answers that are being made at a time from what the database gives: a thousand syncs are half a megabyte before
-  /// they are text.
+  /// Number of answers that are made from the database at a time: a thousand syncs take half a megabyte before they
+  /// become text.
   package var maxWork = 4
-  /// After an answer no other one is begun for this many times as long as it took. 0: each is begun at once.
+  /// After an answer, the next one waits for this multiple of the answer's duration. 0 means that it does not wait.
   package var rest = 0
 
-  /// The contract's, whatever the process may open.
+  /// The contract's limits, whatever the process may open.
   package init() {}
 
-  /// - Parameter descriptors: that the process may have open (RLIMIT_NOFILE). Clients who stay leave the sync what it
-  ///   needs.
+  /// - Parameter descriptors: limit of open descriptors of the process (RLIMIT_NOFILE). Permanent clients must leave
+  ///   enough of them for the sync.
   init(descriptors: Int) {
     connections = min(Self.most, max(Self.fewest, descriptors - Self.reserved))
   }
 
-  /// By the limit that holds now.
+  /// The limits that follow from the current limit of descriptors.
   package static var ofThisProcess: StatusLimits { StatusLimits(descriptors: sysconf(Int32(_SC_OPEN_MAX))) }
 
-  /// Any local user may connect there. The descriptors of the others stay free, and three quarters of the thread's
-  /// time.
+  /// Any local user may connect to this socket. It leaves most descriptors, and three quarters of the thread's time, to
+  /// the other one.
   package static var ofMetricsSocket: StatusLimits {
     var limits = ofThisProcess
     limits.connections = min(64, limits.connections)
@@ -37,8 +37,8 @@ package struct StatusLimits: Sendable {
   }
 
   private static let most = 256
-  /// For an administrator who asks why nothing works.
+  /// Enough for an administrator who investigates a failure.
   private static let fewest = 8
-  /// Twice 64 connections to upstream (a reload replaces them all), the cache's files, timers and queues.
+  /// Twice 64 connections to upstream (a reload replaces all of them), the cache's files, timers and queues.
   private static let reserved = 256
 }

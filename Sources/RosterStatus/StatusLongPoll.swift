@@ -1,7 +1,7 @@
 import NIOCore
 internal import RosterModel
 
-/// Long polls of one client: nothing runs between two looks.
+/// Long polls of one client. No code runs between two looks.
 extension StatusConnection {
   func wait(for limit: Duration, _ look: @escaping @Sendable () async -> Polled, to request: StatusRequest) {
     guard let context else { return }
@@ -10,13 +10,13 @@ extension StatusConnection {
     lookForNews()
   }
 
-  /// Once readers see another snapshot, too.
+  /// Looks for news. Also called when readers see another snapshot.
   func lookForNews() {
     longPoll?.nothing = nil
     connections.startWork(for: self) { self.askForNews() }
   }
 
-  /// Its time is over, or the server stops: it is told that there is nothing.
+  /// Ends the wait, because its time is over or the server stops. The answer has no news.
   func endLongPoll() {
     longPoll?.isOver = true
     if let nothing = longPoll?.nothing { answerLongPoll(nothing) }
@@ -24,10 +24,10 @@ extension StatusConnection {
 
   private func askForNews() {
     guard let context, let look = longPoll?.look else { return connections.workEnded() }
-    // Before the look: what is published during it is looked at again.
+    // The count is read before the look, so that a snapshot that is published meanwhile leads to another look.
     let seen = routes.board.snapshots.value
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
-    // The connection owns it and cancels it when the client goes.
+    // The connection owns the task, and cancels it when the client disconnects.
     work = Task {
       let polled = await look()
       connection.eventLoop.execute {

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import RosterModel
 
 extension DaemonStatus {
-  /// The first that holds, in the contract's order. It follows from what the cache keeps, so that a restart does not
+  /// The first state that applies, in the contract's order. It depends only on stored facts, so that a restart does not
   /// change it.
   static func state(stopping: Bool, token: TokenStatus, sync: Sync) -> State {
     let running = sync.current != nil
@@ -11,14 +11,14 @@ extension DaemonStatus {
     return running ? .syncing : State(after: sync.last)
   }
 
-  /// One sentence for people: what it does, or what is wrong and what to do. It names times, not ages: systemd shows it
-  /// long after it was sent.
+  /// One sentence for people: the daemon's activity, or its trouble and what to do about it. It contains times instead
+  /// of ages, because systemd shows it long after it was sent.
   static func message(
     state: State, cache: Cache, emptied: [EmptiedResource] = [], isWALPinned: Bool = false, sync: Sync,
     isPostponed: Bool = false, token: TokenStatus,
     standsSince: Date? = nil, notes: [String] = []
   ) -> String {
-    // A sync that hangs before its row is written is none of those that run.
+    // A sync that hangs before its row is written is not the current sync.
     let due = standsSince.map { "; the sync that was due has not begun, and nothing has moved since \($0.rfc3339)" }
     let planned = sync.nextAt.map { "; next sync at \($0)" + (isPostponed ? ", when limit.budget holds it" : "") }
     let noted = notes.map { "; \($0)" }.joined()

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 internal import RosterModel
 
-/// HTTP/1.1 on one channel, from the socket's bytes to a `StatusConnection` and back.
+/// HTTP/1.1 on one channel, between the socket's bytes and a `StatusConnection`.
 enum StatusPipeline {
   static func add(_ connection: StatusConnection, to channel: any Channel) throws {
     var decoding = NIOHTTPDecoderLimitConfiguration()
@@ -25,7 +25,8 @@ extension StatusRequest {
   init(_ head: HTTPRequestHead, peer: UInt32?) {
     self.init(
       head.method.rawValue, head.uri, headers: head.headers.map { Request.Header($0.name, $0.value) }, peer: peer,
-      // No protocol is changed here, but the parser stops where one could be (RFC 9110 §7.8, §9.3.6).
+      // This server never changes the protocol, but the parser stops where a change would be possible (RFC 9110 §7.8,
+      // §9.3.6).
       keepAlive: head.isKeepAlive && !head.headers.contains(name: "upgrade") && head.method != .CONNECT)
     isHTTP11 = head.version.minor >= 1
   }

@@ -2,22 +2,22 @@ package import RosterModel
 
 /// One request to the status socket.
 package struct StatusRequest: Sendable, Equatable {
-  /// As sent: `GET`.
+  /// The method as sent, for example `GET`.
   package var method: String
   /// The request target: a path and a query, or an absolute URL (RFC 9112 §3.2).
   package var target: String
-  /// In the order in which they came.
+  /// The headers in the order of their arrival.
   package var headers: [Request.Header]
-  /// Whole, within the limit of S2; empty: none came.
+  /// The whole body, within the limit of S2; empty if the request has no body.
   package var body: [UInt8]
-  /// The user on the other end (SO_PEERCRED, unix(7)); nil where the kernel does not say.
+  /// The user id of the client (SO_PEERCRED, unix(7)); nil if the kernel does not report it.
   package var peer: UInt32?
-  /// The connection stays open after the answer (RFC 9112 §9.3).
+  /// True if the connection stays open after the answer (RFC 9112 §9.3).
   package var keepAlive: Bool
-  /// The client understands chunks (RFC 9112 §7.1).
+  /// True if the client understands chunks (RFC 9112 §7.1).
   package var isHTTP11 = true
 
-  /// As curl would send it, unless said otherwise.
+  /// The default is a request in the form that curl sends.
   package init(
     _ method: String, _ target: String, headers: [Request.Header] = [], body: [UInt8] = [], peer: UInt32? = nil,
     keepAlive: Bool = true
@@ -30,18 +30,18 @@ package struct StatusRequest: Sendable, Equatable {
     self.keepAlive = keepAlive
   }
 
-  /// The first header of that name, which is in lower case; nil: there is none.
+  /// The first header of that name, which must be in lower case; nil if the header is missing.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name }?.value
   }
 
-  /// All headers of that name, which is in lower case.
+  /// All headers of that name, which must be in lower case.
   func values(of name: String) -> [String] { headers.filter { $0.name.lowercased() == name }.map(\.value) }
 
-  /// The target's path, its percent escapes resolved.
+  /// The target's path, with percent escapes decoded.
   var path: String { Self.unescape(parts.path) }
 
-  /// The first value of a query parameter, its percent escapes resolved; nil where it is absent.
+  /// The first value of a query parameter, with percent escapes decoded; nil if the parameter is missing.
   func query(_ name: String) -> String? {
     for pair in parts.query.split(separator: "&") {
       let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -72,7 +72,7 @@ package struct StatusRequest: Sendable, Equatable {
     return (rest.prefix { $0 != "/" && $0 != "?" }, path)
   }
 
-  /// Percent escapes (RFC 3986 §2.1); what is no escape stays as it is.
+  /// Decodes percent escapes (RFC 3986 §2.1); invalid escapes are unchanged.
   private static func unescape(_ text: Substring) -> String {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]

@@ -2,15 +2,15 @@ import Glibc
 import RosterExplanation
 package import RosterModel
 
-/// Says what the status socket answers to a request. Pure: what is not on the board comes from the closures.
+/// Decides the answers of the status socket. Pure: facts that are not on the board come from the closures.
 package struct StatusRoutes: Sendable {
   private struct Syncs: Encodable { var syncs: [SyncRecord] }
 
-  /// The values of `limit` (contract, section 6).
+  /// The permitted values of `limit` (contract, section 6).
   private static let limits = 1...1000
   private static let defaultLimit = 20
 
-  /// What the answers are made of.
+  /// The facts that the answers contain.
   package let board: StatusBoard
   private let owner: UInt32
   private let alive: @Sendable () -> Bool
@@ -21,9 +21,9 @@ package struct StatusRoutes: Sendable {
   private let rejected: @Sendable () async throws -> [Concern]
   private var offersRecords = true
 
-  /// `owner` may ask for a sync, besides root. `alive` tells whether the daemon's loop is, and the sync that runs;
-  /// `history` reads the latest syncs; `sync` asks for one; `feed` reads the changes; `cancel` ends the sync that runs
-  /// and returns its id, nil where none does; `rejected` reads the first records that could not be stored.
+  /// `owner` may request a sync, as root may. `alive` is true if the daemon's loop and the current sync are alive.
+  /// `history` reads the latest syncs, `feed` reads the changes, and `sync` requests a sync. `cancel` ends the current
+  /// sync and returns its id; nil if no sync runs. `rejected` reads the first records that could not be stored.
   package init(
     board: StatusBoard, owner: UInt32 = getuid(), alive: @escaping @Sendable () -> Bool = { true },
     history: @escaping @Sendable (SyncsRequest) async throws -> [SyncRecord],
@@ -42,14 +42,14 @@ package struct StatusRoutes: Sendable {
     self.rejected = rejected
   }
 
-  /// What the metrics socket offers: what monitors and the page read, and no records (S10).
+  /// The routes of the metrics socket: those for monitors and the page, without records (S10).
   package var withoutRecords: StatusRoutes {
     var routes = self
     routes.offersRecords = false
     return routes
   }
 
-  /// HEAD is answered as GET; the connection leaves the body out (RFC 9110 §9.3.2).
+  /// HEAD has the same answer as GET; the connection omits the body (RFC 9110 §9.3.2).
   package func answer(_ request: StatusRequest) -> StatusAnswer {
     let path = request.path
     if let why = request.crossSiteRefusal(isMonitoring: Self.isMonitoring(path)) {
@@ -72,7 +72,7 @@ package struct StatusRoutes: Sendable {
       || isPageAsset(path)
   }
 
-  /// The query parameters of each path.
+  /// The permitted query parameters of each path.
   private static let parameters: [String: [String]] = [
     "/": [], "/page.css": [], "/page.js": [], "/page.svg": [], "/v1/status": [], "/v1/explain": [],
     "/v1/syncs": ["limit", "resources"], "/v1/changes": ["since", "feed", "resource", "limit", "wait"],
@@ -120,7 +120,7 @@ extension StatusRoutes {
         503, "the daemon's loop does not answer, or its sync has not moved for too long; /v1/status has the message")
   }
 
-  /// Only rejected records are asked of the database; where it cannot tell them, all else is told.
+  /// Only rejected records need the database. If it cannot be read, the rest of the explanation is complete.
   private func explanation() -> StatusAnswer {
     let situation = board.situation()
     guard offersRecords else {
@@ -148,7 +148,7 @@ extension StatusRoutes {
   }
 
   private func events(_ request: StatusRequest) -> StatusAnswer {
-    // A Last-Event-ID that is none of ours reads as 0: everything before what is kept is lost to that reader.
+    // An invalid Last-Event-ID becomes 0: the reader has lost everything before the kept events.
     .events(after: request.header("last-event-id").map { UInt64($0) ?? 0 })
   }
 
@@ -177,7 +177,7 @@ extension StatusRoutes {
     return .success(Int(limit))
   }
 
-  /// Not `+5`, which a form's escape would make of a space.
+  /// `+5` is refused, because a form's escape for a space is a plus.
   static func wholeNumber(_ text: String) -> Int64? { text.utf8.first == UInt8(ascii: "+") ? nil : Int64(text) }
 
   private func isOwn(_ request: StatusRequest) -> Bool { request.peer == 0 || request.peer == owner }
@@ -226,7 +226,7 @@ extension StatusRoutes {
   }
 }
 
-/// A query parameter that is not what it must be.
+/// A query parameter with an invalid value.
 struct BadParameter: Error {
   let response: Response
 
@@ -238,7 +238,7 @@ struct BadParameter: Error {
 extension SyncRequest {
   private static let keys = ["allow_removal", "retry_session", "fresh"]
 
-  /// Why `init(body:)` refuses a body: an unknown key by its name, as for a query (S12).
+  /// The reason why `init(body:)` refuses a body. An unknown key is named, as for a query (S12).
   fileprivate static func refusal(of body: [UInt8]) -> String {
     if let other = Switches.read(body)?.keys.sorted().first(where: { !keys.contains($0) }) {
       return "the body has the unknown key \(other); it takes \(keys.joined(separator: ", "))"
@@ -247,7 +247,7 @@ extension SyncRequest {
     return "the body must be empty or a JSON object such as \(form)"
   }
 
-  /// nil where the body is not what the contract describes; a key it does not know could be a misspelt permission.
+  /// nil if the body differs from the contract. An unknown key could be a misspelt permission.
   fileprivate init?(body: [UInt8]) {
     self.init()
     if body.isEmpty { return }

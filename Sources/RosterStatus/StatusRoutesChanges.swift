@@ -1,9 +1,9 @@
 internal import RosterModel
 
-/// `GET /v1/changes`: what it may be asked, and how the feed's answers are told.
+/// `GET /v1/changes`: its parameters, and the answers of the feed.
 extension StatusRoutes {
   private static let usualChanges = 100
-  /// A client that must know sooner whether the daemon is there asks for less.
+  /// A client that needs to notice a dead daemon earlier asks for less.
   private static let longestWait = Duration.seconds(60)
 
   func changes(_ request: StatusRequest) -> StatusAnswer {
@@ -42,7 +42,7 @@ extension StatusRoutes {
         let type = [Request.Header("Content-Type", Response.jsonType)]
         return Polled(response: Response(status: 200, headers: type, body: json), hasNews: !isEmpty)
       case .readAnew(let why):
-        let detail = "cannot go on after change \(wanted.since): \(why); read everything anew"
+        let detail = "cannot go on after change \(wanted.since): \(why); read everything again"
         return Polled(response: .problem(410, detail, type: Problem.readAnew), hasNews: true)
       case .noResource(let sentence): return Polled(response: .problem(400, sentence), hasNews: true)
       }

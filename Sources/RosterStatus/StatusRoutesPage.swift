@@ -1,19 +1,19 @@
 internal import RosterModel
 import RosterPage
 
-/// `GET /` and what belongs to it.
+/// `GET /` and its assets.
 extension StatusRoutes {
-  /// As many as the page draws.
+  /// Number of syncs that the page draws.
   private static let syncsOfPage = 100
 
   static func isPageAsset(_ path: String) -> Bool { PageAsset(rawValue: path) != nil }
 
-  /// nil: that path is none of the page's.
+  /// nil if the path is not an asset of the page.
   static func pageAsset(_ path: String) -> Response? {
     PageAsset(rawValue: path).map { Response(status: 200, headers: pageHeaders($0.type), body: $0.bytes) }
   }
 
-  /// Where the database cannot be read, it says so and has the rest.
+  /// The page. If the database cannot be read, the page reports it and has all other facts.
   func page() -> StatusAnswer {
     .later {
       let syncs = try? await history(SyncsRequest(limit: Self.syncsOfPage))
@@ -22,7 +22,7 @@ extension StatusRoutes {
     }
   }
 
-  /// The page loads and runs only what this socket serves (W3C Content Security Policy 3), and no text becomes HTML
+  /// The page loads and runs only content of this socket (W3C Content Security Policy 3), and text never becomes HTML
   /// (Trusted Types).
   private static func pageHeaders(_ type: String) -> [Request.Header] {
     let policy =

@@ -6,14 +6,13 @@ import RosterFiles
 package import RosterModel
 import Synchronization
 
-/// Answers on the status socket, on a thread of its own: neither a sync at full speed nor the database can hold it up
-/// (S1).
+/// Answers on the status socket, on a separate thread: neither a fast sync nor the database can delay it (S1).
 package final class StatusServer: Sendable {
-  /// Where it listens.
+  /// The address of the socket.
   package enum Place: Sendable, Equatable {
     /// A path, and the mode that the socket gets.
     case path(String, mode: UInt16)
-    /// A listening socket from systemd (sd_listen_fds(3)); the server closes it, and leaves its name alone.
+    /// A listening socket from systemd (sd_listen_fds(3)). The server closes it, and does not remove its name.
     case passed(Int32)
   }
 
@@ -34,15 +33,16 @@ package final class StatusServer: Sendable {
   private let limits: StatusLimits
   private let logger: Logger
   private let running = Mutex<Running?>(nil)
-  /// Of the socket that this server makes, where a reload has changed it.
+  /// The mode that a reload has set for the socket of this server.
   private let newMode = Mutex<UInt16?>(nil)
   private let noRoom: RareWarning
   private let noName: RareWarning
-  /// Its thread serves this socket too.
+  /// The server whose thread also serves this socket.
   private let host: StatusServer?
 
-  /// Listens from `start` on.
-  /// - Parameter host: the server whose thread answers here too, which runs for longer; nil for a thread of its own.
+  /// Starts to listen when `start` is called.
+  /// - Parameter host: the server whose thread serves this socket too, and which stops later; nil for a separate
+  ///   thread.
   package init(
     at place: Place, routes: StatusRoutes, limits: StatusLimits = StatusLimits(),
     logger: Logger = Logger(label: "status") { _ in SwiftLogNoOpLogHandler() }, on host: StatusServer? = nil
@@ -56,7 +56,8 @@ package final class StatusServer: Sendable {
     noName = RareWarning(logger)
   }
 
-  /// Returns once the socket answers under its name. Throws `Failure` 73 where it cannot be opened, or is another's.
+  /// Returns when the socket answers under its name. Throws `Failure` 73 if it cannot be opened, or if the name is
+  /// taken.
   package func start() async throws(Failure) {
     let (descriptor, file) = try open()
     let group = host?.running.withLock { $0?.group } ?? MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -87,8 +88,8 @@ package final class StatusServer: Sendable {
     }
   }
 
-  /// Takes the socket's name away, lets requests in progress end for up to 400 ms, and closes everything. Does nothing
-  /// where it does not run.
+  /// Removes the socket's name, lets requests in progress end for up to 400 ms, and closes everything. Does nothing if
+  /// the server is not running.
   package func stop() async {
     let stopped = running.withLock { running in
       defer { running = nil }
@@ -111,8 +112,8 @@ package final class StatusServer: Sendable {
     if host == nil { try? await group.shutdownGracefully() }
   }
 
-  /// For the socket that this server has made; a passed one is its unit's. Returns false, with errno, where it cannot
-  /// be set.
+  /// Sets the mode of the socket that this server has made; a passed socket belongs to its unit. Returns false, with
+  /// errno, if the mode cannot be set.
   package func setMode(_ mode: UInt16) -> Bool {
     guard case .path(let path, _) = place else { return true }
     newMode.withLock { $0 = mode }
@@ -135,7 +136,7 @@ package final class StatusServer: Sendable {
       var (listens, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
       guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0, listens == 1 else {
         throw SocketFile.failure(
-          pathName, "the passed descriptor is no listening socket", nil,
+          pathName, "the passed descriptor is not a listening socket", nil,
           hint: "the socket unit needs ListenStream= and Accept=no")
       }
       return (descriptor, nil)
@@ -152,7 +153,7 @@ package final class StatusServer: Sendable {
           try channel.pipeline.syncOperations.addHandler(AcceptPause(noRoom))
         }
       }
-      // A client that has shut its side down still gets its answer.
+      // A client that has shut down its sending side still gets its answer.
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: PipelineGate.chunk))
@@ -165,13 +166,13 @@ package final class StatusServer: Sendable {
         }
       }
       .withBoundSocket(descriptor).map { listener in
-        // NIO has called it once more, with 128.
+        // NIO has called listen(2) again, with 128.
         _ = Glibc.listen(descriptor, SocketFile.waiting)
         return listener
       }
   }
 
-  /// The user on the other end, as the kernel knows it.
+  /// The user id of the client, from the kernel.
   private static func peer(of channel: any Channel) -> EventLoopFuture<UInt32?> {
     guard let socket = channel as? any SocketOptionProvider else {
       return channel.eventLoop.makeSucceededFuture(nil)
@@ -189,10 +190,10 @@ package final class StatusServer: Sendable {
   }
 }
 
-// MARK: A socket that somebody removes
+// MARK: A removed socket
 
 extension StatusServer {
-  /// As it is done from time to time.
+  /// Checks the name once, like the repeated check.
   func lookAtName() async {
     guard let loop = running.withLock({ $0?.group.next() }) else { return }
     try? await loop.flatSubmit { self.restoreName(on: loop) }.get()
@@ -207,8 +208,8 @@ extension StatusServer {
     }
   }
 
-  /// Listens anew where the name is gone, since nobody reaches a socket without one. What others have put there is left
-  /// alone.
+  /// Listens again if the socket has lost its name, because no client can reach it. A file of another program with that
+  /// name is not changed.
   private func restoreName(on loop: any EventLoop) -> EventLoopFuture<Void> {
     guard let now = running.withLock({ $0 }), case .path(let path, let mode) = place, now.file?.identity == nil else {
       return loop.makeSucceededVoidFuture()
@@ -230,7 +231,7 @@ extension StatusServer {
     }
   }
 
-  /// Goes on with a new listener, unless the server was stopped meanwhile.
+  /// Continues with a new listener, unless the server was stopped meanwhile.
   private func adopt(_ listener: any Channel, _ file: SocketFile) {
     let replaced = running.withLock { running -> (any Channel)? in
       let replaced = running?.listener

@@ -1,8 +1,8 @@
 import RosterJSON
 
-/// Reads a JSON object whose values are all true or false.
+/// Parses a JSON object whose values are all true or false.
 enum Switches {
-  /// nil where the bytes are anything but one such object in UTF-8, without a byte order mark and no name twice (RFC
+  /// nil unless the bytes are a single such object in UTF-8, without a byte order mark and without duplicate names (RFC
   /// 8259 §4, §8.1).
   static func read(_ bytes: [UInt8]) -> [String: Bool]? {
     bytes.withUnsafeBufferPointer { try? members($0) }

@@ -2,11 +2,11 @@ package import FoundationEssentials
 package import RosterCache
 import RosterModel
 
-/// Decides which pages of a resource a sync transfers without their validators, so that validators that lie are found
-/// (P15). Pure: nothing is stored for it but the times of syncs, which the cache has anyway.
+/// Decides which pages of a resource a sync transfers without their validators, so that lying validators are found
+/// (P15). Pure: it only needs the times of syncs, which the cache stores anyway.
 ///
 /// The pages, in the order of their addresses, are divided into slots of at most 1 percent. A slot becomes due whenever
-/// the period divided by the number of slots has passed, and a sync audits one slot at most. A sync that comes late
+/// the period divided by the number of slots has passed, and a sync audits one slot at most. A sync that is late
 /// audits the slot that follows the last audited one, and the next syncs catch up. If syncs are so rare that they never
 /// catch up, each audits a slot, by its id in rotation.
 package struct AuditSchedule: Sendable, Equatable {
@@ -16,7 +16,7 @@ package struct AuditSchedule: Sendable, Equatable {
   package var sync: Int64
   /// Start of the sync.
   package var now: Date
-  /// The syncs before it.
+  /// The syncs before this one.
   package var history: AuditHistory
 
   /// The schedule of one sync.
@@ -34,7 +34,7 @@ package struct AuditSchedule: Sendable, Equatable {
     let share = max(1, pages / 100)
     let slots = (pages + share - 1) / share
     let step = period.seconds / Double(slots)
-    // The turns of earlier syncs: each audits the next slot, unless it is not due yet.
+    // The positions of earlier syncs: each sync audits the next slot, unless that slot is not due yet.
     let turns = history.verified.enumerated().map { turn(at: $1, step) + Int64($0) }
     guard let last = turns.min(), turn(at: now, step) > last else { return nil }
     let window = AuditHistory.limit

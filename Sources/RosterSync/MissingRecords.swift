@@ -4,9 +4,9 @@ import RosterDecode
 import RosterFetch
 import RosterModel
 
-/// Asks upstream for each record that no page lists any more (P8): absent is not deleted.
+/// Requests each record that no page lists any more (P8): an absent record is not always a deleted one.
 struct MissingRecords: Sendable {
-  /// Looked up, asked for and kept in one go.
+  /// Number of records that are looked up, requested and kept together.
   private static let window = 1_000
 
   let plan: RecordPlan
@@ -17,8 +17,8 @@ struct MissingRecords: Sendable {
   let clock: WallClock
   let errand: PageFetcher.Errand
 
-  /// Keeps what upstream still has for the publication. Throws if a record could not be asked for: after the others
-  /// were asked for, or at once if that seems hopeless.
+  /// Keeps the records that upstream still has for the publication. Throws if a record could not be requested: after
+  /// the other requests, or at once after many failures.
   func ask() async throws -> KeyAnswers {
     var last: Int64 = 0
     var asked = Asked()
@@ -33,8 +33,8 @@ struct MissingRecords: Sendable {
     return asked.answers
   }
 
-  /// Asks for keys that this pull has just seen (P16). Returns the question if its answer has none of them; nil if it
-  /// has one, or if there is no key to ask for.
+  /// Requests keys that this pull has just seen (P16). Returns the question if its answer has none of the keys; nil if
+  /// it has one, or if no key can be requested.
   private func failedControl(_ answers: KeyAnswers) async throws -> ControlQuestion? {
     let seen = try await cache.seenKeys(plan.resource.name, limit: Self.seenKeys).map(\.text)
     guard let asking = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
@@ -51,15 +51,15 @@ struct MissingRecords: Sendable {
     return answer.scan.keys(by: plan)
   }
 
-  /// Number of seen keys from which one or two are chosen that `by_key` can ask for.
+  /// Number of seen keys from which one or two are chosen for the control question.
   private static let seenKeys = 20
 
   private struct Asked {
-    /// More are not asked for: upstream seems to know no such requests.
+    /// After this number of failures, upstream does not seem to support such requests.
     static let mostFailures = 8
 
     var answers = KeyAnswers()
-    /// The first of those that concern one request each.
+    /// The first failure that concerns a single request.
     private(set) var failure: Failure?
     private var failures = 0
 
@@ -109,7 +109,8 @@ struct MissingRecords: Sendable {
     }
   }
 
-  /// An answer that is of no use is told of its own request; upstream that is away, or refuses, ends all (throws).
+  /// A useless answer concerns only its own request and is returned. If upstream is out of reach or refuses, the sync
+  /// ends (throws).
   private func fetch(
     _ asking: KeyRequests.Asking
   ) async throws -> Result<(KeyRequests.Asking, FetchedRecords), Failure> {
@@ -120,7 +121,7 @@ struct MissingRecords: Sendable {
   }
 
   private func keep(_ answer: FetchedRecords, _ asking: KeyRequests.Asking) async throws -> KeptAnswer {
-    // P9: it may be any of them.
+    // A record of unknown key may be any of the missing ones (P9).
     guard answer.scan.rejectsOfUnknownKey == 0 else {
       var failure = Failure(
         .badAnswer, step: "ask for records of \(plan.resource.name)", subject: asking.request.shownURL,
@@ -140,7 +141,7 @@ struct MissingRecords: Sendable {
 }
 
 extension PageScan {
-  /// The keys of all records that have one and that `where` does not skip, as texts.
+  /// The keys of all records, as texts, without records that `where` skips or whose key is unknown.
   fileprivate func keys(by plan: RecordPlan) -> Set<String> {
     (keys.bytes + rejectedKeys.bytes).withUnsafeBufferPointer { bytes in
       var cursor = KeyCursor(bytes, isText: plan.hasTextKeys)

@@ -2,19 +2,19 @@ package import FoundationEssentials
 package import RosterFetch
 package import RosterModel
 
-/// A sync that is not started, since `limit.budget` does not hold it now: it is taken to need what the last one took.
-/// One that is larger than the budget, or was broken off by it, starts when the window is empty (P1).
+/// A sync that is not started because `limit.budget` has no room for it. It is assumed to need as many requests as the
+/// last one. A sync that is larger than the budget, or was interrupted by it, starts when the window is empty (P1).
 package struct Postponement: Sendable, Equatable {
-  /// When the budget holds it.
+  /// The time at which the budget has room.
   package var until: Date
-  /// What whoever asked for it is told (69).
+  /// The failure for the caller that requested the sync (69).
   package var failure: Failure
 
-  /// nil: the budget holds it.
-  /// - Parameter requests: of the last sync that went well; nil: none did.
+  /// nil if the budget has room now.
+  /// - Parameter requests: the requests of the last successful sync; nil if no sync has succeeded.
   package init?(_ ledger: BudgetLedger, requests: Int?, baseURL: String, clock: WallClock) {
     guard let wait = ledger.wait(for: requests), let usage = ledger.usage else { return nil }
-    // A millisecond later: times are told, and waited for, in whole ones.
+    // One millisecond later, because times are shown and waited for in whole milliseconds.
     until = clock.now() + wait.seconds + 0.001
     let left = max(0, usage.rule.limit - usage.used)
     let wanted = requests.map { "\($0) that the last sync took" } ?? "that a sync takes"

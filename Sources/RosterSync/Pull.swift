@@ -4,9 +4,9 @@ import RosterDecode
 import RosterFetch
 import RosterModel
 
-/// Pulls every page of every list, a bounded number at a time, and keeps them as they come (P1, P4, P6).
+/// Pulls every page of every list, a bounded number at a time, and stores them as they arrive (P1, P4, P6).
 struct Pull: Sendable {
-  /// A page without a validator that a broken-off sync left is taken over while it is younger (P4).
+  /// Maximum age at which a page without a validator is reused from an interrupted sync (P4).
   static let takeOver: Duration = .seconds(15 * 60)
 
   let lists: [PulledList]
@@ -17,8 +17,8 @@ struct Pull: Sendable {
   /// Start of the sync.
   let startedAt: Date
 
-  /// Pulls the lists of these indices. On the first failure the others are called back, what was received is kept, and
-  /// the failure is thrown. Returns what became of each.
+  /// Pulls the lists of these indices, and returns the outcome of each. After the first failure the other requests are
+  /// cancelled, the received pages are stored, and the failure is thrown.
   func run(_ wanted: [Int]) async throws -> [Int: PullOutcome] {
     let lists = try await audited(wanted.map { self.lists[$0] })
     var work = PullWork(
@@ -42,7 +42,7 @@ struct Pull: Sendable {
     return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
   }
 
-  /// The lists with the pages whose validators are to be audited (P15).
+  /// The lists, with the pages whose validators will be audited (P15).
   private func audited(_ lists: [PulledList]) async throws -> [PulledList] {
     guard lists.contains(where: { $0.auditEvery != nil && $0.start == nil }) else { return lists }
     let history = try await cache.auditHistory()
@@ -56,13 +56,13 @@ struct Pull: Sendable {
     return audited
   }
 
-  /// All of the pull: kept, a list without end would take more of the disk with each sync, and lead back to itself
-  /// where upstream was mended meanwhile. What cannot be dropped must not hide why.
+  /// Drops the whole pull. If an endless list were kept, it would take more of the disk with each sync, and would
+  /// repeat itself even after upstream was corrected. A failure to drop it must not hide the cause.
   private func drop() async {
     for resource in lists.flatMap(\.resources) { try? await cache.discard(resource) }
   }
 
-  /// Starts all that may start now.
+  /// Starts all requests that may start now.
   private func begin(
     _ lists: [PulledList], _ work: inout PullWork, in group: inout ThrowingTaskGroup<PullStep, any Error>
   ) async {
@@ -83,15 +83,15 @@ struct Pull: Sendable {
     }
   }
 
-  /// The first page is requested, except that of a chain (P4). The age of a page that was received in the future is
-  /// unknown, because the clock was wrong.
+  /// True if the page may be reused without a request. The first page is always requested, except in a chain (P4). A
+  /// page that was received in the future has no known age, because the clock was wrong.
   private func canTakeOver(
     _ known: KnownPage, _ asking: PullPlan.Asking, of list: PulledList, first: ListFacts?
   ) -> Bool {
     guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt,
       (0..<Self.takeOver.seconds).contains(clock.now().timeIntervalSince(receivedAt))
     else { return false }
-    // The mark must not be above the time of the answer.
+    // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return false }
     let isChain = list.paging.followsAnswers
     guard let first, asking.page.number > 1 else { return isChain }
@@ -126,7 +126,7 @@ struct Pull: Sendable {
     }
   }
 
-  /// Hands over what is due.
+  /// Writes the pages that are due.
   private func write(_ work: inout PullWork, in group: inout ThrowingTaskGroup<PullStep, any Error>) {
     if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle) {
       group.addTask { await PullStep(writing: batch) { try await keep(batch) } }
@@ -145,7 +145,7 @@ struct Pull: Sendable {
   }
 }
 
-// MARK: What came of it
+// MARK: Results
 
 extension Pull {
   private func take(_ step: PullStep, _ lists: [PulledList], _ work: inout PullWork) {
@@ -196,7 +196,7 @@ extension Pull {
       asking.page.number, of: list, storable: page.scans.map(\.storable), pages: work.plan.pages(in: asking.list))
   }
 
-  /// The page, for each resource of the list.
+  /// The page once for each resource of the list.
   private func received(_ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList) -> [ReceivedPage] {
     zip(list.resources, page.scans).map { resource, scan in
       ReceivedPage(
@@ -226,7 +226,7 @@ extension Pull {
 }
 
 extension FetchedPage {
-  /// Alike are pages that list the same records in the same order, whatever else the answer tells.
+  /// Two pages are alike if they list the same records in the same order, whatever else the answers contain.
   fileprivate func records(of plans: [RecordPlan]) -> RepeatedPages.Page {
     var hasher = Hasher()
     var keys: [Int] = []

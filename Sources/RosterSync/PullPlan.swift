@@ -1,21 +1,21 @@
 package import RosterFetch
 import RosterModel
 
-/// Decides what a pull asks for next, over all its lists, and when it stops. Pure.
+/// Decides which page a pull requests next, over all its lists, and when it stops. Pure.
 ///
-/// A list goes `first` → `announced` or `following` → `ended`; a list whose pages do not fit together ends too, with
-/// what differs.
+/// A list goes `first` → `announced` or `following` → `ended`. A list whose pages do not fit together ends too, with
+/// the reason.
 package struct PullPlan: Sendable {
-  /// Bytes of pages that may wait for the stage before no more are asked for: what bounds the memory of a pull.
+  /// Bytes of pages that may wait to be written before requests stop, which limits the memory of a pull.
   static let backlog = 4 << 20
 
-  /// One page that is to be asked for now.
+  /// One page to request now.
   package struct Asking: Sendable, Equatable {
     /// Index of the list.
     package var list: Int
-    /// Its request, and its place in the list.
+    /// The request of the page, and its place in the list.
     package var page: PageRequest
-    /// The first page told of it: it has to be there (P7).
+    /// True if the first page announced this page, so that it must exist (P7).
     package var isAnnounced: Bool
     /// A page that was not transferred in this pull led to it.
     package var isFromKept: Bool
@@ -26,7 +26,7 @@ package struct PullPlan: Sendable {
       case first
       case announced(next: Int, last: Int)
       case following(PageRequest, isFromKept: Bool)
-      /// An answer tells what follows.
+      /// The next page depends on an answer.
       case waiting
       case ended
     }
@@ -35,7 +35,8 @@ package struct PullPlan: Sendable {
     let maxPages: Int
     var way = Way.first
     var first: ListFacts?
-    /// Of a list that follows its answers: eight bytes an address, since nothing else of a pull grows with its pages.
+    /// Addresses of a list that follows its answers. An address takes eight bytes, because all other memory of a pull
+    /// does not grow with its pages.
     var met: Set<Int> = []
     var repeated = RepeatedPages()
     var pages = 0
@@ -47,7 +48,7 @@ package struct PullPlan: Sendable {
     /// All pages have the same records.
     var isParameterIgnored = false
     var extent = PullExtent()
-    /// The status with which upstream refused to go on with an incremental pull.
+    /// The status with which upstream refused to continue an incremental pull.
     var refusal: Int?
   }
 
@@ -57,16 +58,18 @@ package struct PullPlan: Sendable {
   private var isStopped = false
 
   /// - Parameters:
-  ///   - lists: each is pulled whole.
-  ///   - maxPages: of a list; one that goes on behind them fails (65): nobody can tell it from one without end.
+  /// - lists: the lists, each of which is pulled whole.
+  /// - maxPages: limit for the pages of one list. A longer list fails (65), because it cannot be distinguished from an
+  ///   endless one.
   package init(_ lists: [Paging], maxPages: Int) {
     self.lists = lists.map { List(paging: $0, maxPages: maxPages) }
   }
 
   // MARK: What to ask for
 
-  /// nil: nothing now. Lists that follow their answers come first, since each of their pages waits for the one before.
-  /// - Parameter concurrency: pages in flight, in all (P1).
+  /// The next page to request; nil if no page can be requested now. Lists that follow their answers have priority,
+  /// because each of their pages waits for the previous one.
+  /// - Parameter concurrency: limit for the pages in flight, over all lists (P1).
   package mutating func next(concurrency: Int) -> Asking? {
     guard !isStopped, inFlight < concurrency, waitingBytes < Self.backlog else { return nil }
     let following = lists.indices.first { lists[$0].isFollowing }
@@ -77,28 +80,28 @@ package struct PullPlan: Sendable {
     return asking
   }
 
-  /// How many pages the list has in all; nil while no answer tells.
+  /// Number of all pages of the list; nil while no answer has it.
   package func pages(in list: Int) -> Int? {
     if case .announced(_, let last) = lists[list].way { return last }
     if case .ended = lists[list].way { return lists[list].pages }
     return nil
   }
 
-  /// The first page of a list, once it is there.
+  /// The facts of a list's first page; nil before its answer.
   package func first(of list: Int) -> ListFacts? { lists[list].first }
 
-  /// Nothing is in flight, and nothing can be asked for.
+  /// True if no page is in flight.
   package var isIdle: Bool { inFlight == 0 }
 
-  // MARK: What comes of it
+  // MARK: Results
 
-  /// A page came, or is known and still holds. False: its list is over, and nobody wants it. Throws where what it leads
-  /// to cannot be asked for.
+  /// Call this when a page was received, or when a known page is still valid. Returns false if its list has ended, so
+  /// that the page is not needed. Throws if the page leads to an address that cannot be requested.
   /// - Parameters:
-  ///   - bytes: that wait for the stage from now on, if it is wanted.
-  ///   - isTransferred: it must tell of as many records and pages as the first one.
-  ///   - records: what it brought; nil: of a page that was not transferred.
-  ///   - links: looked at where it leads to another origin.
+  /// - bytes: size of the body, which waits to be written if the page is needed.
+  /// - isTransferred: if true, it must report the same numbers of records and pages as the first page.
+  /// - records: the page's records; nil for a page that was not transferred.
+  /// - links: evaluated if the page leads to another origin.
   mutating func came(
     _ asking: Asking, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
     records: @autoclosure () -> RepeatedPages.Page? = nil, links: () -> NextLinks = { .sameOrigin }
@@ -106,7 +109,7 @@ package struct PullPlan: Sendable {
     inFlight -= 1
     let list = asking.list
     if let first = lists[list].first, isTransferred, facts.contradicts(first, inChain: lists[list].isChain) {
-      drift(list, "page \(asking.page.number) tells of \(facts.extent), page 1 of \(first.extent)")
+      drift(list, "page \(asking.page.number) reports \(facts.extent), page 1 reports \(first.extent)")
     }
     if asking.isAnnounced { lists[list].checkAnnounced(asking.page.number, facts: facts, records: records) }
     guard lists[list].drift == nil, lists[list].lie == nil else { return false }
@@ -129,7 +132,8 @@ package struct PullPlan: Sendable {
     lists[asking.list].way = .ended
   }
 
-  /// It was announced and is not there, or upstream has forgotten its address: the list is pulled again.
+  /// Call this for an announced page that does not exist, or if upstream has forgotten its address: the list is pulled
+  /// again.
   package mutating func isMissing(_ asking: Asking) {
     inFlight -= 1
     let page = asking.page.number
@@ -140,36 +144,36 @@ package struct PullPlan: Sendable {
         : "upstream does not know the address any more that page \(page - 1) led to")
   }
 
-  /// Upstream refuses to go on with an incremental pull: the list is pulled whole (I8.1).
+  /// Call this if upstream refuses to continue an incremental pull: the list is pulled whole (I8.1).
   mutating func wasRefused(_ asking: Asking, status: Int) {
     inFlight -= 1
     lists[asking.list].refusal = status
     lists[asking.list].way = .ended
   }
 
-  /// The validator of the page lied: the list is pulled again.
+  /// Call this if the validator of the page lied: the list is pulled again.
   mutating func lied(_ asking: Asking, _ lie: ValidatorLie) {
     inFlight -= 1
     lists[asking.list].lie = lists[asking.list].lie ?? lie
     lists[asking.list].way = .ended
   }
 
-  /// An asking has failed for good: nothing more is asked for.
+  /// Call this after a final failure: no more pages are requested.
   package mutating func failed() {
     inFlight -= 1
     isStopped = true
   }
 
-  /// Nothing more is asked for.
+  /// Stops all further requests.
   package mutating func stop() { isStopped = true }
 
-  /// So many bytes wait for the stage no more.
+  /// Call this when this number of bytes was written.
   package mutating func staged(_ bytes: Int) { waitingBytes -= bytes }
 
-  /// A list has failed because it has no end: what was pulled of it is of no use to anybody.
+  /// True if a list has failed because it has no end: its pulled pages are of no use.
   var isEndless: Bool { lists.contains(where: \.isEndless) }
 
-  /// What is known of a list at the end.
+  /// The outcome of a list at the end of the pull.
   package func outcome(of list: Int) -> PullOutcome {
     PullOutcome(
       drift: lists[list].drift, isParameterIgnored: lists[list].isParameterIgnored, lie: lists[list].lie,
@@ -182,19 +186,19 @@ package struct PullPlan: Sendable {
   }
 }
 
-/// What a pull of a list came to.
+/// The outcome of the pull of one list.
 package struct PullOutcome: Sendable, Equatable {
-  /// What does not fit together (P7); nil: it does, as far as pages tell.
+  /// The reason why the pages do not fit together (P7); nil if the pages show no such reason.
   package var drift: String?
-  /// All pages have the same records, whatever page was asked for.
+  /// True if all pages have the same records, whichever page was requested.
   package var isParameterIgnored = false
   /// The first validator that lied (P15); nil if none was found.
   var lie: ValidatorLie?
-  /// The number of records, where the definition has a place for it.
+  /// The number of records, if the definition names a place for it.
   package var count: Int?
   /// Facts that the mark of a list with `since` depends on.
   var extent = PullExtent()
-  /// The status with which upstream refused to go on with an incremental pull (I8.1); nil if it did not.
+  /// The status with which upstream refused to continue an incremental pull (I8.1); nil if it did not.
   package var refusal: Int?
 }
 
@@ -229,7 +233,7 @@ extension PullPlan.List {
     }
   }
 
-  /// What the page leads to. Throws where upstream turns in a circle, or leads elsewhere (65).
+  /// Moves on to the next page. Throws if upstream repeats addresses, or leads elsewhere (65).
   mutating func go(
     on page: PageRequest, _ facts: ListFacts, isTransferred: Bool, records: () -> RepeatedPages.Page?,
     _ links: () -> NextLinks
@@ -244,11 +248,11 @@ extension PullPlan.List {
       way = .announced(next: 2, last: pages)
       if pages > 1 { firstLikeness = records()?.likeness }
     case .page(let next):
-      guard next.number <= maxPages else { throw tooLong(page, "the list goes on behind the pages that are all of") }
+      guard next.number <= maxPages else { throw tooLong(page, "the list has more pages than") }
       if met.isEmpty { met.insert(page.address.hashValue) }
       if isChain, !met.insert(next.address.hashValue).inserted {
         _ = repeated.came(records())
-        throw ignored(page) ?? endless(page, "it leads to a page that was met before")
+        throw ignored(page) ?? endless(page, "it leads to a page that was requested before")
       }
       way = .following(next, isFromKept: !isTransferred)
     case .end: way = .ended
@@ -258,13 +262,13 @@ extension PullPlan.List {
   /// Throws if a chain has no end (65). A list by numbers is pulled again (P7).
   mutating func check(_ records: RepeatedPages.Page?, of page: PageRequest) throws(Failure) {
     guard repeated.came(records) else { return }
-    let cause = "it has no record that pages before it had not, and so have most"
+    let cause = "it has no new record, like most pages before it"
     if isChain { throw ignored(page) ?? endless(page, cause) }
     isParameterIgnored = repeated.areAllAlike
     drift =
       isParameterIgnored
       ? "pages 1 to \(page.number) have the same records"
-      : "page \(page.number): \(cause); see that upstream knows the parameter of the definition's pages"
+      : "page \(page.number): \(cause); check that upstream knows the parameter of the definition's pages"
     way = .ended
   }
 
@@ -296,11 +300,11 @@ extension PullPlan.List {
   private mutating func tooLong(_ page: PageRequest, _ cause: String) -> Failure {
     endless(
       page, "\(cause) sync.max_pages (\(maxPages))",
-      "raise it if \(paging.resource.name) has so many; else see that the definition's pages come to an end")
+      "raise it if \(paging.resource.name) has this number of pages; else check that the definition's pages end")
   }
 
   private mutating func endless(
-    _ page: PageRequest, _ cause: String, _ hint: String = "upstream turns in a circle; tell who runs it"
+    _ page: PageRequest, _ cause: String, _ hint: String = "upstream repeats its pages; report this to its operator"
   ) -> Failure {
     isEndless = true
     return refused(page, cause, hint)
@@ -311,7 +315,7 @@ extension PullPlan.List {
   {
     let name = paging.resource.name
     return Failure(
-      .badAnswer, step: "go on behind page \(page.number) of \(name)", subject: page.request.shownURL, cause: cause,
+      .badAnswer, step: "continue after page \(page.number) of \(name)", subject: page.request.shownURL, cause: cause,
       hint: hint
     ).with(trouble, [page.request.concern(asPage: page.number, of: name)])
   }
@@ -320,7 +324,7 @@ extension PullPlan.List {
 extension PagingFault {
   fileprivate var reason: String {
     switch self {
-    case .noAddress: "what it gives as the next page's address is none"
+    case .noAddress: "the next-page link is not a valid URL"
     case .elsewhere: "it leads to another origin than upstream.base_url"
     }
   }
@@ -336,7 +340,7 @@ extension PagingFault {
     switch self {
     case .noAddress: "see that the definition's `at` is the place of an address"
     case .elsewhere:
-      "set upstream.base_url to where the API is; behind a mirror or proxy: upstream.links = \"rebase\""
+      "set upstream.base_url to the API's address; with a mirror or proxy: upstream.links = \"rebase\""
     }
   }
 }

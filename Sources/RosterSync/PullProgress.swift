@@ -1,7 +1,7 @@
 import RosterFetch
 import RosterModel
 
-/// Tells what a pull does, as it does it: in the sync's counts and as events.
+/// Reports the progress of a pull, in the sync's counts and as events.
 struct PullProgress: Sendable {
   let errand: PageFetcher.Errand
   let host: any SyncHost
@@ -14,7 +14,7 @@ struct PullProgress: Sendable {
 
   func resumed() { tally.update { $0.resumed += 1 } }
 
-  /// - Parameter isKept: by a sync that was broken off.
+  /// - Parameter isKept: true if an interrupted sync kept the page.
   func notModified(isKept: Bool) {
     tally.update {
       $0.notModified += 1
@@ -24,7 +24,7 @@ struct PullProgress: Sendable {
 
   /// - Parameters:
   ///   - storable: records of the page, by resource.
-  ///   - pages: of the list; nil: nobody knows yet.
+  /// - pages: number of pages of the list; nil while it is not known.
   func done(_ page: Int, of list: PulledList, storable: [Int], pages: Int?) {
     let (done, total) = tally.update { counts in
       for (resource, records) in zip(list.resources, storable) { counts.done(resource, records: records, pages: pages) }

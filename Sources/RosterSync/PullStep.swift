@@ -1,8 +1,8 @@
 import RosterCache
 import RosterFetch
 
-/// What a child of the pull's task group ends with. An error is a step too, so that what was received before it is
-/// still kept.
+/// The result of a child of the pull's task group. An error is a step too, so that pages that were received before it
+/// are still stored.
 enum PullStep: Sendable {
   case answered(PullPlan.Asking, [KnownPage]?, PageFetcher.Answer)
   /// The validator of the page lied.
@@ -26,14 +26,14 @@ enum PullStep: Sendable {
   }
 }
 
-/// Where a pull stands.
+/// The state of a pull.
 struct PullWork {
   var plan: PullPlan
   var queue = StageQueue()
   var windows: [KnownWindow]
-  /// A child waits for the batch's time.
+  /// True if a child waits until the batch is due.
   var isTimed = false
-  /// The first one is the cause; what follows is called back because of it.
+  /// The first failure, which is the cause: later ones are cancellations because of it.
   private(set) var failure: (any Error)?
 
   init(plan: PullPlan, windows: [KnownWindow]) {

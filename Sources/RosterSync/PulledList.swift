@@ -4,11 +4,11 @@ import RosterDecode
 import RosterFetch
 import RosterModel
 
-/// The pages of one list, and the resources that they are pulled for: an address that several of them list is asked for
-/// once (P12).
+/// The pages of one list, and the resources that use them: an address that several resources list is requested once
+/// (P12).
 struct PulledList: Sendable {
   private(set) var paging: Paging
-  /// In the order of `resources`; the first one's paging holds for all.
+  /// Plans in the order of `resources`. The first one's paging applies to all.
   private(set) var plans: [RecordPlan]
   let resources: [String]
   /// The mark that an incremental pull starts from; nil if the list is pulled whole.
@@ -74,8 +74,8 @@ struct PulledList: Sendable {
 }
 
 extension Resource {
-  /// Whether both have the same pages at the same addresses. Where there is but one, their records may lie at different
-  /// places of it: nothing of them says where the list goes on.
+  /// True if both resources have the same pages at the same addresses. If the list has a single page, their records may
+  /// be at different places of it: no value on it decides how the list continues.
   fileprivate func isListed(like other: Resource) -> Bool {
     path == other.path && query == other.query && method == other.method && body == other.body
       && pages == other.pages && since == other.since && shape == other.shape && rowNames == other.rowNames
@@ -83,8 +83,8 @@ extension Resource {
   }
 }
 
-/// What is known of the next pages of a list: announced ones are looked up many at a time, since a look costs as much
-/// as half a page.
+/// The known facts of the next pages of a list. Announced pages are looked up many at a time, because a look-up costs
+/// half as much as a page.
 struct KnownWindow {
   private static let width = 256
 
@@ -94,7 +94,7 @@ struct KnownWindow {
 
   init(_ list: PulledList) { self.list = list }
 
-  /// nil: nothing is known of it, or not the same for all resources.
+  /// nil if the page is not known, or if its facts differ between the resources.
   mutating func known(_ asking: PullPlan.Asking, _ plan: PullPlan, in cache: Cache) async throws -> [KnownPage]? {
     if asking.page.number >= end || !asking.isAnnounced {
       let addresses = addresses(from: asking, plan)

@@ -1,23 +1,24 @@
-/// Knows a list without end: upstream that does not know the parameter that pages are asked for with, or that gives
-/// fresh cursors to what it has listed before, or to records without a key. Pure.
+/// Recognises a list without an end. Upstream may ignore the parameter that selects a page. It may also return fresh
+/// cursors for old records, or for records without a key. Pure.
 ///
-/// A page that is there twice proves nothing, since records move while they are pulled (P7): it takes more pages that
-/// came again than others. Of pages that differ, and still bring no record that is new, it takes many in a row as well.
+/// A single repeated page proves nothing, because records move during a pull (P7). A list is endless if most of its
+/// pages are repetitions. It is also endless after many successive pages that differ but have no new record.
 struct RepeatedPages: Sendable {
-  /// What a page that was transferred brought.
+  /// The records of a transferred page.
   struct Page: Sendable, Equatable {
-    /// Equal for pages of the same records.
+    /// Equal for pages with the same records.
     var likeness: Int
     /// Hashes of its keys.
     var keys: [Int] = []
-    /// It has records that `where` passes over, whose keys nobody has read.
+    /// True if the page has records that `where` skips, whose keys are not read.
     var isSkipping = false
   }
 
-  /// So many in a row: more than any one move of records makes.
+  /// Number of successive pages without a new record: more than a single move of records causes.
   static let mostStale = 100
 
-  /// Eight bytes a page, since nothing else of a pull grows with its pages.
+  /// Likenesses of all pages. A page takes eight bytes, because all other memory of a pull does not grow with its
+  /// pages.
   private var met: Set<Int> = []
   private var keys = MetKeys()
   private var pages = 0
@@ -27,8 +28,8 @@ struct RepeatedPages: Sendable {
   /// True if several pages were transferred and all have the same records.
   var areAllAlike: Bool { met.count == 1 && again > 0 }
 
-  /// - Parameter page: nil: it was not transferred.
-  /// - Returns: Whether the list has no end.
+  /// - Parameter page: nil if the page was not transferred.
+  /// - Returns: True if the list has no end.
   mutating func came(_ page: Page?) -> Bool {
     pages += 1
     guard let page else { return 2 * again > pages }
@@ -40,8 +41,8 @@ struct RepeatedPages: Sendable {
   }
 }
 
-/// Keys that were met, in 128 KiB however many they are (a Bloom filter). One in thirty that are new is taken for one
-/// that was met; where it is full it begins anew, and takes those that were met for new ones.
+/// Remembers keys in 128 KiB, whatever their number is (a Bloom filter). About one new key in thirty is mistaken for a
+/// known one. When the filter is full it starts again, and treats known keys as new.
 struct MetKeys: Sendable {
   private static let width = 20
   private static let probes = 3
@@ -50,7 +51,7 @@ struct MetKeys: Sendable {
   private var bits: [UInt64] = []
   private var count = 0
 
-  /// Whether it is a new one.
+  /// Returns true if the key is new.
   mutating func insert(_ hash: Int) -> Bool {
     if bits.isEmpty || count == Self.mostKeys {
       bits = Array(repeating: 0, count: (1 << Self.width) / UInt64.bitWidth)

@@ -1,30 +1,30 @@
 import RosterCache
 
-/// Pages on their way to the file of pulled pages, in batches: a hop to the cache's thread costs as much as a page.
-/// Pure.
+/// Pages that wait to be written to the file of pulled pages, in batches: calling the cache's thread costs as much as a
+/// page. Pure.
 struct StageQueue {
-  /// A batch is due at so many received pages, or when the first of them has waited so long: what is received has to
-  /// survive a kill (P4).
+  /// Number of transferred pages with which a batch is due. It is also due when the first of them has waited for
+  /// `longestWait`, because received pages must survive a kill (P4).
   static let batch = 16
   static let longestWait = Duration.milliseconds(10)
-  /// Confirmed pages are in a file already, unless they were transferred: they wait for received ones, or until so many
-  /// are there.
+  /// Number of confirmed pages with which a batch is due. Such pages are in a file already, unless they were
+  /// transferred, and usually wait for the next batch.
   static let mostConfirmed = 512
 
   struct Batch: Sendable {
     var received: [ReceivedPage] = []
-    /// By resource.
+    /// Confirmed pages by resource.
     var confirmed: [String: [ConfirmedPage]] = [:]
     var confirmedCount = 0
-    /// Pages that were transferred, as they were or not.
+    /// Number of transferred pages, changed or unchanged.
     var transferred = 0
-    /// Of bodies.
+    /// Size of all bodies.
     var bytes = 0
 
     var isEmpty: Bool { received.isEmpty && confirmedCount == 0 }
   }
 
-  /// Something waits, or is being written.
+  /// True if no page waits or is being written.
   var isEmpty: Bool { waiting.isEmpty && !isWriting }
   private var waiting = Batch()
   private var since = Duration.zero
@@ -47,8 +47,8 @@ struct StageQueue {
     waiting.confirmedCount += 1
   }
 
-  /// nil: none is due. One at a time.
-  /// - Parameter isLast: nothing more comes for now.
+  /// The next batch; nil if none is due, or if one is being written.
+  /// - Parameter isLast: true if no page is in flight.
   mutating func next(at now: @autoclosure () -> Duration, isLast: Bool) -> Batch? {
     guard !isWriting, !waiting.isEmpty else { return nil }
     let isFull = waiting.transferred >= Self.batch || waiting.confirmedCount >= Self.mostConfirmed
@@ -58,13 +58,13 @@ struct StageQueue {
     return waiting
   }
 
-  /// How long until what waits is due; nil: nothing waits for its time.
+  /// Time until the waiting pages are due; nil if no page has to wait.
   func due(at now: @autoclosure () -> Duration) -> Duration? {
     isWriting || waiting.transferred == 0 ? nil : max(.zero, since + Self.longestWait - now())
   }
 
   mutating func written() { isWriting = false }
 
-  /// What could not be written, and what waits behind it, is pulled again some time.
+  /// Drops all waiting pages after a failed write: they are pulled again later.
   mutating func fail() { self = StageQueue() }
 }

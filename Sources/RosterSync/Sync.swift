@@ -7,8 +7,8 @@ package import RosterFetch
 package import RosterModel
 import Synchronization
 
-/// One sync, from its row in `syncs` to its end: pulls every page of every resource, compares, asks for what is
-/// missing, publishes.
+/// One sync, from its row in `syncs` to its end: pulls every page of every resource, compares, requests missing
+/// records, and publishes.
 package actor Sync {
   private let plans: [RecordPlan]
   private let baseURL: String
@@ -28,12 +28,12 @@ package actor Sync {
   private var machine: SyncMachine
   /// The first records that could not be stored, if the sync fails because of them.
   private var rejected: [RejectedRecord] = []
-  /// What the last pull of each list told.
+  /// The outcome of each list's last pull.
   private var pulled: [PullOutcome]
 
   /// - Parameters:
-  ///   - send: With the token; counts into `tally`.
-  ///   - tally: of this sync alone.
+  /// - send: sends requests with the token, and counts into `tally`.
+  /// - tally: the counts of this sync only.
   package init(
     _ request: SyncRequest, of plans: [RecordPlan], from baseURL: String, into cache: Cache, tokens: TokenKeeper,
     gate: RetryAfterGate, send: @escaping Send, retry: Retry, tally: Tally, host: any SyncHost, clock: WallClock,
@@ -56,7 +56,7 @@ package actor Sync {
     machine = SyncMachine(upstream: baseURL, resources: plans.map(\.resource))
   }
 
-  /// A request that joins may allow what the first one did not (P12).
+  /// Adds the permissions of a request that joins this sync (P12).
   nonisolated package func joined(by other: SyncRequest) {
     request.withLock { request in
       request.allowRemoval = request.allowRemoval || other.allowRemoval
@@ -64,7 +64,7 @@ package actor Sync {
     }
   }
 
-  /// Never throws: how it ended is in the record.
+  /// Runs the sync and never throws: the record contains its outcome.
   package func run() async -> SyncRecord {
     let startedAt = clock.now()
     let record: SyncRecord
@@ -86,8 +86,8 @@ package actor Sync {
     }
   }
 
-  /// An ended session is tried once more for whoever asks for that, also where the sync that they join has met its end
-  /// (T6).
+  /// Tries an ended session once more for a caller that requests it, even if the caller joined the sync after its end
+  /// was found (T6).
   private func untilRefused(_ record: SyncRecord) async throws -> SyncRecord {
     while true {
       do { return try await publish(record) } catch let failure as Failure
@@ -98,7 +98,7 @@ package actor Sync {
     }
   }
 
-  /// The way of the data.
+  /// The steps of a sync, in the order of its data.
   private func publish(_ record: SyncRecord) async throws -> SyncRecord {
     try host.renewTokenStoreLock()
     try await tokens.syncBegins(retrySession: takeRetry())
@@ -167,8 +167,8 @@ package actor Sync {
     try machine.pulled()
   }
 
-  /// The lists that are to be pulled again, whole; none: what was pulled is one state of upstream, and may be
-  /// published.
+  /// The lists that must be pulled again, whole. An empty result means that the pulled pages are one state of upstream
+  /// and may be published.
   private func verify() async throws -> [Int] {
     let lies = byResource(\.lie)
     if !lies.isEmpty { return try await distrust(lies) }
@@ -176,7 +176,7 @@ package actor Sync {
     if !refusals.isEmpty { return try await reset(refusals) }
     let drifts = machine.tolerating(byResource(\.drift), of: incremental)
     let found = drifts.isEmpty ? try await compare() : []
-    // A stop is told as one, whatever was found (P13).
+    // A cancelled sync is reported as cancelled, whatever was found (P13).
     try Task.checkCancellation()
     let after = machine.compared(
       found, drifts: drifts, ignoring: Set(byResource { $0.isParameterIgnored ? true : nil }.keys),
@@ -194,8 +194,8 @@ package actor Sync {
     }
   }
 
-  /// What validators confirmed is of no use if one of them lied: these lists are pulled again, without validators
-  /// (P15.4).
+  /// If one validator lied, the pages that validators confirmed are of no use. These lists are pulled again, without
+  /// validators (P15.4).
   private func distrust(_ lies: [String: ValidatorLie]) async throws -> [Int] {
     try machine.lied(lies)
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
@@ -207,13 +207,13 @@ package actor Sync {
 
   private var incremental: Set<String> { Set(lists.filter { $0.start != nil }.flatMap(\.resources)) }
 
-  /// Lists whose incremental pull upstream refused are pulled whole (I8.1).
+  /// Pulls lists whole after upstream refused their incremental pull (I8.1).
   private func reset(_ refused: [Int]) async throws -> [Int] {
     try machine.reset()
     for index in refused {
       for resource in lists[index].resources {
         logger.notice(
-          "upstream refused to go on with an incremental pull (\(pulled[index].refusal ?? 0)): it is pulled whole",
+          "upstream refused to continue an incremental pull (\(pulled[index].refusal ?? 0)): it is pulled whole",
           metadata: ["resource": "\(resource)"])
         host.tell(Event(.listReset, resource: resource, reason: "refused"))
         try await cache.discard(resource, keepsPublished: true)
@@ -254,7 +254,7 @@ package actor Sync {
     }
   }
 
-  /// Names the first records that could not be stored, if that is why the sync fails (P9).
+  /// Adds the first records that could not be stored, if the sync fails because of them (P9).
   private func withReason(_ failure: Failure) async -> Failure {
     guard let resource = machine.unstorable else { return failure }
     rejected = (try? await cache.rejected(resource, limit: Trouble.mostConcerned)) ?? []
@@ -275,7 +275,8 @@ package actor Sync {
     return again
   }
 
-  /// P8. Where not all can be asked for, none of that resource is removed, and the sync goes on.
+  /// Requests the missing records (P8). If a request fails, no record of that resource is removed, and the sync
+  /// continues.
   private func askForMissing(_ record: SyncRecord, by fetcher: PageFetcher) async throws {
     for plan in plans where machine.asks(for: plan.resource.name) {
       guard let requests = KeyRequests(plan.resource, baseURL: baseURL) else { continue }
@@ -283,7 +284,7 @@ package actor Sync {
         plan: plan, requests: requests, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency,
         clock: clock, errand: .init(sync: record.id, tally: tally))
       do {
-        // Those of another resource may have been told to wait for longer than a sync does.
+        // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
         try expectOpenGate()
         try machine.asked(plan.resource.name, .success(try await missing.ask()))
       } catch var failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
@@ -294,7 +295,7 @@ package actor Sync {
     }
   }
 
-  /// Publishes, unless it is to be tried only.
+  /// Publishes, unless the sync is a dry run.
   private func conclude(_ record: SyncRecord) async throws -> SyncRecord {
     try machine.publishes()
     let isDryRun = request.withLock { $0.isDryRun }
@@ -336,12 +337,12 @@ extension Sync {
       }
     }
     if machine.isWhole {
-      await attempt("keep what was pulled") {
+      await attempt("keep the pulled pages") {
         try await cache.concludePull(of: record.id, isGuarded: machine.isGuarded, machine.ends)
       }
     }
     for resource in machine.drifted {
-      await attempt("drop what was pulled") { try await cache.discard(resource) }
+      await attempt("drop the pulled pages") { try await cache.discard(resource) }
     }
     let (clock, history) = (clock, host.settings.history)
     await attempt("write the sync's end") { [record] in try await cache.end(record, at: clock.now(), history: history) }
@@ -350,14 +351,14 @@ extension Sync {
     return record
   }
 
-  /// Records of the snapshot that upstream lists no more and of which nothing else is known: the first few, for who
-  /// explains it.
+  /// The first records of the snapshot that upstream does not list any more and that have no other explanation, for
+  /// `explain`.
   private func missingRecords(of resource: String) async -> [Concern] {
     let found = (try? await cache.missing(resource, after: 0, limit: Trouble.mostConcerned)) ?? []
     return found.map { .record($0.key.text, of: resource, reason: "upstream lists it no more") }
   }
 
-  /// What fails here must not hide why the sync failed.
+  /// Does work whose failure must not hide why the sync failed.
   private func attempt(_ what: String, _ work: () async throws -> Void) async {
     do { try await work() } catch { logger.error("cannot \(what): \(error)") }
   }
@@ -374,7 +375,7 @@ extension SyncRecord {
     case is CancellationError:
       outcome = .cancelled
       exit = Failure.Kind.cancelled.exitCode
-      self.error = "the sync was cancelled; what was pulled is kept for the next one"
+      self.error = "the sync was cancelled; its pages are kept for the next one"
     default:
       outcome = .failed
       exit = Failure.Kind.defect.exitCode

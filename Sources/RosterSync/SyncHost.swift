@@ -1,48 +1,49 @@
 package import RosterModel
 
-/// The process that a sync runs in: what it has to see to, and who is told.
+/// The process that runs a sync. It provides settings and receives reports.
 package protocol SyncHost: Sendable {
-  /// As they are now: SIGHUP takes effect in a sync that runs.
+  /// The current settings: SIGHUP also changes a sync that runs.
   var settings: SyncSettings { get }
 
-  /// Runs what mostly waits for upstream where that costs least: beside the transport.
+  /// Runs work that mostly waits for upstream on the transport's thread, where it costs least.
   func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value
 
-  /// Before the sync's row is written: whoever makes the cache's folder again must find the lock in it.
+  /// Called before the sync's row is written: a process that creates the cache's folder again must put the lock into
+  /// it.
   func renewCacheLock() throws
 
-  /// Before the session is looked at.
+  /// Called before the session is read.
   func renewTokenStoreLock() throws
 
-  /// The row is written: from here on the sync can be watched and joined.
+  /// Called when the row is written: from then on the sync can be watched and joined.
   func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async
 
-  /// The sync has come so far.
+  /// Reports that the sync has reached a phase.
   func entered(_ phase: DaemonStatus.Current.Phase)
 
-  /// Whatever else happens in it.
+  /// Reports any other event of the sync.
   func tell(_ event: Event)
 
-  /// Told last, with what the sync ended with; readers can see what it published (P2).
+  /// Called last, with the result of the sync. Readers already see the snapshot that it published (P2).
   func ended(_ record: SyncRecord) async
 }
 
-/// What a sync is to keep to.
+/// The settings of a sync.
 package struct SyncSettings: Sendable, Equatable {
-  /// Pages in flight.
+  /// Largest number of pages in flight.
   package var concurrency: Int
-  /// Of one list.
+  /// Largest number of pages of one list.
   package var maxPages: Int
-  /// Percent of a resource's records that may go, where its definition says nothing else.
+  /// Percent of a resource's records that a sync may remove, unless its definition has its own limit.
   package var maxRemoval: Int
-  /// How long syncs and changes are kept.
+  /// Period for which syncs and changes are kept.
   package var history: Duration
-  /// A sync does not wait longer for a time that upstream has named (P11).
+  /// Longest time that a sync waits for a time that upstream has named (P11).
   package var maxRetryAfter: Duration
-  /// What becomes of a next page's address elsewhere.
+  /// The rule for next-page addresses at another origin.
   package var links: NextLinks
 
-  /// All of them.
+  /// All settings.
   package init(
     concurrency: Int, maxPages: Int, maxRemoval: Int, history: Duration, maxRetryAfter: Duration,
     links: NextLinks = .sameOrigin

@@ -1,60 +1,62 @@
 package import RosterCache
 package import RosterModel
 
-/// Decides when a sync pulls again, asks, publishes or gives up (P7, P8, P9), for each resource by its own rules. Pure.
+/// Decides when a sync pulls again, requests missing records, publishes or gives up (P7, P8, P9), for each resource by
+/// its own rules. Pure.
 ///
-/// `pulling` → `comparing` → `publishing`, with `asking` between them where records are missing; back to `pulling`
-/// where pages of a resource do not belong together, twice at most for each. Every other event is a defect and ends the
-/// sync.
+/// The states are `pulling` → `comparing` → `publishing`, with `asking` between the last two if records are missing. If
+/// the pages of a resource do not fit together, the state returns to `pulling`, at most twice for each resource. Every
+/// other event is a defect and ends the sync.
 package struct SyncMachine: Sendable {
-  /// Where it is between two events.
+  /// The state between two events.
   package enum State: Sendable, Equatable {
     case pulling, comparing, asking, publishing, ended
   }
 
-  /// What follows the comparison of what was pulled with the snapshot.
+  /// The step after the comparison with the snapshot.
   package enum AfterComparison: Sendable, Equatable {
     case publish
-    /// Each missing record of some resources is to be asked for (`asks(for:)`).
+    /// The missing records of some resources must be requested (`asks(for:)`).
     case ask
-    /// These are to be pulled again, whole, and why.
+    /// The resources that must be pulled again, whole, and the reasons.
     case again([String: String])
     case fail(Failure)
   }
 
-  /// Pulls after the first that drift of one resource may cost (P7).
+  /// Number of additional pulls that drift of one resource may cause (P7).
   package static let mostRepeats = 2
 
-  /// Where it is between two events.
+  /// The current state.
   package private(set) var state = State.pulling
-  /// Why the cache is not wholly what upstream has, although it was published; nil if it is.
+  /// The reason why the published cache differs from upstream; nil if it does not.
   package var shortcoming: String? {
     shortcomings.isEmpty ? nil : shortcomings.map(\.sentence).joined(separator: "; ")
   }
-  /// The first of them, for `explain`.
+  /// The first shortcoming, for `explain`.
   package var trouble: Trouble? { shortcomings.first?.trouble }
-  /// The guard held this sync back (P8): what was pulled is kept, and shown as pending.
+  /// True if the guard stopped this sync (P8): the pulled pages are kept, and shown as pending.
   package private(set) var isGuarded = false
-  /// What was pulled is one state of upstream, and all that there is to decide about it is decided: it can be held
-  /// against the snapshot, also where it is not published.
+  /// True if the pulled pages are one state of upstream and all decisions about it were made. It can then be compared
+  /// with the snapshot, even if it is not published.
   package var isWhole: Bool { isGuarded || state == .publishing }
-  /// What the publication does about each resource beside its pages.
+  /// The publication's decisions about each resource, apart from its pages.
   package private(set) var ends: [String: ResourceEnd] = [:]
 
   /// The resource whose records were all rejected; nil if every resource has a good record (P9).
   package private(set) var unstorable: String?
 
-  /// Resources whose pages did not fit together to the end: what was pulled of them is dropped (P4).
+  /// Resources whose pages did not fit together in the last attempt: their pulled pages are dropped (P4).
   package private(set) var drifted: [String] = []
 
   private let upstream: String
   private let resources: [Resource]
   private var repeats: [String: Int] = [:]
-  /// Resources whose incremental pull drifted too often: their records are published, and their marks stay (I6.3).
+  /// Resources whose incremental pull drifted too often: their records are published, and their marks are not moved
+  /// (I6.3).
   private var weakened: Set<String> = []
   private var asking: Set<String> = []
   private var rejected = 0
-  /// All but the rejected records.
+  /// All shortcomings except the rejected records.
   private var problems: [Shortcoming] = []
 
   /// - Parameter upstream: base_url, for failures.
@@ -63,19 +65,19 @@ package struct SyncMachine: Sendable {
     self.resources = resources
   }
 
-  /// All pages are there.
+  /// Call this when all pages were pulled.
   package mutating func pulled() throws(Failure) {
     guard state == .pulling else { throw defect("pulled") }
     state = .comparing
   }
 
   /// - Parameters:
-  ///   - drifts: what did not fit together while it was pulled, by resource.
-  ///   - ignoring: resources of which every page has the same records.
-  ///   - found: of every resource.
-  ///   - marks: of resources with `since`, after this pull.
-  ///   - counts: what upstream says the number of records is, where the definition has a `count`.
-  ///   - maxRemoval: percent of the records that may go, where a definition says nothing else.
+  /// - drifts: the drift that was found during the pull, by resource.
+  /// - ignoring: resources whose pages all have the same records.
+  /// - found: the comparisons of all resources.
+  /// - marks: the marks of resources with `since` after this pull.
+  /// - counts: the number of records that upstream reports, for definitions with `count`.
+  /// - maxRemoval: percent of the records that may be removed, unless a definition has its own limit.
   package mutating func compared(
     _ found: [ResourceComparison], drifts: [String: String] = [:], ignoring: Set<String> = [], counts: [String: Int],
     marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
@@ -94,7 +96,8 @@ package struct SyncMachine: Sendable {
     return decide(found, marks)
   }
 
-  /// The drifts that a list is to be pulled again for. Those of incremental pulls are tolerated in the end (I6.3).
+  /// The drifts for which a list must be pulled again. A drift of an incremental pull is tolerated after the last
+  /// attempt (I6.3).
   mutating func tolerating(_ drifts: [String: String], of incremental: Set<String>) -> [String: String] {
     drifts.filter { resource, _ in
       guard incremental.contains(resource), repeats[resource, default: 0] >= Self.mostRepeats else { return true }
@@ -103,25 +106,26 @@ package struct SyncMachine: Sendable {
     }
   }
 
-  /// Upstream refused incremental pulls: their lists are pulled whole (I8.1). Throws (70) unless a pull has just ended.
+  /// Call this if upstream refused incremental pulls: their lists are pulled whole (I8.1). Throws (70) unless a pull
+  /// has just ended.
   mutating func reset() throws(Failure) {
     guard state == .comparing else { throw defect("reset") }
     state = .pulling
   }
 
-  /// Validators lied: the lists of these resources are pulled again, without validators (P15.4). Throws (70) unless a
-  /// pull has just ended.
+  /// Call this if validators lied: the lists of these resources are pulled again, without validators (P15.4). Throws
+  /// (70) unless a pull has just ended.
   mutating func lied(_ lies: [String: ValidatorLie]) throws(Failure) {
     guard state == .comparing else { throw defect("lied") }
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) { problems.append(.lie(resource, lie)) }
     state = .pulling
   }
 
-  /// Whether missing records of that resource are to be asked for.
+  /// True if the missing records of that resource must be requested.
   package func asks(for resource: String) -> Bool { asking.contains(resource) }
 
-  /// Takes the answers to the questions for the missing records of a resource, or why they could not be asked for. If
-  /// one has no answer, or the control question found nothing, no record of that resource is removed (P8, P16).
+  /// Receives the answers about the missing records of a resource, or the failure of the requests. If an answer is
+  /// missing, or the control question found nothing, no record of that resource is removed (P8, P16).
   package mutating func asked(_ resource: String, _ answers: Result<KeyAnswers, Failure>) throws(Failure) {
     guard state == .asking else { throw defect("asked") }
     switch answers {
@@ -135,13 +139,13 @@ package struct SyncMachine: Sendable {
     }
   }
 
-  /// The publication begins. Throws (70) where nothing is ready for it.
+  /// Begins the publication. Throws (70) unless the sync is ready for it.
   package mutating func publishes() throws(Failure) {
     guard state == .asking || state == .publishing else { throw defect("publishes") }
     state = .publishing
   }
 
-  /// The sync is over, however it went.
+  /// Call this at the end of the sync, whatever its outcome is.
   package mutating func ended() { state = .ended }
 }
 
@@ -256,15 +260,15 @@ extension SyncMachine {
 }
 
 extension ResourceComparison {
-  /// P9: a record that does not say whose it is may be any of the missing ones.
+  /// A rejected record of unknown key may be any of the missing ones (P9).
   fileprivate var isAnyoneKnown: Bool { rejectedUnknown == 0 }
 
-  /// With `twice`.
+  /// Number of records that `twice` removes now.
   fileprivate var leavingNow: Int { isAnyoneKnown ? missingTwice : 0 }
 }
 
 extension ResourceEnd.Proof {
-  /// P7.
+  /// The proof that P7 assigns to the definition.
   fileprivate init(of resource: Resource) {
     switch (resource.pages.count, resource.pages.style) {
     case (.some, _): self = .count
@@ -275,21 +279,21 @@ extension ResourceEnd.Proof {
 }
 
 extension Resource {
-  /// Why the pages do not belong together; nil: they do, as far as can be told (P7).
+  /// The reason why the pages do not fit together; nil if no such reason was found (P7).
   fileprivate func drift(_ found: ResourceComparison, count: Int?) -> String? {
     if found.isIncremental { return incrementalDrift(found, count: count) }
     let sum = found.distinct + found.rejected + found.skipped - found.passedRepeats
     if let count, sum != count {
-      return "the pages hold \(sum.counted(as: "record")) of \(name), upstream tells of \(count)"
+      return "the pages hold \(sum.counted(as: "record")) of \(name), upstream reports \(count)"
     }
     let repeats = found.repeats + found.passedRepeats
     guard repeats > 0, isByPlace else { return nil }
-    return "\(repeats.counted(as: "key")) of \(name) met twice"
+    return "\(repeats.counted(as: "key")) of \(name) found twice"
   }
 
   private func incrementalDrift(_ found: ResourceComparison, count: Int?) -> String? {
     if let count, found.received != count {
-      return "the pages hold \(found.received.counted(as: "record")) of \(name), upstream tells of \(count)"
+      return "the pages hold \(found.received.counted(as: "record")) of \(name), upstream reports \(count)"
     }
     switch since?.listing.pages.style {
     case .number, .offset, .link, .next: break
@@ -298,7 +302,7 @@ extension Resource {
     return found.acrossPages > 0 ? "\(found.acrossPages.counted(as: "key")) of \(name) on two pages" : nil
   }
 
-  /// Whether a page is a place in the list, so that a record that moves is met twice, or not at all.
+  /// True if a page is a range of positions, so that a record that moves is listed twice, or not at all.
   private var isByPlace: Bool {
     switch pages.style {
     case .number, .offset: true
@@ -350,7 +354,7 @@ private struct Shortcoming: Sendable {
 }
 
 extension Resource {
-  /// What records of an unknown key have in common, missing keys and keys of another type alike.
+  /// The common property of records of unknown key, for missing keys and for keys of another type.
   fileprivate var lackOfKey: String {
     let isText = columns.contains { $0.at == key && $0.type == .text }
     return "have no \(isText ? "string" : "integer from 1 on") as their key at \(key)"

@@ -7,7 +7,7 @@ struct ValidatorLie: Error, Sendable, Equatable {
     case etag = "ETag"
     case lastModified = "Last-Modified"
 
-    /// As `validators.distrusted` has it.
+    /// The reason in the event `validators.distrusted`.
     var reason: String {
       switch self {
       case .etag: "etag"

@@ -46,7 +46,7 @@ import Testing
   @Test(
     "C5.4: rosterctl changes is 65 if it cannot go on, 64 for bad options, 1 for an unknown resource, 73 without cache",
     arguments: [
-      (["--since", "4"], 65, "it ends with change 3, before 4; read everything anew"),
+      (["--since", "4"], 65, "it ends with change 3, before 4; read everything again"),
       (["--since", "3", "--feed", "another"], 65, "the feed is another one: "),
       (["--follow", "--feed", "another"], 65, "the feed is another one: "),
       (["--since=-1"], 64, "--since must be the id of a change, or 0"), (["--since", "x"], 64, "invalid for '--since"),

@@ -154,7 +154,7 @@ import Testing
     #expect(isAnew(try await reader.changes(FeedRequest(since: 3, feed: before.feed))))
     #expect(try await reader.recent(SyncsRequest(limit: 9)).map(\.outcome) == [.published])
     let failure = #expect(throws: Failure.self) { try follower.next() }
-    #expect(failure?.kind == .badAnswer && failure?.hint?.hasPrefix("read everything anew") == true)
+    #expect(failure?.kind == .badAnswer && failure?.hint?.hasPrefix("read everything again") == true)
     await reader.close()
     await cache.close()
   }

@@ -59,7 +59,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
         upstream.configure { $0.rules = [.on(.anyPage, .cut(after: .half, .close))] }
         let fault = await fault(transport, request)
         #expect("\(String(describing: fault))".contains("heim") == false)
-        #expect(fault?.cause == "the answer was cut off (by way of the proxy \(proxy.url))")
+        #expect(fault?.cause == "the answer was cut off (through the proxy \(proxy.url))")
       }
     }
   }
@@ -244,7 +244,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
             Issue.record("another key is taken")
             return
           }
-          #expect(pinned.cause.hasPrefix("the server's key is none of upstream.tls.pins, but \(pin)"))
+          #expect(pinned.cause.hasPrefix("the server's key is not in upstream.tls.pins: \(pin)"))
           // The certificate is for 127.0.0.1, where the proxy is, and for localhost.
           for host in ["upstream.invalid", "a.localhost", "127.0.0.2", "[::1]"] {
             guard case .failure(let named) = try await answer(host, pins: []) else {

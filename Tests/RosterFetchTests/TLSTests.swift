@@ -102,7 +102,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
         try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), pins: [other])) {
           transport in
           let failure = try #require(await failure(transport, page(port)))
-          #expect(failure.cause == "the server's key is none of upstream.tls.pins, but \(pinned)")
+          #expect(failure.cause == "the server's key is not in upstream.tls.pins: \(pinned)")
           #expect(failure.kind == .unreachable && failure.reason == nil && failure.trouble == .pin)
         }
       }

@@ -229,7 +229,7 @@ import Testing
     let gone = try problem(
       await get("/v1/changes?since=3", makeRoutes(feed: { _ in .readAnew("it ends with change 2") })))
     #expect(gone.status == 410 && gone.type == "about:blank#read-anew" && gone.title == "Gone")
-    #expect(gone.detail == "cannot go on after change 3: it ends with change 2; read everything anew")
+    #expect(gone.detail == "cannot go on after change 3: it ends with change 2; read everything again")
     let unknown = try problem(await get("/v1/changes?since=3", makeRoutes(feed: { _ in .noResource("none such") })))
     #expect(unknown == Problem(title: "Bad Request", status: 400, detail: "none such"))
     let failure = Failure(.cannotWrite, step: "read the cache", subject: "roster.db", cause: "disk I/O error")

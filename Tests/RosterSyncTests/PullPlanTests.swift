@@ -84,7 +84,7 @@ private final class Planned {
     #expect(try plan.came(first, ListFacts(records: 2, count: 9, last: 5)))
     let second = try plan.asked()
     #expect(try !plan.came(second, ListFacts(records: 2, count: 8, last: 5)))
-    #expect(plan.outcome(of: 0).drift == "page 2 tells of 8 records on 5 pages, page 1 of 9 records on 5 pages")
+    #expect(plan.outcome(of: 0).drift == "page 2 reports 8 records on 5 pages, page 1 reports 9 records on 5 pages")
     #expect(plan.ask() == nil)
     #expect(plan.isIdle)
   }
@@ -136,7 +136,7 @@ private final class Planned {
     let third = try plan.asked()
     #expect(third.page.request.url == "http://up/character?a=2&b=1")
     let failure = #expect(throws: Failure.self) { try plan.came(third, facts("1")) }
-    #expect(failure?.kind == .badAnswer && failure?.cause == "it leads to a page that was met before")
+    #expect(failure?.kind == .badAnswer && failure?.cause == "it leads to a page that was requested before")
   }
 
   @Test("G3.1: a later page of a chain without a count goes on; another count is drift")
@@ -145,7 +145,7 @@ private final class Planned {
     #expect(try plan.answer(ListFacts(records: 2, count: 6, next: .text("a"))))
     #expect(try plan.answer(ListFacts(records: 2, next: .text("b"))))
     #expect(try !plan.answer(ListFacts(records: 2, count: 7)))
-    #expect(plan.outcome(of: 0).drift == "page 3 tells of 7 records, page 1 of 6 records")
+    #expect(plan.outcome(of: 0).drift == "page 3 reports 7 records, page 1 reports 6 records")
     #expect(plan.outcome(of: 0).count == 6)
   }
 

@@ -115,7 +115,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     machine = Self.comparing([asking, twice])
     #expect(
       machine.compared([found(), found(twice)], counts: ["b": 10], maxRemoval: 20, allowRemoval: false)
-        == .again(["b": "the pages hold 9 records of b, upstream tells of 10"]))
+        == .again(["b": "the pages hold 9 records of b, upstream reports 10"]))
     #expect(machine.drifted(["character": "x"]) == .again(["character": "x"]))
     #expect(machine.drifted(["b": "x"]) == .again(["b": "x"]))
     #expect(exit(machine.drifted(["b": "x"])) == .badAnswer)
@@ -128,18 +128,18 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     var machine = Self.comparing([cursor])
     #expect(machine.compared(found(cursor, repeats: 1)) == .publish)
     machine = Self.comparing([offset])
-    #expect(machine.compared(found(offset, repeats: 1)) == .again(["list": "1 key of list met twice"]))
+    #expect(machine.compared(found(offset, repeats: 1)) == .again(["list": "1 key of list found twice"]))
     // Once as skipped, once as a record to store: the sum has it twice, as if nobody was missed.
     var moved = found(offset)
     moved.passedRepeats = 1
     machine = Self.comparing([offset])
-    #expect(machine.compared(moved) == .again(["list": "1 key of list met twice"]))
+    #expect(machine.compared(moved) == .again(["list": "1 key of list found twice"]))
     moved.resource = cursor.name
     machine = Self.comparing([cursor])
     #expect(machine.compared(moved) == .publish)
     machine = Self.comparing([cursor])
     #expect(
-      machine.compared(moved, count: 9) == .again(["list": "the pages hold 8 records of list, upstream tells of 9"]))
+      machine.compared(moved, count: 9) == .again(["list": "the pages hold 8 records of list, upstream reports 9"]))
   }
 
   @Test("P8.2: more than max_removal percent missing publishes nothing; exactly max_removal percent are asked for")

@@ -108,7 +108,7 @@ def strictness(schemas, published, daemon):
     status = daemon.status()
     schemas.check("Status", status)
     gone = daemon.ask("GET", "/v1/changes?since=99999999").problem(410)
-    assert "read everything anew" in gone, gone
+    assert "read everything again" in gone, gone
     more = status | {"more": 1, "cache": status["cache"] | {"more": 1}}
     schemas.refuses("Status", more)
     published.check("Status", more)

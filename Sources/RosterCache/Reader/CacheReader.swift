@@ -2,18 +2,17 @@ import Glibc
 internal import RosterFiles
 package import RosterModel
 
-/// Reads a cache without a daemon, without writing, from any user who may read the file, whatever its resources are:
-/// the table `resources` tells. Each call reads one snapshot. Throws a `Failure` (73).
+/// Reads a cache without a daemon and without writing, for any user who may read the file. The definitions come from
+/// the table `resources`. Each call reads one snapshot. Throws a `Failure` (73).
 package struct CacheReader {
   let database: Database
   /// The path that the caller gave.
   package let path: String
 
-  /// Of the cache at `path`, which may be in use by a daemon.
+  /// Opens the cache at `path`, which a daemon may be using.
   package init(path: String) throws { try self.init(path, .readOnly) }
 
-  /// Of the cache at `path` where all of it is in the file itself: what its log held was taken over, and the log went.
-  /// Makes none anew.
+  /// Opens the cache at `path` after its log was written back and removed. Does not create the log again.
   package init(closed path: String) throws { try self.init(path, .immutable) }
 
   private init(_ path: String, _ access: Database.Access) throws {
@@ -23,7 +22,7 @@ package struct CacheReader {
     case .absent:
       throw Self.refusal(path, "there is no cache yet", "start rosterd, or name its cache with --cache")
     case .damaged:
-      throw Self.refusal(path, "the file is damaged", "start rosterd, which moves it aside and pulls all anew")
+      throw Self.refusal(path, "the file is damaged", "start rosterd, which moves it aside and pulls all again")
     }
     do {
       database = try Database(path: path, access: access)
@@ -37,16 +36,16 @@ package struct CacheReader {
     }
   }
 
-  /// With a connection that is open.
+  /// Reads through an open connection.
   init(_ path: String, _ database: Database) {
     self.path = path
     self.database = database
   }
 
-  /// Whether anything was published yet.
+  /// True if a snapshot was published.
   package func hasSnapshot() throws -> Bool { try read { try snapshot() } }
 
-  /// Of the last sync that published or verified the snapshot; nil before the first.
+  /// Number of pages of the last sync that published or verified the snapshot; nil before the first.
   package func pages() throws -> Int? {
     try read {
       try database.first("SELECT pages FROM cache_info WHERE verified_at IS NOT NULL") { $0.int(0) }
@@ -66,7 +65,7 @@ package struct CacheReader {
   /// The path of the database itself, if the cache's path is a link.
   package var resolvedPath: String { (try? CacheFile.resolve(path)) ?? path }
 
-  /// Bytes of the file and of its log.
+  /// Sizes in bytes of the file and of its log.
   package var sizes: (database: Int64, wal: Int64) { (fileSize(resolvedPath), fileSize(resolvedPath + "-wal")) }
 
   /// The sync whose row has no end, within a transaction.
@@ -106,18 +105,17 @@ package struct CacheReader {
     try failing { try database.transaction("BEGIN", body) }
   }
 
-  /// What SQLite reports becomes a `Failure`.
+  /// Turns an error of SQLite into a `Failure`.
   func failing<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as SQLiteError { throw Self.failure(error, path) }
   }
 
-  /// `hasSnapshot`, within a transaction.
+  /// `hasSnapshot` within a transaction.
   func snapshot() throws -> Bool {
     try database.first("SELECT snapshot IS NOT NULL FROM cache_info") { $0.int(0) } == 1
   }
 
-  /// The tables of a resource as they are in this transaction. Throws `Failure` (1) where the cache has none of that
-  /// name.
+  /// The tables of a resource in this transaction. Throws `Failure` (1) if the cache has no such resource.
   func tables(_ resource: String) throws -> ResourceTables {
     let found = try database.first("SELECT definition FROM resources WHERE name = ?", .text(resource)) {
       try ResourceTables(name: resource, definition: $0.text(0))
@@ -140,11 +138,11 @@ package struct CacheReader {
     }
   }
 
-  // MARK: What a reader is told
+  // MARK: Messages
 
   static let step = "read the cache"
 
-  /// What is wrong with the file is the same for the daemon; what to do about it is not.
+  /// The daemon would find the same fault in the file, but a reader needs another hint.
   private static func inspect(_ path: String) throws -> CacheFile.Standing {
     do { return try CacheFile.inspect(path) } catch let failure as Failure {
       if access(path, R_OK) != 0, errno == EACCES {
@@ -163,8 +161,8 @@ package struct CacheReader {
         path, "it cannot be opened (\(error.message))",
         "start rosterd, which makes the -wal and -shm beside it, and see whether this user may read them")
     case .readOnly:
-      // SQLITE_READONLY_CANTINIT, _RECOVERY: the -shm is missing or of no use, and only a writer makes it anew.
-      refusal(path, "only one who may write can open it now (\(error.message))", "start rosterd, which puts it right")
+      // SQLITE_READONLY_CANTINIT, _RECOVERY: the -shm is missing or unusable, and only a writer creates it again.
+      refusal(path, "it needs a recovery by its writer (\(error.message))", "start rosterd, which recovers it")
     default: error.failure(step, path)
     }
   }

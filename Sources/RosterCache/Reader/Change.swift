@@ -6,22 +6,22 @@ extension CacheReader {
   package struct Change: Sendable, Equatable {
     /// Grows from change to change.
     package var id: Int64
-    /// By which sync.
+    /// Id of the sync that made the change.
     package var sync: Int64
     /// The resource's name.
     package var resource: String
-    /// As the contract means it.
+    /// The record id, as the contract defines it.
     package var record: Int64
     /// Its key as JSON: a number, a text, or a list of the parts of a composite key (R2.5). nil if the resource is not
     /// pulled any more.
     package var key: String?
-    /// What became of it.
+    /// The sort of change.
     package var kind: ChangeKind
     /// RFC 3339.
     package var at: String
-    /// A JSON object; nil where it was not there.
+    /// The record before the change as a JSON object; nil if it did not exist.
     package var before: String?
-    /// Likewise, afterwards.
+    /// The record after the change as a JSON object; nil if it does not exist any more.
     package var after: String?
 
     /// A row of `/v1/changes`.
@@ -41,7 +41,7 @@ extension CacheReader {
       return "SELECT id, sync_id, resource, record_id, kind, at, before, after, \(key) FROM changes"
     }
 
-    /// Of what `select` gives.
+    /// Reads a row of `select`.
     init(_ row: Row) {
       id = row.integer(0)
       sync = row.integer(1)
@@ -64,7 +64,7 @@ extension CacheReader {
         json.raw((key ?? "null").utf8)
         json.member("kind", kind.rawValue)
         json.member("at", at)
-        // As they are stored, upstream's numbers as they were written (P10).
+        // Stored documents keep upstream's numbers as written (P10).
         for (name, document) in [("before", before), ("after", after)] {
           json.name(name)
           json.raw((document ?? "null").utf8)

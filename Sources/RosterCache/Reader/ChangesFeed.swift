@@ -1,28 +1,29 @@
 internal import RosterJSON
 internal import RosterModel
 
-/// How far somebody has followed `changes`.
+/// The position of a follower in `changes`.
 package struct FeedPosition: Sendable, Equatable {
-  /// The feed that `seen` is of; nil: whichever is there.
+  /// The feed to which `seen` belongs; nil accepts any feed.
   package var feed: String?
-  /// The largest id that was seen; nil: begin with the oldest change that there is.
+  /// The largest id that the follower has seen; nil begins with the oldest change that is kept.
   package var seen: Int64?
 
-  /// Nothing is seen yet, unless said.
+  /// Begins with the oldest change of any feed, unless arguments say otherwise.
   package init(feed: String? = nil, seen: Int64? = nil) {
     self.feed = feed
     self.seen = seen
   }
 
-  /// Why everything is to be read anew (section 5 of docs/CONTRACT.md), a clause; nil: all that follows is there.
+  /// Why the follower must read everything again (section 5 of docs/CONTRACT.md), as a clause; nil if no change is
+  /// missing.
   /// - Parameters:
-  ///   - first: the smallest id of `changes`; nil: there is none yet.
-  ///   - last: the largest one; 0: there is none yet.
+  ///   - first: the smallest id of `changes`; nil if there are no changes yet.
+  ///   - last: the largest id; 0 if there are no changes yet.
   func refusal(feed current: String, first: Int64?, last: Int64) -> String? {
     if let feed, feed != current { return "the feed is another one: \(current)" }
     guard let seen else { return nil }
-    // Not seen + 1, which may be more than 64 bits hold.
-    if let first, first - 1 > seen { return "history has ended what follows change \(seen): the oldest is \(first)" }
+    // `seen + 1` could overflow.
+    if let first, first - 1 > seen { return "the changes after \(seen) have expired: the oldest is \(first)" }
     return last < seen ? "it ends with change \(last), before \(seen)" : nil
   }
 }
@@ -34,9 +35,9 @@ extension CacheReader {
     package var feed: String
     /// Oldest first.
     package var changes: [Change]
-    /// The id to go on with: nothing up to it is missed.
+    /// The id to continue with: all changes up to it have been read.
     package var last: Int64
-    /// Nothing followed them when they were read.
+    /// True if no change followed these when they were read.
     package var isWhole: Bool
 
     /// The contract's JSON of `/v1/changes`.
@@ -52,16 +53,16 @@ extension CacheReader {
     }
   }
 
-  /// What follows a position.
+  /// The changes after a position, or the reason why they are not known.
   package enum FeedReading: Sendable, Equatable {
     case page(FeedPage)
-    /// Nobody can go on from there: a clause that says why.
+    /// The follower must read everything again; a clause says why.
     case readAnew(String)
   }
 
-  /// The changes that follow a position, at most `limit`, and fewer where they are long; at least one, if there are
-  /// some. Throws `Failure`: 1 for a resource that the cache does not know.
-  /// - Parameter bytes: of documents, about.
+  /// The changes after a position: at most `limit`, fewer if they are long, and at least one if any exist. Throws
+  /// `Failure` (1) for a resource that the cache does not know.
+  /// - Parameter bytes: approximate limit for the documents.
   package func feed(
     _ position: FeedPosition, resource: String? = nil, limit: Int, bytes: Int = longestPage
   ) throws -> FeedReading {
@@ -78,14 +79,15 @@ extension CacheReader {
     }
     let (first, last) = (ends?.first, ends?.last ?? 0)
     if let why = position.refusal(feed: feed, first: first, last: last) { return .readAnew(why) }
-    // Only then: one that went is another feed to who has followed it.
+    // This check comes second: a removed resource means another feed to its followers.
     if let resource { try expect(resource) }
     let (changes, isWhole) = try changes(after: position.seen ?? (first ?? 1) - 1, resource, limit, bytes)
     let end = isWhole ? last : changes.last?.id ?? last
     return .page(FeedPage(feed: feed, changes: changes, last: end, isWhole: isWhole))
   }
 
-  /// Bytes of documents in an answer, about: some thousand changes of the usual size. A record may have 8 MiB.
+  /// Approximate number of bytes of documents in an answer: some thousand changes of the usual size. A record may have
+  /// 8 MiB.
   package static let longestPage = 2 << 20
 
   private func changes(
@@ -108,7 +110,7 @@ extension CacheReader {
     return (changes, try !statement.step())
   }
 
-  /// A misspelt name would wait for ever. One that is not pulled any more may still have changes.
+  /// A misspelt name would wait for ever. A resource that is not pulled any more may still have changes.
   private func expect(_ resource: String) throws {
     let isKnown = try database.first(
       "SELECT EXISTS (SELECT 1 FROM changes WHERE resource = ?1)", .text(resource)

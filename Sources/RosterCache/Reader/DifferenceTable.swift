@@ -2,8 +2,8 @@ internal import RosterDecode
 internal import RosterJSON
 internal import RosterModel
 
-/// Writes the differences of a resource into a temporary table, so that they are all known before the first is told,
-/// and take no memory. Their JSON is made by the statements that make it for `changes`.
+/// Writes the differences of a resource into a temporary table. All are then found before the first is reported, and
+/// need not fit into memory. The statements that write the JSON for `changes` also write this JSON.
 struct DifferenceTable {
   static let create = """
     CREATE TEMP TABLE differences(id INTEGER PRIMARY KEY, resource INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -16,7 +16,7 @@ struct DifferenceTable {
   private let index: Int
   private let insert: Statement
   private let preview: RecordPreview
-  /// nil: the snapshot has no such table.
+  /// nil if the snapshot has no such table.
   private let json: Statement?
 
   init(_ database: Database, _ tables: ResourceTables, _ index: Int, isInSnapshot: Bool) throws {
@@ -47,7 +47,7 @@ struct DifferenceTable {
     try write(.init(kind: .removed, key: try key(of: before), before: before))
   }
 
-  /// A record that this pull misses for the first time: no change, so no kind of one.
+  /// Notes a record that this pull misses for the first time, which is not a change yet.
   func absent(_ id: Int64) throws {
     let before = try stored(id)
     try insert.run([Value(index), .text(Self.absent), .text(try key(of: before)), .text(""), .text(before), .null])
@@ -63,7 +63,7 @@ struct DifferenceTable {
     return json.text
   }
 
-  /// A composite key is JSON already.
+  /// A composite key is already JSON.
   private func key(_ decoder: borrowing RecordDecoder) -> String {
     guard tables.resource.hasCompositeKey, case .text(let key) = decoder.key else { return decoder.key.json }
     return String(decoding: key, as: UTF8.self)
@@ -83,7 +83,7 @@ struct DifferenceTable {
     ])
   }
 
-  /// In the order in which the publication writes them.
+  /// Goes over the differences in the order in which the publication writes them.
   static func forEach(
     _ database: Database, _ index: Int, _ kind: ChangeKind? = nil, _ body: (PendingRecord) throws -> Void
   ) throws {
@@ -114,7 +114,7 @@ struct DifferenceTable {
   }
 }
 
-/// Shows a record as the publication would store it: in the tables of its resource, in memory.
+/// Shows a record as the publication would store it, by storing it in tables in memory.
 private struct RecordPreview {
   private let database: Database
   private let writer: RecordWriter
@@ -149,9 +149,9 @@ extension RecordKey {
   }
 }
 
-/// Which fields of `extra` differ between two records.
+/// Finds the fields of `extra` that differ between two records.
 private enum ExtraDifference {
-  /// `extra` alone where SQLite's JSON does not tell.
+  /// Returns only `extra` if SQLite's JSON does not show the difference.
   static func paths(_ before: String, _ after: String) -> [String] {
     let (old, new) = (leaves(of: before), leaves(of: after))
     let names = old.map(\.path) + new.map(\.path).filter { path in !old.contains { $0.path == path } }

@@ -1,28 +1,28 @@
 package import RosterModel
 
-/// Follows the feed of the cache that has a name, over publishes, restarts of the daemon and files that are put in its
-/// place. It waits for nothing: whoever asks decides how often.
+/// Follows the feed of the cache at a path, across publishes, restarts of the daemon and replaced files. It never
+/// waits: the caller decides how often to ask.
 package struct FeedFollower {
-  /// How far it has come.
+  /// The position after the last change that was returned.
   package private(set) var position: FeedPosition
 
-  /// The cache's.
+  /// Path of the cache.
   package let path: String
   private let resource: String?
   private var reader: CacheReader?
   private var files = FileIdentity.Parts()
-  /// `PRAGMA data_version` before the last reading, which found no more; nil: there may be more.
+  /// `PRAGMA data_version` before the last reading, if that reading reached the end; nil if there may be more changes.
   private var version: Int64?
 
-  /// - Parameter resource: nil: all.
+  /// - Parameter resource: nil follows all resources.
   package init(path: String, from position: FeedPosition, resource: String?) {
     self.path = path
     self.position = position
     self.resource = resource
   }
 
-  /// The next changes, at most `limit`; empty: there is nothing new. Throws `Failure`: 65 where everything is to be
-  /// read anew, 1 for a resource that the cache does not know, 73 for a cache that cannot be read now.
+  /// The next changes, at most `limit`; empty if there are no new ones. Throws `Failure`: 65 if everything must be read
+  /// again, 1 for an unknown resource, 73 for a cache that cannot be read now.
   package mutating func next(limit: Int = 1000) throws -> [CacheReader.Change] {
     let reader = try current()
     let now = try reader.dataVersion()
@@ -31,7 +31,7 @@ package struct FeedFollower {
     case .readAnew(let why):
       throw Failure(
         .badAnswer, step: "go on with the changes", subject: path, cause: why,
-        hint: "read everything anew, and follow from the largest id of changes")
+        hint: "read everything again, and follow from the largest id of changes")
     case .page(let page):
       position = FeedPosition(feed: page.feed, seen: page.last)
       version = page.isWhole ? now : nil
@@ -39,18 +39,17 @@ package struct FeedFollower {
     }
   }
 
-  /// Columns that tell people one record of a resource from another, the key first; none where it is not pulled any
-  /// more.
+  /// Columns that help people to recognise a record, the key first; empty if the resource is not pulled any more.
   package func telling(_ resource: String) -> [Resource.Column] { (try? reader?.telling(resource)) ?? [] }
 
-  /// Whether anything was published yet.
+  /// True if a snapshot was published.
   package func hasSnapshot() throws -> Bool { try reader?.hasSnapshot() ?? false }
 
-  /// Of the files that have the name now. Where one of them is missing, somebody is about to make it anew.
+  /// The reader of the files that have the names now. If a file is missing, its writer is about to create it again.
   private mutating func current() throws -> CacheReader {
     let found = FileIdentity.Parts(path)
     if let reader, found == files || !found.isWhole { return reader }
-    // First: SQLite's locks on a file go where another descriptor of it is closed.
+    // The old reader is closed first: closing any other descriptor of a file releases SQLite's locks on it.
     reader = nil
     version = nil
     let opened = try CacheReader(path: path)
@@ -60,7 +59,7 @@ package struct FeedFollower {
 }
 
 extension CacheReader {
-  /// Another number as soon as another connection has written (sqlite.org/pragma.html#pragma_data_version).
+  /// A number that changes as soon as another connection has written (sqlite.org/pragma.html#pragma_data_version).
   func dataVersion() throws -> Int64 {
     try read { try database.first("PRAGMA data_version") { $0.integer(0) } ?? 0 }
   }

@@ -2,9 +2,9 @@ internal import RosterDecode
 internal import RosterJSON
 package import RosterModel
 
-/// What a sync has pulled and not published, held against the snapshot, as it was when it was asked for.
+/// The differences between the unpublished pages of a sync and the snapshot, at the time of the call.
 package struct PendingChanges {
-  /// Which sync, and how much of each resource.
+  /// The sync, and the number of differences of each resource.
   package let pull: PendingPull
   private let reader: CacheReader
 
@@ -46,7 +46,7 @@ package struct PendingChanges {
     try write(text)
   }
 
-  /// In bytes: many calls cost more than the memory.
+  /// Bytes in one call of `write`: many small calls would cost more than the memory.
   private static let longestPiece = 1 << 16
 
   private func appendJSON(_ write: (String) throws -> Void) throws {
@@ -68,7 +68,7 @@ package struct PendingChanges {
     try write("]}\n")
   }
 
-  /// Their keys alone (L3.2).
+  /// Writes only the keys of absent records (L3.2).
   private func writeAbsent(_ resource: Int, _ write: (String) throws -> Void) throws {
     var separator = ""
     try write(",\"absent\":[")
@@ -89,8 +89,8 @@ extension PendingResource {
 }
 
 extension PendingRecord {
-  /// `key`, and the record as `changes` has it; of a changed one both, and in which fields they differ. A column or a
-  /// list that is called `key` is told as itself: then the key's own column tells the key.
+  /// `key`, and the record in the form of `changes`. A changed record has both forms, and the names of the fields that
+  /// differ. A column or list named `key` replaces the member `key`; the key's own column then shows the key.
   fileprivate func json(of resource: PendingResource) -> String {
     guard kind == .changed else {
       let record = after ?? before ?? "{}"
@@ -116,8 +116,8 @@ extension PendingRecord {
 }
 
 extension CacheReader {
-  /// What a sync has pulled and not published. Reads the cache and the file of pulled pages; changes neither, and holds
-  /// up nobody. Throws `Failure`: 73 where one of them cannot be read.
+  /// The differences between the unpublished pages of a sync and the snapshot. Reads the cache and the file of pulled
+  /// pages, changes neither, and blocks no writer. Throws `Failure` (73) if one of them cannot be read.
   package func pending() throws -> PendingChanges {
     let path = try CacheFile.resolve(path) + ".pulled"
     for _ in 0..<Self.looks {
@@ -135,15 +135,15 @@ extension CacheReader {
       hint: "ask again")
   }
 
-  /// A publish empties the file in the middle of a look once, seldom twice. An early end of a look costs little.
+  /// A publish empties the file during a look once, seldom twice. A look that ends early costs little.
   private static let looks = 10
 
   private static let dropTables = PulledTables.names.map { "DROP TABLE IF EXISTS \($0);" }.joined()
 }
 
-/// One look at the file of pulled pages beside its writer, within a transaction of the cache.
+/// Reads the file of pulled pages once, beside its writer, within a transaction of the cache.
 private struct PendingReading {
-  /// Its pages were dropped, or are of another snapshot, since the look began.
+  /// The pages were dropped, or belong to another snapshot, since the reading began.
   struct Moved: Error {}
 
   private let reader: CacheReader
@@ -153,7 +153,7 @@ private struct PendingReading {
   private var resources: [Resource] = []
   private var conclusion: PullConclusion?
 
-  /// nil: there is no file, or what it has is of no snapshot of this cache.
+  /// nil if the file is missing, or if its pages do not belong to the snapshot of this cache.
   init?(_ reader: CacheReader, _ path: String) throws {
     let database = reader.database
     let identity = try database.first("SELECT feed, \(FixedTables.verified), pulled FROM main.cache_identity") {
@@ -175,14 +175,14 @@ private struct PendingReading {
       try index()
       if pull.sync != nil { try compare() }
     } catch let error as SQLiteError where error.kind == .damaged {
-      // A page that was whole a moment ago was dropped since.
+      // The page was whole a moment ago and was dropped since.
       throw Moved()
     }
     if try file.owner() != owner { throw Moved() }
     return pull
   }
 
-  /// What the file has, as its writer would index it.
+  /// Indexes the pages of the file as its writer would.
   private mutating func index() throws {
     var (resources, conclusion) = ([Resource](), PullConclusion?.none)
     var pages = 0
@@ -198,7 +198,7 @@ private struct PendingReading {
       }
     }
     (self.resources, self.conclusion) = (resources, conclusion)
-    if file.size > end { pull.leftOut = "what follows byte \(end) of \(file.path) is not whole" }
+    if file.size > end { pull.leftOut = "\(file.path) is incomplete after byte \(end)" }
     guard !resources.isEmpty, pages > 0 || conclusion != nil else { return }
     pull.isWhole = conclusion != nil
     pull.sync = conclusion?.sync ?? owner.sync
@@ -243,7 +243,7 @@ private struct PendingReading {
     }
   }
 
-  /// A resource that is not named any more: the next publish drops its tables.
+  /// Reports a resource that is missing from the configuration: the next publish drops its tables.
   private func drop(_ tables: ResourceTables, _ index: Int, _ records: Int) throws -> PendingResource {
     let table = try DifferenceTable(database, tables, index, isInSnapshot: true)
     let ids = try database.once("SELECT \(tables.id) FROM main.\(tables.table) ORDER BY 1")

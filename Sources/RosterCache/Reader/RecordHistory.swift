@@ -2,24 +2,24 @@ internal import RosterJSON
 package import RosterModel
 
 extension CacheReader {
-  /// One record, or what is known of one that is gone, and its history.
+  /// One record, or the known facts of a removed one, and its history.
   package struct RecordHistory: Sendable, Equatable {
     /// The resource's name.
     package var resource: String
-    /// As its table has them.
+    /// The columns of the resource's table.
     package var columns: [Resource.Column]
-    /// Those that tell one record from another, the key first.
+    /// Columns that distinguish one record from another, the key first.
     package var telling: [Resource.Column]
-    /// A JSON object of columns and lists; nil: it is not there.
+    /// A JSON object of columns and lists; nil if the record does not exist.
     package var record: String?
     /// Oldest first.
     package var changes: [Change]
-    /// Whether anything was published yet.
+    /// True if a snapshot was published.
     package var hasSnapshot: Bool
-    /// The time of which all this is told (RFC 3339); nil: now.
+    /// The time that the history was requested for (RFC 3339); nil means now.
     package var at: String?
 
-    /// When and by which sync it went; nil: it is there, or never was as far as `history` goes back.
+    /// The change that removed the record; nil if it exists, or never existed within `history`.
     package var removal: Change? { record == nil ? changes.last { $0.kind == .removed } : nil }
 
     /// The contract's JSON of `rosterctl show`.
@@ -36,11 +36,11 @@ extension CacheReader {
     }
   }
 
-  /// What is known of the record with that key. Throws `Failure`: 1 for an unknown resource, 64 for a key that cannot
-  /// be one of it.
+  /// The known facts of the record with that key. Throws `Failure`: 1 for an unknown resource, 64 for a text that
+  /// cannot be a key.
   package func show(_ resource: String, key: String) throws -> RecordHistory { try show(resource, key: [key]) }
 
-  /// The same of a key of several parts (L2.3). Throws 64 for another number of them too.
+  /// The same for a key of several parts (L2.3). Also throws 64 if the number of parts is wrong.
   package func show(_ resource: String, key: [String]) throws -> RecordHistory {
     try read { try history(resource, key) }
   }
@@ -56,7 +56,7 @@ extension CacheReader {
       hasSnapshot: try snapshot())
   }
 
-  /// Record ids that a key has and had. Where it is a text, a record that comes back has a new one.
+  /// Current and earlier record ids of a key. A record with a text key gets a new id when it reappears.
   private func ids(_ key: String, _ tables: ResourceTables) throws -> [Int64] {
     if tables.hasTextKey {
       return try database.rows(tables.idsOfText, .text(key), .text(tables.resource.name)) { $0.integer(0) }
@@ -88,7 +88,7 @@ extension ResourceTables {
     """
   }
 
-  /// The parts of a key as one. Throws `Failure` (64) for parts that cannot be one.
+  /// Joins the parts of a key. Throws `Failure` (64) for parts that cannot be a key.
   fileprivate func key(_ parts: [String]) throws -> String {
     let columns = keyParts.map { resource.columns[$0] }
     guard parts.count == columns.count else {

@@ -2,19 +2,19 @@ internal import RosterJSON
 package import RosterModel
 
 extension CacheReader {
-  /// The resources that a cache has, in the order in which they came.
+  /// The resources of a cache, in the order in which they were added.
   package struct Resources: Sendable, Equatable {
     /// One of them.
     package struct Entry: Sendable, Equatable {
-      /// As the configuration names it.
+      /// The resource's name in the configuration.
       package var name: String
-      /// Where its records are.
+      /// The table with its records.
       package var table: String
-      /// How many the snapshot has.
+      /// Number of records in the snapshot.
       package var records: Int
     }
 
-    /// In their order.
+    /// The resources, in the order above.
     package var entries: [Entry]
 
     /// The contract's JSON of `rosterctl list`.
@@ -43,19 +43,19 @@ extension CacheReader {
 
     /// Its name.
     package var resource: String
-    /// Those that tell one record from another, the key first.
+    /// Columns that distinguish one record from another, the key first.
     package var telling: [Resource.Column]
     /// All of its columns, as the definition orders them.
     package var columns: [Resource.Column]
-    /// From 1; may be behind the last one, and is empty then.
+    /// Number of the page, from 1. A page after the last one is empty.
     package var page: Int
-    /// How many pages there are.
+    /// Number of all pages.
     package var pages: Int
-    /// Records on all pages.
+    /// Number of records on all pages.
     package var total: Int
     /// JSON objects of columns and lists.
     package var records: [String]
-    /// Whether anything was published yet.
+    /// True if a snapshot was published.
     package var hasSnapshot: Bool
 
     /// The contract's JSON of `rosterctl list RESOURCE`.
@@ -73,7 +73,7 @@ extension CacheReader {
     }
   }
 
-  /// What `list` knows.
+  /// The content of `rosterctl list`.
   package func resources() throws -> Resources {
     try read {
       Resources(
@@ -97,7 +97,7 @@ extension CacheReader {
       let choice = isAbsent ? RecordChoice.absent : try search.flatMap { try tables.choice($0) } ?? .all
       let total = try count(tables, choice)
       let pages = (total + Listing.pageSize - 1) / Listing.pageSize
-      // SQLite takes a negative limit for none.
+      // SQLite treats a negative limit as no limit.
       let limit = page == nil ? -1 : Listing.pageSize
       let skipped = (max(1, min(page ?? 1, pages + 1)) - 1) * Listing.pageSize
       let records = try database.rows(
@@ -119,13 +119,13 @@ extension CacheReader {
   }
 }
 
-/// Which records of a resource are listed.
+/// Selects the records of a resource that are listed.
 private enum RecordChoice {
   case all, absent
   /// Records that match a query of the index.
   case matching(String)
 
-  /// Bound as ?1.
+  /// The value of parameter ?1.
   func value(of resource: String) -> Value {
     switch self {
     case .all: .null
@@ -136,7 +136,7 @@ private enum RecordChoice {
 }
 
 extension ResourceTables {
-  /// nil: there is no word in it.
+  /// nil if the text contains no word.
   fileprivate func choice(_ words: String) throws -> RecordChoice? {
     guard index != nil else {
       throw Failure(
@@ -161,7 +161,7 @@ extension ResourceTables {
 
   fileprivate func count(_ choice: RecordChoice) -> String { "SELECT count(*) FROM (\(ids(choice)))" }
 
-  /// How many records are ?2, behind how many ?3.
+  /// Selects at most ?2 records, after the first ?3.
   fileprivate func page(_ choice: RecordChoice) -> String {
     """
     SELECT \(jsonText(isShown: true)) FROM \(table) r
@@ -169,8 +169,8 @@ extension ResourceTables {
     """
   }
 
-  /// Columns that tell people one record from another: the key, then what is searched, else texts, else whatever there
-  /// is.
+  /// Columns that help people to recognise a record: the key, then the searched columns, else the texts, else all
+  /// columns.
   var telling: [Resource.Column] {
     let searched = resource.search.compactMap { name in resource.columns.first { $0.name == name } }
     let texts = resource.columns.filter { $0.type == .text }
@@ -179,6 +179,6 @@ extension ResourceTables {
     return keys + (others.first { !$0.isEmpty } ?? []).prefix(Self.mostTelling)
   }
 
-  /// More do not fit a line.
+  /// More columns do not fit a line.
   private static let mostTelling = 6
 }

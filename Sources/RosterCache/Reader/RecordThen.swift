@@ -2,13 +2,13 @@ package import FoundationEssentials
 internal import RosterModel
 
 extension CacheReader {
-  /// One record as it was at a time, and its history until then: what is there now, and what `changes` takes back of
-  /// it. Throws `Failure`: 65 where `history` has ended what would tell, else as `show(_:key:)`.
+  /// The record at a given time, and its history until then: the current record without the later `changes`. Throws
+  /// `Failure`: 65 if the needed history has expired, else the failures of `show(_:key:)`.
   package func show(_ resource: String, key: String, at date: Date) throws -> RecordHistory {
     try show(resource, key: [key], at: date)
   }
 
-  /// The same of a key of several parts.
+  /// The same for a key of several parts.
   package func show(_ resource: String, key: [String], at date: Date) throws -> RecordHistory {
     try read {
       var found = try history(resource, key)
@@ -29,10 +29,10 @@ extension CacheReader {
     }
   }
 
-  /// Whether the resource had a snapshot by then. The first one writes no changes, so that `changes` alone does not
-  /// tell.
+  /// True if the resource had a snapshot at that time. The first snapshot writes no changes, so that `changes` alone
+  /// does not show this.
   private func wasPublished(_ resource: String, _ time: String) throws -> Bool {
-    // It may have gone meanwhile, and come back.
+    // The resource may have been removed and added again since.
     let then = try database.first(
       """
       SELECT EXISTS (SELECT 1 FROM sync_resources r WHERE r.sync_id = s.id AND r.resource = ?1) FROM syncs s
@@ -49,13 +49,14 @@ extension CacheReader {
       """, .text(resource), .text(time)
     ) { (was: $0.int(0) != 0, areAllThere: $0.int(1) != 0) }
     if known?.was == true { return true }
-    // With the first sync all others are there, and none of them was it.
+    // If the first sync is still there, all later ones are too, and the resource was in no sync until then.
     guard known?.areAllThere == true else { throw Self.ended(resource, time) }
     return false
   }
 
-  /// Whether each change behind a time is still there: none was ended, or one from before is there, or a sync from
-  /// before that is not kept for another reason, since syncs and changes are ended by the same time.
+  /// True if no change after that time has expired, for one of three reasons. No change has expired at all. A change
+  /// from before that time is still there. A sync from before it is still there that history would have deleted; syncs
+  /// and changes expire at the same time.
   private func isEverythingKnown(since time: String) throws -> Bool {
     try database.first(
       """
@@ -65,8 +66,8 @@ extension CacheReader {
     ) { $0.int(0) != 0 } ?? false
   }
 
-  /// Whether the resource was not named for a while behind that time: what went with it, and came with it, is in no
-  /// change.
+  /// True if the resource was missing from the configuration at some time after that date: its removal and return are
+  /// not in `changes`.
   private func wasAway(_ resource: String, since time: String) throws -> Bool {
     try database.first(
       """
@@ -78,8 +79,8 @@ extension CacheReader {
 
   private static func ended(_ resource: String, _ time: String) -> Failure {
     Failure(
-      .badAnswer, step: "show the \(resource) as it was at \(time)", subject: "the cache",
-      cause: "history has ended what would tell, or the resource was not named for a while since",
+      .badAnswer, step: "show the state of \(resource) at \(time)", subject: "the cache",
+      cause: "the needed history has expired, or the resource was missing from the configuration for a while since",
       hint: "name a later time; cache.history says how long changes are kept")
   }
 }

@@ -2,19 +2,19 @@ internal import RosterJSON
 package import RosterModel
 
 extension CacheReader {
-  /// The records that could not be stored: of the last sync that was published or found nothing new, and of a failed
-  /// sync after it that published nothing because of them.
+  /// The records that could not be stored. They belong to the last sync that was published or found nothing new, and to
+  /// a later failed sync that published nothing because of them.
   package struct Rejects: Sendable, Equatable {
     /// The snapshot's records by resource, page and position; then the first records of the failed sync.
     package var records: [RejectedRecord]
     /// The last sync, if it failed; nil otherwise.
     package var failed: SyncRecord?
-    /// Whether anything was published yet.
+    /// True if a snapshot was published.
     package var hasSnapshot: Bool
-    /// The documents without white space; nil for one that is no JSON that SQLite takes.
+    /// The documents without white space; nil for a document that SQLite does not accept as JSON.
     fileprivate var documents: [String?]
 
-    /// `{"rejects":[…]}`, each with the columns of the table; `document` as a value where it is JSON.
+    /// `{"rejects":[…]}`, each with the columns of the table. A document that is JSON is included as a value.
     package var json: String {
       var json = JSONWriter()
       json.object { json in
@@ -27,7 +27,7 @@ extension CacheReader {
     }
   }
 
-  /// What could not be stored.
+  /// The records that could not be stored.
   package func rejects() throws -> Rejects {
     try read {
       let last = try database.first(

@@ -1,9 +1,9 @@
 package import RosterModel
 
-/// Reads the cache beside its writer, in the same process, on a connection and a thread of its own: no question waits
-/// for a sync, and no sync for a question (S1). It opens the cache when it is first asked.
+/// Reads the cache in the process of its writer, on a separate connection and thread. Requests and syncs do not wait
+/// for each other (S1). It opens the cache at the first request.
 package actor SideReader {
-  /// Its own thread: reads do not wait for the writer, nor it for them.
+  /// The reader's thread: reads do not wait for the writer, and the writer does not wait for reads.
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private let executor = SerialQueue(label: "rosterd.reader")
@@ -13,20 +13,20 @@ package actor SideReader {
   private var files = FileIdentity.Parts()
   private var isClosed = false
 
-  /// Of the file that `cache` writes.
+  /// Reads the file that `cache` writes.
   package init(beside cache: Cache) { self.cache = cache }
 
-  /// The latest syncs, newest first. Throws `Failure`: 73 where the cache cannot be read, 1 behind `close`.
+  /// The latest syncs, newest first. Throws `Failure`: 73 if the cache cannot be read, 1 after `close`.
   package func recent(_ request: SyncsRequest) async throws -> [SyncRecord] {
     try await read { try $0.latest(request) }
   }
 
-  /// The first few records that could not be stored. Throws `Failure` as above.
+  /// The first records that could not be stored. Throws `Failure` as above.
   package func rejected() async throws -> [Concern] {
     try await read { try $0.concernedByRejects() }
   }
 
-  /// What follows an id of the feed. Throws `Failure` as above.
+  /// The changes after an id of the feed. Throws `Failure` as above.
   package func changes(_ request: FeedRequest) async throws -> FeedAnswer {
     let position = FeedPosition(feed: request.feed, seen: request.since)
     return try await read { reader in
@@ -41,7 +41,8 @@ package actor SideReader {
     }
   }
 
-  /// Breaks off what it reads; before the writer closes, which leaves an empty log only as the last one.
+  /// Interrupts the current read. Call this before the writer closes, which empties the log only if its connection is
+  /// the last.
   package nonisolated func close() async {
     interruption.interrupt()
     await shut()
@@ -53,7 +54,7 @@ package actor SideReader {
   }
 
   private func drop() {
-    // Never interrupted once it is gone.
+    // A closed connection must not be interrupted.
     try? interruption.disarm()
     reader = nil
   }
@@ -65,14 +66,14 @@ package actor SideReader {
       return try reader.database.transaction("BEGIN") { try body(reader) }
     } catch let error as SQLiteError {
       if isClosed || interruption.isWanted { throw stopping }
-      // As any statement of the writer that a sound cache would have run: `recover` finds out.
+      // A sound cache would have run the statement. `recover` finds the cause.
       if error.kind == .damaged || error.kind == .other { await cache.suspectDamage() }
       throw error.failure(CacheReader.step, cache.path)
     }
   }
 
-  /// The connection to the files that have the name now. Where one of them is missing, the writer is about to make it
-  /// anew, and the old ones are what there is.
+  /// The connection to the files that have the names now. If a file is missing, the writer is about to create it again,
+  /// and the old connection is used.
   private func current() throws -> CacheReader {
     if isClosed { throw stopping }
     let found = FileIdentity.Parts(cache.path)
@@ -89,8 +90,9 @@ package actor SideReader {
 }
 
 extension CacheReader {
-  /// In the process that writes it: nothing but SQLite may open the file, whose locks go where another descriptor of it
-  /// is closed (sqlite.org/howtocorrupt.html, 2.2). What it is, the writer knows. Throws `SQLiteError`.
+  /// Opens a second connection in the process of the writer. Only SQLite may open the file: closing any other
+  /// descriptor releases SQLite's locks (sqlite.org/howtocorrupt.html, 2.2). The writer has already inspected the file.
+  /// Throws `SQLiteError`.
   fileprivate init(besideWriter path: String, _ interruption: Interruption) throws {
     self.init(path, try Database(path: path, access: .readOnly))
     database.wait(milliseconds: Cache.lockTimeout, unless: interruption)
@@ -98,6 +100,6 @@ extension CacheReader {
     database.arm(interruption)
   }
 
-  /// KiB: it mostly reads each page once.
+  /// KiB. The reader mostly reads each page once.
   private static let pageCache = 256
 }

@@ -89,8 +89,8 @@ package struct SnapshotExport {
     }
   }
 
-  /// `changes` is read by its primary key, and each table by its own. The plus keeps SQLite from the index that begins
-  /// with `resource`: it would read all of the history.
+  /// `changes` is read by its primary key, and so is each table. The plus prevents SQLite from using the index that
+  /// begins with `resource`, with which it would read the whole history.
   static func select(_ table: ReplicaTable, _ scope: Scope) -> String {
     let columns = table.columns.map { "t.\(quoted($0.name))" }.joined(separator: ", ")
     let from = "main.\(quoted(table.name)) t"

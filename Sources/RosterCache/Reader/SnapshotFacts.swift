@@ -2,7 +2,7 @@ internal import RosterJSON
 package import RosterModel
 
 extension CacheFacts {
-  /// As the cache has it now. Throws `SQLiteError`.
+  /// Reads the facts of the cache. Throws `SQLiteError`.
   init(_ database: Database, isWALPinned: Bool = false) throws {
     let last = try database.first(
       "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
@@ -16,7 +16,7 @@ extension CacheFacts {
         verifiedAt: $0.optionalText(3), records: $0.int(4), pages: $0.int(5), resources: resources,
         emptied: emptied, requests: requests, last: last, isWALPinned: isWALPinned)
     }
-    // The row is made with the file.
+    // The row is created with the file.
     guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
     self = facts
   }
@@ -53,7 +53,7 @@ extension CacheFacts {
 }
 
 extension CacheReader {
-  /// What there is to tell of the cache without a daemon; the last sync with what was the matter with it.
+  /// The facts that can be reported without a daemon, with the trouble of the last sync.
   package func facts() throws -> CacheFacts {
     try read {
       var facts = try CacheFacts(database)
@@ -64,7 +64,7 @@ extension CacheReader {
     }
   }
 
-  /// The first few records that could not be stored.
+  /// The first records that could not be stored.
   package func rejected() throws -> [Concern] { try read { try concernedByRejects() } }
 
   /// The same within a transaction.
@@ -88,7 +88,7 @@ extension CacheReader {
 }
 
 extension JSONValue {
-  /// The key at these places: a value, or the JSON list of several. nil where it can be none.
+  /// The key at these places: a value, or the JSON list of several values. nil if a value cannot be a key.
   fileprivate func keyText(at places: [JSONPointer]) -> String? {
     let parts = places.compactMap { self[$0] }.filter { $0.keyText != nil }
     guard parts.count == places.count else { return nil }
@@ -98,7 +98,7 @@ extension JSONValue {
     return json.text
   }
 
-  /// As a key is written; nil where it can be none.
+  /// The text of a key; nil if the value cannot be a key.
   fileprivate var keyText: String? {
     switch self {
     case .text(let text), .number(let text): text

@@ -1,11 +1,11 @@
 internal import RosterModel
 
-/// Caches of rosterd 0.1 (`user_version` 1), which knew characters only. Their tables of characters are as the built-in
-/// definition makes them, and stay.
+/// Migrates caches of rosterd 0.1 (`user_version` 1), which knew characters only. The built-in definition makes the
+/// same tables of characters, so they are kept.
 enum FirstVersion {
   private static let resource = "character"
 
-  /// Within a transaction. Other resources than the built-in one come with the next sync that publishes.
+  /// Call it within a transaction. Other resources than the built-in one are added by the next sync that publishes.
   static func migrate(_ database: Database) throws {
     for statement in setAside { try database.execute(statement) }
     for statement in FixedTables.create { try database.execute(statement) }
@@ -36,7 +36,7 @@ enum FirstVersion {
     INSERT INTO changes SELECT id, sync_id, '\(resource)', character_id, kind, at, before, after FROM changes_1
     ORDER BY id
     """,
-    // Ids of changes that were deleted are not given out again (sqlite.org/autoinc.html).
+    // Ids of deleted changes are not reused (sqlite.org/autoinc.html).
     "DELETE FROM sqlite_sequence WHERE name = 'changes'",
     "INSERT INTO sqlite_sequence SELECT 'changes', seq FROM sqlite_sequence WHERE name = 'changes_1'",
     "INSERT INTO rejects SELECT sync_id, '\(resource)', page, position, reason, document FROM rejects_1",
@@ -45,8 +45,8 @@ enum FirstVersion {
     """,
   ]
 
-  /// Which page lists a record is not known: each counts as listed by none until the next sync, which transfers all of
-  /// them.
+  /// Version 1 did not store which page lists a record. Each record counts as listed by no page until the next sync,
+  /// which transfers all pages.
   private static func takeOverRecords(_ database: Database) throws {
     try database.run(
       """

@@ -14,8 +14,9 @@ enum FixedTables {
       added INTEGER NOT NULL, changed INTEGER NOT NULL, removed INTEGER NOT NULL, rejected INTEGER NOT NULL,
       skipped INTEGER NOT NULL, PRIMARY KEY (sync_id, resource)) WITHOUT ROWID
     """, changes, "CREATE INDEX changes_by_record ON changes(resource, record_id)", rejects,
-    // feed: as cache_info has it. upstream: of the snapshot. pulled: the file of pulled pages that rosterd made, by
-    // FileIdentity. held_until: before it held_by, an upstream, wants no page request, as it said at held_at (P11).
+    // feed: the feed in cache_info. upstream: the upstream of the snapshot. pulled: the file of pulled pages that
+    // rosterd made, by FileIdentity. held_until: the time before which the upstream held_by wants no page request, as
+    // it said at held_at (P11).
     """
     CREATE TABLE cache_identity(
       one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, upstream TEXT, digest_key BLOB NOT NULL,
@@ -23,7 +24,7 @@ enum FixedTables {
     """,
     "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
     ownResources, lists,
-    // Each page whose rows are the snapshot: what to ask upstream with, and which keys it lists.
+    // Each published page: its validators for the next request, and the keys that it lists.
     """
     CREATE TABLE cache_pages(
       id INTEGER PRIMARY KEY, list_id INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER NOT NULL,
@@ -32,15 +33,15 @@ enum FixedTables {
       digest INTEGER NOT NULL, keys BLOB NOT NULL, rejected_keys BLOB NOT NULL, skipped_keys BLOB NOT NULL,
       \(pageColumns.joined(separator: ", ")), UNIQUE (list_id, address))
     """, "CREATE INDEX cache_pages_rejecting ON cache_pages(list_id) WHERE rejects > 0",
-    // Records of the snapshot that no page of the last whole pull lists; absent: in how many whole pulls in a row
-    // upstream had none of them (P8), 0 where it has them all the same. Together with the keys of cache_pages they are
-    // all records.
+    // Records of the snapshot that no page of the last whole pull lists. absent: the number of successive whole pulls
+    // in which upstream did not have the record (P8); 0 if upstream has it. These records and the keys of cache_pages
+    // together are all records.
     """
     CREATE TABLE cache_unlisted(
       resource_id INTEGER NOT NULL, record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
       PRIMARY KEY (resource_id, record_id)) WITHOUT ROWID
     """,
-    // Of tables that went: the highest record id that a resource has had. The next one's begin behind it.
+    // The highest record id that each resource has used in tables that were dropped. New ids start after it.
     "CREATE TABLE cache_record_ids(resource TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID", overlaid, info,
     resourceLists,
   ]
@@ -48,7 +49,7 @@ enum FixedTables {
   /// Columns of `resources` that version 3 adds (P15): trusted or distrusted; the time of the sync that found the lie.
   static let trust = ["validators TEXT NOT NULL DEFAULT 'trusted'", "distrusted_since TEXT"]
 
-  /// snapshot: the sync that first published the resource. list: what its records are, as Resource.listed has it.
+  /// snapshot: the sync that first published the resource. list: `Resource.listed` of its records.
   static let ownResources =
     "CREATE TABLE cache_resources(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, list TEXT)"
 
@@ -113,22 +114,23 @@ enum FixedTables {
       LEFT JOIN syncs v ON v.id = \(verified)
     """
 
-  /// The last sync that published or verified the snapshot; 0: none.
+  /// The last sync that published or verified the snapshot; 0 if there is no such sync.
   static let verified = """
     max(coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0),
       coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0))
     """
 
-  /// Of `syncs`: neither the snapshot's nor the last that verified it, which `history` does not end.
+  /// A condition for `syncs`: true for rows that `history` may delete. It keeps the snapshot's sync and the last sync
+  /// that verified it.
   static let isNotKept = """
     id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'published'), 0)
       AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0)
     """
 
-  /// `removed` looks into every resource's table.
+  /// Defines the view `removed`, which looks into every resource's table.
   static func removed(_ tables: [ResourceTables]) -> [String] {
     let isThere = tables.map { table in
-      // A text that comes back has another record id.
+      // A record with a text key gets another record id when it reappears.
       let key = table.key(inDocument: "c.before")
       let byKey = table.hasTextKey ? " OR (\(table.hasKey("t", key)))" : ""
       return """

@@ -1,9 +1,9 @@
 internal import RosterModel
 
-/// A record id is never given to another key (section 5). Where the key is an integer it is the id; to texts ids are
-/// given one after the other, and what was given last outlives the table.
+/// Ensures that a record id is never given to another key (section 5). An integer key is its own record id. A text key
+/// gets the next number, and the highest number is kept when the table is dropped.
 enum RecordIDs {
-  /// Of a table that goes.
+  /// Stores the highest record id of a table that will be dropped.
   static func note(_ tables: ResourceTables, _ database: Database) throws {
     try database.run(
       """
@@ -15,11 +15,11 @@ enum RecordIDs {
       """, .text(tables.resource.name), .text(tables.resource.table))
   }
 
-  /// For a table that comes, and is empty.
+  /// Continues with the stored ids in a new, empty table.
   static func goOn(_ tables: ResourceTables, _ database: Database) throws {
     guard tables.hasTextKey else { return }
-    // Behind the highest of all there would be none left (sqlite.org/autoinc.html): keys that were integers and used up
-    // half of them leave the other half.
+    // After the highest possible id, no other would be left (sqlite.org/autoinc.html). If earlier integer keys were
+    // very large, the ids continue at half the range.
     try database.run(
       """
       INSERT INTO main.sqlite_sequence SELECT ?2, min(highest, ?3) FROM main.cache_record_ids WHERE resource = ?1

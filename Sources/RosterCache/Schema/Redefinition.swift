@@ -1,10 +1,10 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// Other definitions of resources that the cache has (section 5): their tables are made as these say, from what is
-/// stored. How a record's document is made again, `StoredDocument` knows.
+/// Rebuilds the tables of resources whose definition has changed (section 5), from the stored records. `StoredDocument`
+/// makes a record's document again.
 struct Redefinition {
-  /// Of the resources that are defined otherwise now.
+  /// Names of the resources whose definition has changed.
   var names: [String] { changed.map(\.new.resource.name) }
 
   private let database: Database
@@ -12,8 +12,8 @@ struct Redefinition {
   private let tick: () -> Void
   private let changed: [(old: ResourceTables, new: ResourceTables)]
 
-  /// nil: each is defined as it was.
-  /// - Parameter tick: called again and again while it runs.
+  /// nil if no definition has changed.
+  /// - Parameter tick: called repeatedly while it runs.
   init?(_ schema: Schema, _ database: Database, tick: @escaping () -> Void) throws {
     self.database = database
     self.tick = tick
@@ -30,12 +30,12 @@ struct Redefinition {
     if changed.isEmpty { return nil }
   }
 
-  /// Within a transaction. With another feed, whose first snapshot is the one that is there: what the next sync changes
-  /// is told in `changes`.
+  /// Call it within a transaction. Starts a new feed, whose first snapshot is the current one: `changes` then reports
+  /// what the next sync changes.
   func run() throws {
     try database.execute("DROP VIEW IF EXISTS main.removed")
     try makeRoom()
-    // All before the first is made: one may have a name that another one had.
+    // All old tables are renamed before the first new one is made, because a new name may be another's old one.
     let aside = try changed.enumerated().map { index, pair in
       pair.old.isLike(pair.new) ? pair.old : try setAside(pair.old, index)
     }
@@ -47,8 +47,8 @@ struct Redefinition {
     try database.renewFeed()
   }
 
-  /// A resource that is not named any more stays until a sync has published that; where one of its tables' names is
-  /// taken now, it goes at once.
+  /// A resource that is missing from the configuration is kept until a sync has published its removal. It is dropped
+  /// now if a new table needs one of its tables' names.
   private func makeRoom() throws {
     let taken = Set(changed.flatMap(\.new.names).map { $0.lowercased() })
     for old in try Schema(of: database).tables
@@ -59,7 +59,7 @@ struct Redefinition {
     }
   }
 
-  /// Under names that no definition has.
+  /// Renames the tables to names that no definition has.
   private func setAside(_ tables: ResourceTables, _ index: Int) throws -> ResourceTables {
     for statement in tables.dropIndex { try database.execute(statement) }
     var resource = tables.resource
@@ -72,7 +72,7 @@ struct Redefinition {
     return try ResourceTables(resource)
   }
 
-  /// The tables stay as they are.
+  /// Only the index of words is made again; the tables are unchanged.
   private func redefineIndex(_ old: ResourceTables, _ new: ResourceTables) throws {
     guard old.resource.search != new.resource.search else { return }
     for statement in old.dropIndex + new.createIndex { try database.execute(statement) }
@@ -89,9 +89,9 @@ struct Redefinition {
 
   private func moveRecords(_ old: ResourceTables, to new: ResourceTables) throws {
     var resource = new.resource
-    // Who is skipped now goes with the next sync, which tells so.
+    // Records that the new conditions skip are removed by the next sync, which reports the removal.
     resource.conditions = []
-    // A stored record is the object that it was read as.
+    // A stored record is already the object that was read.
     resource.shape = .objects
     let document = try StoredDocument(database, from: old, to: resource)
     let writer = try RecordWriter(database, new, sync: 0, at: "", isFirst: true)
@@ -113,17 +113,17 @@ struct Redefinition {
     while try all.step() {
       count += 1
       if count.isMultiple(of: Self.recordsATick) { tick() }
-      // Where it has no key by that definition it keeps the one that it had until the next sync, if that can be one.
+      // A record without a key by the new definition keeps its old key until the next sync, if the old key can be one.
       if try restore(document.bytes(all.row), all.row) { continue }
       if let keyed = try document.bytes(keyed: all.row) { _ = try restore(keyed, all.row) }
     }
     try writer.finish()
   }
 
-  /// Some milliseconds: statements as short as these have no tick of their own.
+  /// These records take some milliseconds. The single statements are too short to tick on their own.
   private static let recordsATick = 256
 
-  /// So that the next sync transfers the resource whole: each record counts as listed by no page.
+  /// Forgets the pages, so that the next sync transfers the whole resource: each record counts as listed by no page.
   private func forgetPages(of new: ResourceTables, old: ResourceTables) throws {
     let name = Value(new.resource.name)
     guard let list = try ListID(new.resource.name, database) else {
@@ -151,13 +151,13 @@ struct Redefinition {
 }
 
 extension ResourceTables {
-  /// Whether the tables are the same but for the index of words.
+  /// True if the tables differ at most in the index of words.
   fileprivate func isLike(_ other: ResourceTables) -> Bool {
     resource.table == other.resource.table && resource.columns == other.resource.columns
       && resource.lists == other.resource.lists && resource.keyPlaces == other.resource.keyPlaces
   }
 
-  /// Whether a record of both has one key.
+  /// True if a record has the same key by both definitions.
   fileprivate func keepsIDs(in other: ResourceTables) -> Bool {
     resource.keyPlaces == other.resource.keyPlaces && hasTextKey == other.hasTextKey
   }

@@ -2,14 +2,14 @@ internal import RosterJSON
 internal import RosterModel
 
 extension Resource {
-  /// `resources.definition`: the JSON of `[resource.NAME]` as the contract has it, defaults filled in.
+  /// `resources.definition`: the JSON of `[resource.NAME]` in the contract's form, with defaults filled in.
   var definition: String { definitionValue.written }
 
-  /// The same without the keys that may change without another feed (C3.2). Pages that were pulled by an equal one are
-  /// read in the same way.
+  /// `definition` without the keys that may change without a new feed (C3.2). Pages that were pulled by an equal
+  /// definition are read in the same way.
   var feedDefinition: String { definitionValue.feedPart.written }
 
-  /// True if a stored definition differs at most in keys that may change without another feed.
+  /// True if a stored definition differs at most in keys that may change without a new feed.
   func hasFeed(of definition: String) -> Bool {
     if definition == self.definition { return true }
     return (try? JSONValue(json: definition.utf8))?.feedPart == definitionValue.feedPart
@@ -49,7 +49,8 @@ extension Resource {
     hasCompositeKey ? .list(keyPlaces.map { .text($0.description) }) : .text(key.description)
   }
 
-  /// Of which list it is (P8): where that is another one, who is missing is not missed.
+  /// Identifies the list of the resource (P8). If it changes, records that are absent from the new list do not count as
+  /// missing.
   var listed: String {
     let parts: [JSONValue] = [
       .text(path), keyValue, .text(records.description), conditions.json,
@@ -59,7 +60,7 @@ extension Resource {
   }
 }
 
-/// Keys that may change without another feed (C3.2).
+/// Keys that may change without a new feed (C3.2).
 private enum FeedFree {
   static let audit = "audit_every"
   static let byKeyRecords = "by_key_records"
@@ -80,7 +81,7 @@ private enum Later {
 }
 
 extension JSONValue {
-  /// A definition without the keys that may change without another feed. A definition that an earlier version stored
+  /// A definition without the keys that may change without a new feed. A definition that an earlier version stored
   /// lacks keys of later versions.
   fileprivate var feedPart: JSONValue {
     let free: Set = [FeedFree.audit, FeedFree.byKeyRecords, FeedFree.since]
@@ -104,8 +105,8 @@ extension [Resource.Condition] {
 }
 
 extension ResourceTables {
-  /// Of a definition as the table `resources` keeps it: what makes tables is read, how the resource is pulled is not.
-  /// Throws `SQLiteError` (damaged) where it is none that rosterd wrote.
+  /// Reads a definition from the table `resources`, as far as it determines the tables. How the resource is pulled is
+  /// not read. Throws `SQLiteError` (damaged) if rosterd did not write the definition.
   init(name: String, definition: String) throws {
     guard let json = try? JSONValue(json: definition.utf8), let resource = Resource(name: name, tablesOf: json),
       resource.keyColumns != nil
@@ -130,8 +131,8 @@ extension Resource {
 }
 
 extension Resource {
-  /// The same, and what says how pulled records are read and held against the snapshot; not how they are asked for.
-  /// nil where it is none that rosterd wrote.
+  /// Reads what determines the tables, how pulled records are read, and how they are compared with the snapshot. How
+  /// they are requested is not read. nil if rosterd did not write the definition.
   init?(name: String, pulledBy definition: String) {
     guard let json = try? JSONValue(json: definition.utf8), let records = json["records"]?.pointer,
       case .object(let conditions)? = json["where"],

@@ -1,18 +1,18 @@
 internal import RosterJSON
 internal import RosterModel
 
-/// The SQL of one resource: its tables, and every statement that knows their columns. Names come from a definition,
-/// which was checked when the configuration was read; they are quoted all the same.
+/// The SQL of one resource: its tables, and every statement that uses their columns. The names were checked when the
+/// configuration was read, and are quoted nevertheless.
 struct ResourceTables {
   let resource: Resource
   /// The column that is the key, or its first part.
   let key: Int
   /// The columns of all parts of the key.
   let keyParts: [Int]
-  /// For each column, whether `<table>_fts` has it.
+  /// True for each column that `<table>_fts` has.
   let isSearched: [Bool]
 
-  /// Throws `Failure` (70) where no column is the key.
+  /// Throws `Failure` (70) if no column is the key.
   init(_ resource: Resource) throws {
     guard let key = resource.keyColumn, let keyParts = resource.keyColumns else {
       throw Failure(
@@ -35,9 +35,9 @@ struct ResourceTables {
   /// The column with the record id.
   var id: String { hasTextKey ? Self.ownID : keyColumn }
   private static let ownID = "record_id"
-  /// In the order of the values that a record is written with: its columns, and `extra`.
+  /// The columns with a record's values, in the order of the values: those of the definition, and `extra`.
   var written: [String] { resource.columns.map { quoted($0.name) } + ["extra"] }
-  /// nil: nothing is searched.
+  /// nil if no column is searched.
   var index: String? { resource.search.isEmpty ? nil : quoted(resource.table + "_fts") }
   private var searched: String { resource.search.map(quoted).joined(separator: ", ") }
 
@@ -49,7 +49,7 @@ struct ResourceTables {
     return "json_array(\(keyNames.map { "\(row).\(quoted($0))" }.joined(separator: ", ")))"
   }
 
-  /// True of the row `row` that has a key; looks it up by the key's index.
+  /// A condition that is true if the row `row` has this key. It uses the key's index.
   func hasKey(_ row: String, _ key: String) -> String {
     guard resource.hasCompositeKey else { return "\(row).\(keyColumn) = \(key)" }
     return keyNames.enumerated().map { "\(row).\(quoted($1)) = json_extract(\(key), '$[\($0)]')" }
@@ -70,14 +70,14 @@ struct ResourceTables {
 
   // MARK: Tables
 
-  /// Every name that it takes in the schema.
+  /// Every name that the resource uses in the schema.
   var names: [String] {
     let parts = resource.search.isEmpty ? [] : ["", "_data", "_idx", "_docsize", "_config"]
     return [resource.table] + resource.lists.map(\.table) + parts.map { "\(resource.table)_fts\($0)" }
   }
 
   var create: [String] {
-    // AUTOINCREMENT: a record id is never given to another key. With an integer key the id is the key.
+    // AUTOINCREMENT never gives a record id to another key. An integer key is its own record id.
     let first = hasTextKey ? ["\(Self.ownID) INTEGER PRIMARY KEY AUTOINCREMENT"] : []
     let columns = resource.columns.enumerated().map { index, column in
       quoted(column.name)
@@ -99,7 +99,7 @@ struct ResourceTables {
       """
   }
 
-  /// The index of words, empty.
+  /// Creates an empty index of words.
   var createIndex: [String] {
     guard let index else { return [] }
     let rowID = hasTextKey ? Self.ownID : resource.columns[key].name
@@ -109,7 +109,7 @@ struct ResourceTables {
     ]
   }
 
-  /// The index of words goes first.
+  /// The index of words is dropped before its table.
   var drop: [String] {
     dropIndex + (resource.lists.map { quoted($0.table) } + [table]).map { "DROP TABLE IF EXISTS main.\($0)" }
   }
@@ -128,13 +128,13 @@ struct ResourceTables {
 
   // MARK: Records
 
-  /// Every record by its id: that, what `written` names, `first_sync`, `changed_sync`.
+  /// Selects all records by id: the id, the columns of `written`, `first_sync`, `changed_sync`.
   var selectAll: String {
     "SELECT \(([id] + written + ["first_sync", "changed_sync"]).joined(separator: ", ")) FROM main.\(table) ORDER BY \(id)"
   }
 
-  /// What `written` names, `first_sync`, `changed_sync`, and with a text key the record id; NULL: a new one. A key that
-  /// is there already stays whose it is.
+  /// Takes the columns of `written`, `first_sync`, `changed_sync`, and with a text key the record id; NULL makes a new
+  /// id. A row whose key exists already is ignored.
   var restore: String {
     let columns = written + ["first_sync", "changed_sync"] + (hasTextKey ? [id] : [])
     let marks = columns.indices.map { "?\($0 + 1)" }
@@ -143,12 +143,12 @@ struct ResourceTables {
       """
   }
 
-  /// By key; the record id, then what `written` names.
+  /// Looks a key up. Returns the record id, then the columns of `written`.
   var select: String {
     "SELECT \(id), \(written.joined(separator: ", ")) FROM main.\(table) AS t WHERE \(hasKey("t", "?1"))"
   }
 
-  /// The sync stands behind what `written` names.
+  /// Takes the columns of `written`, then the sync.
   var insert: String {
     let marks = written.indices.map { "?\($0 + 1)" } + ["?\(written.count + 1)", "?\(written.count + 1)"]
     return """
@@ -157,7 +157,7 @@ struct ResourceTables {
       """
   }
 
-  /// The same, and the record id behind the sync.
+  /// Takes the columns of `written`, then the sync, then the record id.
   var update: String {
     let columns = written.enumerated().filter { !keyParts.contains($0.offset) }.map {
       "\($0.element) = ?\($0.offset + 1)"
@@ -170,14 +170,14 @@ struct ResourceTables {
 
   var delete: String { "DELETE FROM main.\(table) WHERE \(id) = ?1" }
 
-  /// What the index has of record ?1.
+  /// Selects the searched columns of record ?1.
   var words: String? { index.map { _ in "SELECT \(searched) FROM main.\(table) WHERE \(id) = ?1" } }
 
-  /// Record ?1 and its words. An external-content index must be told the old values before they go
-  /// (sqlite.org/fts5.html#the_delete_command).
+  /// Removes the words of record ?1 from the index. An external-content index needs the old values before they are
+  /// deleted (sqlite.org/fts5.html#the_delete_command).
   ///
-  /// With values, because an INSERT with SELECT has a statement journal, and FTS5 writes all that it has gathered
-  /// whenever one begins: that cost 28 µs for each record.
+  /// The values are given one by one. An INSERT with SELECT has a statement journal, and FTS5 writes all its gathered
+  /// words whenever a journal begins. That cost 28 µs per record.
   var unindex: String? {
     index.map { "INSERT INTO main.\($0)(\($0), rowid, \(searched)) VALUES ('delete', \(wordMarks))" }
   }
@@ -188,14 +188,14 @@ struct ResourceTables {
 
   var rebuildIndex: String? { index.map { "INSERT INTO main.\($0)(\($0)) VALUES ('rebuild')" } }
 
-  /// Throws where the index does not fit itself (0) or the table (1).
+  /// Throws if the index contradicts itself (0) or the table (1).
   func checkIndex(rank: Int) -> String? {
     index.map { "INSERT INTO main.\($0)(\($0), rank) VALUES ('integrity-check', \(rank))" }
   }
 
   // MARK: Lists
 
-  /// The columns of a list's element, and `extra` where it has one.
+  /// The columns of a list's element, and `extra` if the list has it.
   func written(_ list: Resource.List) -> [String] {
     list.columns.map { quoted($0.name) } + (list.hasExtra ? ["extra"] : [])
   }
@@ -208,7 +208,7 @@ struct ResourceTables {
     return "SELECT \(columns) FROM main.\(quoted(list.table)) WHERE \(owner) = ?1 ORDER BY position"
   }
 
-  /// Record id, position, then what `written` names. A row that stays as it is is not written.
+  /// Takes the record id, the position, then the columns of `written`. An unchanged row is not written.
   func insert(_ list: Resource.List) -> String {
     let columns = written(list)
     let marks = (1...columns.count + 2).map { "?\($0)" }.joined(separator: ", ")
@@ -220,7 +220,7 @@ struct ResourceTables {
       """
   }
 
-  /// Of a record that is new: nothing is in the way.
+  /// Inserts an element of a new record, which cannot conflict with another row.
   func insertNew(_ list: Resource.List) -> String {
     let marks = (1...written(list).count + 2).map { "?\($0)" }.joined(separator: ", ")
     return "INSERT INTO main.\(quoted(list.table)) VALUES (\(marks))"
@@ -231,13 +231,13 @@ struct ResourceTables {
     "DELETE FROM main.\(quoted(list.table)) WHERE \(owner) = ?1 AND position >= ?2"
   }
 
-  // MARK: JSON, as `changes` has it
+  // MARK: JSON, in the form of `changes`
 
   /// The JSON of record ?1: its columns, `extra` as an object or null, its lists.
   var json: String { "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = ?1" }
 
   /// The same of the row `r`.
-  /// - Parameter isShown: to people and programs that read the table: with `first_sync` and `changed_sync`.
+  /// - Parameter isShown: includes `first_sync` and `changed_sync`, for people and programs that read the table.
   func jsonText(isShown: Bool = false) -> String {
     let columns = resource.columns.map { ($0.name, JSONValue("r.\(quoted($0.name))", $0.type)) }
     let lists = resource.lists.map { (listName($0), JSONValue(json: "(\(elements($0)))")) }
@@ -252,7 +252,7 @@ struct ResourceTables {
     """
   }
 
-  /// Bare where the one column is the element itself.
+  /// Returns the bare value if the element itself is the only column.
   private func element(_ list: Resource.List) -> String {
     let columns = list.columns.map { ($0.name, JSONValue("e.\(quoted($0.name))", $0.type)) }
     if list.hasExtra { return "json(\(object(columns + [("extra", JSONValue("e.extra", .json))])))" }
@@ -270,11 +270,11 @@ struct ResourceTables {
     return concatenated((parts + ["'}'"])[...])
   }
 
-  /// A function takes 127 arguments at most (sqlite.org/limits.html#max_function_arg).
+  /// A function takes at most 127 arguments (sqlite.org/limits.html#max_function_arg).
   private static let mostMembers = 63
 
-  /// In halves: SQLite takes expressions of 1,000 levels (sqlite.org/limits.html#max_expr_depth), and counts those of
-  /// a sub-query more than once.
+  /// Concatenates by halves. SQLite allows expressions of 1,000 levels (sqlite.org/limits.html#max_expr_depth), and
+  /// counts those of a sub-query more than once.
   private func concatenated(_ parts: ArraySlice<String>) -> String {
     guard parts.count > 1 else { return parts.joined() }
     let half = parts.startIndex + parts.count / 2
@@ -294,7 +294,7 @@ private enum JSONText {
   }
 }
 
-/// sqlite.org/lang_keywords.html: an identifier in double quotes.
+/// An identifier in double quotes (sqlite.org/lang_keywords.html).
 func quoted(_ identifier: String) -> String {
   "\"" + identifier.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
 }
@@ -307,7 +307,7 @@ func literal(_ text: String) -> String {
 private struct JSONValue {
   /// An expression whose value is the JSON text.
   let text: String
-  /// As an argument of `json_object` and `json_group_array`, which take JSON from JSON functions only.
+  /// An argument of `json_object` and `json_group_array`, which accept JSON from JSON functions only.
   let argument: String
 
   /// - Parameter column: the column of the row.
@@ -316,7 +316,7 @@ private struct JSONValue {
     case .text, .integer: self.init(text: "json_quote(\(column))", argument: column)
     case .real: self.init(json: "\(Database.numberText)(\(column))")
     case .boolean: self.init(json: "CASE \(column) WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END")
-    // SQLite refuses JSON nested deeper than it likes, which must not stop a sync: such a value is null here.
+    // SQLite refuses deeply nested JSON. Such a value becomes null here, so that it does not stop a sync.
     case .json: self.init(json: "CASE WHEN json_valid(\(column)) THEN \(column) ELSE 'null' END")
     }
   }

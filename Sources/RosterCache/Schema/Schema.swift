@@ -1,13 +1,13 @@
 internal import RosterModel
 
-/// Version 3: the tables of definitions beside the fixed ones.
+/// Version 3 of the schema: the fixed tables, and the tables of the definitions.
 struct Schema {
   /// "ROST", at byte 68 of the file (sqlite.org/fileformat2.html#application_id).
   static let applicationID: UInt32 = 0x524F_5354
-  /// `user_version`. Version 1 was of rosterd 0.1, version 2 of 0.2.
+  /// `user_version`. Rosterd 0.1 wrote version 1, and rosterd 0.2 wrote version 2.
   static let version = 3
-  /// Four times SQLite's own: each page is written to the log in two calls, so a first snapshot of 5,000 pages takes a
-  /// tenth less CPU time. A small cache stays below 1 MiB.
+  /// Four times SQLite's default. Each page is written to the log in two calls, so that a first snapshot of 5,000 pages
+  /// takes a tenth less CPU time. A small cache is still below 1 MiB.
   static let pageBytes = 16_384
   let tables: [ResourceTables]
 
@@ -15,14 +15,14 @@ struct Schema {
     tables = try resources.map(ResourceTables.init)
   }
 
-  /// As a cache has it, whatever the configuration says now.
+  /// Reads the schema of a cache, whatever the configuration says now.
   init(of database: Database) throws {
     tables = try database.rows("SELECT name, definition FROM main.resources ORDER BY rowid") {
       try ResourceTables(name: $0.text(0), definition: $0.text(1))
     }
   }
 
-  /// Makes an empty file a cache, or migrates one of an older version, in one transaction.
+  /// Creates the schema in an empty file, or migrates an older one, in one transaction.
   func migrate(_ database: Database) throws {
     let found = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
     guard found < Self.version else { return }
@@ -36,7 +36,7 @@ struct Schema {
     }
   }
 
-  /// Throws what a cache without one of its tables is: damaged, by another's hand.
+  /// Throws an error (damaged) if a table is missing, which only another program can have caused.
   static func look(_ database: Database) throws {
     let found = Set(try database.rows("SELECT name FROM main.sqlite_schema") { $0.text(0) })
     func expect(_ names: [String]) throws {
@@ -52,14 +52,14 @@ struct Schema {
     try defineRemoved(database)
   }
 
-  /// A resource that comes: its tables, empty, and its row.
+  /// Adds a resource: its empty tables and its row.
   func add(_ table: ResourceTables, _ database: Database) throws {
     for statement in table.create { try database.execute(statement) }
     try RecordIDs.goOn(table, database)
     try introduce(table, database)
   }
 
-  /// A resource that goes: its tables and its rows. What `changes` tells of it stays.
+  /// Drops a resource: its tables and its rows. Its rows in `changes` are kept.
   func drop(_ name: String, _ database: Database) throws {
     let definition = try database.first("SELECT definition FROM main.resources WHERE name = ?", .text(name)) {
       $0.text(0)

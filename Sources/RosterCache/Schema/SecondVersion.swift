@@ -1,4 +1,4 @@
-/// Caches of rosterd 0.2 (`user_version` 2). All their tables stay, with all rows and pages.
+/// Migrates caches of rosterd 0.2 (`user_version` 2). All their tables are kept, with all rows and pages.
 enum SecondVersion {
   /// Call it within a transaction. Version 3 is not released yet: later changes of 0.3 extend this step.
   static func migrate(_ database: Database) throws {

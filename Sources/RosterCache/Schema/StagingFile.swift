@@ -1,7 +1,7 @@
 internal import RosterFiles
 
-/// What rosterd 0.1 kept beside the cache: whether it knows this file as the one that was written last, and until when
-/// upstream wants no request.
+/// The facts that rosterd 0.1 kept beside the cache. They show whether this file is the one that was written last, and
+/// until when upstream wants no request.
 struct StagingFile {
   var isCacheKnown = false
   /// Seconds since 1970.
@@ -12,7 +12,7 @@ struct StagingFile {
     (path.hasSuffix(".db") ? String(path.dropLast(3)) : path) + ".staging.db"
   }
 
-  /// Reads it before the cache is migrated. Of another program's file of that name: nothing.
+  /// Reads the file before the cache is migrated. A file of another program with that name is ignored.
   static func read(_ path: String, upstream: String, _ database: Database) throws -> StagingFile {
     guard isOurs(Self.path(beside: path)), let file = try? Database(path: Self.path(beside: path), access: .writer)
     else {
@@ -32,12 +32,12 @@ struct StagingFile {
     return found ?? StagingFile()
   }
 
-  /// What was pulled and not published is pulled again.
+  /// Removes the file. Its unpublished pages are pulled again.
   static func drop(_ path: String) {
     if isOurs(Self.path(beside: path)) { try? CacheFile.remove(Self.path(beside: path)) }
   }
 
-  /// A staging file's own table: another rosterd's cache of that name has it not.
+  /// True if the file has all tables of a staging file, which a cache of that name does not have.
   private static func isOurs(_ path: String) -> Bool {
     guard fileStatus(path) != nil, let file = try? Database(path: path, access: .readOnly) else { return false }
     defer { file.close() }

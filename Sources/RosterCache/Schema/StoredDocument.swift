@@ -1,8 +1,8 @@
 internal import RosterJSON
 internal import RosterModel
 
-/// Makes of a stored record the document that it came from, as far as the cache knows it, cut to what another
-/// definition takes: that one's decoder then reads it as if upstream had sent it.
+/// Rebuilds the document of a stored record, as far as the cache knows it, and leaves out values that another
+/// definition rejects. The other definition's decoder then reads it as if upstream had sent it.
 struct StoredDocument {
   private let old: ResourceTables
   private let new: Resource
@@ -14,10 +14,10 @@ struct StoredDocument {
     lists = try old.resource.lists.map { try database.once(old.select($0)) }
   }
 
-  /// - Parameter row: of `ResourceTables.selectAll`.
+  /// - Parameter row: a row of `ResourceTables.selectAll`.
   func bytes(_ row: Row) throws -> [UInt8] { fitted(try document(row)).bytes }
 
-  /// With the key that the record has by the old definition where the new one's key is; nil: it can be none there.
+  /// The document with the old key at the place of the new one; nil if the old key cannot be a key there.
   func bytes(keyed row: Row) throws -> [UInt8]? {
     if old.resource.hasCompositeKey || new.hasCompositeKey { return nil }
     let text = row.text(Int32(old.key + 1))
@@ -40,7 +40,7 @@ struct StoredDocument {
     }
     for (list, statement) in zip(old.resource.lists, lists) {
       let elements = try statement.rows([.integer(row.integer(0))]) { element(of: list, $0) }
-      // Whether upstream sends an empty list, or none, is not known.
+      // The cache does not know whether upstream sends an empty list or no list.
       if !elements.isEmpty { document.put(.list(elements), at: list.at.segments[...]) }
     }
     return document
@@ -50,9 +50,9 @@ struct StoredDocument {
     row.isNull(Int32(index)) ? nil : .whole(row.bytes(Int32(index)))
   }
 
-  // MARK: As it was
+  // MARK: The document by the old definition
 
-  /// nil: NULL, which upstream may have sent or left out.
+  /// nil for NULL: upstream may have sent null or omitted the field.
   private func value(of column: Resource.Column, _ row: Row, at index: Int) -> WrittenJSON? {
     let index = Int32(index)
     if row.isNull(index) { return nil }
@@ -66,14 +66,14 @@ struct StoredDocument {
   }
 
   private func text(_ text: String, of column: Resource.Column) -> WrittenJSON? {
-    // The element of a list that may not have been there.
+    // An empty text may mean that the list had no such element.
     if text.isEmpty, column.at.segments.contains(where: { JSONPointer.index($0) != nil }) { return nil }
     var bytes: [UInt8] = []
     JSONWriter.append(text, to: &bytes)
     return .whole(bytes)
   }
 
-  /// How it was written is not known: for an integer's column a whole number has no fraction.
+  /// The original notation is not known. In an integer column, a whole number is written without a fraction.
   private func real(_ number: Double, of column: Resource.Column) -> WrittenJSON? {
     guard number.isFinite else { return nil }
     let isInteger = new.columns.contains { $0.at == column.at && $0.type == .integer }
@@ -90,9 +90,9 @@ struct StoredDocument {
     return element
   }
 
-  // MARK: As the new definition takes it
+  // MARK: The part that the new definition accepts
 
-  /// Anything that it would reject is left out.
+  /// Removes every value that the new definition would reject.
   private func fitted(_ document: WrittenJSON) -> WrittenJSON {
     var document = document
     for column in new.columns {
@@ -114,7 +114,7 @@ struct StoredDocument {
 }
 
 extension Resource.ColumnType {
-  /// The value, where a column of this type takes it (P9).
+  /// The value, if a column of this type accepts it (P9).
   fileprivate func fitted(_ value: WrittenJSON) -> WrittenJSON? {
     let isNumber = value.first == UInt8(ascii: "-") || value.first.isDigit
     let fits =

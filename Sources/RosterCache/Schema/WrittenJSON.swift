@@ -1,12 +1,12 @@
 internal import RosterJSON
 internal import RosterModel
 
-/// JSON that is taken apart only where something is put into it or taken out: all else stays as it was written, digits
-/// and escapes included, so that the same value from upstream is no change.
+/// JSON that is parsed only where a value is inserted or removed. All other parts keep their digits and escapes, so
+/// that an unchanged value from upstream is not a change.
 enum WrittenJSON: Sendable {
   struct Member: Sendable {
     var name: String
-    /// With its quotes.
+    /// The name in its original notation, with quotes.
     var written: [UInt8]
     var value: WrittenJSON
 
@@ -24,14 +24,14 @@ enum WrittenJSON: Sendable {
     }
   }
 
-  /// Any value, as it was written.
+  /// Any value in its original notation.
   case whole([UInt8])
   case object([Member])
   case list([WrittenJSON])
 
   static let null = WrittenJSON.whole(Array("null".utf8))
 
-  /// What a string, a number, a literal or a whole compound is, by its first byte.
+  /// The first byte of the value, which shows its type.
   var first: UInt8 {
     switch self {
     case .whole(let bytes): bytes.first ?? UInt8(ascii: "n")
@@ -70,7 +70,7 @@ enum WrittenJSON: Sendable {
 
   // MARK: One level down
 
-  /// An object with its members, or a list with its elements; any other value, and what is no JSON, as it is.
+  /// An object with its members, or a list with its elements. Any other value, and invalid JSON, is unchanged.
   var opened: WrittenJSON {
     guard case .whole(let bytes) = self else { return self }
     return bytes.withUnsafeBufferPointer { bytes in
@@ -111,10 +111,10 @@ enum WrittenJSON: Sendable {
     return .list(elements)
   }
 
-  // MARK: Places
+  // MARK: Paths
 
-  /// Puts a value at a place in objects, which are made where there are none; where anything else is on the way, as an
-  /// element of a list that stays whole, nothing is done.
+  /// Inserts a value at a path of object names and creates missing objects. Nothing changes if another value is on the
+  /// path, such as a list.
   mutating func put(_ value: WrittenJSON, at segments: ArraySlice<String>) {
     guard let name = segments.first else {
       self = value
@@ -128,8 +128,8 @@ enum WrittenJSON: Sendable {
     self = .object(members)
   }
 
-  /// Without what is at a place, or on the way to it, and cannot be there (P9).
-  /// - Parameter fitting: of what is there: as it may stay; nil: not at all.
+  /// The value without what is at a path, or on the way to it, and cannot be there (P9).
+  /// - Parameter fitting: returns the part of the value at the path that is kept; nil removes it.
   func cut(_ segments: ArraySlice<String>, to fitting: (WrittenJSON) -> WrittenJSON?) -> WrittenJSON? {
     if isNull { return self }
     guard let name = segments.first else { return fitting(self) }

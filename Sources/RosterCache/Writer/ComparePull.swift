@@ -3,8 +3,8 @@ internal import RosterDecode
 internal import RosterModel
 
 extension Cache {
-  /// Compares the pulled pages with the snapshot, for each resource, in the order of the definitions. Every page is a
-  /// sign of life (S4). Throws CancellationError if `interruptPublish` or a cancelled task ended it (P13).
+  /// Compares the pulled pages with the snapshot, resource by resource, in the order of the definitions. Every page is
+  /// a sign of life (S4). Throws CancellationError if `interruptPublish` or a cancelled task ended it (P13).
   package func compare() throws -> [ResourceComparison] {
     let found = try performPull("compare the pull with the snapshot") { database, file in
       try interruptible(database) {
@@ -26,7 +26,7 @@ extension Cache {
     return found
   }
 
-  /// The missing records of the last `compare` that `keep` has not been told of, by ascending id.
+  /// The missing records of the last `compare` that no kept answer has, by ascending id.
   package func missing(_ resource: String, after id: Int64, limit: Int) throws -> [MissingRecord] {
     try performPull("list missing records") { database, _ in
       let index = try self.index(of: resource)
@@ -40,8 +40,9 @@ extension Cache {
     }
   }
 
-  /// Keeps an answer of `by_key` (P8), scanned as an answer, for this sync. The records in it stay and are updated; one
-  /// that cannot be stored keeps its last good version (P9). Records that were not asked for are ignored.
+  /// Keeps an answer of `by_key` (P8), scanned as an answer, for this sync. Its records are kept in the snapshot and
+  /// updated. A record that cannot be stored keeps its last good version (P9). Records that were not requested are
+  /// ignored.
   @discardableResult
   package func keep(_ answer: ReceivedPage) throws -> KeptAnswer {
     try performPull("keep records asked for by key") { database, file in
@@ -140,7 +141,7 @@ extension Cache {
     return facts.kind == .answer ? (facts, found.place) : nil
   }
 
-  /// How many records of each resource the last whole pull has missed (P8, `twice`).
+  /// Number of records that the last whole pull has missed, by resource (P8, `twice`).
   package func absent() throws -> [String: Int] {
     try perform("read the cache") { database in
       let counts = try database.rows(

@@ -3,13 +3,13 @@ internal import RosterDecode
 package import RosterModel
 
 extension Cache {
-  /// Ends a sync that was to publish nothing: counts what it would have changed, keeps what it pulled for the next one,
-  /// and writes its row.
+  /// Ends a sync that is not meant to publish. Counts what it would have changed, keeps its pulled pages for the next
+  /// sync, and writes its row.
   ///
-  /// Throws CancellationError where `interruptPublish` broke it off.
+  /// Throws CancellationError if `interruptPublish` interrupted it.
   /// - Parameters:
-  ///   - report: Its exit and error are written as given. Returned as written: tried.
-  ///   - ends: As `publish` takes them.
+  ///   - report: Its exit and error are written unchanged. The result is the written row, with the outcome `tried`.
+  ///   - ends: As in `publish`.
   package func tried(
     _ report: SyncRecord, _ ends: [String: ResourceEnd], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
@@ -24,11 +24,11 @@ extension Cache {
     return report
   }
 
-  /// Keeps what a whole pull is made of, so that readers can hold it against the snapshot.
+  /// Keeps the composition of a whole pull, so that readers can compare it with the snapshot.
   /// - Parameters:
-  ///   - isGuarded: The removal guard held it back (P8): its pages without a validator are pulled again by the next
-  ///     sync (P4).
-  ///   - ends: What the publication would have done about missing records, as far as that was decided.
+  /// - isGuarded: True if the removal guard stopped the pull (P8): the next sync pulls its pages without a validator
+  ///   again (P4).
+  /// - ends: The decisions of the publication about missing records, if it made any.
   package func concludePull(of sync: Int64, isGuarded: Bool, _ ends: [String: ResourceEnd]) throws {
     try performPull("keep pulled pages") { database, file in
       let removals = plans.enumerated().map { index, plan -> ResourceEnd.Removal in
@@ -45,7 +45,8 @@ extension Cache {
     }
   }
 
-  /// Appends to the file, whose first words are by what its pages were pulled. Where each of them lies now.
+  /// Appends pages to the file. If the file is empty, the source of the pages precedes them. Returns the place of each
+  /// page.
   func store(_ pages: [(facts: PageFacts, body: [UInt8])], _ database: Database, _ file: PulledFile) throws -> [Int64] {
     if pull.sync != begun {
       pull.sync = begun
@@ -61,7 +62,7 @@ extension Cache {
 
   private func sum(_ report: SyncRecord, _ ends: [String: ResourceEnd]) throws -> SyncRecord {
     guard let compared = pull.compared else {
-      throw Failure(.defect, step: "try a sync", subject: path, cause: "what was pulled was not compared")
+      throw Failure(.defect, step: "try a sync", subject: path, cause: "the pulled pages were not compared")
     }
     return try performPull("compare the pull with the snapshot") { database, file in
       try interruptible(database) {
@@ -84,6 +85,6 @@ extension Cache {
 }
 
 extension ResourceComparison {
-  /// Where nobody has decided: a record that does not say whose it is may be any of the missing ones (P9).
+  /// The default without a decision. A rejected record of unknown key may be any of the missing ones (P9).
   var removal: ResourceEnd.Removal { rejectedUnknown == 0 ? .missing : .nobody }
 }

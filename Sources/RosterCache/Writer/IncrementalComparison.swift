@@ -7,7 +7,7 @@ struct IncrementalComparison {
   /// Kind of a received record.
   private enum Kind: Int64 {
     case storable, rejected, skipped
-    /// On a page that is unchanged.
+    /// A record on a page that is unchanged.
     case kept
   }
 
@@ -100,7 +100,7 @@ struct IncrementalComparison {
     }
   }
 
-  /// Keys of unchanged pages, so that one that moved to another page is found.
+  /// Adds the keys of unchanged pages, so that a key that has moved to another page is found.
   private func receiveKept(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
     let pages = try database.rows(
       "SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1",

@@ -3,7 +3,7 @@ internal import RosterModel
 
 /// Notes of an incremental pull beside its records, which the next whole pull clears (I10, I11).
 extension ResourcePublication {
-  /// Takes note of what became of a record of a page.
+  /// Notes the effect of writing a record of a page.
   mutating func note(_ outcome: RecordWriter.Outcome, _ decoder: borrowing RecordDecoder) throws {
     if case .same = outcome { return }
     guard found.isIncremental else {
@@ -12,7 +12,7 @@ extension ResourcePublication {
     }
     switch outcome {
     case .same: break
-    // No page of the whole pull lists it.
+    // No page of the last whole pull lists the record.
     case .added(let id):
       try database.statement("INSERT OR IGNORE INTO main.cache_unlisted VALUES (?1, ?2, 0)")
         .run([.integer(list.resource), .integer(id)])
@@ -24,7 +24,7 @@ extension ResourcePublication {
     }
   }
 
-  /// Before the records are removed.
+  /// Call this before the records are removed.
   func overlayRemoved() throws {
     try database.run(
       """
@@ -33,7 +33,7 @@ extension ResourcePublication {
       """, Value(index), .integer(list.resource))
   }
 
-  /// Upstream has the records that an incremental pull received (P8, `twice`).
+  /// Ends the absence of records that an incremental pull received, because upstream has them (P8, `twice`).
   func forgetAbsence() throws {
     try database.run(
       """
@@ -43,8 +43,8 @@ extension ResourcePublication {
       """, Value(index), .integer(list.resource))
   }
 
-  /// A whole pull has transferred each page that lists an overlaid record, and pages of older incremental pulls are of
-  /// no use.
+  /// Clears the notes: a whole pull has transferred each page that lists an overlaid record, and does not need pages of
+  /// older incremental pulls.
   func endOverlay() throws {
     try database.run("DELETE FROM main.cache_overlaid WHERE resource_id = ?", .integer(list.resource))
     try database.run(

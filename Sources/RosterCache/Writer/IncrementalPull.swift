@@ -52,8 +52,8 @@ extension Cache {
     return digest == 0 ? 1 : digest
   }
 
-  /// Published pages whose records are not what the page has, because an incremental pull has written or removed some
-  /// of them (I11.2). Looked for once in a pull.
+  /// Published pages whose stored records differ from the page, because an incremental pull has written or removed some
+  /// of them (I11.2). They are searched for once in a pull.
   func expiredPages(of resource: String, list: Int64, _ database: Database) throws -> Set<Int64> {
     if let expired = pull.expired[resource] { return expired }
     let expired = try findExpired(plans[try index(of: resource)], list, database)

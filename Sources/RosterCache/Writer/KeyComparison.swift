@@ -1,8 +1,8 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// Compares the keys of one resource, as lists: no record is read, and of the published keys only those of pages that
-/// are not as they were, because of any other page it is known that its keys stay where they are.
+/// Compares the keys of one resource, without reading a record. It reads only the published keys of pages that have
+/// changed or were removed. The keys of any other page are known to be unchanged.
 ///
 /// The snapshot's records are the keys of its pages, each on one page, and those of `cache_unlisted`.
 struct KeyComparison {
@@ -11,7 +11,7 @@ struct KeyComparison {
   private let tables: ResourceTables
   private let plan: RecordPlan
   private let index: Int
-  /// nil for a resource that comes with this sync.
+  /// nil for a resource that this sync adds.
   private let list: ListID?
   private let keys: KeyTables
   private let pulled: Statement
@@ -53,7 +53,8 @@ struct KeyComparison {
     return found
   }
 
-  /// Sums of the published pages that are part of this pull; how many those are. Notes the others, with their keys.
+  /// Sums the published pages that are part of this pull, and returns their number. Notes the other published pages and
+  /// their keys.
   private func keptPages(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws -> Int {
     guard let list else { return 0 }
     let kept = try database.first("SELECT count(*) FROM temp.same WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
@@ -118,8 +119,8 @@ struct KeyComparison {
     found.skipped += facts.skipped
   }
 
-  /// With nothing to hold them against, keys that ascend from page to page are told to be different by a look at each.
-  /// False: they do not, or not all records are to be stored.
+  /// Counts keys that ascend from page to page, which are different without a further check. Only possible without a
+  /// snapshot. Returns false if the keys do not ascend, or if some records are not stored.
   private func countAscending(
     _ places: [Int64], _ found: inout ResourceComparison, _ onPage: () throws -> Void
   ) throws -> Bool {
@@ -163,7 +164,7 @@ struct KeyComparison {
     if excluded > 0 { found.passedRepeats += try excluded - count(keys.excluded) + countExcludedAndPulled() }
   }
 
-  /// How many keys the list has.
+  /// Returns the number of keys in the list.
   private func note(_ list: [UInt8], in table: String) throws -> Int {
     let insert = try database.statement("INSERT OR IGNORE INTO \(table) VALUES (?1, ?2)")
     var count = 0
@@ -196,7 +197,7 @@ struct KeyComparison {
     try pulled.run()
   }
 
-  /// Keys that a page brought and that another one, which is as it was, has too.
+  /// Counts keys that both a transferred page and an unchanged page list.
   private func settleOverlap(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
     let overlap = try countKept(in: keys.pulled)
     guard overlap > 0 else { return }
@@ -217,8 +218,8 @@ struct KeyComparison {
     ) { $0.int(0) } ?? 0
   }
 
-  /// Keys of rejected or skipped records that a page brought and another one, which is as it was, has too; and the
-  /// other way round.
+  /// Counts keys of rejected or skipped records on a transferred page that an unchanged page lists too, and the other
+  /// way round.
   private func settlePassed(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
     found.passedRepeats += try countKept(in: keys.excluded)
     let isHere = try database.statement(
@@ -244,7 +245,7 @@ struct KeyComparison {
     }
   }
 
-  /// So that the publication knows which is the later one.
+  /// Corrects the places of such keys, so that the publication knows which occurrence is the last.
   private func placeKept(_ onPage: () throws -> Void) throws {
     let later = try database.statement(
       "UPDATE \(keys.pulled) SET place = ?3 WHERE resource = ?1 AND key = ?2 AND place < ?3")
@@ -306,8 +307,8 @@ struct KeyComparison {
   }
 }
 
-/// Where a storable record stands in a pull: by page, then by its turn among the storable ones of the page, of which
-/// there are fewer than 2^20.
+/// The place of a storable record in a pull: first the page, then the position among its storable records. A page has
+/// fewer than 2^20 of them.
 struct KeyPlace {
   private var value: Int64
 

@@ -1,23 +1,23 @@
 internal import FoundationEssentials
 internal import RosterModel
 
-/// What the file of pulled pages has of one page.
+/// The entries for one page in the file of pulled pages.
 struct KeptPage {
-  /// nil: the published one.
+  /// Place of the page in the file; nil if only the published page is known.
   var place: Int64?
   var seen: SeenPage?
 }
 
-/// That it came again as it was.
+/// A note that upstream sent or confirmed a page without a change.
 struct SeenPage {
-  /// Where the file says so.
+  /// Place of the note in the file.
   var place: Int64
   var at: Date
   var validator: Validator
 }
 
 extension KnownPage {
-  /// A note from before it came in another body, or of a pull that was guarded, tells nothing.
+  /// Ignores a note that is older than the page's current body, or that belongs to a guarded pull.
   mutating func came(again seen: SeenPage, guardedBelow: Int64) {
     guard seen.place >= guardedBelow, state == .published || seen.place > place else { return }
     receivedAt = seen.at

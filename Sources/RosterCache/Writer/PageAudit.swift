@@ -19,9 +19,9 @@ package struct AuditHistory: Sendable, Equatable {
   }
 }
 
-/// What the cache knows for the audit of validators (P15).
+/// Facts of the cache for the audit of validators (P15).
 extension Cache {
-  /// The syncs before the one that runs.
+  /// The syncs before the current one.
   package func auditHistory() throws -> AuditHistory {
     try perform("read the history") { database in
       let first = try database.first("SELECT started_at FROM syncs WHERE id = 1") { Date(rfc3339: $0.text(0)) } ?? nil
@@ -35,7 +35,7 @@ extension Cache {
     }
   }
 
-  /// Older syncs are not looked for among many that failed.
+  /// Limits the search for older syncs if many have failed.
   private static let failuresPerSuccess = 4
 
   /// Number of published pages of a resource.
@@ -46,7 +46,7 @@ extension Cache {
     }
   }
 
-  /// Addresses of published pages, by their places in the order of addresses.
+  /// Addresses of published pages at these positions in the order of addresses.
   package func addresses(of resource: String, at places: Range<Int>) throws -> [String] {
     try perform("read the cache") { database in
       try database.rows(
@@ -56,8 +56,8 @@ extension Cache {
     }
   }
 
-  /// True if the records of a transferred page are not those that are stored of it (P15.3). What else its body has does
-  /// not matter.
+  /// True if the records of a transferred page differ from its stored records (P15.3). The rest of the body does not
+  /// matter.
   package func differs(_ page: ReceivedPage) throws -> Bool {
     try performPull("compare a page with its stored records") { database, _ in
       let index = try self.index(of: page.resource)

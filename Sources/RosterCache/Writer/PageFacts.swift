@@ -2,17 +2,17 @@ internal import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
-/// What is kept of a pulled page beside its body.
+/// The facts that are kept of a pulled page besides its body.
 struct PageFacts {
   enum Kind: Int {
     case page, answer
-    /// The page came once more as it was, published or in this file.
+    /// The page was received again without a change; it is published or in this file.
     case again
-    /// What came before of the resource is dropped.
+    /// Earlier pages of the resource are dropped.
     case dropped
-    /// Before the first page: by which definitions they were pulled (`PullSource`).
+    /// An entry before the first page: the definitions by which the pages were pulled (`PullSource`).
     case source
-    /// Behind the last page: which of them are a whole pull (`PullConclusion`).
+    /// An entry after the last page: the pages that make up a whole pull (`PullConclusion`).
     case conclusion
     /// The validators of the resource lied (P15).
     case lie
@@ -37,7 +37,7 @@ struct PageFacts {
   var keys: [UInt8]
   var rejectedKeys: [UInt8]
   var skippedKeys: [UInt8]
-  /// Of the body.
+  /// Digest of the body.
   var digest: Int64
   /// More facts of a page, if the resource has `since`.
   var since: SinceFacts?
@@ -64,8 +64,8 @@ struct PageFacts {
     digest = page.digest
   }
 
-  /// Of what is no page.
-  /// - Parameter number: of the sync that wrote it.
+  /// Makes the facts of an entry that is not a page.
+  /// - Parameter number: the sync that wrote the entry.
   init(
     _ kind: Kind, number: Int64, digest: Int64, resource: String = "", address: String = "",
     validator: Validator = Validator(), receivedAt: Date = Date(timeIntervalSince1970: 0)
@@ -81,7 +81,7 @@ struct PageFacts {
     self.digest = digest
   }
 
-  // MARK: As bytes
+  // MARK: Bytes
 
   func write(to bytes: inout [UInt8]) {
     func append(_ number: Int) { withUnsafeBytes(of: Int64(number).littleEndian) { bytes.append(contentsOf: $0) } }
@@ -104,7 +104,7 @@ struct PageFacts {
     append(since.marks)
   }
 
-  /// nil: the bytes are none that `write` made.
+  /// nil if `write` did not make these bytes.
   init?(_ reader: inout FactsReader, digest: Int64) {
     guard let kind = reader.number().flatMap(Kind.init(rawValue:)), let number = reader.number(),
       let records = reader.number(), let storable = reader.number(), let rejects = reader.number(),
@@ -158,7 +158,7 @@ struct SinceFacts {
     marks = page.scan.marks.flatMap { mark in withUnsafeBytes(of: mark.littleEndian) { Array($0) } }
   }
 
-  /// nil if the facts end before.
+  /// nil if the bytes end before these facts.
   fileprivate init?(_ reader: inout FactsReader) {
     guard let question = reader.number(), let time = reader.number(), let highest = reader.text(),
       let marks = reader.bytes(), let marks
@@ -179,7 +179,7 @@ struct SinceFacts {
   }
 }
 
-/// Takes a page's facts apart. Each call gives nil where the bytes end before.
+/// Parses the facts of a page. Each call returns nil if the bytes end too early.
 struct FactsReader {
   private let source: UnsafeRawBufferPointer
   private var at = 0
@@ -192,7 +192,7 @@ struct FactsReader {
     return Int(Int64(littleEndian: source.loadUnaligned(fromByteOffset: at, as: Int64.self)))
   }
 
-  /// An inner nil: there is none.
+  /// Outer nil: data truncated. Inner nil: field absent.
   mutating func bytes() -> [UInt8]?? {
     guard let length = number() else { return nil }
     if length == PageFacts.none { return .some(nil) }
@@ -207,14 +207,14 @@ struct FactsReader {
 }
 
 extension PointedValue {
-  /// Where it is a number of records or pages.
+  /// The value as a number of records or pages; nil if it is not one.
   var integer: Int? {
     if case .integer(let number) = kind { Int(number) } else { nil }
   }
 }
 
 extension [UInt8] {
-  /// Of a `KeyList`.
+  /// Calls `body` for each key of a `KeyList`.
   func forEachKey(isText: Bool, _ body: (RecordKey) throws -> Void) rethrows {
     try withUnsafeBufferPointer { bytes in
       var cursor = KeyCursor(bytes, isText: isText)

@@ -3,15 +3,14 @@ internal import Logging
 package import RosterModel
 
 extension Cache {
-  /// Makes what this sync has pulled the snapshot, all resources in one transaction with the sync's own row, and
-  /// deletes what `history` has ended. Where nothing is new (P5) it writes that row and those of `sync_resources`
-  /// alone.
+  /// Publishes the pulled pages of this sync as the snapshot, all resources in one transaction with the sync's own row,
+  /// and deletes expired history. If nothing is new (P5), it writes only that row and those of `sync_resources`.
   ///
-  /// Throws CancellationError where `interruptPublish` broke it off: then nothing has changed.
+  /// Throws CancellationError if `interruptPublish` interrupted it: then nothing has changed.
   /// - Parameters:
-  ///   - report: Its exit and error are written as given. Returned as written: published or unchanged.
-  ///   - ends: By the names of resources; of one that is left out, the default.
-  ///   - now: Read when it begins, for `changes`, and when it ends, for the row.
+  ///   - report: Its exit and error are written unchanged. The result is the written row, published or unchanged.
+  ///   - ends: Decisions by the names of resources. A missing resource has the default.
+  ///   - now: Evaluated at the beginning for `changes`, and at the end for the row.
   package func publish(
     _ report: SyncRecord, _ ends: [String: ResourceEnd], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
@@ -20,11 +19,11 @@ extension Cache {
     try expectInPlace(withLog: true)
     _ = try pulledPages("publish the snapshot")
     guard let compared = pull.compared else {
-      throw Failure(.defect, step: "publish the snapshot", subject: path, cause: "what was pulled was not compared")
+      throw Failure(.defect, step: "publish the snapshot", subject: path, cause: "the pulled pages were not compared")
     }
     database?.arm(interruption)
     defer { try? interruption.disarm() }
-    // A task that was cancelled before `arm` has interrupted nothing.
+    // A task that was cancelled before `arm` has not interrupted anything.
     try Task.checkCancellation()
     let written = try performPull("publish the snapshot") { database, file in
       try database.transaction(commits: interruption.disarm) {
@@ -47,12 +46,12 @@ extension Cache {
     return written
   }
 
-  /// The snapshot is out: whatever happens to the pulled pages now costs no more than a pull.
+  /// The snapshot is published. A failure with the pulled pages costs at most another pull.
   private func emptyPulled() {
     guard let database, let pulled else { return }
     do { try dropPulled(database, pulled) } catch {
       do { try renewPulled(database, because: "\(error)") } catch {
-        logger.error("the file of pulled pages cannot be made anew: \(error)")
+        logger.error("cannot replace the file of pulled pages: \(error)")
       }
     }
   }

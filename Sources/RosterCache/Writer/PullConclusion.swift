@@ -1,15 +1,15 @@
 internal import RosterModel
 
-/// What the temporary tables know of a whole pull that was not published: which pages of the file, which published ones
-/// and which answers it is made of. With it a reader holds the pull against the snapshot as the publication would.
+/// The composition of a whole pull that was not published: the pages of the file, the published pages and the answers
+/// that belong to it. A reader needs it to compare the pull with the snapshot as the publication would.
 struct PullConclusion {
   struct Part {
     var removal = ResourceEnd.Removal.missing
     /// Only the records that changed were pulled.
     var isIncremental = false
-    /// Of pages of the file.
+    /// Pages of the file.
     var pages: [(number: Int64, place: Int64)] = []
-    /// Of published pages that are as they were.
+    /// Published pages that are unchanged.
     var same: [(number: Int64, page: Int64)] = []
     /// Places of answers.
     var answers: [Int64] = []
@@ -22,14 +22,14 @@ struct PullConclusion {
     }
   }
 
-  /// Which pulled it.
+  /// The sync that pulled it.
   var sync: Int64
-  /// The removal guard held it back.
+  /// True if the removal guard stopped the pull.
   var isGuarded: Bool
-  /// In the order of the definitions.
+  /// One part for each resource, in the order of the definitions.
   var parts: [Part]
 
-  /// Of the pull at hand.
+  /// Reads the conclusion of the current pull from the temporary tables.
   init(
     _ database: Database, sync: Int64, isGuarded: Bool, _ removals: [ResourceEnd.Removal], incremental: Set<Int>
   ) throws {
@@ -50,7 +50,7 @@ struct PullConclusion {
     }
   }
 
-  /// Puts the temporary tables in the state that it was made of, where `pulled` has the pages of the file.
+  /// Restores the contents of the temporary tables, apart from the pages of the file, which `pulled` already has.
   func restore(_ database: Database) throws {
     let list = try database.statement("INSERT OR REPLACE INTO temp.listed VALUES (?1, ?2)")
     let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, NULL, NULL)")
@@ -67,14 +67,14 @@ struct PullConclusion {
       """)
   }
 
-  // MARK: As bytes
+  // MARK: Bytes
 
   var bytes: [UInt8] {
     let numbers = [sync, isGuarded ? 1 : 0, Int64(parts.count)] + parts.flatMap(\.numbers)
     return numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
   }
 
-  /// nil: the bytes are none of these.
+  /// nil if the bytes are not a conclusion.
   init?(_ body: UnsafeRawBufferPointer) {
     var reader = FactsReader(body)
     guard let sync = reader.number(), let guarded = reader.number(), let count = reader.number() else { return nil }

@@ -1,12 +1,13 @@
 internal import RosterModel
 
-/// By which upstream and definitions pages were pulled. Other ones ask for other pages, and read them differently.
+/// The upstream and the definitions by which pages were pulled. Other ones request other pages, and read them
+/// differently.
 struct PullSource {
   var upstream: String
   var resources: [Resource]
 
-  /// What the file of pulled pages begins with; its digest is in the file's header. A line each: neither an address nor
-  /// the JSON of a definition has a line end.
+  /// The first entry of the file of pulled pages; its digest is in the file's header. Each part is one line: neither an
+  /// address nor the JSON of a definition contains a line end.
   var bytes: [UInt8] {
     Array(([upstream] + resources.map { "\($0.name) \($0.feedDefinition)" }).joined(separator: "\n").utf8)
   }
@@ -16,7 +17,7 @@ struct PullSource {
     self.resources = resources
   }
 
-  /// nil: the bytes are none of these.
+  /// nil if the bytes are not a source.
   init?(_ bytes: some Sequence<UInt8>) {
     let lines = String(decoding: Array(bytes), as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
     upstream = String(lines[0])

@@ -1,29 +1,29 @@
-/// What a sync has pulled so far, beside what lies in tables.
+/// The state of the current pull, apart from its tables.
 struct PullState {
-  /// Of the cache, when the sync began.
+  /// `Cache.generation` when the sync began.
   var generation = 0
-  /// Pages before this offset of the file were held back by the removal guard.
+  /// The removal guard stopped the pull of the pages before this offset of the file.
   var guardedBelow: Int64 = 0
   /// The last sync that has appended pages to the file.
   var sync: Int64 = 0
-  /// Resources of whose published pages nothing is known in this pull, so that each is transferred whole.
+  /// Resources whose published pages are ignored in this pull, so that each is transferred whole.
   var forgotten: Set<String> = []
   /// Resources whose validators lied in a sync that was not published yet (P15). They outlive the sync.
   var lying: Set<String> = []
   /// Resources whose validators were distrusted when the sync began.
   var distrusted: Set<String> = []
-  /// Everything is transferred again (L1).
+  /// True if everything is transferred again (L1).
   var isFresh = false
-  /// Resources of which only the records that changed are pulled.
+  /// Resources for which only the changed records are pulled.
   var incremental: Set<String> = []
-  /// Digests of the questions of `since`, by resource, as far as they were needed.
+  /// Digests of the questions of `since`, by resource. An entry is added when it is first needed.
   var questions: [String: Int64] = [:]
-  /// Published pages with a record that an incremental pull has written or removed since (I11.2), by resource. They are
-  /// not known yet if a resource has no entry.
+  /// Published pages with a record that an incremental pull has written or removed since (I11.2), by resource. A
+  /// resource without an entry has not been searched yet.
   var expired: [String: Set<Int64>] = [:]
-  /// Published pages that this pull is made of; never too few.
+  /// Published pages that belong to this pull. The number may be too high, never too low.
   var confirmed = 0
-  /// What `compare` found; nil as soon as something is pulled.
+  /// The result of `compare`; nil as soon as another page is pulled.
   var compared: [ResourceComparison]?
 
   /// True if validators of this resource are neither sent nor stored (P15.6).

@@ -3,13 +3,13 @@ internal import Logging
 internal import RosterDecode
 package import RosterModel
 
-/// What a sync pulls, page by page: the bodies in a file beside the cache, and in temporary tables which of them, and
-/// which published ones, this pull is made of. Both can be lost at no more cost than a pull.
+/// Stores the pages of a pull: their bodies in a file beside the cache, and the composition of the pull in temporary
+/// tables. If either is lost, the only cost is another pull.
 extension Cache {
-  /// `<path>.pulled`: `roster` and `roster.db` have each their own.
+  /// `<path>.pulled`. `roster` and `roster.db` each have their own file.
   nonisolated var pulledPath: String { path + ".pulled" }
 
-  /// To tell whether a body is, byte for byte, the one of a `KnownPage`, before it is scanned.
+  /// Makes digests of bodies, to compare a body with the one of a `KnownPage` before it is scanned.
   package var digest: PageDigest {
     get throws { try perform("read the cache") { try Self.digest($0) } }
   }
@@ -19,7 +19,7 @@ extension Cache {
     return PageDigest(key: key ?? [])
   }
 
-  /// What is known of the pages of a resource at these addresses; of an address that is left out, nothing.
+  /// The known facts of the pages of a resource at these addresses. An address without known facts is left out.
   package func known(_ resource: String, addresses: [String]) throws -> [String: KnownPage] {
     if pull.isFresh { return [:] }
     return try performPull("read what is known of pages") { database, file in
@@ -28,7 +28,7 @@ extension Cache {
       let isWhole = !pull.incremental.contains(resource)
       let expired = try isWhole ? published.map { try expiredPages(of: resource, list: $0, database) } ?? [] : []
       let question = try question(of: resource, database)
-      // One transaction: each look-up by itself would lock the file and let go of it.
+      // One transaction for all, because each single look-up would lock the file and release it again.
       return try database.transaction("BEGIN") {
         let kept = try kept(index, of: addresses, database)
         var found: [String: KnownPage] = [:]
@@ -37,7 +37,7 @@ extension Cache {
         for address in addresses {
           if let place = kept[address]?.place {
             let facts = try file.facts(at: place)
-            // Read by another question, it lacks what this one looks for.
+            // The page was read by another question, and may lack what this question looks for.
             guard facts.since?.question ?? 0 == question else { continue }
             found[address] = KnownPage(facts, place, guardedBelow: pull.guardedBelow)
           } else if let published {
@@ -56,7 +56,7 @@ extension Cache {
     }
   }
 
-  /// What the file has of the pages of these addresses; mostly it is empty.
+  /// The entries of the file for these addresses. Mostly the file is empty.
   private func kept(_ index: Int, of addresses: [String], _ database: Database) throws -> [String: KeptPage] {
     guard try hasPulled(database) else { return [:] }
     let look = try database.statement(
@@ -80,7 +80,7 @@ extension Cache {
     return pages
   }
 
-  /// Keeps pages that were transferred, by one append; one of an address that was there already takes its place.
+  /// Keeps transferred pages with one append. A page replaces an earlier page of the same address.
   package func append(_ pages: [ReceivedPage]) throws {
     guard !pages.isEmpty else { return }
     pull.compared = nil
@@ -90,7 +90,7 @@ extension Cache {
         for (page, place) in zip(pages, places) {
           let index = try self.index(of: page.resource)
           try PulledTables.insert(index, page.address, page.number, place, database)
-          // It is not what was published any more.
+          // The page differs from the published one.
           if pull.confirmed > 0 { try unconfirm(index, page.address, database) }
         }
       }
@@ -133,8 +133,8 @@ extension Cache {
     }
   }
 
-  /// Pages that were transferred, though they are as they were, or have another validator by now: not to be transferred
-  /// again by the next sync (P4).
+  /// Notes pages that were transferred although they are unchanged, or that have another validator now. The next sync
+  /// does not transfer them again (P4).
   private func noteSeen(
     _ resource: String, _ pages: [ConfirmedPage], _ database: Database, _ file: PulledFile
   ) throws -> [(PageFacts, Int64)] {
@@ -151,8 +151,8 @@ extension Cache {
     return seen.isEmpty ? [] : Array(zip(seen, try store(seen.map { ($0, []) }, database, file)))
   }
 
-  /// Drops what this sync pulled of a resource, for it does not fit together (P7). From here on nothing is known of its
-  /// pages in this sync, so that the next pull asks for every page whole.
+  /// Drops the pulled pages of a resource because they do not fit together (P7). The sync ignores its known pages from
+  /// here on, so that the next pull requests every page whole.
   /// - Parameter keepsPublished: True if published pages may still be confirmed: only the question was wrong.
   package func discard(_ resource: String, keepsPublished: Bool = false) throws {
     pull.compared = nil
@@ -162,7 +162,7 @@ extension Cache {
       for table in ["pulled", "same", "seen"] {
         try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
       }
-      // Nothing else in the file: its room comes back.
+      // The file has no other page, so it can be emptied.
       if try hasPulled(database) {
         let digest = try Self.digest(database)([])
         _ = try file.append([(PageFacts(.dropped, number: begun, digest: digest, resource: resource), [])])
@@ -174,8 +174,8 @@ extension Cache {
     }
   }
 
-  /// Drops what this sync pulled of a resource, and all that its validators confirmed: they lied (P15). They are not
-  /// used until another definition or a fresh sync is published, also if this sync is not.
+  /// Drops the pulled pages of a resource, and all pages that its validators confirmed: they lied (P15). The validators
+  /// are not used until another definition or a fresh sync is published, even if this sync is not published.
   package func distrust(_ resource: String) throws {
     pull.lying.insert(resource)
     try discard(resource)
@@ -209,7 +209,7 @@ extension Cache {
 
   // MARK: The file and the cache
 
-  /// - Parameter migrated: What 0.1 kept beside a cache that it made; nil: another made it.
+  /// - Parameter migrated: The facts of 0.1 beside a cache that it made; nil for later caches.
   func openPulled(_ database: Database, migrated: StagingFile?) throws {
     try database.execute(PulledTables.create)
     let remembered = try rememberedFile(database)
@@ -219,7 +219,7 @@ extension Cache {
     let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, database)
     if try !redefine(database), !isKnown { try renewFeed(database) }
     if let until = migrated?.heldUntil {
-      // 0.1 did not say since when.
+      // Version 0.1 did not store when the hold began.
       try database.run(
         "UPDATE main.cache_identity SET held_by = ?1, held_at = unixepoch(), held_until = ?2", .text(upstream),
         .real(until))
@@ -233,20 +233,21 @@ extension Cache {
     try writeOwner(database, file)
   }
 
-  /// Which file rosterd made there last. Throws where another program's is in the way.
+  /// The file that rosterd made there last. Throws if another program's file has this name.
   private func rememberedFile(_ database: Database) throws -> String? {
     let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
     try PulledFile.inspect(pulledPath, identity: remembered)
     return remembered
   }
 
-  /// Before anything is written to it: a header that the disk did not take, or a crash tore, is rosterd's all the same.
+  /// Call this before anything is written to the file. Its header may be damaged by the disk or a crash, and the file
+  /// is rosterd's all the same.
   private func remember(_ file: PulledFile, _ remembered: String?, _ database: Database) throws {
     let identity = FileIdentity(file.path)?.text
     if identity != remembered { try database.run("UPDATE main.cache_identity SET pulled = ?", Value(identity)) }
   }
 
-  /// Brings the tables to what the definitions say; false: they are so.
+  /// Adapts the tables to the definitions. Returns false if they agree already.
   private func redefine(_ database: Database) throws -> Bool {
     guard let redefinition = try Redefinition(schema, database, tick: tick) else { return false }
     let names = redefinition.names.joined(separator: ", ")
@@ -255,7 +256,7 @@ extension Cache {
     return true
   }
 
-  /// Makes the file anew where it was lost, damaged or removed.
+  /// Replaces the file after it was lost, damaged or removed.
   func renewPulled(_ database: Database, because reason: String) throws {
     logger.notice("pulled pages are dropped: \(reason)", metadata: ["path": "\(pulledPath)"])
     let remembered = try rememberedFile(database)
@@ -267,7 +268,7 @@ extension Cache {
     try dropPulled(database, file)
   }
 
-  /// Empties the file: its pages are published, or of no use.
+  /// Empties the file, because its pages are published or of no use.
   func dropPulled(_ database: Database, _ file: PulledFile) throws {
     for table in ["temp.pulled", "temp.same", "temp.answers", "temp.seen"] + KeyTables.all.map(\.missing) {
       try database.run("DELETE FROM \(table)")
@@ -284,7 +285,7 @@ extension Cache {
     try file.write(owner)
   }
 
-  /// A sync begins with nothing pulled; what an earlier one has left is there to be confirmed.
+  /// Begins a sync without pulled pages. The pages of an earlier sync can be confirmed.
   func beginPull(_ database: Database) throws {
     try database.run("UPDATE temp.pulled SET number = NULL WHERE number IS NOT NULL")
     for table in ["temp.same", "temp.answers"] + KeyTables.all.map(\.missing) {
@@ -296,7 +297,7 @@ extension Cache {
         try database.rows("SELECT name FROM main.resources WHERE validators = 'distrusted'") { $0.text(0) }))
   }
 
-  /// What a file of this cache, as it is now, would say.
+  /// The owner that belongs in a file of the current cache.
   private func owner(_ database: Database) throws -> PulledFile.Owner? {
     let digest = try Self.digest(database)
     return try database.first("SELECT feed, \(FixedTables.verified) FROM main.cache_identity") {
@@ -310,9 +311,9 @@ extension Cache {
     return found.feed == own.feed && found.epoch == own.epoch && found.source == own.source
   }
 
-  /// Whether this file is the one that was written last. Where a backup was put back, ids of `changes` that somebody
-  /// has followed already would be given out again. The pulled pages' header knows: it names the file, and no sync that
-  /// it knows of can be newer.
+  /// True if this file is the one that was written last. After a restored backup, ids of `changes` that readers have
+  /// already followed would be used again. The header of the pulled pages shows this: it names the file, and no later
+  /// sync than its own.
   private func isCacheKnown(_ found: PulledFile.Owner?, _ database: Database) throws -> Bool {
     guard let own = try owner(database), let found else { return false }
     return found.feed == own.feed && found.cache == own.cache && found.epoch <= own.epoch
@@ -345,9 +346,9 @@ extension Cache {
       """, Value(index), Value(try ListID(schema.tables[index].resource.name, database)?.id), .text(address))
   }
 
-  /// The list's id where its published pages may be asked for conditionally: nil where they are of another
-  /// upstream, do not fit together, or list keys twice, of which a page that is no longer there may have had the better
-  /// one.
+  /// The list's id if its published pages may be requested conditionally. It is nil in three cases: they belong to
+  /// another upstream; they do not fit together; or they list a key twice. A removed page may have had the better
+  /// record of such a key.
   private func publishedPages(of resource: String, _ database: Database) throws -> Int64? {
     guard !pull.forgotten.contains(resource) else { return nil }
     return try database.first(
@@ -359,7 +360,7 @@ extension Cache {
     ) { $0.integer(0) }
   }
 
-  /// The resource's place among the definitions.
+  /// The resource's position among the definitions.
   func index(of resource: String) throws -> Int {
     guard let index = schema.tables.firstIndex(where: { $0.resource.name == resource }) else {
       throw Failure(.defect, step: "keep pulled pages", subject: path, cause: "no resource is named \(resource)")
@@ -367,7 +368,7 @@ extension Cache {
     return index
   }
 
-  /// For what belongs to a sync that has begun: never on a cache, or on pulled pages, that were made anew since.
+  /// Runs a step of a sync that has begun. Throws if the cache or the pulled pages were replaced since.
   func performPull<Result>(_ step: String, _ body: (Database, PulledFile) throws -> Result) throws -> Result {
     let pulled = try pulledPages(step)
     return try perform(step) { try body($0, pulled) }
@@ -376,7 +377,7 @@ extension Cache {
   func pulledPages(_ step: String) throws -> PulledFile {
     guard pull.generation == generation, let pulled else {
       throw Failure(
-        .cannotWrite, step: step, subject: path, cause: "the cache was made anew since this sync began",
+        .cannotWrite, step: step, subject: path, cause: "the cache was replaced since this sync began",
         hint: "the next sync pulls what is missing")
     }
     return pulled

@@ -1,7 +1,7 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// Goes over the records of a pull that count, in the order in which they are published.
+/// Goes over the winning records of a pull, in the order in which they are published.
 ///
 ///     while let page = try pulled.nextPage() {
 ///       while let step = try pulled.next() { … pulled.decoder … }
@@ -9,9 +9,9 @@ internal import RosterModel
 struct PulledRecords: ~Copyable {
   enum Part { case pages, answers }
 
-  /// At the record of the last `next`.
+  /// The decoder, at the record that `next` returned.
   var decoder: RecordDecoder
-  /// Of the page at hand; 0: an answer.
+  /// Number of the current page; 0 for an answer.
   private(set) var number = 0
 
   private let file: PulledFile
@@ -50,7 +50,7 @@ struct PulledRecords: ~Copyable {
     decoder = RecordDecoder(plan)
   }
 
-  /// The next page or answer; nil: there is none.
+  /// The next page or answer; nil after the last one.
   mutating func nextPage() throws -> PageFacts? {
     guard let (at, number) = places.popFirst() else { return nil }
     if interruption.isWanted { throw CancellationError() }
@@ -61,7 +61,7 @@ struct PulledRecords: ~Copyable {
     return facts
   }
 
-  /// The next record of the page that counts, or that cannot be stored; nil: there is none.
+  /// The next record of the page that is published, or that cannot be stored; nil after the last one.
   mutating func next() throws -> RecordDecoder.Step? {
     while let step = try decoder.next() {
       if case .rejected = step { return step }

@@ -2,7 +2,7 @@ internal import RosterDecode
 package import RosterModel
 
 extension Cache {
-  /// The first records of the pages of the last `compare` that cannot be stored; of a long one the beginning.
+  /// The first records that cannot be stored, from the pages of the last `compare`. Long records are shortened.
   package func rejected(_ resource: String, limit: Int) throws -> [RejectedRecord] {
     guard let compared = pull.compared else { return [] }
     return try performPull("list rejected records") { database, file in

@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 internal import RosterModel
 
-/// The temporary tables of a pull: of the writer's connection, or of a reader's own.
+/// The temporary tables of a pull, on the connection of the writer or of a reader.
 enum PulledTables {
   /// - pulled: pages of the file. A page without a number is not part of this pull, or not yet.
   /// - same: published pages that are part of this pull, unchanged.
-  /// - missed_pages: published pages that are not.
-  /// - seen: the place of the file where a page is noted as unchanged, or where an answer is, and its time.
+  /// - missed_pages: published pages that are not part of this pull.
+  /// - seen: the place in the file of a note that a page is unchanged, or of an answer, and its time.
   /// - listed: the pages of a conclusion.
   ///
   /// Every primary key begins with the resource, so that no statement reads the rows of other resources.
@@ -32,7 +32,7 @@ enum PulledTables {
     ["pulled", "same", "answers", "missed_pages", "rejected", "seen", "listed", "differences"].map { "temp.\($0)" }
     + KeyTables.all.flatMap(\.names)
 
-  /// A page of the file; one of that address was there before.
+  /// Inserts a page of the file, or replaces the page of the same address.
   static func insert(
     _ index: Int, _ address: String, _ number: Int?, _ place: Int64, _ database: Database
   ) throws {
@@ -41,7 +41,7 @@ enum PulledTables {
     ])
   }
 
-  /// What a walk through the file has come to.
+  /// Applies one entry of the file to the tables.
   static func take(_ facts: PageFacts, _ index: Int, _ number: Int?, _ place: Int64, _ database: Database) throws {
     switch facts.kind {
     case .page: try insert(index, facts.address, number, place, database)
@@ -61,7 +61,7 @@ enum PulledTables {
     ])
   }
 
-  /// Notes that upstream still has the missing records of these keys. Returns how many that are.
+  /// Notes that upstream still has the missing records of these keys. Returns their number.
   static func answer(_ index: Int, _ lists: [[UInt8]], isText: Bool, _ database: Database) throws -> Int {
     let before = database.totalChanges
     let missing = KeyTables(isText: isText).missing
@@ -77,8 +77,8 @@ enum PulledTables {
   }
 }
 
-/// The temporary tables with keys of records. Integer keys and text keys have their own tables, because SQLite cannot
-/// look an INTEGER value up in the index of a column without a type: it would read all keys of the resource instead.
+/// The temporary tables with keys of records. Integer keys and text keys have separate tables, because SQLite cannot
+/// look an INTEGER value up in an index without a type. It would read all keys of the resource instead.
 struct KeyTables {
   static let all = [KeyTables(isText: false), KeyTables(isText: true)]
 
@@ -95,7 +95,8 @@ struct KeyTables {
   /// Records of the snapshot that no page lists.
   var missing: String { name("missing") }
 
-  /// Keys of an incremental pull: the highest value at `since.at`, its place, and what the record is (`ReceivedKind`).
+  /// Keys of an incremental pull: the highest value at `since.at`, its place, and what the record is
+  /// (`IncrementalComparison.Kind`).
   var received: String { name("received_keys") }
 
   var names: [String] { compared + [missing] }

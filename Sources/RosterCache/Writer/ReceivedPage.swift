@@ -2,30 +2,30 @@ package import FoundationEssentials
 package import RosterDecode
 package import RosterModel
 
-/// A page that was transferred and scanned, on its way to the pulled pages.
+/// A page that was transferred and scanned, and is not stored yet.
 package struct ReceivedPage: Sendable {
   /// `Resource.name`.
   package var resource: String
-  /// The page's place in the order of this pull, from 1: what `rejects.page` shows.
+  /// The page's position in this pull, from 1, which `rejects.page` shows.
   package var number: Int
-  /// What the page is known by, from pull to pull: its request's path and query, and its body where it is a POST.
+  /// Identifies the page from pull to pull: its request's path and query, and its body for a POST.
   package var address: String
-  /// Where the list goes on, in the words of whoever pulls; nil: this page tells none.
+  /// The position where the list continues, as the caller encodes it; nil if the page does not say.
   package var next: String?
-  /// What to ask for it conditionally with; empty: upstream gave none.
+  /// The validator for the next conditional request; empty if the server sent no validator.
   package var validator: Validator
-  /// When its answer was there.
+  /// The time at which the answer was complete.
   package var receivedAt: Date
-  /// As it came, decompressed.
+  /// The body, decompressed and otherwise unchanged.
   package var body: [UInt8]
-  /// Of `body`, by `Cache.digest`.
+  /// The digest of `body` by `Cache.digest`.
   package var digest: Int64
-  /// Of `body`, by the resource's plan.
+  /// The scan of `body` by the resource's plan.
   package var scan: PageScan
   /// `Date` of the answer, or the local time without one; nil without `since`.
   package var answered: Date?
 
-  /// A page without a validator that leads nowhere, unless said.
+  /// Unless arguments say otherwise, the page has no validator, and the list does not continue after it.
   package init(
     resource: String, number: Int, address: String, next: String? = nil, validator: Validator = Validator(),
     receivedAt: Date, body: [UInt8], digest: Int64, scan: PageScan, answered: Date? = nil
@@ -43,60 +43,60 @@ package struct ReceivedPage: Sendable {
   }
 }
 
-/// What the cache has of a page already.
+/// The facts of a page that the cache already has.
 package struct KnownPage: Sendable, Equatable {
-  /// Where it is from.
+  /// The origin of these facts.
   package enum State: Sendable, Equatable {
-    /// Its rows are what readers see.
+    /// Readers see the rows of this page.
     case published
-    /// Received by a pull that was not published, this one included: it may be asked for conditionally or taken over
-    /// (P4).
+    /// The page was received by a pull that was not published, possibly this one. It may be requested conditionally or
+    /// reused (P4).
     case kept
-    /// The same, of a pull that the removal guard held back: without a validator it is to be pulled again (P4).
+    /// As `kept`, but the removal guard stopped that pull: a page without a validator must be pulled again (P4).
     case guarded
   }
 
-  /// Where it is from.
+  /// The origin of these facts.
   package var state: State
-  /// As `ReceivedPage.address`.
+  /// Identifies the page like `ReceivedPage.address`.
   package var address: String
-  /// Empty: upstream gave none.
+  /// Empty if the server sent no validator.
   package var validator: Validator
-  /// Of the body: one that has the same is, byte for byte, the same.
+  /// Digest of the body. Equal digests mean equal bytes.
   package var digest: Int64
-  /// Where the list goes on, as `ReceivedPage.next` said.
+  /// The position where the list continues, as in `ReceivedPage.next`.
   package var next: String?
-  /// What the page said at the definition's `count`; nil: nothing.
+  /// The value at the definition's `count`; nil if the page has no such value.
   package var count: Int?
-  /// The same at `last`.
+  /// The value at the definition's `last`; nil if the page has no such value.
   package var last: Int?
   /// Elements of its list, rejected and skipped ones included.
   package var records: Int
-  /// Of these, those that can be stored.
+  /// Number of these records that can be stored.
   package var storable: Int
   /// The highest value at `since.at`; nil if no record has one.
   package var highest: String?
   /// `Date` of the answer that brought a kept page of a resource with `since`.
   package var answered: Date?
-  /// By a pull that was not published, this one included; nil: by none.
+  /// The time at which an unpublished pull received the page, possibly this one; nil for a published page.
   package var receivedAt: Date?
-  /// In `cache_pages`, or in the file of pulled pages.
+  /// Its id in `cache_pages`, or its place in the file of pulled pages.
   let place: Int64
 }
 
-/// A page that is part of this pull as it is known already: upstream says that it is as it was (304), its body
-/// is the same byte for byte (P6), or it is taken over from a pull that was broken off (P4).
+/// A known page that is part of this pull. Upstream says that it is unchanged (304), its body is the same byte for byte
+/// (P6), or it is reused from an interrupted pull (P4).
 package struct ConfirmedPage: Sendable {
-  /// As `ReceivedPage.number`.
+  /// Position of the page, as in `ReceivedPage.number`.
   package var number: Int
-  /// What was known of it.
+  /// The known facts of the page.
   package var page: KnownPage
-  /// What upstream gave in place of the validator that the page was asked for with; empty: the old one holds.
+  /// The new validator that upstream sent; empty if the old one is still valid.
   package var validator: Validator
-  /// When it was transferred, though it is as it was; nil: it was not.
+  /// The time at which the unchanged page was transferred; nil if it was not transferred.
   package var receivedAt: Date?
 
-  /// With the validator that it had, and not transferred, unless said.
+  /// Without further arguments, the page keeps its validator and was not transferred.
   package init(number: Int, page: KnownPage, validator: Validator = Validator(), receivedAt: Date? = nil) {
     self.number = number
     self.page = page

@@ -1,9 +1,9 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// Writes records of one resource, one by one, within the publishing transaction: looks the row up (`StoredRecords`),
-/// and writes what differs, with its list rows, its words in the index and its row in `changes`. A row that stays is
-/// not written.
+/// Writes records of one resource, one by one, within the publishing transaction. It looks the row up (`StoredRecords`)
+/// and writes the differences, with list rows, words of the index and a row in `changes`. An unchanged row is not
+/// written.
 struct RecordWriter {
   private(set) var added = 0
   private(set) var changed = 0
@@ -12,7 +12,8 @@ struct RecordWriter {
   private let database: Database
   private let tables: ResourceTables
   private let sync: Int64
-  /// The first snapshot of the resource: no look-up, no changes to tell, and the index is made at the end.
+  /// True for the first snapshot of the resource: rows are not looked up, no changes are written, and the index is made
+  /// at the end.
   private let isFirst: Bool
   private let stored: StoredRecords
   private let insert: Statement
@@ -51,7 +52,7 @@ struct RecordWriter {
     case changed
   }
 
-  /// The record that the decoder is at.
+  /// Writes the record at the decoder's position.
   @discardableResult
   mutating func write(_ decoder: inout RecordDecoder) throws -> Outcome {
     if isFirst { return .added(try add(&decoder)) }
@@ -64,7 +65,7 @@ struct RecordWriter {
     }
   }
 
-  /// Nobody lists it any more.
+  /// Removes a record that upstream does not list any more.
   mutating func remove(_ id: Int64) throws {
     try removal.run([.integer(id), "removed"])
     try words?.remove(id)
@@ -73,9 +74,9 @@ struct RecordWriter {
     removed += 1
   }
 
-  /// A record that was stored by another definition, into new tables. Where its key is another's already, it is left
-  /// out.
-  /// - Parameter id: nil: a new one, or what the key says.
+  /// Inserts a record that was stored by another definition into new tables. If another record already has its key, it
+  /// is left out.
+  /// - Parameter id: nil assigns a new id, or the id that the key determines.
   func restore(_ decoder: inout RecordDecoder, id: Int64?, firstSync: Int64, changedSync: Int64) throws {
     let insert = try database.statement(tables.restore)
     let before = database.totalChanges
@@ -89,7 +90,7 @@ struct RecordWriter {
     for list in lists { try list.add(id, &decoder) }
   }
 
-  /// The index of words, after the first snapshot.
+  /// Makes the index of words after the first snapshot.
   func finish() throws {
     if isFirst, let rebuild = tables.rebuildIndex { try database.execute(rebuild) }
   }
@@ -124,7 +125,7 @@ struct RecordWriter {
     changed += 1
   }
 
-  /// Gives `change` the record as it was.
+  /// Binds the unchanged record to `change`.
   private func tellBefore(_ id: Int64) throws {
     json.bind(1, id)
     defer { json.reset() }
@@ -137,14 +138,14 @@ struct RecordWriter {
   }
 }
 
-/// Tells the index of words about a record whose row comes, goes or changes.
+/// Updates the index of words for a record whose row is added, removed or changed.
 private struct WordIndex {
   private let words: Statement
   private let unindex: Statement
   private let index: Statement
   private let columns: Int32
 
-  /// nil: nothing is searched.
+  /// nil if no column is searched.
   init?(_ database: Database, _ tables: ResourceTables) throws {
     guard let words = tables.words, let unindex = tables.unindex, let index = tables.indexRecord else { return nil }
     self.words = try database.statement(words)
@@ -153,10 +154,10 @@ private struct WordIndex {
     columns = Int32(tables.resource.search.count)
   }
 
-  /// While its row is there and as it was.
+  /// Call this while the row still has its old values.
   func remove(_ id: Int64) throws { try tell(unindex, id) }
 
-  /// Once its row is there, and as it is to be.
+  /// Call this after the row has its new values.
   func add(_ id: Int64) throws { try tell(index, id) }
 
   private func tell(_ statement: Statement, _ id: Int64) throws {

@@ -1,46 +1,47 @@
-/// What was pulled of one resource, held against the snapshot: what P7, P8 and P9 decide by.
+/// The comparison of one resource's pulled pages with the snapshot, on which P7, P8 and P9 depend.
 package struct ResourceComparison: Sendable, Equatable {
   /// `Resource.name`.
   package var resource: String
-  /// Pages that came or are as they were.
+  /// Pages that were transferred or are unchanged.
   package var pages = 0
-  /// Keys on them, each counted once.
+  /// Number of different keys on these pages.
   package var distinct = 0
-  /// Keys that were met once more: drift in a list by `number` or `offset`; else the later one counts (P7).
+  /// Further occurrences of a key. In a list by `number` or `offset` they are a sign of drift; in others the last one
+  /// wins (P7).
   package var repeats = 0
-  /// Keys of rejected or skipped records that were met once more, whether as such or as a record's to be stored: one
-  /// record counts as two, and hides that another one was missed (P7).
+  /// Further occurrences of the key of a rejected or skipped record, in a storable record or another rejected or
+  /// skipped one. Such a record is counted twice and may hide that another one was missed (P7).
   package var passedRepeats = 0
   /// Records that cannot be stored.
   package var rejected = 0
-  /// Of these, records that do not say whose they are.
+  /// Rejected records whose key is not known.
   package var rejectedUnknown = 0
-  /// By `where`.
+  /// Records that `where` skips.
   package var skipped = 0
   /// Records of the snapshot that are neither pulled nor rejected.
   package var missing = 0
-  /// Of these, those that the whole pull before has missed too: what `removal = "twice"` would remove now.
+  /// Missing records that the previous whole pull has missed too: `removal = "twice"` would remove them now.
   package var missingTwice = 0
   /// Records of the snapshot.
   package var snapshot = 0
-  /// The snapshot's are those of another list, by another `path`, `key`, `records` or `where`: who is missing goes,
-  /// without a guard, and nobody is asked for (P8).
+  /// True if the snapshot's records belong to another list, because of another `path`, `key`, `records` or `where`.
+  /// Missing records are then removed without a guard, and are not requested by key (P8).
   package var isOfAnotherList = false
 
-  /// Only the records that changed were pulled: a missing record is one that `where` skips now (I5.2).
+  /// True if only the changed records were pulled. A missing record is then one that `where` skips now (I5.2).
   package var isIncremental = false
-  /// Keys that are on two pages of an incremental pull (I6.2).
+  /// Keys that occur on two pages of an incremental pull (I6.2).
   package var acrossPages = 0
   /// Elements of all pages of an incremental pull.
   package var received = 0
 
-  /// Nothing was pulled, and there is no snapshot.
+  /// The comparison of an empty pull without a snapshot.
   package init(resource: String) { self.resource = resource }
 }
 
 /// A record of the snapshot that no page lists.
 package struct MissingRecord: Sendable, Equatable {
-  /// What upstream knows it by.
+  /// The key by which upstream identifies a record.
   package enum Key: Sendable, Hashable {
     case integer(Int64)
     case text(String)
@@ -48,7 +49,7 @@ package struct MissingRecord: Sendable, Equatable {
 
   /// Its record id.
   package var id: Int64
-  /// What upstream knows it by.
+  /// The key by which upstream identifies the record.
   package var key: Key
 }
 

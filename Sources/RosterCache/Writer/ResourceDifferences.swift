@@ -1,14 +1,15 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// What publishing one resource would change: the publication's own comparison, which writes nothing.
+/// The differences that publishing one resource would make. It uses the publication's own comparison, and writes
+/// nothing.
 struct ResourceDifferences {
   private(set) var added = 0
   private(set) var changed = 0
   private(set) var removed = 0
-  /// Records that this pull misses for the first time, and that stay; counted only with a table.
+  /// Records that this pull misses for the first time, and that are kept. They are counted only with a table.
   private(set) var absent = 0
-  /// Of the snapshot.
+  /// Number of records in the snapshot.
   let before: Int
 
   private let database: Database
@@ -17,9 +18,9 @@ struct ResourceDifferences {
   private let index: Int
   private let found: ResourceComparison
   private let interruption: Interruption
-  /// nil: the resource has no snapshot, so that every record is new.
+  /// nil if the resource has no snapshot, so that every record is new.
   private let stored: StoredRecords?
-  /// Of answers that cannot be stored.
+  /// Rejected records in answers.
   private var rejected = 0
 
   init(
@@ -39,15 +40,15 @@ struct ResourceDifferences {
     stored = isFirst == false ? try StoredRecords(database, tables) : nil
   }
 
-  /// How many records each resource of the snapshot has.
+  /// Number of records in the snapshot, by resource.
   static func snapshot(_ database: Database) throws -> [String: Int] {
     let counts = try database.rows("SELECT name, records FROM main.resources") { ($0.text(0), $0.int(1)) }
     return Dictionary(uniqueKeysWithValues: counts)
   }
 
   /// - Parameters:
-  ///   - removal: What becomes of who is missing; nil: the pull is not whole, and nobody is.
-  ///   - table: Where each difference is written down; nil: they are counted.
+  ///   - removal: The decision about missing records; nil for a partial pull, which has no missing records.
+  ///   - table: The table for each difference; nil only counts them.
   mutating func find(_ removal: ResourceEnd.Removal?, _ table: DifferenceTable?) throws {
     for part in [PulledRecords.Part.pages, .answers] {
       var pulled = try PulledRecords(part, of: plan, index, found, database, file, interruption)
@@ -88,7 +89,7 @@ struct ResourceDifferences {
     }
   }
 
-  /// Adds to the sync's columns what the publication would have added.
+  /// Adds the counts of this resource to the sync's row.
   func sum(into record: inout SyncRecord) {
     record.pages += found.pages
     record.records += before + added - removed

@@ -1,9 +1,9 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// Publishes what was pulled of one resource.
+/// Publishes the pulled pages of one resource.
 struct ResourcePublication {
-  /// Whether readers see anything else than before.
+  /// True if readers see a difference.
   private(set) var isNew = false
 
   let whole: SnapshotPublication
@@ -17,10 +17,10 @@ struct ResourcePublication {
   private let isFirst: Bool
   private let before: Int
   private let pagesBefore: Int
-  /// The mark of the pull before, if it was set by the same question.
+  /// The mark of the previous pull, if the same question set it.
   let mark: Mark?
   let question: Int64
-  /// Records of a whole pull that no incremental pull would have asked for (I10.1).
+  /// Records of a whole pull that no incremental pull would have requested (I10.1).
   var missed = 0
   private var records: RecordWriter
   private var rejected = 0
@@ -69,7 +69,7 @@ struct ResourcePublication {
     isNew = isFirst || haveRejectsMoved || areRejectsNew || records.added + records.changed + records.removed > 0
   }
 
-  /// Adds to the sync's columns, and writes the resource's own.
+  /// Adds the counts to the sync's row, and writes the resource's own row.
   func sum(into record: inout SyncRecord) throws {
     let after = before + records.added - records.removed
     let rejected = found.rejected + rejected
@@ -95,7 +95,7 @@ struct ResourcePublication {
 
   // MARK: Pages
 
-  /// True: rejects of pages that are as they were stand under another number now, or made way for those.
+  /// Returns true if rejects of unchanged pages were renumbered or removed.
   private mutating func writePages() throws -> Bool {
     let pages = try PageRows(database, list)
     var pulled = try pulled(.pages)
@@ -127,7 +127,7 @@ struct ResourcePublication {
 
   // MARK: Missing records
 
-  /// What upstream still has of the records that no page lists. Their rejects stand under page 0, one after the other.
+  /// Writes the records of answers. Their rejects have page 0 and successive positions.
   private mutating func writeAnswers() throws {
     var pulled = try pulled(.answers)
     while try pulled.nextPage() != nil {
@@ -157,8 +157,8 @@ struct ResourcePublication {
     }
   }
 
-  /// Notes which records no page lists, and how often upstream had none of them. The rows that are right stay as they
-  /// are.
+  /// Notes the records that no page lists, and the number of pulls in which upstream did not have them. Correct rows
+  /// are not written again.
   private func noteUnlisted() throws {
     guard !isFirst else { return }
     try forgetListed()
@@ -174,7 +174,8 @@ struct ResourcePublication {
       """, Value(index), .integer(list.resource))
   }
 
-  /// Of a record that was given by key upstream has something; of one that nobody could ask for nothing is known.
+  /// Counts the absence of missing records. Upstream has a record that it returned by key. Without a decision, the
+  /// count is unchanged.
   private func noteMissing() throws {
     let absent =
       end.removal == .nobody
@@ -188,7 +189,7 @@ struct ResourcePublication {
       """, Value(index), .integer(list.resource))
   }
 
-  /// Of a record that was rejected upstream has something.
+  /// A rejected record is not absent: upstream has it.
   private func noteRefused() throws {
     try database.run(
       """
@@ -204,9 +205,9 @@ struct ResourcePublication {
       """, Value(index), .integer(list.resource))
   }
 
-  // MARK: What is left
+  // MARK: Rejects and totals
 
-  /// Equal ones keep their row. True: something was written.
+  /// Keeps the rows of equal rejects. Returns true if a row was written.
   private func writeRejects() throws -> Bool {
     let same =
       "s.resource = ?1 AND s.page = m.page AND s.position = m.position AND s.reason = m.reason "
@@ -228,7 +229,7 @@ struct ResourcePublication {
     return gone + new > 0
   }
 
-  /// What the next comparison begins with.
+  /// Writes the totals with which the next comparison begins.
   private func writeTotals() throws {
     let storable = found.distinct + found.repeats
     let values = [found.pages, storable, found.rejected, found.rejectedUnknown, found.skipped, found.repeats]
@@ -240,7 +241,7 @@ struct ResourcePublication {
       UPDATE main.cache_lists SET \(updates) WHERE id = ?1 AND (\(differ))
       """)
     try statement.run([.integer(self.list.id)] + values.map { Value($0) })
-    // Where nobody could be removed, the next sync's missing records are not its own either.
+    // If missing records could not be removed, the list in the cache is still the old one.
     let isOfThisList = isFirst || end.removal == .missing || !found.isOfAnotherList
     let list = isOfThisList ? plan.resource.listed : nil
     try database.run(
@@ -251,7 +252,7 @@ struct ResourcePublication {
   }
 }
 
-/// The rows of `cache_pages`, which stand for the published rows of a page.
+/// The rows of `cache_pages`, which represent the published records of each page.
 private struct PageRows {
   private let database: Database
   private let list: ListID
@@ -288,7 +289,7 @@ private struct PageRows {
     ])
   }
 
-  /// Published pages that this pull has not.
+  /// Deletes published pages that are not part of this pull.
   func dropMissed(_ index: Int) throws {
     try database.run(
       """
@@ -298,7 +299,7 @@ private struct PageRows {
       """, Value(index))
   }
 
-  /// Of pages that are as they were: a new validator, another place in the order. True: rejects were moved or dropped.
+  /// Updates unchanged pages with a new validator or another number. Returns true if rejects were moved or removed.
   func renew(_ index: Int, isIncremental: Bool) throws -> Bool {
     try database.run(
       """
@@ -327,12 +328,12 @@ private struct PageRows {
     var touched = 0
     for (page, from, to) in pages {
       try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
-      // Below 0 first, so that no page's rejects are met by another's.
+      // The numbers are negative at first, so that the rejects of two pages are not mixed.
       touched += try database.run(
         "UPDATE main.rejects SET page = -?3 WHERE \(ofResource) AND page = ?2", .integer(list.resource), Value(from),
         Value(to))
     }
-    // What is in the way now is of pages that are gone.
+    // Rejects that still have one of the new numbers belong to removed pages.
     for (_, _, to) in pages {
       touched += try database.run(
         "DELETE FROM main.rejects WHERE \(ofResource) AND page = ?2", .integer(list.resource), Value(to))

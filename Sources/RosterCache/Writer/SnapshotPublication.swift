@@ -16,7 +16,7 @@ struct SnapshotPublication {
   let isFresh: Bool
   let interruption: Interruption
 
-  /// Writes all but the sync's row and fills in its columns.
+  /// Writes everything but the sync's row, whose columns it fills in.
   func write(into record: SyncRecord, _ ends: [String: ResourceEnd]) throws -> SyncRecord {
     var record = record
     let before = try database.first("SELECT snapshot, upstream FROM main.cache_info") {
@@ -64,8 +64,8 @@ struct SnapshotPublication {
     }
   }
 
-  /// Makes the tables of resources that come, and drops those of resources that are not named any more. True: there
-  /// were some.
+  /// Adds the tables of new resources, and drops those of resources that are missing from the configuration. Returns
+  /// true if there were any.
   private func defineResources() throws -> Bool {
     let found = try database.rows("SELECT name FROM main.resources") { $0.text(0) }
     let gone = found.filter { name in !schema.tables.contains { $0.resource.name == name } }
@@ -78,27 +78,28 @@ struct SnapshotPublication {
   }
 }
 
-/// What is to be done about one resource beyond its pages.
+/// The decisions about one resource that the publication needs besides its pages.
 package struct ResourceEnd: Sendable, Equatable {
-  /// What becomes of records that the pull has missed.
+  /// The decision about records that the pull has missed.
   package enum Removal: Sendable, Equatable {
-    /// Missing records stay: one of them could not be asked for, or a record of unknown key was rejected.
+    /// Missing records are kept: one of them could not be requested, or a record of unknown key was rejected.
     case nobody
-    /// As the definition says (P8): those that `keep` was not told of, or that two whole pulls in a row have missed.
+    /// The definition decides (P8): missing records without an answer are removed, or those that two successive whole
+    /// pulls have missed.
     case missing
   }
 
-  /// What proves that its pull is whole (P7).
+  /// The proof that the pull is whole (P7).
   package enum Proof: String, Sendable, Equatable { case count, end, since, weak }
 
-  /// What becomes of records that the pull has missed.
+  /// The decision about records that the pull has missed.
   package var removal: Removal
-  /// As `resources.proof` tells it.
+  /// The proof, for the column `resources.proof`.
   package var proof: Proof
   /// The change of the mark of a list with `since`.
   package var mark = Since.MarkMove.stays
 
-  /// As after a pull without faults that nothing proves to be whole, unless said.
+  /// The defaults are those of a pull without faults that nothing proves to be whole.
   package init(_ removal: Removal = .missing, proof: Proof = .weak) {
     self.removal = removal
     self.proof = proof

@@ -1,8 +1,7 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// Looks up what the snapshot has of the records of one resource: the one place that says whether a record is as it
-/// was.
+/// Looks up the stored records of one resource. Only this type decides whether a record is unchanged.
 struct StoredRecords {
   enum Standing {
     case new
@@ -20,7 +19,7 @@ struct StoredRecords {
     lists = try tables.resource.lists.indices.map { try StoredList(database, tables, $0) }
   }
 
-  /// Of the record that the decoder is at.
+  /// Compares the record at the decoder's position with the stored one.
   func standing(of decoder: inout RecordDecoder) throws -> Standing {
     select.bind(1, decoder.key)
     defer { select.reset() }
@@ -37,14 +36,13 @@ struct StoredRecords {
   }
 }
 
-/// In what a record differs from the stored one.
+/// The differences between a record and the stored one.
 struct RecordDifference {
-  /// Its record id.
   var id: Int64
-  /// Of the definition's columns.
+  /// Indexes of the definition's columns that differ.
   var columns: [Int] = []
   var extra = false
-  /// Of the definition's lists.
+  /// Indexes of the definition's lists that differ.
   var lists: [Int] = []
 
   var isEmpty: Bool { columns.isEmpty && !extra && lists.isEmpty }

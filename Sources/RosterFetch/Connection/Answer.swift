@@ -3,13 +3,13 @@ import NIOHTTP1
 import NIOPosix
 import RosterModel
 
-/// An answer as it comes in.
+/// An incoming answer.
 ///
-/// A body is collected as it comes and decompressed when it is whole: so it is known how much came, and its faults are
-/// told apart from those of the connection. Where the status alone decides what follows (P11, T3, T6), no fault of the
-/// body takes it away.
+/// The body is collected and decompressed when it is complete. The number of received bytes is then known, and faults
+/// of the body differ from faults of the connection. If the status alone decides (P11, T3, T6), a fault of the body
+/// does not replace the answer.
 struct Answer {
-  /// The largest body that is read, decompressed (P11).
+  /// Largest size in bytes of a body after decompression (P11).
   static let mostBytes = 8 * 1024 * 1024
 
   private(set) var head: HTTPResponseHead?
@@ -28,7 +28,7 @@ struct Answer {
     if let length = head.contentLength, length <= Self.mostBytes { body.reserveCapacity(length) }
   }
 
-  /// Throws a `BodyFault` for what is, or is announced, larger than `mostBytes`.
+  /// Throws a `BodyFault` if the received or announced length exceeds `mostBytes`.
   mutating func receive(_ part: ByteBuffer) throws {
     received += part.readableBytes
     guard max(received, head?.contentLength ?? 0) <= Self.mostBytes else {
@@ -37,7 +37,7 @@ struct Answer {
     body.append(contentsOf: part.readableBytesView)
   }
 
-  /// All of it has come.
+  /// The complete answer.
   func whole() throws -> Response {
     guard let head else { throw ExchangeFailure(cause: ClosedWithoutAnswer(), isUnsent: false) }
     do { return response(head, body: try content(head)) } catch {
@@ -45,10 +45,10 @@ struct Answer {
     }
   }
 
-  /// What an exchange that ended with `error` comes to.
+  /// The answer, or the failure, of an exchange that ended with `error`.
   func settled(_ error: any Error, isUnsent: Bool) throws -> Response {
     guard let head, !(error is CancellationError) else {
-      // The parser is silent about an end before the first byte.
+      // The parser reports no error if the connection ends before the first byte.
       throw ExchangeFailure(cause: error.isEndInMessage ? CutOff() : error, isUnsent: isUnsent)
     }
     guard head.needsBody(method) else { return response(head, body: (try? content(head)) ?? []) }
@@ -58,7 +58,7 @@ struct Answer {
 
   private func content(_ head: HTTPResponseHead) throws -> [UInt8] {
     guard head.isCompressed else {
-      // Some servers name a charset there, and send plain JSON.
+      // Some servers put a charset there, and send plain JSON.
       if let coding = head.unknownCoding, String(validating: body, as: UTF8.self) == nil {
         throw BodyFault.unknownCoding(coding)
       }
@@ -84,14 +84,14 @@ extension Error {
     }
   }
 
-  /// Bytes of an answer have come, and not all of its head or of its body.
+  /// True if the connection ended in the head or in the body of an answer.
   fileprivate var isEndInMessage: Bool { self as? HTTPParserError == .invalidEOFState }
 }
 
 extension HTTPResponseHead {
   fileprivate var contentLength: Int? { headers.first(name: "Content-Length").flatMap { Int($0) } }
 
-  /// What zlib can undo; `x-gzip` is another name of gzip (RFC 9110 §8.4.1).
+  /// Codings that zlib decodes. `x-gzip` is another name of gzip (RFC 9110 §8.4.1).
   fileprivate var isCompressed: Bool {
     ["gzip", "x-gzip", "deflate"].contains(headers.first(name: "Content-Encoding")?.lowercased())
   }
@@ -102,12 +102,12 @@ extension HTTPResponseHead {
     return codings.isEmpty ? nil : codings.joined(separator: ", ")
   }
 
-  /// False where the body lasts until the connection ends (RFC 9112 §6.3).
+  /// False if the body lasts until the connection ends (RFC 9112 §6.3).
   var tellsItsEnd: Bool {
     headers.contains(name: "Content-Length") || headers.contains(name: "Transfer-Encoding")
   }
 
-  /// Whether the answer is worth nothing without its body: a page, or a token that was granted.
+  /// True if the answer is useless without its body: a page, or a granted token.
   fileprivate func needsBody(_ method: Request.Method) -> Bool {
     switch method {
     case .get: status == .ok

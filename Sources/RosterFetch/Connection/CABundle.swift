@@ -14,12 +14,12 @@ package enum TrustedRoots: Sendable, Equatable {
   }
 }
 
-/// `upstream.tls.ca_file`, read: the roots used instead of the system's. Equal ones trust the same, whatever their
-/// files.
+/// The roots in `upstream.tls.ca_file`, which replace the system's. Equal values trust the same roots, whatever their
+/// files are.
 package struct CABundle: Sendable, Equatable {
   let certificates: [NIOSSLCertificate]
 
-  /// Throws a Failure (78) where the file holds no certificate that can be read: found here, not on the first
+  /// Throws a Failure (78) if the file has no readable certificate. The check takes place here, before the first
   /// connection.
   package init(path: String) throws(Failure) {
     do { certificates = try NIOSSLCertificate.fromPEMFile(path) } catch {

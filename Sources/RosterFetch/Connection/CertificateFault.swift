@@ -9,7 +9,7 @@ enum CertificateFault: Error, Equatable {
   case selfSigned(String)
   /// The last certificate of the chain names an issuer that is not trusted.
   case unknownAuthority(issuer: String)
-  /// The same, and the server sent no certificate but its own.
+  /// As `unknownAuthority`, but the server sent only its own certificate.
   case incompleteChain(issuer: String)
   case wrongExtendedUse(String)
   /// The server's certificate.
@@ -21,13 +21,14 @@ enum CertificateFault: Error, Equatable {
   case otherHost(String, named: [String])
   /// The certificate has no subjectAltName for hosts or addresses.
   case unnamed
-  /// BoringSSL refused the chain and named no certificate.
+  /// BoringSSL refused the chain without naming a certificate.
   case unreadable
 
-  /// BoringSSL says which certificate it refused, and never why; the certificate and the order of the checks tell.
+  /// BoringSSL reports the certificate that it refused, but not the reason. The reason follows from the certificate and
+  /// the order of the checks.
   ///
   /// BoringSSL looks for a trusted issuer, then for forbidden uses. Then it verifies signatures and dates, from the
-  /// trust anchor down to the server's certificate. Name constraints come last.
+  /// trust anchor down to the server's certificate. Name constraints are last.
   /// - Parameter verified: certificates that passed the check of signatures and dates before, trust anchor first.
   init(_ refused: NIOSSLCertificate, verified: [NIOSSLCertificate], now: Date) {
     guard let fields = try? CertificateFields(refused) else {

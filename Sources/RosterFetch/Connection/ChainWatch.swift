@@ -2,13 +2,13 @@ import FoundationEssentials
 import NIOSSL
 import RosterModel
 
-/// What BoringSSL reports while it verifies the chain of one server. It lives on the transport's loop.
+/// Collects BoringSSL's reports while it verifies the chain of one server. Only the transport's loop uses it.
 final class ChainWatch {
   /// Certificates that passed all checks: the trust anchor first, the server's own certificate last.
   private var verified: [NIOSSLCertificate] = []
   private var refused: NIOSSLCertificate?
 
-  /// - Parameter serverName: for SNI; nil if the host is an address.
+  /// - Parameter serverName: the name for SNI; nil if the host is an address.
   func handler(_ context: NIOSSLContext, serverName: String?) throws -> NIOSSLClientHandler {
     let maker: any HandlerMaker.Type = WatchedHandler.self
     return try maker.handler(context, serverName: serverName) { verdict, certificate in
@@ -48,8 +48,8 @@ final class ChainWatch {
   private static let minRSABits = 2048
 }
 
-/// NIOSSL has deprecated the callback for each certificate in favour of one that replaces BoringSSL's verification, and
-/// offers no other way to see a verified chain. The protocol is not deprecated, so the compiler accepts the call.
+/// NIOSSL has deprecated the callback for each certificate. Its replacement also replaces BoringSSL's verification, and
+/// no other way shows a verified chain. The protocol is not deprecated, so that the compiler accepts the call.
 private protocol HandlerMaker {
   static func handler(
     _ context: NIOSSLContext, serverName: String?, callback: @escaping NIOSSLVerificationCallback

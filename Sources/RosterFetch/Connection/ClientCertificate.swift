@@ -1,17 +1,17 @@
 package import FoundationEssentials
 import NIOSSL
 
-/// The certificate and the key by which this client names itself (T15).
+/// The certificate and the key with which this client identifies itself (T15).
 package struct ClientCertificate: Sendable, Equatable {
-  /// Why a pair cannot be used.
+  /// A reason why a pair cannot be used.
   package enum Flaw: Error, Sendable, Equatable {
     case noCertificate, noKey, encryptedKey, mismatch
   }
 
-  /// Leaf first.
+  /// The certificates, leaf first.
   let chain: [NIOSSLCertificate]
   let key: NIOSSLPrivateKey
-  /// End of the leaf certificate.
+  /// Expiry of the leaf certificate.
   package let notAfter: Date
 
   /// Reads a chain and a key in PEM, and verifies that the key belongs to the first certificate.

@@ -10,8 +10,9 @@ struct ClientCertificateAlert: Error, Equatable {
     self.cause = cause
   }
 
-  /// nil if the error is no such alert. NIOSSL shows an alert by its name in the error's text alone.
-  /// - Parameter wasRequested: the server requested a certificate in this handshake, so that a general alert means it.
+  /// nil if the error is not such an alert. NIOSSL shows an alert only by its name in the error's text.
+  /// - Parameter wasRequested: true if the server requested a certificate in this handshake. A general alert is then
+  ///   about it.
   init?(_ error: any Error, wasRequested: Bool = false) {
     guard error is NIOSSLError || error is BoringSSLError else { return nil }
     let text = "\(error)"

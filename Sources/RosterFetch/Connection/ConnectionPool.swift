@@ -1,24 +1,24 @@
 import NIOCore
 
-/// The connections to one server, or to one proxy. It lives on the transport's loop.
+/// The connections to one server, or to one proxy. Only the transport's loop uses it.
 final class ConnectionPool {
   struct Limits: Sendable {
-    /// Connections, of all that there are.
+    /// Largest number of connections, in use or idle.
     var most: Int
-    /// Longer than that none of them waits for its next request.
+    /// Longest time that a connection stays idle.
     var longestIdle: TimeAmount
   }
 
-  /// Most servers close them after 5 to 75 s.
+  /// Most servers close idle connections after 5 to 75 s.
   static let longestIdle = TimeAmount.seconds(60)
 
   private let way: Route.Way
   private let connector: Connector
   private let limits: Limits
   private let loop: any EventLoop
-  /// The one that was used last is the last one.
+  /// Idle connections; the last element was used last.
   private var idle: [HTTPConnection] = []
-  /// In use or idle.
+  /// Connections that are in use or idle.
   private var open: [HTTPConnection] = []
   private var beingMade = 0
   private var waiting: [Exchange] = []
@@ -38,7 +38,7 @@ final class ConnectionPool {
 
   private var hasRoom: Bool { open.count + beingMade < limits.most }
 
-  /// What comes of its answer now is of no use: neither is its connection.
+  /// Ends an exchange early. Its connection is closed too, because the rest of the answer would still arrive on it.
   func breakOff(_ exchange: Exchange, _ error: any Error) {
     if let connection = open.first(where: { $0.carries(exchange) }) {
       connection.end(with: error)
@@ -68,7 +68,7 @@ final class ConnectionPool {
     }
   }
 
-  /// It has served its exchange, and may serve another one.
+  /// Call this when a connection has served its exchange and can serve another one.
   func released(_ connection: HTTPConnection) {
     if let next = nextWaiting() { return connection.begin(next) }
     idle.append(connection)

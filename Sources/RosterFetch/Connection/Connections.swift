@@ -2,9 +2,9 @@ import NIOCore
 import RosterModel
 import Synchronization
 
-/// What a transport has under way. It lives on its loop.
+/// The exchanges and connections of a transport. Only the transport's loop uses it.
 final class Connections {
-  /// By which whoever waits for an exchange gives it up.
+  /// Allows the caller of an exchange to cancel it.
   final class Ticket: Sendable {
     private let flag = Atomic(false)
 
@@ -18,7 +18,7 @@ final class Connections {
   private let loop: any EventLoop
   private var pools: [Route.Way: ConnectionPool] = [:]
   private var running: [ObjectIdentifier: Exchange] = [:]
-  /// One for all exchanges, at the first deadline: most of them end long before.
+  /// One alarm for all exchanges, at the first deadline: most exchanges end long before.
   private var alarm: (deadline: NIODeadline, task: Scheduled<Void>)?
 
   init(_ connector: Connector, _ limits: ConnectionPool.Limits, on loop: any EventLoop) {
@@ -68,7 +68,8 @@ final class Connections {
     alarm = (deadline, task)
   }
 
-  /// A connection that is being made has the same deadline, and knows better what it waits for.
+  /// Ends the exchanges whose deadline has passed. A connection attempt has the same deadline, and its own error is
+  /// more precise.
   private func expire() {
     let now = NIODeadline.now()
     alarm = nil

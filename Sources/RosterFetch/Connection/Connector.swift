@@ -2,15 +2,15 @@ import NIOCore
 import NIOSSL
 import RosterModel
 
-/// Makes connections that are ready for their first request: by way of a proxy, with TLS, to whom they should lead.
+/// Makes connections that are ready for their first request: through a proxy, with TLS, and to the right server.
 final class Connector {
   private let roots: TrustedRoots
   private let pins: Pins
   private let identity: ClientIdentity?
   private let requests = CertificateRequests()
   private let loop: any EventLoop
-  /// Made for the first connection, because the system's roots take a while to read: one context with the client
-  /// certificate, and one without.
+  /// The contexts with and without the client certificate. They are made for the first connection, because reading the
+  /// system's roots takes a while.
   private var madeContexts: [Bool: NIOSSLContext] = [:]
 
   init(roots: TrustedRoots, pins: Pins, identity: ClientIdentity? = nil, on loop: any EventLoop) {
@@ -66,12 +66,12 @@ final class Connector {
     let presents = identity?.origins.contains(origin) ?? false
     if let madeContext = madeContexts[presents] { return madeContext }
     var configuration = TLSConfiguration.makeClientConfiguration()
-    // RFC 8996: nothing older is safe.
+    // RFC 8996: older versions are not safe.
     configuration.minimumTLSVersion = .tlsv12
     // `ServerIdentity` verifies the host.
     configuration.certificateVerification = .noHostnameVerification
     configuration.verifySignatureAlgorithms = Self.signatures
-    // RFC 7301: what this client speaks.
+    // RFC 7301: the protocol that this client uses.
     configuration.applicationProtocols = ["http/1.1"]
     roots.apply(to: &configuration)
     if presents { identity?.certificate.present(in: &configuration) }

@@ -2,14 +2,14 @@ import NIOCore
 import NIOHTTP1
 import RosterModel
 
-/// One request on its way, and what has come of its answer. It lives on the transport's loop and ends once.
+/// A request and the part of its answer that has arrived. Only the transport's loop uses it, and it ends once.
 final class Exchange {
   enum Phase {
-    /// For a connection that is in use.
+    /// Waits for a connection that is in use.
     case waiting
-    /// Its own connection is being made.
+    /// Its own connection is being opened.
     case connecting
-    /// The server may have seen it.
+    /// The server may have received the request.
     case written
   }
 
@@ -21,7 +21,7 @@ final class Exchange {
   private var continuation: UnsafeContinuation<Response, any Error>?
   private let ended: () -> Void
 
-  /// - Parameter ended: called once, before whoever waits goes on.
+  /// - Parameter ended: called once, before the caller continues.
   init(
     _ message: Message, by deadline: NIODeadline, needsNewConnection: Bool,
     _ continuation: UnsafeContinuation<Response, any Error>, ended: @escaping () -> Void
@@ -34,14 +34,14 @@ final class Exchange {
     answer = Answer(to: message.method)
   }
 
-  /// Somebody gave it up, or it has its answer.
+  /// True if the exchange was cancelled or has its answer.
   var isOver: Bool { continuation == nil }
 
   func finish() {
     end(Result { try answer.whole() })
   }
 
-  /// What came before may be answer enough.
+  /// Ends the exchange. The part of the answer that has arrived may be sufficient.
   func fail(_ error: any Error) {
     let isWritten = phase == .written
     end(Result { try answer.settled(error, isUnsent: !isWritten) })

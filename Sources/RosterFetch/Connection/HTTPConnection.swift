@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// A connection that is kept and used again, for one exchange at a time.
+/// A connection that is kept and reused, for one exchange at a time.
 final class HTTPConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias OutboundOut = HTTPClientRequestPart
@@ -16,7 +16,7 @@ final class HTTPConnection: ChannelInboundHandler {
   private var hasLeft = false
   private(set) var idleSince = NIODeadline.now()
 
-  /// Puts HTTP on a channel over which nothing was said yet.
+  /// Adds HTTP to a channel that is still unused.
   init(over channel: any Channel, of pool: ConnectionPool) throws {
     self.channel = channel
     self.pool = pool
@@ -51,7 +51,7 @@ final class HTTPConnection: ChannelInboundHandler {
     channel.close(promise: nil)
   }
 
-  /// At once: TLS takes its time to say goodbye.
+  /// Leaves the pool at once, because closing TLS takes time.
   private func leave() {
     if hasLeft { return }
     hasLeft = true
@@ -67,7 +67,7 @@ final class HTTPConnection: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    // What nobody asked for makes what follows it doubtful.
+    // An unexpected answer makes the rest of the connection unreliable.
     guard let exchange, !exchange.isOver else { return close() }
     do {
       switch unwrapInboundIn(data) {
@@ -88,8 +88,8 @@ final class HTTPConnection: ChannelInboundHandler {
     if isLast { close() } else { pool.released(self) }
   }
 
-  /// TLS without its goodbye is an end like any other (`channelInactive` follows), but for a body that lasts until the
-  /// connection ends: only the goodbye says that nobody cut it (RFC 8446 §6.1).
+  /// A TLS end without close_notify is like any other end (`channelInactive` follows). The exception is a body that
+  /// lasts until the connection ends: only close_notify proves that it is complete (RFC 8446 §6.1).
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     guard let tls = error as? NIOSSLError, tls == .uncleanShutdown else { return end(with: error) }
     if let head = exchange?.answer.head, !head.tellsItsEnd { end(with: ClosedWithoutAnswer()) }
@@ -100,7 +100,7 @@ final class HTTPConnection: ChannelInboundHandler {
     context.fireChannelInactive()
   }
 
-  /// Nothing more comes over it.
+  /// Ends the connection: no more data is expected.
   func end(with error: any Error) {
     let exchange = exchange
     self.exchange = nil

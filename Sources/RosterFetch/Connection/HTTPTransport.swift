@@ -3,19 +3,19 @@ import NIOPosix
 package import RosterModel
 import Synchronization
 
-/// Sends requests over connections that are kept and used again. Follows no redirect, and sends nothing twice.
+/// Sends requests over connections that are kept and reused. Does not follow redirects, and sends each request once.
 package final class HTTPTransport: Sendable {
-  /// Of one transport, for all its life: a reload makes another one.
+  /// The settings of one transport, which never change: a reload makes another transport.
   package struct Settings: Sendable, Equatable {
-    /// Of one attempt, from connect to last byte.
+    /// Longest duration of one attempt, from connect to last byte.
     package var timeout: Duration
-    /// That may be open for pages; one more is for tokens.
+    /// Number of connections that may be open for pages; one more is for tokens.
     package var connections: Int
     /// The authorities that may sign a server's certificate.
     package var roots: TrustedRoots
-    /// "sha256/BASE64" of the server's SubjectPublicKeyInfo; none: any key that the chain vouches for.
+    /// "sha256/BASE64" of the server's SubjectPublicKeyInfo. An empty list accepts any key with a trusted chain.
     package var pins: [String]
-    /// By way of what a server is asked.
+    /// The proxies, and the servers that are reached through them.
     package var proxies: ProxyRules
     /// nil if no client certificate is configured.
     package var identity: ClientIdentity?
@@ -35,10 +35,10 @@ package final class HTTPTransport: Sendable {
     }
   }
 
-  /// The largest body that is read, decompressed (P11).
+  /// Largest size in bytes of a body after decompression (P11).
   package static let mostBytes = Answer.mostBytes
 
-  /// How long `shutdown` waits: P13 leaves 5 s for all that ends.
+  /// Longest wait of `shutdown`: P13 allows 5 s for everything that ends.
   package static let longestShutdown = Duration.milliseconds(400)
 
   private let routes: Routes
@@ -49,14 +49,14 @@ package final class HTTPTransport: Sendable {
   private let connections: NIOLoopBoundBox<Connections>
   private let isShutDown = Atomic(false)
 
-  /// Opens nothing yet. Needs a `shutdown`.
+  /// Opens no connection yet. Call `shutdown` at the end.
   package convenience init(_ settings: Settings) {
     self.init(settings, longestIdle: ConnectionPool.longestIdle)
   }
 
-  /// - Parameter longestIdle: after which a connection is closed.
+  /// - Parameter longestIdle: idle time after which a connection is closed.
   init(_ settings: Settings, longestIdle: TimeAmount) {
-    // One loop: a second one gained nothing, and costs a thread.
+    // One loop: a second one was not faster, and costs a thread.
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     loop = group.next()
     executor = LoopExecutor(loop)
@@ -68,8 +68,8 @@ package final class HTTPTransport: Sendable {
     connections = .makeBoxSendingValue(Connections(connector, limits, on: loop), eventLoop: loop)
   }
 
-  /// Closes all connections. What cannot be broken off is left behind after `longestShutdown`: a name that nobody
-  /// resolves (getaddrinfo(3) blocks its thread).
+  /// Closes all connections, and returns after `longestShutdown` at the latest. A name lookup cannot be interrupted
+  /// (getaddrinfo(3) blocks its thread), and may continue.
   package func shutdown() async {
     if isShutDown.exchange(true, ordering: .acquiringAndReleasing) { return }
     let (closed, close) = AsyncStream.makeStream(of: Void.self)
@@ -85,14 +85,14 @@ package final class HTTPTransport: Sendable {
     }
   }
 
-  /// Runs what mostly waits for this transport on its loop: between the two no thread has to be woken.
+  /// Runs work that mostly waits for this transport on its loop, so that no other thread has to be woken.
   package func run<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
     try await withTaskExecutorPreference(executor, operation: work)
   }
 
-  /// Throws a `RequestFault` whose `reason` is what P11's table asks for, or CancellationError. Where the status alone
-  /// decides what follows (any but 200 to a GET, any but 2xx to a POST), an answer is one by its head: its body is
-  /// empty if it cannot be read.
+  /// Throws a `RequestFault`, whose `reason` selects the row of P11's table, or CancellationError. Some answers are
+  /// decided by their status alone: any but 200 to a GET, any but 2xx to a POST. Their body is empty if it cannot be
+  /// read.
   package func send(_ request: Request) async throws -> Response {
     let deadline = NIODeadline.now() + timeout
     let url = request.secret.map { QueryText.setting($0, in: request.url) } ?? request.url
@@ -137,13 +137,13 @@ package final class HTTPTransport: Sendable {
   }
 }
 
-/// What a request that has no answer has come to.
-/// - Parameter proxy: by way of which it was sent.
+/// The error that represents a failed exchange.
+/// - Parameter proxy: the proxy through which the request was sent.
 private func fault(_ failure: ExchangeFailure, by proxy: ProxyServer?) -> any Error {
   if Task.isCancelled || failure.cause is CancellationError { return CancellationError() }
   var fault = (failure.cause as? ProxyFault)?.fault ?? TransportCause(failure.cause).fault
   if failure.cause is PinMismatch { fault.trouble = .pin }
-  if let proxy, !fault.isOfProxy { fault.cause += " (by way of the proxy \(proxy))" }
+  if let proxy, !fault.isOfProxy { fault.cause += " (through the proxy \(proxy))" }
   fault.received = failure.received
   fault.isUnsent = failure.isUnsent
   fault.isOfKeptConnection = failure.cause is KeptConnectionEnded

@@ -2,7 +2,7 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Waits until TLS is there.
+/// Waits until the TLS handshake has ended.
 final class Handshake: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = Never
 
@@ -12,8 +12,8 @@ final class Handshake: ChannelInboundHandler, RemovableChannelHandler {
     self.done = done
   }
 
-  /// Begins it over an open channel, on its loop. Fails with what NIOSSL throws, with `TLSBrokenOff` or a
-  /// `HandshakeTimeout`; the channel then is of no use.
+  /// Begins the handshake over an open channel, on its loop. Fails with an error of NIOSSL, a `TLSBrokenOff` or a
+  /// `HandshakeTimeout`; the channel is then useless.
   static func begin(
     on channel: any Channel, _ tls: NIOSSLClientHandler, by deadline: NIODeadline
   ) throws -> EventLoopFuture<Void> {
@@ -45,8 +45,8 @@ final class Handshake: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// The handshake failed, and not because of the server's certificate.
+/// The handshake failed for another reason than the server's certificate.
 struct TLSBrokenOff: Error {}
 
-/// It did not come to its end by the deadline.
+/// The handshake did not end by the deadline.
 struct HandshakeTimeout: Error {}

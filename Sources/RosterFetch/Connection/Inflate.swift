@@ -1,28 +1,29 @@
 import CZlib
 
-/// Why a body that came cannot be read.
+/// The reason why a received body cannot be read.
 enum BodyFault: Error {
-  /// It is not what its Content-Encoding says, or zlib finds it damaged.
+  /// The body does not match its Content-Encoding, or zlib finds it damaged.
   case broken
   /// It ends before the compressed stream does.
   case cutShort
-  /// Larger than so many bytes.
+  /// The body is larger than this number of bytes.
   case tooLarge(Int)
-  /// It is encoded as its Content-Encoding says, and only gzip and deflate can be undone.
+  /// The body's Content-Encoding is neither gzip nor deflate, the only ones that can be decoded.
   case unknownCoding(String)
 }
 
-/// The contents of a gzip or zlib body: all members, one after the other (RFC 1952 §2.2). An empty body has none.
+/// The contents of a gzip or zlib body, with all its members one after another (RFC 1952 §2.2). An empty body has no
+/// contents.
 func inflated(_ packed: [UInt8], mostBytes: Int) throws(BodyFault) -> [UInt8] {
   if packed.isEmpty { return [] }
-  // zlib keeps the stream's address, so it must not move.
+  // zlib keeps the stream's address, so the stream must not move.
   let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   stream.initialize(to: z_stream())
   defer { stream.deallocate() }
   guard roster_inflate_init(stream) == Z_OK else { throw .broken }
   defer { inflateEnd(stream) }
   return try packed.withUnsafeBufferPointer { input -> Result<[UInt8], BodyFault> in
-    // zlib reads through next_in only: its type is not const for old callers' sake.
+    // zlib only reads through next_in. Its type lacks const for the sake of old callers.
     stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
     stream.pointee.avail_in = uInt(input.count)
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: chunkBytes) { chunk in
@@ -52,5 +53,5 @@ private func inflateAll(
   }
 }
 
-/// Holds a page of the API.
+/// Large enough for a page of the API.
 private let chunkBytes = 32 * 1024

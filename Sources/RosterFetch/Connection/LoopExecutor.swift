@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Runs tasks on an event loop, in turns with its connections: an answer then wakes nobody.
+/// Runs tasks on an event loop, alternating with its connections: an answer then wakes no other thread.
 final class LoopExecutor: TaskExecutor {
   private let loop: any EventLoop
 

@@ -1,7 +1,7 @@
 import NIOHTTP1
 import RosterModel
 
-/// A request as it is written.
+/// A request in the form in which it is written.
 struct Message: Sendable {
   let method: Request.Method
   let way: Route.Way
@@ -34,12 +34,12 @@ struct Message: Sendable {
       version: .http1_1, method: request.method == .get ? .GET : .POST, uri: uri, headers: headers)
   }
 
-  /// At most, besides the request's.
+  /// Largest number of headers that are added to the request's own.
   private static let ownHeaders = 4
 
-  /// What would begin another field (RFC 9110 §5.5).
+  /// True for a byte that would begin another field (RFC 9110 §5.5).
   private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0D || byte == 0x0A || byte == 0 }
 }
 
-/// Its address is none that can be asked, or a header would end its line.
+/// The address is not valid, or a header would end its line.
 struct UnusableRequest: Error {}

@@ -2,18 +2,18 @@ import Crypto
 import FoundationEssentials
 import NIOSSL
 
-/// `upstream.tls.pins`: keys of which the server must have one, besides a chain that is trusted.
+/// `upstream.tls.pins`: the server must have one of these keys, and a trusted chain.
 struct Pins: Sendable {
-  /// SHA-256 of a SubjectPublicKeyInfo each.
+  /// SHA-256 digests of SubjectPublicKeyInfo.
   private let digests: Set<Data>
 
-  /// What is no pin can be met by no key.
+  /// An invalid pin matches no key.
   init(_ pins: [String]) {
     digests = Set(pins.map { Data(base64Encoded: String($0.dropFirst(Self.prefix.count))) ?? Data() })
   }
 
   /// Throws a `PinMismatch`.
-  /// - Parameter certificate: the server's own.
+  /// - Parameter certificate: the server's own certificate.
   func verify(_ certificate: NIOSSLCertificate) throws {
     if digests.isEmpty { return }
     let digest = Data(SHA256.hash(data: try certificate.extractPublicKey().toSPKIBytes()))
@@ -25,6 +25,6 @@ struct Pins: Sendable {
 
 /// The server has a key that is not pinned.
 struct PinMismatch: Error {
-  /// As a pin is written.
+  /// The found key in the form of a pin.
   var found: String
 }

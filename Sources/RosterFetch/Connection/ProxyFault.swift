@@ -1,13 +1,13 @@
 import RosterModel
 
-/// The way to upstream ended at the proxy: no byte of the request has reached upstream.
+/// The request failed at the proxy: no byte of it has reached upstream.
 struct ProxyFault: Error {
   enum Kind {
-    /// It could not be reached.
+    /// The proxy could not be reached.
     case unreachable(TransportCause)
-    /// It opens no tunnel to that origin, or wants credentials.
+    /// The proxy opens no tunnel to that origin, or requires credentials.
     case refused(Int, Origin)
-    /// It ended the connection instead of opening a tunnel, or what it said is not HTTP.
+    /// The proxy ended the connection instead of opening a tunnel, or its answer is not HTTP.
     case closed
     case silent
   }
@@ -15,13 +15,13 @@ struct ProxyFault: Error {
   var proxy: ProxyServer
   var kind: Kind
 
-  /// RFC 9110 §15.5.8: from proxies only.
+  /// Only proxies send this status (RFC 9110 §15.5.8).
   static let wantsCredentials = 407
 
-  /// 401 is upstream's to answer, but tinyproxy too has it for a CONNECT with a wrong password.
+  /// 401 is a status of upstream, but tinyproxy too sends it for a CONNECT with a wrong password.
   private static func blamesCredentials(_ status: Int) -> Bool { status == wantsCredentials || status == 401 }
 
-  /// P11: as a connection that failed.
+  /// The fault is treated like a failed connection (P11).
   var fault: RequestFault {
     var fault = RequestFault(.unreachable, cause: "the proxy \(proxy) \(cause)", hint: hint, reason: reason)
     fault.isOfProxy = true
@@ -65,9 +65,9 @@ struct ProxyFault: Error {
 }
 
 extension Response {
-  /// Of a request that a proxy was to pass on: the proxy wants credentials, and upstream knows nothing of it. A 401 is
-  /// the proxy's where its challenge is one of a proxy (RFC 9110 §11.7.1), or where tinyproxy answers itself: what it
-  /// passes on has `Via` (RFC 9110 §7.6.3).
+  /// True if a proxy refused to relay the request because of its credentials. A 401 is the proxy's if its challenge is
+  /// a proxy's (RFC 9110 §11.7.1). It is also the proxy's if tinyproxy itself answers: answers that tinyproxy relays
+  /// have `Via` (RFC 9110 §7.6.3).
   var isProxyRefusal: Bool {
     guard status == 401 else { return status == ProxyFault.wantsCredentials }
     let isOwn = self["Via"] == nil && self["Server"]?.lowercased().hasPrefix("tinyproxy") == true

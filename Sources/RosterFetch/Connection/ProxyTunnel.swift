@@ -5,7 +5,7 @@ import RosterModel
 
 /// A tunnel through a proxy (CONNECT, RFC 9110 §9.3.6).
 enum ProxyTunnel {
-  /// The connection that leads to the server. Fails with a `ProxyFault`.
+  /// The connection to the server through the proxy. Fails with a `ProxyFault`.
   static func open(
     to origin: Origin, by proxy: ProxyServer, deadline: NIODeadline, on loop: any EventLoop
   ) -> EventLoopFuture<any Channel> {
@@ -26,7 +26,7 @@ enum ProxyTunnel {
     }
   }
 
-  /// Without the handlers that spoke with the proxy.
+  /// Removes the handlers that spoke with the proxy.
   private static func bare(_ channel: any Channel) -> EventLoopFuture<any Channel> {
     do {
       let pipeline = channel.pipeline.syncOperations

@@ -1,20 +1,20 @@
 import RosterModel
 import Synchronization
 
-/// How a request comes to its server.
+/// The route of a request to its server.
 struct Route: Sendable {
-  /// Requests that go the same way share connections.
+  /// Requests with equal ways share connections.
   enum Way: Sendable, Hashable {
     case direct(Origin)
-    /// A proxy is asked for the whole address (RFC 9112 §3.2.2): plain HTTP.
+    /// A proxy gets the whole address (RFC 9112 §3.2.2), for plain HTTP.
     case relayed(ProxyServer)
-    /// A proxy opens a tunnel (CONNECT) to that origin: https.
+    /// A proxy opens a tunnel (CONNECT) to that origin, for https.
     case tunnelled(ProxyServer, Origin)
   }
 
   let way: Way
   let origin: Origin
-  /// What `Host` says (RFC 9110 §7.2).
+  /// The value of `Host` (RFC 9110 §7.2).
   let host: String
 
   var proxy: ProxyServer? {
@@ -25,17 +25,17 @@ struct Route: Sendable {
   }
 }
 
-/// The ways that the proxies' rules lead.
+/// Finds routes by the proxies' rules.
 final class Routes: Sendable {
   private let rules: ProxyRules
-  /// By scheme and authority, as they are written: base_url and token_url have two at most.
+  /// Routes by scheme and authority, as written. base_url and token_url have at most two.
   private let known = Mutex<[Substring: Route]>([:])
 
   init(_ rules: ProxyRules) {
     self.rules = rules
   }
 
-  /// nil: that is no address of a server.
+  /// nil if the target is not the address of a server.
   func route(to target: RequestTarget) -> Route? {
     known.withLock { known in
       if let route = known[target.base] { return route }
@@ -46,7 +46,7 @@ final class Routes: Sendable {
     }
   }
 
-  /// Of a definition's addresses, upstream could make up any number.
+  /// Limits the memory: upstream could invent any number of addresses.
   private static let mostKnown = 16
 
   private func way(to origin: Origin) -> Route.Way {

@@ -1,11 +1,11 @@
 import NIOSSL
 import RosterModel
 
-/// Whether a server is the one that was asked for (RFC 9525): its certificate names the host, or its address if the
-/// host is an address.
+/// Verifies that a server is the requested one (RFC 9525): its certificate names the host, or its address if the host
+/// is an address.
 ///
-/// NIOSSL's own check also accepts a common name, `a*.example.test` and `*`, and the address that the connection leads
-/// to, which may be the address of a proxy. It refuses a host with an underscore.
+/// NIOSSL's own check also accepts a common name, `a*.example.test` and `*`. It accepts the address that the connection
+/// leads to as well, which may be a proxy's. It refuses a host with an underscore.
 struct ServerIdentity: Sendable {
   private let host: String
   /// nil if the host is a name.
@@ -28,8 +28,8 @@ struct ServerIdentity: Sendable {
     throw CertificateFault.otherHost(host, named: names.texts)
   }
 
-  /// Compares label by label (RFC 9525 §6.3). The first label of the pattern may be `*`, unless a top-level domain is
-  /// all that follows.
+  /// Compares label by label (RFC 9525 §6.3). The first label of the pattern may be `*`, unless only a top-level domain
+  /// follows.
   private func matches(_ pattern: [UInt8]) -> Bool {
     let labels = Self.labels(Array(host.utf8))
     let wanted = Self.labels(pattern)
@@ -64,7 +64,7 @@ struct CertifiedNames {
   /// The first names, printable.
   var texts: [String] {
     let names = hosts.map { String(decoding: $0, as: UTF8.self).printable }
-    // Such a name does not count for the address.
+    // A host name that is an address does not match the address.
     let all = names.map { IPAddress.bytes($0) == nil ? $0 : "\($0) as a host name" } + addresses.map(IPAddress.text)
     return all.prefix(Self.maxShown) + (all.count > Self.maxShown ? ["…"] : [])
   }

@@ -3,11 +3,11 @@ import Glibc
 import NIOSSL
 package import RosterModel
 
-/// The system's roots, at the places that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, otherwise at Debian's.
+/// The system's roots, in the places that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, otherwise in Debian's.
 ///
 /// Two values differ if a file or a folder was replaced between them: a reload then reads the roots again.
 package struct SystemRoots: Sendable, Equatable {
-  /// What tells a replaced file from the one before.
+  /// Identifies a version of a file, to notice a replacement.
   private struct Version: Equatable {
     let device: dev_t, inode: ino_t
     let size: off_t
@@ -25,7 +25,7 @@ package struct SystemRoots: Sendable, Equatable {
   private let places: RootPlaces
   private let versions: [Version?]
 
-  /// Looks at the files, and reads none.
+  /// Checks the files without reading them.
   package init(_ places: RootPlaces = RootPlaces()) {
     self.places = places
     versions = ([places.file ?? Self.usualFile] + (places.folders ?? [Self.usualFolder])).map(Version.init)
@@ -33,7 +33,7 @@ package struct SystemRoots: Sendable, Equatable {
 
   func apply(to configuration: inout TLSConfiguration) {
     if places == RootPlaces() { return }
-    // NIOSSL takes one folder that BoringSSL searches by name; the certificates of further folders are read here.
+    // NIOSSL accepts one folder that BoringSSL searches by name. The certificates of other folders are read here.
     let folders = (places.folders ?? [Self.usualFolder]).filter(Self.isFolder)
     configuration.trustRoots = folders.first.map { .file($0) } ?? .certificates([])
     let file = Self.certificates(in: places.file ?? Self.usualFile)

@@ -2,10 +2,10 @@ import NIOCore
 import NIOPosix
 import RosterModel
 
-/// Opens connections over which nothing was said yet.
+/// Opens connections that are still unused.
 enum TCP {
-  /// An address is connected to at once; a name is looked up on another thread. Fails with a `NameTimeout` if the
-  /// deadline passes before the name has an address.
+  /// Connects to an address at once. A name is looked up on another thread. Fails with a `NameTimeout` if the name has
+  /// no address by the deadline.
   static func connect(
     to host: String, _ port: Int, by deadline: NIODeadline, on loop: any EventLoop
   ) -> EventLoopFuture<any Channel> {
@@ -32,7 +32,7 @@ enum TCP {
   }
 }
 
-/// The name servers gave no address by the deadline (getaddrinfo(3)).
+/// The name servers returned no address by the deadline (getaddrinfo(3)).
 struct NameTimeout: Error {
   let host: String
 }

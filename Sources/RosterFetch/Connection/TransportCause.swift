@@ -6,7 +6,7 @@ import NIOSSL
 import RosterFiles
 import RosterModel
 
-/// What the libraries throw, as P11 tells it apart.
+/// Errors of the libraries, classified for P11.
 enum TransportCause: Equatable {
   case passing(Failure.Reason, String, hint: String? = nil)
   case noNetwork(String)
@@ -30,7 +30,7 @@ enum TransportCause: Equatable {
   }
 
   init(_ error: any Error) {
-    // With TLS 1.3 the alert follows the handshake.
+    // TLS 1.3 servers send the alert after the handshake.
     if let alert = error as? ClientCertificateAlert ?? ClientCertificateAlert(error) {
       self = .clientCertificate(alert)
       return
@@ -46,10 +46,10 @@ enum TransportCause: Equatable {
     case let error as CertificateFault: self = .untrusted(error.cause, hint: error.hint)
     case let error as PinMismatch:
       self = .untrusted(
-        "the server's key is none of upstream.tls.pins, but \(error.found)",
+        "the server's key is not in upstream.tls.pins: \(error.found)",
         hint: "pin that key only if you know from elsewhere that it is the server's new one")
     case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError, is TLSBrokenOff:
-      self = .passing(.tls, "TLS was broken off")
+      self = .passing(.tls, "the TLS connection failed")
     case BodyFault.tooLarge(let most):
       self = .passing(.tooLarge, "the answer is larger than \(most / 1024 / 1024) MiB")
     case BodyFault.unknownCoding(let coding):
@@ -69,8 +69,8 @@ enum TransportCause: Equatable {
     }
   }
 
-  /// - Parameter errors: one an address of the host. There is no network where every address says so: one without a
-  ///   route may be of a protocol that this network does not have.
+  /// - Parameter errors: one error for each address of the host. The network is down only if every address reports
+  ///   this. A single address without a route may belong to a protocol that this network does not have.
   static func connect(_ host: String, _ errors: [any Error]) -> TransportCause {
     let causes = errors.map(TransportCause.init)
     return causes.first { !$0.isNoNetwork } ?? causes.first ?? unresolved(host, "cannot be resolved")
@@ -111,7 +111,7 @@ extension HTTPParserError {
       "it has a second Content-Length, or one beside Transfer-Encoding (RFC 9112 section 6.3)"
     case .invalidChunkSize: "the size of a chunk is not hexadecimal (RFC 9112 section 7.1)"
     case .closedConnection, .trailingGarbage: "bytes follow the end of the last answer (RFC 9112 section 9.3)"
-    // A wrong Transfer-Encoding and a missing CR have no case of their own.
+    // A wrong Transfer-Encoding and a missing CR have no error of their own.
     default:
       "its Transfer-Encoding is not valid, or beside a Content-Length, or a line has no CR (RFC 9112 sections 6.1 and 2.2)"
     }

@@ -1,26 +1,27 @@
 package import RosterModel
 
-/// The requests of the last window, and whether one more fits (P1, `limit.budget`). Pure; times are `WallClock.uptime`.
+/// Counts the requests of the last window, and decides whether another one fits (P1, `limit.budget`). Pure; times are
+/// `WallClock.uptime`.
 ///
-/// A request counts until it has been over for a whole window, since nobody knows when between its start and its end it
-/// reached upstream: so upstream sees no more than the limit in any such time either. Requests that start within a
-/// 240th of the window are counted together, until the last of them leaves it: some of them a little too long, none too
-/// short.
+/// A request counts until a whole window after its end, because it may have reached upstream at any time between its
+/// start and its end. Upstream therefore sees at most the limit in any such window. Requests that start within a 240th
+/// of the window are counted together, until the last of them leaves it. Some of them count a little too long, never
+/// too short.
 package struct Budget: Sendable, Equatable {
   /// Requests that are counted together.
   package struct Entry: Sendable, Equatable {
-    /// Those of a budget follow one another without a gap.
+    /// Ids of a budget's entries have no gaps.
     package var id: Int
-    /// The start of the first.
+    /// Start of the first request.
     package var began: Duration
-    /// The latest that is known of any of them: its start, or its end.
+    /// The latest known start or end of any of the requests.
     package var last: Duration
-    /// Those that are under way included.
+    /// Number of requests, including open ones.
     package var requests: Int
-    /// Those that are under way: while there are some, it does not leave the window.
+    /// Number of open requests. An entry with open requests does not leave the window.
     package var open: Int
 
-    /// As it was stored, or counted.
+    /// An entry that was stored or counted.
     package init(id: Int, began: Duration, last: Duration, requests: Int, open: Int) {
       self.id = id
       self.began = began
@@ -30,17 +31,18 @@ package struct Budget: Sendable, Equatable {
     }
   }
 
-  /// Entries that are kept. Beyond, as where requests take longer than the window, the two oldest become one.
+  /// Largest number of entries. If requests take longer than the window, the two oldest entries are joined at this
+  /// limit.
   package static let mostEntries = 240
 
-  /// What `limit.budget` says.
+  /// The value of `limit.budget`.
   package private(set) var rule: RequestBudget
-  /// The oldest first, at most `mostEntries`.
+  /// The entries, the oldest first; no more than `mostEntries`.
   package private(set) var entries: [Entry]
   private var nextID: Int
   private var changed: Set<Int> = []
 
-  /// - Parameter entries: as an earlier process stored them, by their start.
+  /// - Parameter entries: the stored entries of an earlier process, ordered by their start.
   package init(_ rule: RequestBudget, entries: [Entry] = []) {
     self.rule = rule
     self.entries = []
@@ -50,7 +52,7 @@ package struct Budget: Sendable, Equatable {
 
   // MARK: Requests
 
-  /// A request is about to start: the entry that counts it, for `ended`; nil: it does not fit.
+  /// Counts a request that is about to start, and returns its entry for `ended`; nil if it does not fit.
   package mutating func spend(at now: Duration) -> Int? {
     guard used(at: now) < rule.limit else { return nil }
     if let last = entries.last, now - last.began < rule.window / Self.mostEntries {
@@ -66,9 +68,9 @@ package struct Budget: Sendable, Equatable {
     return entries.last?.id
   }
 
-  /// - Parameter isSent: false where no byte of it can have reached upstream: it does not count.
+  /// - Parameter isSent: false if no byte of the request can have reached upstream: then it does not count.
   package mutating func ended(_ id: Int, at now: Duration, isSent: Bool) {
-    // The entry may be part of a later one by now.
+    // The entry may have been joined with a later one.
     guard let index = entries.firstIndex(where: { $0.id >= id }), entries[index].open > 0 else { return }
     entries[index].open -= 1
     entries[index].last = max(entries[index].last, now)
@@ -78,13 +80,13 @@ package struct Budget: Sendable, Equatable {
 
   // MARK: What is left
 
-  /// Requests of the window that ends now.
+  /// Number of requests in the window that ends now.
   package func used(at now: Duration) -> Int {
     entries.reduce(0) { isOver($1, at: now) ? $0 : $0 + $1.requests }
   }
 
-  /// How long until so many more requests fit, or, where they are more than the limit, until none counts any more; nil:
-  /// they do now. Those that are under way are taken to end now.
+  /// Time until this number of requests fits, or until no request counts any more if the number exceeds the limit. nil
+  /// if they fit now. Open requests are assumed to end now.
   package func wait(for requests: Int, at now: Duration) -> Duration? {
     var excess = used(at: now) + min(max(requests, 1), rule.limit) - rule.limit
     guard excess > 0 else { return nil }
@@ -104,16 +106,16 @@ package struct Budget: Sendable, Equatable {
 
   // MARK: Upkeep
 
-  /// As a reload has it. What left the old window before is forgotten, also where the new one is longer.
+  /// Applies the rule of a reload. Requests that left the old window stay forgotten, even if the new one is longer.
   package mutating func change(_ rule: RequestBudget) { self.rule = rule }
 
-  /// Entries whose stored form is not what they are now; nil where an entry has gone. Each change is told once.
+  /// Entries that differ from their stored form; nil for a removed entry. Each change is returned once.
   package mutating func takeChanges() -> [(id: Int, entry: Entry?)] {
     defer { changed = [] }
     return changed.map { id in (id, entries.first { $0.id == id }) }
   }
 
-  /// All of them are to be stored anew, as after the clock was set.
+  /// Marks all entries for storing, for example after the clock was set.
   package mutating func touchAll() { changed.formUnion(entries.map(\.id)) }
 
   private mutating func append(_ entry: Entry) {
@@ -138,7 +140,7 @@ package struct Budget: Sendable, Equatable {
     changed.insert(second.id)
   }
 
-  /// Only those at the front, so that the ids stay without a gap.
+  /// Only entries at the front are removed, so that the ids have no gaps.
   private mutating func dropExpired(at now: Duration) {
     while let first = entries.first, isOver(first, at: now) { entries.removeFirst() }
   }

@@ -5,19 +5,19 @@ import RosterFiles
 package import RosterModel
 import Synchronization
 
-/// Counts what is sent against `limit.budget`, over restarts too: each request is in a file before it is sent, so that
-/// a process that is killed has counted all of its own. Without a budget it counts nothing and has no file.
+/// Counts requests against `limit.budget`, across restarts too. Each request is written to a file before it is sent, so
+/// that a killed process has counted all its requests. Without a budget it counts nothing and has no file.
 package final class BudgetLedger: Sendable {
   fileprivate struct State {
     var budget: Budget?
-    /// Requests under way.
+    /// Number of open requests.
     var open = 0
-    /// Those that had no room, while some are under way: nothing else has room then.
+    /// Requests that found no room while others are open. No other request has room until they end.
     var refused: [Waiters<Void>.ID] = []
-    /// The last sync was broken off for want of requests: how many it takes, nobody knows.
+    /// True if the last sync ran out of requests: the number that it needs is not known.
     var wasShort = false
     var isHeaderChanged = false
-    /// The time of day less the uptime, in seconds, by which the file's times were written.
+    /// The time of day minus the uptime, in seconds, that was used for the file's times.
     var offset = 0.0
     var isWarned = false
   }
@@ -28,12 +28,12 @@ package final class BudgetLedger: Sendable {
   private let logger: Logger
   private let waiters = Waiters<Void>()
   private let state = Mutex(State())
-  /// Locked before `state`, and never by whoever only looks: a disk may hang (S1).
+  /// Locked before `state`. Read-only methods never lock it, because a disk may hang (S1).
   private let file = Mutex<SlotFile?>(nil)
 
   /// - Parameters:
-  ///   - path: of its file, in a folder that is there and of which this process alone writes the file.
-  ///   - upstream: `upstream.base_url`: what was sent to another one does not count.
+  /// - path: path of the file. The folder exists, and only this process writes the file.
+  /// - upstream: `upstream.base_url`. Requests to another upstream do not count.
   package init(path: String, upstream: String, clock: WallClock, logger: Logger) {
     self.path = path
     self.upstream = upstream
@@ -41,7 +41,7 @@ package final class BudgetLedger: Sendable {
     self.logger = logger
   }
 
-  /// As a reload has it; nil: none. Throws a Failure (73) where its file cannot be had.
+  /// Applies the budget of a reload; nil removes it. Throws a Failure (73) if the file cannot be written.
   package func change(_ rule: RequestBudget?) throws(Failure) {
     let isCounting = state.withLock { state in
       guard state.budget?.rule != rule else { return true }
@@ -55,9 +55,9 @@ package final class BudgetLedger: Sendable {
 
   // MARK: Requests
 
-  /// Counts a request that is about to start; its number is for `ended`. Throws a `RequestFault` (69) where the budget
-  /// has no room for it, once those that are under way have ended: they are paid for, and a sync that fails calls back
-  /// what it has under way.
+  /// Counts a request that is about to start, and returns its number for `ended`. Throws a `RequestFault` (69) if the
+  /// budget has no room, after all open requests have ended. Those are counted already, and a failed sync would cancel
+  /// them.
   package func spend() async throws -> Int? {
     let now = clock.uptime()
     let (number, rule, waiter) = state.withLock { $0.spend(at: now, waiters) }
@@ -67,7 +67,7 @@ package final class BudgetLedger: Sendable {
     throw usedUp(rule)
   }
 
-  /// - Parameter isSent: false where no byte of it can have reached upstream.
+  /// - Parameter isSent: false if no byte of the request can have reached upstream.
   package func ended(_ number: Int?, isSent: Bool) {
     guard let number else { return }
     let now = clock.uptime()
@@ -82,21 +82,21 @@ package final class BudgetLedger: Sendable {
     for waiter in refused { waiters.settle(waiter, .success(())) }
   }
 
-  /// How many wait to be refused.
+  /// Number of requests that will be refused when the open ones have ended.
   var refusals: Int { state.withLock { $0.refused.count } }
 
   private func usedUp(_ rule: RequestBudget) -> RequestFault {
     let room = (clock.now() + (wait(for: nil) ?? .zero).seconds).rfc3339
     return RequestFault(
       .unreachable, cause: "limit.budget (\(rule.text)) is used up",
-      hint: "what was pulled is kept, and the next sync starts when the budget is whole again, at \(room)"
+      hint: "the pulled pages are kept, and the next sync starts when the whole budget is free again, at \(room)"
     ).with(.budget)
   }
 
   // MARK: Syncs
 
-  /// How long until the budget holds a sync; nil: it does now, or there is none.
-  /// - Parameter requests: of the last sync that went well; nil: none did.
+  /// Time until the budget has room for a sync; nil if it has room now, or if there is no budget.
+  /// - Parameter requests: the requests of the last successful sync; nil if no sync has succeeded.
   package func wait(for requests: Int?) -> Duration? {
     let now = clock.uptime()
     return state.withLock { state in
@@ -104,7 +104,7 @@ package final class BudgetLedger: Sendable {
     }
   }
 
-  /// A sync came to its end: what it took is known.
+  /// Call this when a sync has succeeded: its number of requests is known.
   package func syncWentWell() {
     let isNews = state.withLock { state in
       defer { state.wasShort = false }
@@ -114,7 +114,7 @@ package final class BudgetLedger: Sendable {
     if isNews { store() }
   }
 
-  /// The budget and what of it the last window has used; nil: there is none.
+  /// The budget and the number of requests in its last window; nil without a budget.
   package var usage: (rule: RequestBudget, used: Int)? {
     let now = clock.uptime()
     return state.withLock { state in state.budget.map { ($0.rule, $0.used(at: now)) } }
@@ -133,7 +133,7 @@ extension BudgetLedger {
       let slots = budget.takeChanges().compactMap { id, entry in
         entry.map { (BudgetSlot.slot(of: id), BudgetSlot($0, at: now, uptime)) }
       }
-      // Whole: a process that is killed meanwhile leaves the old one or the new one.
+      // The file is replaced as a whole: a killed process leaves the old file or the new one.
       try WholeFile(path, mode: 0o600).replace(
         with: BudgetSlot.file(upstream, rule, wasShort: stored.wasShort, Dictionary(slots) { $1 }))
       let opened = try SlotFile(path)
@@ -165,7 +165,7 @@ extension BudgetLedger {
   private func changes(at now: Date, _ uptime: Duration) -> [(slot: Int, bytes: [UInt8])] {
     state.withLock { state in
       let offset = now.timeIntervalSince1970 - uptime.seconds
-      // The clock was set: what is stored would be of another time.
+      // The clock was set, so that the stored times are wrong.
       if abs(offset - state.offset) > Self.leastStep {
         state.offset = offset
         state.budget?.touchAll()
@@ -187,13 +187,13 @@ extension BudgetLedger {
       })
     else { return }
     logger.warning(
-      "what is sent from now on is not counted against limit.budget after a restart: cannot \(error.step) \(error.path): \(error.error.text)"
+      "limit.budget will not count requests from now on after a restart: cannot \(error.step) \(error.path): \(error.error.text)"
     )
   }
 
-  /// Far above what it has: a file that is larger is somebody else's.
+  /// Far above the size of the file: a larger file was made by another program.
   private static let mostBytes = 1 << 20
-  /// Seconds by which a clock is taken to have been set, and not to have been slewed.
+  /// Seconds. A larger difference means that the clock was set; a smaller one means that it was slewed.
   private static let leastStep = 1.0
 }
 

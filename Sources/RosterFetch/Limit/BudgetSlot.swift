@@ -1,8 +1,8 @@
 import FoundationEssentials
 import RosterModel
 
-/// An entry of a budget as it lies in the ledger's file: by the time of day, in milliseconds since 1970, which outlives
-/// a restart.
+/// An entry of a budget in the ledger's file. Its times are times of day in milliseconds since 1970, which survive a
+/// restart.
 struct BudgetSlot: Sendable, Equatable {
   private var began: Int64
   private var last: Int64
@@ -17,8 +17,9 @@ struct BudgetSlot: Sendable, Equatable {
     (requests, open) = (Int64(entry.requests), Int64(entry.open))
   }
 
-  /// A time to come was stored by a clock that was wrong: it counts as now, so that it neither frees the budget nor
-  /// locks it for longer than a window. What was under way when the process ended may have reached upstream until now.
+  /// Converts to uptimes. A future time was stored by a wrong clock and counts as now. It then neither frees the budget
+  /// nor blocks it for longer than a window. Requests that were open when the process ended may have reached upstream
+  /// until now.
   func entry(at now: Date, _ uptime: Duration) -> Budget.Entry {
     func moment(_ stored: Int64) -> Duration {
       uptime + min(.zero, .seconds(Double(stored) / 1000 - now.timeIntervalSince1970))
@@ -29,16 +30,16 @@ struct BudgetSlot: Sendable, Equatable {
 
   // MARK: Bytes
 
-  /// A power of two, so that no slot lies across two blocks of a disk.
+  /// A power of two, so that no slot spans two blocks of a disk.
   static let size = 64
   static let empty = [UInt8](repeating: 0, count: size)
 
-  /// Where an entry lies. Ids follow one another without a gap: no two of a budget have one place.
+  /// The slot of an entry. Ids have no gaps, so that the entries of a budget never share a slot.
   static func slot(of id: Int) -> Int { 1 + id % rooms }
 
   var bytes: [UInt8] { Self.sealed([began, last, requests, open]) }
 
-  /// nil: it holds no entry.
+  /// nil if the slot has no entry.
   private init?(_ bytes: ArraySlice<UInt8>) {
     guard let numbers = Self.opened(bytes), (1...Int64(RequestBudget.mostRequests)).contains(numbers[2]) else {
       return nil
@@ -46,7 +47,7 @@ struct BudgetSlot: Sendable, Equatable {
     (began, last, requests, open) = (numbers[0], numbers[1], numbers[2], numbers[3])
   }
 
-  /// The first slot.
+  /// The first slot of the file.
   static func header(_ upstream: String, _ rule: RequestBudget, wasShort: Bool) -> [UInt8] {
     sealed([magic, sum(Array(upstream.utf8)), sum(Array(rule.text.utf8)), wasShort ? 1 : 0])
   }
@@ -58,7 +59,7 @@ struct BudgetSlot: Sendable, Equatable {
     header(upstream, rule, wasShort: wasShort) + (1...rooms).flatMap { slots[$0]?.bytes ?? empty }
   }
 
-  /// What a file holds of this upstream, whatever the budget was; that it was too short is told of this one.
+  /// The stored entries of this upstream, whatever its budget was. `wasShort` is returned only for an unchanged budget.
   static func read(
     _ file: [UInt8], of upstream: String, _ rule: RequestBudget
   ) -> (entries: [BudgetSlot], wasShort: Bool) {
@@ -70,14 +71,15 @@ struct BudgetSlot: Sendable, Equatable {
     return (slots.dropFirst().compactMap(BudgetSlot.init), isSame && head[3] == 1)
   }
 
-  /// Numbers of 64 bits, the least byte first; the last of a slot is the sum of the others.
+  /// Encodes numbers of 64 bits, the least significant byte first. The last number of a slot is the checksum of the
+  /// others.
   private static func sealed(_ numbers: [Int64]) -> [UInt8] {
     let room = size / 8 - 1
     let bytes = (numbers + Array(repeating: 0, count: room - numbers.count)).flatMap(Self.bytes)
     return bytes + Self.bytes(sum(bytes))
   }
 
-  /// nil: zeros, or not written by rosterd.
+  /// nil for zeros, or if rosterd did not write the slot.
   private static func opened(_ slot: ArraySlice<UInt8>) -> [Int64]? {
     let numbers = stride(from: slot.startIndex, to: slot.endIndex, by: 8).map { start in
       (0..<8).reduce(Int64(0)) { $0 | Int64(slot[start + $1]) << ($1 * 8) }
@@ -89,10 +91,10 @@ struct BudgetSlot: Sendable, Equatable {
     (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
   }
 
-  /// More than `Budget.mostEntries`.
+  /// Larger than `Budget.mostEntries`.
   private static let rooms = 255
   /// "rostbdg1".
   private static let magic: Int64 = 0x3167_6462_7473_6f72
-  /// Its key makes zeros no slot.
+  /// With this key, zeros are not a valid slot.
   private static let sum = PageDigest(first: UInt64(bitPattern: magic), second: 0)
 }

@@ -1,7 +1,8 @@
 import RosterModel
 
 extension Interceptor {
-  /// Sends what `limit.budget` has room for: next to the transport, so that each attempt and each redirect hop counts.
+  /// Sends requests for which `limit.budget` has room. It is next to the transport, so that each attempt and each
+  /// redirect counts.
   package static func budget(_ ledger: BudgetLedger) -> Interceptor {
     Interceptor { request, next in
       let number = try await ledger.spend()
@@ -16,7 +17,7 @@ extension Interceptor {
     }
   }
 
-  /// Waits for `limit.rate`: of token requests, which take no token themselves.
+  /// Delays token requests by `limit.rate`. Token requests do not need a token themselves.
   package static func pace(_ pacer: RequestPacer) -> Interceptor {
     Interceptor { request, next in
       try await pacer.turn(ahead: true)

@@ -1,20 +1,20 @@
-/// When the next request may start by `limit.rate`. Pure; times are `WallClock.uptime`.
+/// Decides when the next request may start by `limit.rate`. Pure; times are `WallClock.uptime`.
 ///
-/// A bucket whose bursts are paid back before it fills again: time without a request earns up to a second's worth of
-/// requests that may start at once, and what started early puts off the next ones. So no second sees more than a
-/// second's worth: where a bucket fills while its burst is on the way, it may see twice as much.
+/// A plain token bucket fills during a burst, so that a second may see twice the rate. Here a burst is paid back before
+/// the bucket fills again. Time without requests earns up to a second's worth of requests that may start at once, and
+/// early requests delay the next ones. No second sees more than a second's worth.
 package struct RequestPace: Sendable, Equatable {
-  /// What one request takes of a second's worth.
+  /// The time that one request occupies.
   private let gap: Duration
-  /// Requests of a burst besides the first.
+  /// Largest number of requests in a burst besides the first.
   private let mostCredit: Double
   private var credit: Double
-  /// Until then all that was permitted has been used.
+  /// The time until which all permitted requests are used up.
   private var paidUntil: Duration
 
   /// - Parameters:
   ///   - rate: requests a second, above 0.
-  ///   - isRested: nothing was sent for a second: the first may be a burst.
+  ///   - isRested: true if no request was sent for a second, so that a burst may start.
   package init(rate: Double, at now: Duration, isRested: Bool = true) {
     gap = .seconds(1 / rate)
     mostCredit = max(1, rate.rounded(.down)) - 1
@@ -22,13 +22,13 @@ package struct RequestPace: Sendable, Equatable {
     paidUntil = now
   }
 
-  /// How long the next request has to wait; zero: it may start.
+  /// The wait of the next request; zero if it may start.
   package func wait(at now: Duration) -> Duration {
     let settled = settled(at: now)
     return settled.credit >= 1 ? .zero : max(.zero, settled.paidUntil - now)
   }
 
-  /// A request starts, whose wait is over.
+  /// Counts a request that starts after its wait.
   package mutating func take(at now: Duration) {
     self = settled(at: now)
     if paidUntil > now { credit -= 1 }

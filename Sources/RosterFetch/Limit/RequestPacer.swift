@@ -2,8 +2,8 @@ import RosterAuth
 package import RosterModel
 import Synchronization
 
-/// Has requests wait until `limit.rate` permits them, in the order in which they came; token requests go ahead, for
-/// others wait for them.
+/// Lets requests wait until `limit.rate` permits them, in the order of their arrival. Token requests go first, because
+/// other requests wait for them.
 package final class RequestPacer: Sendable {
   fileprivate struct Waiting {
     var id: Waiters<Void>.ID
@@ -15,14 +15,14 @@ package final class RequestPacer: Sendable {
     var pace: RequestPace?
     var rate: Double
     var queue: [Waiting] = []
-    /// Sleeps until the first of the queue may start. It is cancelled as soon as nobody waits for it.
+    /// Sleeps until the first request of the queue may start. It is cancelled as soon as the queue is empty.
     var nap: Task<Void, Never>?
-    /// Of the nap: one that was cancelled must not be taken for its successor.
+    /// Number of the nap, which distinguishes a cancelled nap from its successor.
     var naps = 0
     var isStopped = false
   }
 
-  /// By which it counts.
+  /// The clock that it uses.
   package let clock: WallClock
   private let waiters = Waiters<Void>()
   private let state: Mutex<State>
@@ -34,8 +34,8 @@ package final class RequestPacer: Sendable {
     state = Mutex(State(pace: pace, rate: rate))
   }
 
-  /// Returns when a request may start. Throws CancellationError: after `stop` at once, whoever is the caller.
-  /// - Parameter ahead: of those that wait already and are not ahead themselves.
+  /// Returns when a request may start. Throws CancellationError; after `stop` it throws at once.
+  /// - Parameter ahead: goes before waiting requests that are not ahead themselves.
   package func turn(ahead: Bool = false) async throws {
     let id = waiters.open()
     serve(at: clock.uptime()) { state in
@@ -49,23 +49,23 @@ package final class RequestPacer: Sendable {
     }
   }
 
-  /// How many do.
+  /// Number of waiting requests.
   var waiting: Int { state.withLock { $0.queue.count } }
 
-  /// As a reload has it: holds at once, for those that wait too.
+  /// Applies the rate of a reload at once, to waiting requests too.
   package func change(rate: Double) {
     let now = clock.uptime()
     serve(at: now) { state in
       guard state.rate != rate else { return }
       state.rate = rate
-      // What was sent a moment ago was sent by another rate.
+      // Recent requests followed another rate, so that no burst is allowed.
       state.pace = rate > 0 ? RequestPace(rate: rate, at: now, isRested: false) : nil
       state.nap?.cancel()
       state.nap = nil
     }
   }
 
-  /// Nothing starts any more (P13).
+  /// Prevents all further requests (P13).
   package func stop() {
     let left = state.withLock { state in
       state.isStopped = true
@@ -76,7 +76,7 @@ package final class RequestPacer: Sendable {
     for waiting in left { waiters.settle(waiting.id, .failure(CancellationError())) }
   }
 
-  /// Changes the queue, lets all start that may, and sleeps for the next one.
+  /// Changes the queue, starts all requests that may start, and sleeps until the next one may.
   private func serve(at now: Duration, _ change: (inout State) -> Void) {
     let starting = state.withLock { state in
       change(&state)

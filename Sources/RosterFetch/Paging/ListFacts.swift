@@ -3,7 +3,7 @@ package import RosterDecode
 import RosterJSON
 package import RosterModel
 
-/// What a page tells of its list: enough to go on from it without its body.
+/// The facts of a list that one page contains: enough to continue the list without the page's body.
 package struct ListFacts: Sendable, Equatable {
   /// A cursor, an address, or a value of the last record.
   package enum Value: Sendable, Equatable {
@@ -15,22 +15,22 @@ package struct ListFacts: Sendable, Equatable {
     case members([JSONValue.Member])
   }
 
-  /// On the page, rejected and skipped ones included.
+  /// Number of elements on the page, including rejected and skipped ones.
   package var records: Int
-  /// Of the whole list.
+  /// Number of records of the whole list.
   package var count: Int?
-  /// Pages of the whole list.
+  /// Number of pages of the whole list.
   package var last: Int?
-  /// False ends the list; nil: no answer tells.
+  /// False ends the list; nil if no answer says.
   package var more: Bool?
-  /// nil: absent, null or empty, which ends the list.
+  /// The next position. A missing, null or empty value is nil and ends the list.
   package var next: Value?
   /// The highest value at `since.at`; nil if no record has one.
   package var highest: Mark?
   /// `Date` of the answer, or the local time if it has none; nil without `since`.
   package var answered: Date?
 
-  /// `records` of the page; what is nil was not told.
+  /// A page with this number of records. Values that are nil were not in the answer.
   package init(records: Int, count: Int? = nil, last: Int? = nil, more: Bool? = nil, next: Value? = nil) {
     self.records = records
     self.count = count
@@ -39,13 +39,14 @@ package struct ListFacts: Sendable, Equatable {
     self.next = next
   }
 
-  /// Whether it announces another list than the first page did. In a chain only the first page must have a count.
+  /// True if the page announces another list than the first page did. In a chain, only the first page must have a
+  /// count.
   package func contradicts(_ first: ListFacts, inChain isChain: Bool) -> Bool {
     if isChain, count == nil { return last != first.last }
     return count != first.count || last != first.last
   }
 
-  /// For people: how much the list is said to hold.
+  /// The announced size of the list, for people.
   package var extent: String {
     let records = count.map { "\($0) records" }
     let pages = last.map { "\($0) pages" }
@@ -53,9 +54,9 @@ package struct ListFacts: Sendable, Equatable {
   }
 }
 
-/// Why an answer is not one of its definition: a clause.
+/// The reason why an answer does not match its definition, as a clause.
 package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What of the definition the answer lacks.
+  /// The part of the definition that the answer lacks.
   package var reason: String
   /// The key of `pages` that names a total; set if the answer has none there.
   package var absentTotal: String?
@@ -64,8 +65,8 @@ package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConverti
 }
 
 extension Paging {
-  /// What the definition names must hold: an answer without it is malformed (P11). In a chain only the first page must
-  /// have a count (G3.1).
+  /// The facts of the list in an answer. An answer without a value that the definition names is malformed (P11). In a
+  /// chain, only the first page must have a count (G3.1).
   package func facts(
     in scan: PageScan, of response: Response, isFirst: Bool
   ) throws(UndefinedAnswer) -> ListFacts {
@@ -83,12 +84,12 @@ extension Paging {
     facts.next = try next(scan, response)
     facts.highest = scan.highest
     if let token = response.token, facts.next?.texts.contains(where: token.isRepeated) == true {
-      throw UndefinedAnswer(reason: "where it says that the list goes on, it repeats the access token")
+      throw UndefinedAnswer(reason: "its next-page value repeats the access token")
     }
     return facts
   }
 
-  /// With what the definition looks for in the answer's headers, as if it stood in the body.
+  /// Adds the values that the definition expects in the answer's headers, as if they were in the body.
   func adding(_ response: Response, to scan: PageScan) -> PageScan {
     var scan = scan
     if let place = resource.listing.pages.count, case .header(let name) = place {
@@ -99,8 +100,8 @@ extension Paging {
     return scan
   }
 
-  /// Whether the answer's headers say of the list what is known of it. A 304 need not repeat them (RFC 9110 §15.4.5).
-  /// Where a page leads that `more` ends is not known, and does not matter.
+  /// True if the answer's headers agree with the known facts. A 304 need not repeat them (RFC 9110 §15.4.5). The next
+  /// address of a page that `more` ends is not known, and does not matter.
   func agrees(_ response: Response, with known: ListFacts?) -> Bool {
     let told = adding(response, to: PageScan())
     let count = PointedValue.Kind(known?.count)
@@ -152,7 +153,7 @@ extension Paging {
     text.flatMap { $0.isEmpty ? nil : .text($0) }
   }
 
-  /// Without the token, which upstream may repeat: an address is kept, and shown (T8, T9).
+  /// The address without the token, which upstream may repeat: an address is stored and shown (T8, T9).
   private func address(_ text: String?, _ response: Response) -> ListFacts.Value? {
     self.text(text.map { response.token?.removed(from: $0) ?? $0 })
   }
@@ -187,7 +188,7 @@ extension Paging {
     switch found.kind {
     case .absent, .null: return nil
     case .text(let text): return address(text, response)
-    case .integer, .number, .boolean, .compound, .members: throw UndefinedAnswer(reason: "\(place) is no address")
+    case .integer, .number, .boolean, .compound, .members: throw UndefinedAnswer(reason: "\(place) is not an address")
     }
   }
 
@@ -204,7 +205,7 @@ extension Paging {
     return number
   }
 
-  /// Records or pages: more than a cache could hold, and so few that sums of them over all resources fit an Int.
+  /// Limit for numbers of records or pages: more than a cache could hold. Sums over all resources still fit an Int.
   private static let most = 1_000_000_000_000
 
   private func flag(
@@ -218,7 +219,7 @@ extension Paging {
 }
 
 extension PointedValue {
-  /// A header's value, read as JSON writes numbers and booleans; nil: there is no such header.
+  /// A header's value, parsed like a JSON number or boolean; absent if the header is missing.
   fileprivate init(header text: String?) {
     self.init(text.map(Kind.init) ?? .absent)
   }
@@ -262,7 +263,7 @@ extension ListFacts.Value {
     }
   }
 
-  /// All that a request would repeat of it.
+  /// All texts of the value that a request would repeat.
   fileprivate var texts: [String] {
     guard case .members(let members) = self else { return [queryText] }
     return members.flatMap { [$0.name, $0.value.queryText] }
@@ -270,7 +271,7 @@ extension ListFacts.Value {
 }
 
 extension JSONValue {
-  /// A scalar as a query parameter's value; empty for anything else.
+  /// A scalar as a query parameter's value. Other values are empty.
   var queryText: String {
     switch self {
     case .text(let text), .number(let text): text
@@ -287,9 +288,9 @@ extension JSONValue {
   }
 }
 
-/// Where the list goes on, as a text for whoever keeps the page.
+/// The position where the list continues, as a text that is stored with the page.
 extension ListFacts {
-  /// nil: by number or offset, which its place tells.
+  /// nil if the pages have numbers or offsets, which follow from the page's place.
   package var continuation: String? {
     if more == false { return Self.over }
     return switch next {
@@ -301,7 +302,7 @@ extension ListFacts {
     }
   }
 
-  /// As they were kept: `continuation` as that property gave it.
+  /// Restores facts that were stored with a `continuation`.
   package init(records: Int, count: Int?, last: Int?, continuation: String?) {
     self.init(records: records, count: count, last: last)
     if continuation == Self.over { more = false }
@@ -319,7 +320,7 @@ extension ListFacts {
   private static let over = "over"
 
   private static func parts(_ text: String) -> (kind: Substring, value: String)? {
-    // Not by characters: an accent at the value's beginning makes one with the colon.
+    // The search uses bytes: an accent at the value's beginning would combine with the colon.
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     return (text[..<colon], String(text[text.utf8.index(after: colon)...]))
   }

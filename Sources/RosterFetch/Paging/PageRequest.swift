@@ -1,17 +1,17 @@
 package import RosterModel
 
-/// One page to be asked for, and its place in the list.
+/// The request for one page, and the page's place in the list.
 package struct PageRequest: Sendable, Equatable {
-  /// From 1, in the order of the list.
+  /// Position in the order of the list, from 1.
   package var number: Int
-  /// On the pages before it, where one follows the other.
+  /// Number of records on the pages before it, if the pages follow one another.
   package var recordsBefore: Int
-  /// What is sent, validators and tokens aside.
+  /// The request without validators and tokens.
   package var request: Request
-  /// What the page is known by from pull to pull (P6): its address below base_url, and of a POST the body too.
+  /// Identifies the page from pull to pull (P6): its address below base_url, and its body for a POST.
   package var address: String
 
-  /// `recordsBefore` is of use to styles that count records only.
+  /// Only styles that count records use `recordsBefore`.
   package init(number: Int, recordsBefore: Int = 0, request: Request, address: String) {
     self.number = number
     self.recordsBefore = recordsBefore

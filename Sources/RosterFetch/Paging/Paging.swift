@@ -27,11 +27,11 @@ package final class Paging: Sendable {
     addressStart = resource.addressStart
   }
 
-  /// What follows a page.
+  /// The continuation after a page.
   package enum Next: Sendable, Equatable {
-    /// So many pages in all are announced; each of them can be asked for now (`page(_:announcedBy:)`).
+    /// The first page announces this total number of pages. Each can be requested now (`page(_:announcedBy:)`).
     case announced(pages: Int)
-    /// One page, and what it leads to is not known yet.
+    /// One page, whose successor is not known yet.
     case page(PageRequest)
     case end
   }
@@ -46,7 +46,7 @@ package final class Paging: Sendable {
     }
   }
 
-  /// Page `number` of those that the first one announced.
+  /// Makes the request for page `number` of the announced pages.
   package func page(_ number: Int, announcedBy first: ListFacts) -> PageRequest {
     switch pages.style {
     case .offset(let param, let start):
@@ -58,8 +58,8 @@ package final class Paging: Sendable {
     }
   }
 
-  /// Throws `PagingFault` where an answer leads to what cannot be asked for.
-  /// - Parameter links: looked at where an answer leads to another origin.
+  /// Throws `PagingFault` if an answer leads to an address that cannot be requested.
+  /// - Parameter links: evaluated if an answer leads to another origin.
   package func next(
     after page: PageRequest, _ facts: ListFacts, links: () -> NextLinks = { .sameOrigin }
   ) throws(PagingFault) -> Next {
@@ -81,27 +81,27 @@ package final class Paging: Sendable {
     }
   }
 
-  /// nil: the pages are not announced.
+  /// nil if the pages are not announced.
   private func announced(by first: ListFacts) -> Int? {
     switch pages.style {
     case .number(_, _, .some): return max(1, first.last ?? 1)
     case .number, .offset:
       guard pages.count != nil else { return nil }
       guard first.records > 0, let count = first.count else { return 1 }
-      // Not rounded up by a sum: upstream may say any number.
+      // A sum that rounds up could overflow: upstream may send any number.
       return max(1, count / first.records + (count % first.records == 0 ? 0 : 1))
     case .cursor, .next, .link, .after, .one: return nil
     }
   }
 
-  /// Number of records that an announced page must have, as count and the first page say (G4.2). nil if the number of
-  /// pages does not follow from them.
+  /// Number of records that an announced page must have according to count and the first page (G4.2). nil if the number
+  /// of pages does not depend on them.
   package func predictedRecords(on page: Int, announcedBy first: ListFacts) -> Int? {
     guard case .number(_, _, nil) = pages.style, let count = first.count, first.records > 0 else { return nil }
     return min(first.records, max(0, count - (page - 1) * first.records))
   }
 
-  /// Whether upstream may answer 206, since the definition reads the total of a Content-Range (G3.2).
+  /// True if upstream may answer 206, because the definition reads the total of a Content-Range (G3.2).
   var takesPartialContent: Bool { pages.count?.isContentRange == true }
 
   private func isLast(_ page: PageRequest, _ facts: ListFacts) -> Bool {
@@ -133,7 +133,7 @@ extension Paging {
     return request(number, after: before, url: QueryText.adding(query, to: baseURL + resource.path), body)
   }
 
-  /// A value inside its template is a text (G1.2).
+  /// A value inside its template is sent as a text (G1.2).
   private func carried(_ value: ListFacts.Value) -> ListFacts.Value {
     pages.value.map { .text($0.filled(with: value.queryText)) } ?? value
   }
@@ -153,7 +153,8 @@ extension Paging {
   /// A page of an incremental pull is another page than one of a whole pull at the same address.
   private func known(_ address: String) -> String { isIncremental ? Resource.incrementalPrefix + address : address }
 
-  /// Values that upstream gave may be keys of records: of the address, only what the definition says too is kept.
+  /// Hides values that upstream gave, which may be keys of records. Only the parts of the address that the definition
+  /// contains too are kept.
   private func keyless(_ url: String) -> String? {
     let own = QueryText.adding(resource.constantParts.query, to: baseURL + resource.path)
     if url == own { return nil }
@@ -176,7 +177,7 @@ extension Paging {
     return json.bytes
   }
 
-  /// The address is resolved against its page's (RFC 3986 §5), and asked for as it is.
+  /// Resolves the address against the address of its page (RFC 3986 §5), and requests it unchanged.
   private func request(
     _ number: Int, after before: Int, at address: String, from page: PageRequest, _ links: () -> NextLinks
   ) throws(PagingFault) -> PageRequest {
@@ -188,23 +189,23 @@ extension Paging {
     return request(number, after: before, url: rebased, resource.body)
   }
 
-  /// Path and query as they are written, at base_url's origin.
+  /// The path and the query as written, at base_url's origin.
   private func rebased(_ url: String) -> String? {
     guard let home = Origin.authority(of: baseURL), let other = Origin.authority(of: url) else { return nil }
     return String(baseURL[..<home.endIndex] + url[other.endIndex...].prefix { $0 != "#" })
   }
 }
 
-/// An answer leads to what cannot be asked for.
+/// An answer leads to an address that cannot be requested.
 package enum PagingFault: Error, Sendable, Equatable {
-  /// What stands where the next page's address is to be is none.
+  /// The next-page link is not a valid URL.
   case noAddress
   /// The next page is at another origin than base_url (T8, `upstream.links`).
   case elsewhere
 }
 
 extension Resource {
-  /// What every page of it is asked for with.
+  /// The parts that the requests of all pages have.
   fileprivate var constantParts: (query: [(String, String)], body: JSONValue) {
     var query = query.map { ($0.name, $0.value.queryText) }
     var body = body
@@ -212,7 +213,7 @@ extension Resource {
     return (query, body)
   }
 
-  /// nil: no value stands at the end of its addresses.
+  /// nil if the addresses do not end with a value.
   fileprivate var addressStart: String? {
     guard method == .get, case .query(let name)? = pages.style.param else { return nil }
     let constant = constantParts.query.filter { $0.0 != name }
@@ -240,7 +241,7 @@ extension Resource.RequestPlace {
 }
 
 extension JSONValue {
-  /// Makes the objects on the way that are not there yet.
+  /// Creates the missing objects on the way.
   fileprivate func setting(_ value: JSONValue, at way: ArraySlice<String>) -> JSONValue {
     guard let name = way.first else { return value }
     var members: [Member] = []

@@ -1,13 +1,13 @@
 import RosterModel
 
-/// Query strings as forms are sent (RFC 3986 §3.4): all but unreserved characters percent-encoded.
+/// Query strings in the form of HTML forms (RFC 3986 §3.4): everything but unreserved characters is percent-encoded.
 enum QueryText {
   static func adding(_ parameters: [(String, String)], to url: String) -> String {
     if parameters.isEmpty { return url }
     return url + "?" + parameters.map { "\(encoded($0))=\(encoded($1))" }.joined(separator: "&")
   }
 
-  /// The address with that parameter, in the place of any of its name; nothing else of it changes.
+  /// The address with that parameter, which replaces parameters of the same name. The rest is unchanged.
   static func setting(_ parameter: Request.Parameter, in url: String) -> String {
     let url = removing(parameter.name, from: url)
     let end = url.firstIndex(of: "#") ?? url.endIndex
@@ -15,15 +15,15 @@ enum QueryText {
     return "\(url[..<end])\(mark)\(encoded(parameter.name))=\(encoded(parameter.value))\(url[end...])"
   }
 
-  /// The address without parameters of that name, in whatever way they are encoded.
+  /// The address without parameters of that name, however they are encoded.
   static func removing(_ name: String, from url: String) -> String {
     removing(from: url) { parameter in
       decoded(Substring(parameter.utf8.prefix { $0 != UInt8(ascii: "=") })).elementsEqual(name.utf8)
     }
   }
 
-  /// The address without the parameters that are not wanted, as they are encoded; nothing else of it changes. Not by
-  /// characters: an accent behind a mark makes one with it.
+  /// The address without the unwanted parameters, which `isUnwanted` gets in their encoded form; the rest is unchanged.
+  /// The search uses bytes: an accent after a question mark would combine with it.
   static func removing(from url: String, where isUnwanted: (Substring) -> Bool) -> String {
     let bytes = url.utf8
     let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
@@ -35,7 +35,7 @@ enum QueryText {
     return "\(url[..<mark])\(kept.isEmpty ? "" : "?")\(kept.joined(separator: "&"))\(url[end...])"
   }
 
-  /// The bytes that a name or a value stands for (url.spec.whatwg.org, application/x-www-form-urlencoded parsing).
+  /// The decoded bytes of a name or a value (url.spec.whatwg.org, application/x-www-form-urlencoded parsing).
   static func decoded(_ text: Substring) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = text.utf8
@@ -50,7 +50,7 @@ enum QueryText {
     return bytes
   }
 
-  /// As one segment of a path, too.
+  /// Encodes a name, a value or one segment of a path.
   static func encoded(_ text: String) -> String {
     if text.utf8.allSatisfy(isUnreserved) { return text }
     var bytes: [UInt8] = []

@@ -1,12 +1,14 @@
 import RosterModel
 
-/// What upstream repeats of the token where it says how a list goes on: that is kept, and shown (T8, T9).
+/// Removes the token from addresses in which upstream repeats it, because next-page addresses are stored and shown (T8,
+/// T9).
 extension Response.SentToken {
-  /// Shorter ones may be in an address by chance, such as a static token `10` beside `page=10`.
+  /// Minimum length in bytes. A shorter token may be in an address by chance, such as a static token `10` beside
+  /// `page=10`.
   private static let leastBytes = 8
 
-  /// The address without the parameters that hold it, whatever upstream calls them, and without a fragment that does:
-  /// each request has the token where `auth.send` says.
+  /// The address without parameters that contain the token, whatever upstream calls them, and without such a fragment.
+  /// Each request has the token in the place of `auth.send`.
   func removed(from address: String) -> String {
     var address = parameter.map { QueryText.removing($0, from: address) } ?? address
     guard isRepeated(in: address) else { return address }
@@ -16,7 +18,7 @@ extension Response.SentToken {
     return QueryText.removing(from: address) { isRepeated(in: String($0)) }
   }
 
-  /// As it is, or percent-encoded.
+  /// True if the text contains the token, unchanged or percent-encoded.
   func isRepeated(in text: String) -> Bool {
     guard self.text.utf8.count >= Self.leastBytes else { return false }
     let token = Array(self.text.utf8)

@@ -27,7 +27,7 @@ import Testing
   fileprivate func nothingNew(_ lie: Lie) async throws {
     try await withLiar(lie) { site, liar in
       let refused = try await Self.sync(site)
-      #expect(refused.exit == 65 && refused.error.contains("it has no record that pages before it had not"))
+      #expect(refused.exit == 65 && refused.error.contains("it has no new record, like most pages before it"))
       #expect(liar.asked < 150, "\(liar.asked)")
       #expect(try await site.rows("SELECT count(*) FROM item") == [["30"]])
     }
