@@ -53,7 +53,7 @@ struct RefreshAttempt: Sendable {
     case .incomplete(let field, let said):
       incomplete("\(field) is missing in the answer or cannot be sent in a header\(clause(said))")
     case .tooLarge: incomplete("its tokens are larger than the token store may become (\(TokenStore.mostText))")
-    case .malformed: other(.malformedAnswer(settings), "malformed")
+    case .malformed: malformed
     case .other(let status, let said):
       other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings), "other")
     case .passing(let reason, let retryAfter): passing(reason, retryAfter, answered: true)
@@ -104,6 +104,11 @@ struct RefreshAttempt: Sendable {
 
   private func ending(_ cause: String, _ file: CredentialFile) -> Session.Ending {
     Session.Ending(at: now, cause: cause, file: file.rawValue, tried: Session.tried(settings, credentials))
+  }
+
+  private var malformed: RefreshFault {
+    let failure = Failure.malformedAnswer(settings)
+    return RefreshFault(fault: .malformed(failure), label: "malformed", failure: failure)
   }
 
   private func other(_ failure: Failure, _ label: String) -> RefreshFault {

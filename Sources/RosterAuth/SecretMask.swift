@@ -94,15 +94,21 @@ extension String {
     // The text is decoded before it is searched.
     let plain = [self, replacing(" ", with: "+"), json]
     return plain + plain.map { String(decoding: Array($0.utf8).percentDecoded, as: UTF8.self) }
-      + (0..<3).flatMap { base64(offset: $0) }
+      + (0..<3).flatMap { base64(offset: $0) } + urlSafe(wholeBase64)
+  }
+
+  /// The last digit depends on the end of the text that was encoded.
+  private var wholeBase64: String { Data(utf8).base64EncodedString().replacing("=", with: "") }
+
+  private func urlSafe(_ digits: String) -> [String] {
+    [digits, digits.replacing("+", with: "-").replacing("/", with: "_")]
   }
 
   /// The digits that the bytes of the text alone decide, wherever it is in the text that was encoded.
   private func base64(offset: Int) -> [String] {
     let bytes = [UInt8](repeating: 0, count: offset) + utf8
     let digits = Array(Data(bytes).base64EncodedString())
-    let standard = String(digits[(offset * 8 + 5) / 6..<bytes.count * 8 / 6])
-    return [standard, standard.replacing("+", with: "-").replacing("/", with: "_")]
+    return urlSafe(String(digits[(offset * 8 + 5) / 6..<bytes.count * 8 / 6]))
   }
 }
 

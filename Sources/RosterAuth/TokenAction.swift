@@ -40,6 +40,8 @@ extension TokenMachine {
     case passing(Failure, delay: Duration?, answered: Bool)
     case refused(Session.Ending)
     case incomplete(Session.Ending)
+    /// A 2xx answer that is no JSON.
+    case malformed(Failure)
     case other(Failure)
   }
 }

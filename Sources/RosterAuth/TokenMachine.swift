@@ -119,7 +119,8 @@ struct TokenMachine: Sendable, Equatable {
       phase = .busy(.waiting(attempt.number + 1), sequel)
       return .coolDown(delay)
     case .refused where settings.flow == .oauth2ClientCredentials && session.refreshToken != nil,
-      .refused where mayLogIn(after: attempt), .incomplete where mayLogIn(after: attempt):
+      .refused where mayLogIn(after: attempt), .incomplete where mayLogIn(after: attempt),
+      .malformed where mayLogIn(after: attempt):
       session.forgetTokens()
       guard isStopping else { return send(attempt.number, sequel) }
       sequel.hasNote = true
@@ -132,7 +133,7 @@ struct TokenMachine: Sendable, Equatable {
       session.standing = .ended(ending)
       sequel.hasNote = true
       return finish(sequel, .failure(.ended(ending, settings)))
-    case .other(let failure):
+    case .malformed(let failure), .other(let failure):
       sync.failure = failure
       endTrial()
       return finish(sequel, .failure(failure))

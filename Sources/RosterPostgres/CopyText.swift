@@ -1,15 +1,21 @@
 package import RosterModel
 
 /// Rows in the text format of COPY (PostgreSQL manual, "COPY", File Formats). PostgreSQL refuses NUL and surrogates in
-/// a text, and some escapes and numbers in a `jsonb`: they are replaced and counted.
+/// a text, and some escapes and numbers in a `jsonb`: they are replaced and counted. In a key the replacement shows the
+/// byte, so that different keys stay different.
 package struct CopyText {
   /// Bytes of complete rows.
   package private(set) var bytes: [UInt8] = []
   /// Values in which something was replaced.
   package private(set) var replaced = 0
+  private let isKey: [Bool]
 
   /// No row yet.
-  package init() {}
+  /// - Parameter table: the table of the rows; nil if no column is part of a key.
+  package init(_ table: ReplicaTable? = nil) {
+    let keys = Set((table.map { [$0.primaryKey] + $0.unique } ?? []).joined())
+    isKey = table?.columns.map { keys.contains($0.name) } ?? []
+  }
 
   /// Forgets the rows and keeps the count.
   package mutating func removeRows() { bytes.removeAll(keepingCapacity: true) }
@@ -18,22 +24,22 @@ package struct CopyText {
   package mutating func append(_ row: [ReplicaValue]) {
     for (index, value) in row.enumerated() {
       if index > 0 { bytes.append(Self.tab) }
-      append(value)
+      append(value, isKey: index < isKey.count && isKey[index])
     }
     bytes.append(Self.newline)
   }
 
-  private mutating func append(_ value: ReplicaValue) {
+  private mutating func append(_ value: ReplicaValue, isKey: Bool) {
     switch value {
     case .null: bytes += [Self.backslash, UInt8(ascii: "N")]
     case .integer(let number): append(ascii: number.description)
     case .real(let number): append(ascii: number.description)
     case .boolean(let flag): bytes.append(UInt8(ascii: flag ? "t" : "f"))
-    case .text(let text): if escape(text) { replaced += 1 }
+    case .text(let text): if escape(text, isKey: isKey) { replaced += 1 }
     case .json(let json):
       var scan = JSONText(json)
       let isReplaced = scan.sanitise()
-      let isBroken = scan.sanitised.withUnsafeBufferPointer { escape($0) }
+      let isBroken = scan.sanitised.withUnsafeBufferPointer { escape($0, isKey: false) }
       if isReplaced || isBroken { replaced += 1 }
     }
   }
@@ -42,7 +48,7 @@ package struct CopyText {
   private mutating func append(ascii text: String) { bytes.append(contentsOf: text.utf8) }
 
   /// True if a byte was replaced.
-  private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+  private mutating func escape(_ text: UnsafeBufferPointer<UInt8>, isKey: Bool) -> Bool {
     var index = 0
     var isReplaced = false
     while index < text.count {
@@ -51,24 +57,27 @@ package struct CopyText {
       while index < text.count, Self.isPlain(text[index]) { index += 1 }
       if index > start { bytes.append(contentsOf: text[start..<index]) }
       guard index < text.count else { break }
-      index += special(text, index, &isReplaced)
+      index += special(text, index, isKey: isKey, &isReplaced)
     }
     return isReplaced
   }
 
   /// Writes the escape of the character at `index`, and returns the character's length.
-  private mutating func special(_ text: UnsafeBufferPointer<UInt8>, _ index: Int, _ isReplaced: inout Bool) -> Int {
+  private mutating func special(
+    _ text: UnsafeBufferPointer<UInt8>, _ index: Int, isKey: Bool, _ isReplaced: inout Bool
+  ) -> Int {
     switch text[index] {
     case Self.backslash: bytes += [Self.backslash, Self.backslash]
     case Self.tab: bytes += [Self.backslash, UInt8(ascii: "t")]
     case Self.newline: bytes += [Self.backslash, UInt8(ascii: "n")]
     case Self.carriageReturn: bytes += [Self.backslash, UInt8(ascii: "r")]
     default:
-      if let length = UTF8Sequence.length(text, at: index) {
+      if let length = UTF8Sequence.length(text, at: index), !(isKey && UTF8Sequence.isShownByte(text, at: index)) {
         bytes.append(contentsOf: text[index..<index + length])
         return length
       }
       bytes += UTF8Sequence.replacement
+      if isKey { append(ascii: UTF8Sequence.digits(of: text[index])) }
       isReplaced = true
     }
     return 1
@@ -89,6 +98,18 @@ package struct CopyText {
 enum UTF8Sequence {
   /// U+FFFD.
   static let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
+
+  /// True for a U+FFFD that two hexadecimal digits follow, as they follow a replaced byte of a key. Its own bytes are
+  /// replaced in a key, since no other key may look like that one.
+  static func isShownByte(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
+    guard index + 5 <= text.count, text[index..<index + 3].elementsEqual(replacement) else { return false }
+    return text[index + 3..<index + 5].allSatisfy { digit in
+      (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(digit)
+    }
+  }
+
+  /// Two hexadecimal digits.
+  static func digits(of byte: UInt8) -> String { (byte < 0x10 ? "0" : "") + String(byte, radix: 16) }
 
   /// Bytes of the multi-byte character there; nil for NUL and for anything that is not well-formed.
   static func length(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int? {

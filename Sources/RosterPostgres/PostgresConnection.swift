@@ -9,6 +9,8 @@ package final class PostgresConnection {
   private let stop: Int32
   /// The server without user and password, for messages.
   package let server: String
+  /// Called every few seconds while the connection waits or sends: the program is alive, however long the server takes.
+  package var onProgress: () -> Void = {}
 
   /// Connects within 15 s.
   /// - Parameters:
@@ -16,7 +18,7 @@ package final class PostgresConnection {
   ///   - stop: A descriptor that becomes readable when the program is to end.
   /// - Throws: `Failure` (69, 77), or `Stopped`.
   package init(_ target: PostgresTarget, stop: Int32) throws {
-    guard let handle = PQconnectStart(target.words + " application_name=rosterd-postgres tcp_user_timeout=30000") else {
+    guard let handle = PQconnectStart("\(Self.defaults) \(target.words)") else {
       throw Failure(.defect, step: "connect", subject: target.shown, cause: "out of memory")
     }
     (self.handle, self.stop, server) = (handle, stop, target.shown)
@@ -28,8 +30,24 @@ package final class PostgresConnection {
 
   deinit { PQfinish(handle) }
 
+  /// A network that drops everything is noticed within 30 s, also while the program only waits for an answer. The last
+  /// occurrence of a word wins, so that the URL can set others.
+  private static let defaults = """
+    application_name=rosterd-postgres tcp_user_timeout=30000 \
+    keepalives_idle=10 keepalives_interval=5 keepalives_count=4
+    """
+
   /// The server's version as a number, for example 150018 for 15.18.
   package var serverVersion: Int { Int(PQserverVersion(handle)) }
+
+  /// Becomes readable when the server sends something or ends the connection.
+  package var descriptor: Int32 { PQsocket(handle) }
+
+  /// Reads what the server has sent since the last statement.
+  /// - Throws: `Failure` (69) if the connection has ended.
+  package func check() throws {
+    guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { throw lost() }
+  }
 
   /// Runs statements, separated by semicolons, and returns the rows of the last one that has any.
   @discardableResult
@@ -102,6 +120,7 @@ package final class PostgresConnection {
   private var needsPassword: Bool { PQconnectionNeedsPassword(handle) == 1 || PQconnectionUsedPassword(handle) == 1 }
 
   private func put(_ bytes: [UInt8]) throws {
+    onProgress()
     while true {
       let code = bytes.withUnsafeBytes {
         PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
@@ -151,14 +170,15 @@ package final class PostgresConnection {
     }
   }
 
-  /// Waits until the server can be read from or, if wanted, written to.
-  private func wait(forWriting: Bool, milliseconds: Int32 = -1) throws {
+  /// Waits until the server can be read from or, if wanted, written to, and returns after that time at the latest.
+  private func wait(forWriting: Bool, milliseconds: Int32 = 5_000) throws {
     let events = Int16(forWriting ? POLLIN | POLLOUT : POLLIN)
     var waits = [
       pollfd(fd: PQsocket(handle), events: events, revents: 0), pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
     ]
     let count = nfds_t(waits.count)
     guard poll(&waits, count, milliseconds) >= 0 || errno == EINTR else { throw lost() }
+    onProgress()
     if waits[1].revents != 0 {
       cancel()
       throw Stopped()

@@ -62,6 +62,7 @@ package final class Replica {
     }
     try failing("prepare the session") {
       try connection.run("SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET lock_timeout = '5s'")
+      try noticeLostClient()
       try refuseForeignSchema()
       if !isReading { try lock() }
     }
@@ -116,6 +117,17 @@ package final class Replica {
       .configuration, step: "use the schema", subject: schema,
       cause: "it belongs to something else: it has the table \(name) and no position of rosterd",
       hint: "name another one with --schema; nothing was changed")
+  }
+
+  /// The session of a program that is gone keeps the lock of the schema until the server notices, within 30 s here. Not
+  /// every version and system has each of these settings.
+  private func noticeLostClient() throws {
+    for setting in [
+      "tcp_keepalives_idle = 10", "tcp_keepalives_interval = 5", "tcp_keepalives_count = 4", "tcp_user_timeout = 30000",
+      "client_connection_check_interval = '10s'",
+    ] {
+      do { try connection.run("SET \(setting)") } catch is PostgresFailure {}
+    }
   }
 
   private func lock() throws {

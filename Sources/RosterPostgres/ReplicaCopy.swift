@@ -189,7 +189,7 @@ extension Replica {
   private func copy(
     _ table: ReplicaTable, into name: String, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
   ) throws -> Int {
-    var text = CopyText()
+    var text = CopyText(table)
     try connection.copy("COPY \(name) (\(sql.list(table.columns.map(\.name)))) FROM STDIN") { put in
       try rows(table) { row in
         text.append(row)

@@ -17,14 +17,12 @@ final class CacheWatch {
 
   deinit { close(descriptor) }
 
-  /// Returns after a file was put in place in the cache's folder, after that time, or when the program is to end.
+  /// Returns after a file was put in place in the cache's folder, after that time, when the other descriptor is
+  /// readable, or when the program is to end.
   /// - Returns: False if the program is to end.
-  func wait(milliseconds: Int32) -> Bool {
-    var waits = [
-      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
-    ]
-    _ = poll(&waits, 2, milliseconds)
+  func wait(milliseconds: Int32, other: Int32) -> Bool {
+    var waits = [descriptor, stop.descriptor, other].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    _ = poll(&waits, nfds_t(waits.count), milliseconds)
     var bytes = [UInt8](repeating: 0, count: 4096)
     while read(descriptor, &bytes, bytes.count) > 0 {}
     return waits[1].revents == 0

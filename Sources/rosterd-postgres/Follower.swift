@@ -23,29 +23,41 @@ struct Follower {
   }
 
   /// Returns after SIGTERM or SIGINT.
-  /// - Throws: `Failure` that no other try can repair: 75, 78.
+  /// - Throws: `Failure` that no other try can repair: 78, and 75 if the schema stays taken.
   func run() throws {
     let stop = StopSignal()
     let watch = CacheWatch(cache: cache, stop: stop)
     let notify = Notify()
-    var delay = Backoff()
+    var tries = Tries()
     notify.ready(status: "connecting to \(target.shown)", now: Date())
     do {
       while true {
         do {
-          try follow(stop, watch, notify) { delay = Backoff() }
-        } catch let failure as Failure where failure.kind != .owned && failure.kind != .configuration {
+          try follow(stop, watch, notify, &tries)
+        } catch let failure as Failure where tries.mayFollow(failure) {
           report(failure, notify)
-          if stop.came(within: delay.next()) { throw Stopped() }
+          if pause(tries.pause(), stop, notify) { throw Stopped() }
         }
       }
     } catch is Stopped { notify.stopping() }
   }
 
+  /// True if the program is to end.
+  private func pause(_ seconds: Int, _ stop: StopSignal, _ notify: Notify) -> Bool {
+    for _ in 0..<seconds {
+      notify.watchdog()
+      if stop.came(within: 1_000) { return true }
+    }
+    return false
+  }
+
   /// One connection and one reader, until one of them fails or another file has the cache's name.
-  private func follow(_ stop: StopSignal, _ watch: CacheWatch, _ notify: Notify, _ onSuccess: () -> Void) throws {
+  private func follow(_ stop: StopSignal, _ watch: CacheWatch, _ notify: Notify, _ tries: inout Tries) throws {
     let connection = try PostgresConnection(target, stop: stop.descriptor)
+    let beat = Heartbeat(notify)
+    connection.onProgress = { beat.beat() }
     let replica = try Replica(connection, schema: schema)
+    if let last = tries.last { try noticeStepBack(from: last, replica) }
     let copy = CatchUp(cache: cache, replica: replica)
     let identity = Inode(cache)
     let reader = try CacheReader(path: cache)
@@ -55,18 +67,31 @@ struct Follower {
       if let done = report.done { log.info("\(done)", metadata: ["snapshot": "\(report.position.snapshot)"]) }
       reports.succeeded(try replica.state(), cache: cache, server: connection.server)
       _ = notify.status("snapshot \(report.position.snapshot) is in \(schema) of \(target.shown)", now: Date())
-      onSuccess()
-      try wait(reader, since: seen, identity, watch, notify)
+      tries.succeeded(at: report.position)
+      try wait(reader, since: seen, identity, watch, connection)
     } while Inode(cache) == identity
   }
 
+  /// A standby that was promoted may lack the last transactions of the former primary (D2.4).
+  private func noticeStepBack(from last: ReplicaPosition, _ replica: Replica) throws {
+    let now = try replica.state()?.position
+    if let now, now.feed != last.feed || now.snapshot >= last.snapshot { return }
+    log.warning(
+      """
+      the server has lost snapshot \(last.snapshot), as after the promotion of a standby or a restored backup: \
+      its readers see \(now.map { "snapshot \($0.snapshot)" } ?? "nothing") until the copy is complete
+      """)
+  }
+
   /// Returns when the cache has other contents, or another file has its name.
+  /// - Throws: `Failure` if the server is gone: the next one may have an older snapshot.
   private func wait(
-    _ reader: CacheReader, since seen: Int64, _ identity: Inode?, _ watch: CacheWatch, _ notify: Notify
+    _ reader: CacheReader, since seen: Int64, _ identity: Inode?, _ watch: CacheWatch, _ connection: PostgresConnection
   ) throws {
     while true {
-      notify.watchdog()
-      guard watch.wait(milliseconds: 1_000) else { throw Stopped() }
+      connection.onProgress()
+      guard watch.wait(milliseconds: 1_000, other: connection.descriptor) else { throw Stopped() }
+      try connection.check()
       if Inode(cache) != identity { return }
       if try reader.writes() != seen { return }
     }
@@ -80,13 +105,46 @@ struct Follower {
   }
 }
 
-/// Pauses between two tries: 1 s, then twice as long each time, at most 30 s.
-struct Backoff {
-  private var milliseconds: Int32 = 500
+/// The tries since the last copy that succeeded.
+private struct Tries {
+  /// Position of the last copy that succeeded; nil before the first.
+  private(set) var last: ReplicaPosition?
+  private var seconds = 0
+  private var firstOwned: ContinuousClock.Instant?
 
-  /// The next pause.
-  mutating func next() -> Int32 {
-    milliseconds = min(milliseconds * 2, 30_000)
-    return milliseconds
+  mutating func succeeded(at position: ReplicaPosition) {
+    self = Tries()
+    last = position
+  }
+
+  /// True if another try may succeed. The session of a program that was killed, or whose network dropped everything,
+  /// keeps the schema until the server notices.
+  mutating func mayFollow(_ failure: Failure) -> Bool {
+    guard failure.kind == .owned else { return failure.kind != .configuration }
+    let first = firstOwned ?? .now
+    firstOwned = first
+    return ContinuousClock.now - first < Self.maxOwned
+  }
+
+  /// Seconds until the next try: 1, then twice as many each time, at most 30.
+  mutating func pause() -> Int {
+    seconds = min(max(1, seconds * 2), firstOwned == nil ? 30 : 5)
+    return seconds
+  }
+
+  private static let maxOwned = Duration.seconds(60)
+}
+
+/// Reports to the watchdog at most once a second.
+private final class Heartbeat {
+  private let notify: Notify
+  private var last = ContinuousClock.now
+
+  init(_ notify: Notify) { self.notify = notify }
+
+  func beat() {
+    guard ContinuousClock.now - last >= .seconds(1) else { return }
+    last = .now
+    notify.watchdog()
   }
 }

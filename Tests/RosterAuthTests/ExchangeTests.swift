@@ -179,6 +179,34 @@ struct ExchangeKeeperTests {
     #expect(later?.kind == .refused && bench.endpoint.requests.all.count == 5)
   }
 
+  @Test(
+    "T13.4: one login follows a refresh that is answered 2xx without JSON, and a login answered so leaves the session",
+    arguments: ["<html>sign in</html>", "", "access=a"])
+  func loginAfterNoJSON(answer: String) async throws {
+    let (bench, token) = try await loggedIn()
+    bench.endpoint.answer(200, answer)
+    grant(bench, "a2", "r2")
+    let fresh = try #require(try await bench.keeper.rejected(token.generation).token)
+    #expect(fresh.access == Secret("a2") && bench.stored?.refreshToken == "r2")
+    await bench.keeper.accepted(fresh.generation)
+    bench.endpoint.answer(200, answer)
+    bench.endpoint.answer(200, answer)
+    let failure = await failure { try await bench.keeper.rejected(fresh.generation) }
+    #expect(failure?.kind == .refused && failure?.trouble == .tokenMalformed)
+    #expect(addresses(bench).suffix(2) == ["https://auth.test/token", "https://auth.test/login"])
+    #expect(bench.status?.state != .unauthorized && bench.endpoint.requests.all.count == 5)
+  }
+
+  @Test("T13.4, T6.8: without a login a refresh that is answered without JSON leaves the session")
+  func noJSONWithoutLogin() async throws {
+    let bench = try Bench(.exchange, Credentials(refreshToken: Secret("r0"))) { $0.exchange?.login = nil }
+    try await bench.keeper.syncBegins()
+    bench.endpoint.answer(200, "<html>")
+    let failure = await failure { try await bench.keeper.current() }
+    #expect(failure?.trouble == .tokenMalformed && bench.status?.state != .unauthorized)
+    #expect(bench.endpoint.requests.all.count == 1)
+  }
+
   @Test("T13.4: without a login a refused refresh ends the session")
   func noLogin() async throws {
     let bench = try Bench(.exchange, Credentials(refreshToken: Secret("r0"))) { $0.exchange?.login = nil }

@@ -13,7 +13,7 @@ struct TokenMachineTests {
 
   enum Input: String, CaseIterable {
     case wanted, rejectedCurrent, rejectedLate, refusedAgain, loggedOut, refreshed, passingAgain, passingLast, refused,
-      incomplete, other, due, stored, storeFailed, syncBegan, credentialChanged, reconfigured,
+      incomplete, malformed, other, due, stored, storeFailed, syncBegan, credentialChanged, reconfigured,
       switchedOff, stopped
   }
 
@@ -89,6 +89,7 @@ struct TokenMachineTests {
     case .passingLast: machine.refreshFailed(.passing(again: false), now: now)
     case .refused: machine.refreshFailed(.refused(TokenMachine.Fault.ending), now: now)
     case .incomplete: machine.refreshFailed(.incomplete(TokenMachine.Fault.ending), now: now)
+    case .malformed: machine.refreshFailed(.malformed(failure), now: now)
     case .other: machine.refreshFailed(.other(failure), now: now)
     case .due: machine.due()
     case .stored: machine.stored(now: now)
@@ -150,7 +151,7 @@ struct TokenMachineTests {
       "release/sending": [.refusedAgain, .loggedOut],
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
-      "keep/keeping": [.passingLast, .refused, .incomplete, .other],
+      "keep/keeping": [.passingLast, .refused, .incomplete, .malformed, .other],
       "release/sending for another": [.credentialChanged, .switchedOff],
     ],
     .refreshingEarly: [
@@ -159,7 +160,7 @@ struct TokenMachineTests {
       "release/sending": [.refusedAgain, .loggedOut],
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
-      "keep/keeping": [.passingLast, .refused, .incomplete, .other],
+      "keep/keeping": [.passingLast, .refused, .incomplete, .malformed, .other],
       "release/sending for another": [.credentialChanged, .switchedOff],
     ],
     .superseded: [
@@ -167,7 +168,7 @@ struct TokenMachineTests {
       "wait/sending for another": [.rejectedCurrent],
       "release/sending for another": [.refusedAgain, .loggedOut, .credentialChanged, .switchedOff],
       "store/storing for another": [.refreshed],
-      "ignore/idle": [.passingAgain, .passingLast, .refused, .incomplete, .other],
+      "ignore/idle": [.passingAgain, .passingLast, .refused, .incomplete, .malformed, .other],
     ],
     .coolingDown: [
       "wait/waiting": [.wanted, .rejectedCurrent, .rejectedLate],

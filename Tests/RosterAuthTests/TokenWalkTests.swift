@@ -72,13 +72,14 @@ struct TokenWalkTests {
         return Int.random(in: 0..<4, using: &generator) == 0 ? world.writeFailed() : world.wrote()
       }
       guard world.isSending else { return }
-      switch Int.random(in: 0..<10, using: &generator) {
+      switch Int.random(in: 0..<11, using: &generator) {
       case 0..<5:
         world.granted(
           rotates: Bool.random(using: &generator), life: [nil, 5, 60, 3600].randomElement(using: &generator) ?? nil)
       case 5: world.failed(.refused(TokenMachine.Fault.ending))
       case 6: world.failed(.incomplete(TokenMachine.Fault.ending))
       case 7: world.failed(.other(TokenMachine.Fault.failure))
+      case 8: world.failed(.malformed(TokenMachine.Fault.failure))
       default: world.failed(.passing(again: Bool.random(using: &generator), answered: Bool.random(using: &generator)))
       }
     }

@@ -86,10 +86,12 @@ struct TokenWorld: Equatable {
   }
 
   mutating func failed(_ fault: TokenMachine.Fault) {
+    // A session that upstream ended while the request was under way begins no login.
+    let isLive = machine.session.ending == nil
     let wasRefresh = sending.map { $0.setup == machine.setup && $0.tokenName != nil } ?? false
     sending = nil
     act { $0.refreshFailed(fault, now: $1) }
-    if case .refused = fault, wasRefresh, machine.settings.flow == .exchange, !isStopped {
+    if fault.isFollowedByLogin, wasRefresh, isLive, machine.settings.flow == .exchange, !isStopped {
       #expect(sending != nil || machine.session.ending == nil, "T13.4: a login follows a refused refresh")
     }
   }
@@ -268,6 +270,14 @@ extension TokenMachine.Fault {
   static let failure = Failure(.unreachable, step: "send", subject: "t", cause: "test")
   static let ending = Session.Ending(
     at: Date(timeIntervalSince1970: 0), cause: "refused", file: "refresh_token", tried: "d")
+
+  /// True if a login follows where one is possible (T13.4).
+  var isFollowedByLogin: Bool {
+    switch self {
+    case .refused, .incomplete, .malformed: true
+    case .passing, .other: false
+    }
+  }
 
   static func passing(again: Bool, answered: Bool = true) -> Self {
     .passing(failure, delay: again ? .seconds(1) : nil, answered: answered)

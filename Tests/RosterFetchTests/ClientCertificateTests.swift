@@ -76,6 +76,19 @@ struct ClientCertificateTests {
     }
   }
 
+  @Test(
+    "T15.4: nginx's 400 about a client certificate is one, and no other answer",
+    arguments: [
+      (400, "<title>400 No required SSL certificate was sent</title>", "the server requires a client certificate"),
+      (400, "<title>400 The SSL certificate error</title>", "the server refuses the client certificate"),
+      (400, "<title>400 Bad Request</title>", nil), (403, "400 No required SSL certificate was sent", nil),
+    ] as [(Int, String, String?)])
+  func nginx(status: Int, body: String, cause: String?) {
+    let alert = ClientCertificateAlert(Response(status: status, headers: [], body: Array("<html>\(body)".utf8)))
+    #expect(alert?.cause == cause)
+    #expect(alert.map { $0.fault.kind == .refused && $0.fault.reason == .clientCertificate } ?? (cause == nil))
+  }
+
   @Test("T15.4: handshake_failure is one only if the server had requested a certificate")
   func otherFailure() async throws {
     try await Authority.with(Self.make) { authority in

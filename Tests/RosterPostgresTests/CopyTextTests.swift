@@ -24,6 +24,24 @@ struct CopyTextTests {
   }
 
   @Test(
+    "D4.3: keys that differ only in replaced bytes stay different",
+    arguments: [
+      ([0x61, 0], "a\u{fffd}00"), ([0x61, 0xFF], "a\u{fffd}ff"), ([0x61, 0xFF, 0x30], "a\u{fffd}ff0"),
+      ([UInt8]("a\u{fffd}".utf8), "a\u{fffd}"), ([UInt8]("a\u{fffd}x0".utf8), "a\u{fffd}x0"),
+      // A key that looks like the first one.
+      ([UInt8]("a\u{fffd}00".utf8), "a\u{fffd}ef\u{fffd}bf\u{fffd}bd00"), ([UInt8]("ünï".utf8), "ünï"),
+    ])
+  func key(bytes: [UInt8], written: String) {
+    let table = ReplicaTable(
+      name: "t", columns: [.init(name: "record_id", type: .bigint), .init(name: "id", type: .text)],
+      primaryKey: ["record_id"], unique: [["id"]], role: .records(resource: "r"))
+    var copy = CopyText(table)
+    bytes.withUnsafeBufferPointer { copy.append([.integer(1), .text($0)]) }
+    #expect(String(decoding: copy.bytes, as: UTF8.self) == "1\t\(written)\n")
+    #expect(copy.replaced == (written.utf8.elementsEqual(bytes) ? 0 : 1))
+  }
+
+  @Test(
     "D4.3: a JSON text is stored unchanged, apart from the parts that jsonb refuses",
     arguments: [
       (#"{"a":"\ud83d\ude00 \\u0000 \n"}"#, #"{"a":"\ud83d\ude00 \\u0000 \n"}"#, false),

@@ -1,7 +1,7 @@
 import NIOSSL
 import RosterModel
 
-/// A TLS alert by which a server requires or refuses the client's certificate (T15.4).
+/// A TLS alert, or an answer of nginx, by which a server requires or refuses the client's certificate (T15.4).
 struct ClientCertificateAlert: Error, Equatable {
   /// A clause about the certificate.
   let cause: String
@@ -20,6 +20,20 @@ struct ClientCertificateAlert: Error, Equatable {
       cause = alert.cause
     } else if wasRequested, text.contains("ALERT_HANDSHAKE_FAILURE") {
       cause = Self.required
+    } else {
+      return nil
+    }
+  }
+
+  /// nil for any other answer. With `ssl_verify_client` nginx completes the handshake, and then answers 400 with one of
+  /// these titles.
+  init?(_ response: Response) {
+    guard response.status == 400 else { return nil }
+    let start = String(decoding: response.body.prefix(512), as: UTF8.self)
+    if start.contains("400 No required SSL certificate was sent") {
+      cause = Self.required
+    } else if start.contains("400 The SSL certificate error") {
+      cause = "the server refuses the client certificate"
     } else {
       return nil
     }

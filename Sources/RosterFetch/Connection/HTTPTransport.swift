@@ -105,6 +105,7 @@ package final class HTTPTransport: Sendable {
       if case .relayed(let proxy) = route.way, response.isProxyRefusal {
         throw ProxyFault(proxy: proxy, kind: .refused(response.status, route.origin))
       }
+      if let refusal = ClientCertificateAlert(response) { throw ExchangeFailure(cause: refusal, isUnsent: false) }
       return response
     } catch let failure as ExchangeFailure {
       throw fault(failure, by: route.proxy)
