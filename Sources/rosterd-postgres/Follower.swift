@@ -51,7 +51,8 @@ struct Follower {
     return false
   }
 
-  /// To be called every second: a status that comes too early after another one is sent by the next call.
+  /// Reports the status and a sign of life. The caller repeats it every second, since a status that follows another one
+  /// too early is only sent by the next call.
   private func show(_ status: String, _ notify: Notify) {
     notify.watchdog()
     _ = notify.status(status, now: Date())
