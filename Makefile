@@ -194,9 +194,10 @@ test-attack:
 footprint:
 	Tests/status/run --long --only=footprint .build/release/rosterd
 
-# Tests the package under a real systemd, in a temporary Debian. Needs root.
+# Tests the packages under a real systemd, in a temporary Debian. Needs root.
 test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
+	Tests/postgres/service .build/rosterd_*.deb .build/rosterd-postgres_*.deb
 
 # Runs the long tests: all token walks, a thousand failing syncs, readers of two hundred snapshots with kills between
 # them, three hundred histories with followers, ten thousand syncs of one cache, two thousand random APIs with random

@@ -40,7 +40,7 @@ extension TokenMachine {
     case passing(Failure, delay: Duration?, answered: Bool)
     case refused(Session.Ending)
     case incomplete(Session.Ending)
-    /// A 2xx answer that is no JSON.
+    /// A 2xx answer without JSON.
     case malformed(Failure)
     case other(Failure)
   }

@@ -72,7 +72,7 @@ package struct PostgresFailure: Error, Sendable, Equatable {
   /// libpq ends its messages with a line break and may use several lines.
   /// - Parameter secret: A text that must not be shown.
   static func oneLine(_ text: String, without secret: String? = nil) -> String {
-    let line = text.split(whereSeparator: \.isNewline).joined(separator: "; ")
+    let line = text.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }.joined(separator: "; ")
     guard let secret, !secret.isEmpty else { return line }
     return line.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "…")
   }

@@ -17,8 +17,8 @@ final class CacheWatch {
 
   deinit { close(descriptor) }
 
-  /// Returns after a file was put in place in the cache's folder, after that time, when the other descriptor is
-  /// readable, or when the program is to end.
+  /// Returns after that time, or earlier: after a file was put in place in the cache's folder, or if the other
+  /// descriptor is readable.
   /// - Returns: False if the program is to end.
   func wait(milliseconds: Int32, other: Int32) -> Bool {
     var waits = [descriptor, stop.descriptor, other].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }

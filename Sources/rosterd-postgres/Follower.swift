@@ -35,20 +35,27 @@ struct Follower {
         do {
           try follow(stop, watch, notify, &tries)
         } catch let failure as Failure where tries.mayFollow(failure) {
-          report(failure, notify)
-          if pause(tries.pause(), stop, notify) { throw Stopped() }
+          report(failure)
+          if pause(tries.pause(), stop, { show("\(failure)", notify) }) { throw Stopped() }
         }
       }
     } catch is Stopped { notify.stopping() }
   }
 
   /// True if the program is to end.
-  private func pause(_ seconds: Int, _ stop: StopSignal, _ notify: Notify) -> Bool {
+  private func pause(_ seconds: Int, _ stop: StopSignal, _ show: () -> Void) -> Bool {
     for _ in 0..<seconds {
-      notify.watchdog()
+      show()
       if stop.came(within: 1_000) { return true }
     }
     return false
+  }
+
+  /// Reports the status and a sign of life. The caller repeats it every second, since a status that follows another one
+  /// too early is only sent by the next call.
+  private func show(_ status: String, _ notify: Notify) {
+    notify.watchdog()
+    _ = notify.status(status, now: Date())
   }
 
   /// One connection and one reader, until one of them fails or another file has the cache's name.
@@ -66,9 +73,9 @@ struct Follower {
       let report = try copy.run(reader)
       if let done = report.done { log.info("\(done)", metadata: ["snapshot": "\(report.position.snapshot)"]) }
       reports.succeeded(try replica.state(), cache: cache, server: connection.server)
-      _ = notify.status("snapshot \(report.position.snapshot) is in \(schema) of \(target.shown)", now: Date())
       tries.succeeded(at: report.position)
-      try wait(reader, since: seen, identity, watch, connection)
+      let status = "snapshot \(report.position.snapshot) is in \(schema) of \(target.shown)"
+      try wait(reader, since: seen, identity, watch, connection) { show(status, notify) }
     } while Inode(cache) == identity
   }
 
@@ -86,10 +93,11 @@ struct Follower {
   /// Returns when the cache has other contents, or another file has its name.
   /// - Throws: `Failure` if the server is gone: the next one may have an older snapshot.
   private func wait(
-    _ reader: CacheReader, since seen: Int64, _ identity: Inode?, _ watch: CacheWatch, _ connection: PostgresConnection
+    _ reader: CacheReader, since seen: Int64, _ identity: Inode?, _ watch: CacheWatch,
+    _ connection: PostgresConnection, _ show: () -> Void
   ) throws {
     while true {
-      connection.onProgress()
+      show()
       guard watch.wait(milliseconds: 1_000, other: connection.descriptor) else { throw Stopped() }
       try connection.check()
       if Inode(cache) != identity { return }
@@ -97,10 +105,8 @@ struct Follower {
     }
   }
 
-  private func report(_ failure: Failure, _ notify: Notify) {
+  private func report(_ failure: Failure) {
     log.error("\(failure)")
-    _ = notify.status("\(failure)", now: Date())
-    notify.watchdog()
     reports.failed(failure, cache: cache, server: target.shown)
   }
 }

@@ -106,6 +106,13 @@ struct LoginTests {
     }
   }
 
+  @Test("T11.1, L5.3: no answer of the browser within 5 minutes is 1 with a sentence that says what to do")
+  func unanswered() {
+    let failure = login().unanswered
+    #expect(failure.kind == .cancelled && failure.cause == "the browser has sent no answer within 5 minutes")
+    #expect(failure.hint == "run rosterd login again")
+  }
+
   @Test("T12.1: an address that is no web address is no device code")
   func foreignAddress() async {
     endpoint.answer(200, Self.device.replacing("https://auth.test/d", with: "javascript:alert"))
