@@ -58,8 +58,8 @@ extension Database {
 
   /// What was the matter with a sync, as its file or else its row tells; nil: nothing.
   func trouble(of record: SyncRecord?, _ file: TroubleFile) throws -> Trouble? {
-    guard let record, var trouble = Trouble(row: record) else { return nil }
     if let stored = file.trouble(of: record) { return stored }
+    guard let record, var trouble = Trouble(row: record) else { return nil }
     // As far as exit codes tell one sort of trouble from another.
     trouble.since =
       try first(

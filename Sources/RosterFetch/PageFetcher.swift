@@ -179,7 +179,9 @@ package struct PageFetcher: Sendable {
             reason: fault.reason?.label,
             delaySeconds: delay.seconds, error: fault.cause))
       } _: {
-        let response = try await RequestContext.$sync.withValue(errand.sync) { try await send(request) }
+        let response = try await RequestContext.$sync.withValue(errand.sync) {
+          try await RequestContext.$resource.withValue(resource) { try await send(request) }
+        }
         let value = try read(response)
         // Of a page that came it says nothing: some send it with every answer.
         if response.status >= 400 { await retry.heed(response.retryAfter(now: clock.now())) }

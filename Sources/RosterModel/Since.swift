@@ -86,13 +86,21 @@ package struct PullExtent: Sendable, Equatable {
   package private(set) var highest: Mark?
   /// The oldest `Date` of the answers.
   package private(set) var oldest: Date?
+  /// The lowest value at `since.at` on the transferred pages of an incremental pull.
+  package private(set) var lowest: Int64?
+  /// Number of pages that were transferred.
+  package private(set) var transferred = 0
 
   /// Nothing seen yet.
   package init() {}
 
   /// Adds a page. `answered` is the `Date` of its answer.
-  package mutating func add(records: Int, highest: Mark?, answered: Date?) {
+  package mutating func add(
+    records: Int, highest: Mark?, answered: Date?, lowest: Int64? = nil, isTransferred: Bool = true
+  ) {
     self.records += records
+    if isTransferred { transferred += 1 }
+    if let lowest { self.lowest = min(self.lowest ?? lowest, lowest) }
     if let highest, self.highest.map({ highest.value > $0.value }) ?? true { self.highest = highest }
     if let answered { oldest = min(oldest ?? answered, answered) }
   }
@@ -148,15 +156,36 @@ package struct SinceHistory: Sendable, Equatable {
   }
 }
 
+/// The next pull of a list with `since` (I1).
+package enum NextPull: Sendable, Equatable {
+  /// Whole, since nothing is known to start from.
+  case whole
+  /// Whole, because `whole_every` has passed. If the budget does not allow it, it is incremental from that mark; it is
+  /// late above twice `whole_every` (I1.2).
+  case wholeOrLater(from: Mark, isLate: Bool)
+  /// The records that changed since that mark.
+  case incremental(from: Mark)
+}
+
 extension Since {
-  /// The mark that the next pull starts from; nil if it is to be whole (I1.1). The age of a whole pull in the future is
-  /// unknown, because the clock was wrong.
-  package func start(after history: SinceHistory, now: Date) -> Mark? {
+  /// Whether the next pull is whole (I1.1). The age of a whole pull in the future is unknown, because the clock was
+  /// wrong.
+  package func nextPull(after history: SinceHistory, now: Date) -> NextPull {
     guard history.isSameQuestion, let mark = history.mark.flatMap(mark), let wholeAt = history.wholeAt else {
-      return nil
+      return .whole
     }
-    if let wholeEvery, !(0..<wholeEvery.seconds).contains(now.timeIntervalSince(wholeAt)) { return nil }
-    return mark
+    let age = now.timeIntervalSince(wholeAt)
+    guard let wholeEvery, !(0..<wholeEvery.seconds).contains(age) else { return .incremental(from: mark) }
+    return .wholeOrLater(from: mark, isLate: age > 2 * wholeEvery.seconds)
+  }
+
+  /// True if upstream sends records that are far older than the start of an incremental pull, as if it had not read
+  /// `param`. A filter may be as coarse as a day, and may read times in another zone.
+  package func isIgnored(from mark: Mark, lowest: Int64?) -> Bool {
+    let slack = form == .number ? 0 : 48 * 3600 * Timestamp.second
+    let (limit, isBelow) = start(of: mark).subtractingReportingOverflow(slack)
+    guard let lowest, !isBelow else { return false }
+    return lowest < limit
   }
 }
 

@@ -112,7 +112,9 @@ package struct PullPlan: Sendable {
     guard lists[list].drift == nil, lists[list].lie == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
     if lists[list].paging.resource.since != nil {
-      lists[list].extent.add(records: facts.records, highest: facts.highest, answered: facts.answered)
+      lists[list].extent.add(
+        records: facts.records, highest: facts.highest, answered: facts.answered, lowest: facts.lowest,
+        isTransferred: isTransferred)
     }
     if !asking.isAnnounced {
       try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, records: records, links)

@@ -129,16 +129,47 @@ package actor Sync {
   /// their marks (I1.3).
   private func chooseStarts() async throws {
     let now = clock.now()
+    var requests = 0
     for index in lists.indices {
       guard let since = lists[index].since else { continue }
-      var starts: [Mark?] = []
+      var (starts, isDue, isLate) = ([Mark](), false, false)
       for resource in lists[index].resources {
         let history = try await cache.sinceHistory(of: resource)
         marks[resource] = history.mark.flatMap(since.mark)
-        starts.append(since.start(after: history, now: now))
+        switch since.nextPull(after: history, now: now) {
+        case .whole: break
+        case .incremental(let mark): starts.append(mark)
+        case .wholeOrLater(let mark, let isTooLate):
+          starts.append(mark)
+          (isDue, isLate) = (true, isLate || isTooLate)
+        }
       }
-      let known = starts.compactMap(\.self)
-      try await start(index, from: known.count < starts.count ? nil : known.min { $0.value < $1.value })
+      let isKnown = starts.count == lists[index].resources.count
+      var isWhole = !isKnown
+      if isKnown, isDue {
+        isWhole = try await mayPullWhole(index, &requests)
+        if !isWhole { postpone(index, isLate: isLate) }
+      }
+      try await start(index, from: isWhole ? nil : starts.min { $0.value < $1.value })
+    }
+  }
+
+  /// Whether the budget has room for a whole pull that is due, judged by the last one (I1.2).
+  /// - Parameter requests: Those of the whole pulls that this sync makes.
+  private func mayPullWhole(_ list: Int, _ requests: inout Int) async throws -> Bool {
+    var wanted = requests
+    for resource in lists[list].resources { wanted += try await cache.wholeRequests(of: resource) }
+    guard host.permits(requests: wanted) else { return false }
+    requests = wanted
+    return true
+  }
+
+  private func postpone(_ list: Int, isLate: Bool) {
+    for resource in lists[list].resources {
+      logger.notice(
+        "limit.budget has no room for a whole pull: only the records that changed are pulled",
+        metadata: ["resource": "\(resource)"])
+      if isLate { machine.postponed(resource) }
     }
   }
 
@@ -156,7 +187,10 @@ package actor Sync {
 
   private func pull(_ wanted: [Int], for record: SyncRecord, by fetcher: PageFetcher) async throws {
     let resources = wanted.flatMap { lists[$0].resources }
-    tally.update { counts in for resource in resources { counts.restart(resource) } }
+    let incremental = incremental
+    tally.update { counts in
+      for resource in resources { counts.restart(resource, incremental.contains(resource) ? .since : .whole) }
+    }
     host.entered(tally.now.pagesDone == 0 ? .discovering : .pulling)
     let progress = PullProgress(errand: .init(sync: record.id, tally: tally), host: host)
     let pull = Pull(
@@ -301,14 +335,41 @@ package actor Sync {
     var record = record.counting(tally.now)
     record.exit = 0
     record.error = machine.shortcoming
-    record.trouble = machine.trouble
+    if let trouble = machine.trouble { record.trouble = trouble } else { record.trouble = try await ignoredSince() }
     let (clock, history) = (clock, host.settings.history)
-    return try await withTaskCancellationHandler { [record, ends = machine.ends] in
+    let requests = tally.now.requestsOf
+    let ends = machine.ends.reduce(into: machine.ends) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
+    let published = try await withTaskCancellationHandler { [record] in
       isDryRun
         ? try await cache.tried(record, ends, at: clock.now(), history: history)
         : try await cache.publish(record, ends, at: clock.now(), history: history)
     } onCancel: {
       cache.interruptPublish()
+    }
+    if !isDryRun { await reportMissed(record.id) }
+    return published
+  }
+
+  /// A resource whose upstream does not read `since.param`, for `explain`; nil if there is none. Pages that did not
+  /// change say nothing about it, so that the last finding remains.
+  private func ignoredSince() async throws -> Trouble? {
+    var isUnknown = false
+    for (list, outcome) in zip(lists, pulled) {
+      guard let since = list.since, let start = list.start else { continue }
+      if since.isIgnored(from: start, lowest: outcome.extent.lowest) { return .ignoredSince(list.resources[0]) }
+      isUnknown = isUnknown || outcome.extent.transferred == 0
+    }
+    guard isUnknown, let last = try await cache.lastTrouble(), last.kind == .ignoredSince else { return nil }
+    return last
+  }
+
+  /// Reports what incremental pulls had missed (I10.2).
+  private func reportMissed(_ sync: Int64) async {
+    guard lists.contains(where: { $0.since != nil && $0.start == nil }) else { return }
+    for (resource, records) in (try? await cache.missed(in: sync)) ?? [] {
+      logger.warning(
+        "the whole pull found \(records.counted(as: "record")) that incremental pulls had missed",
+        metadata: ["resource": "\(resource)", "missed": "\(records)"])
     }
   }
 

@@ -8,6 +8,9 @@ package protocol SyncHost: Sendable {
   /// Runs what mostly waits for upstream where that costs least: beside the transport.
   func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value
 
+  /// True if `limit.budget` has room for that many requests now.
+  func permits(requests: Int) -> Bool
+
   /// Before the sync's row is written: whoever makes the cache's folder again must find the lock in it.
   func renewCacheLock() throws
 

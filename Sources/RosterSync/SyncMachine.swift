@@ -103,6 +103,12 @@ package struct SyncMachine: Sendable {
     }
   }
 
+  /// A whole pull is late, because the budget has no room for it (I1.2).
+  mutating func postponed(_ resource: String) {
+    let problem = Shortcoming.postponed(resource)
+    if !problems.contains(where: { $0.sentence == problem.sentence }) { problems.append(problem) }
+  }
+
   /// Upstream refused incremental pulls: their lists are pulled whole (I8.1). Throws (70) unless a pull has just ended.
   mutating func reset() throws(Failure) {
     guard state == .comparing else { throw defect("reset") }
@@ -328,6 +334,13 @@ private struct Shortcoming: Sendable {
       trouble: Trouble(
         .validators, what,
         [lie.request.concern(asPage: lie.page, of: resource), .header(lie.header.rawValue), .resource(resource)]))
+  }
+
+  static func postponed(_ resource: String) -> Shortcoming {
+    let what = "limit.budget has had no room for a whole pull of \(resource) for more than twice its whole_every"
+    return Shortcoming(
+      sentence: "\(what); only the records that changed were pulled",
+      trouble: Trouble(.postponed, what, [.resource(resource), .setting("limit.budget")]))
   }
 
   static func unasked(_ resource: String, _ failure: Failure) -> Shortcoming {

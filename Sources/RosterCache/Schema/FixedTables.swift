@@ -12,7 +12,8 @@ enum FixedTables {
     CREATE TABLE sync_resources(
       sync_id INTEGER NOT NULL, resource TEXT NOT NULL, pages INTEGER NOT NULL, records INTEGER NOT NULL,
       added INTEGER NOT NULL, changed INTEGER NOT NULL, removed INTEGER NOT NULL, rejected INTEGER NOT NULL,
-      skipped INTEGER NOT NULL, PRIMARY KEY (sync_id, resource)) WITHOUT ROWID
+      skipped INTEGER NOT NULL, \(syncResourceColumns.joined(separator: ", ")), PRIMARY KEY (sync_id, resource))
+      WITHOUT ROWID
     """, changes, "CREATE INDEX changes_by_record ON changes(resource, record_id)", rejects,
     // feed: as cache_info has it. upstream: of the snapshot. pulled: the file of pulled pages that rosterd made, by
     // FileIdentity. held_until: before it held_by, an upstream, wants no page request, as it said at held_at (P11).
@@ -47,6 +48,10 @@ enum FixedTables {
 
   /// Columns of `resources` that version 3 adds (P15): trusted or distrusted; the time of the sync that found the lie.
   static let trust = ["validators TEXT NOT NULL DEFAULT 'trusted'", "distrusted_since TEXT"]
+
+  /// Columns of `sync_resources` that version 3 adds. whole: number of lists that were pulled whole. missed: as
+  /// resource_lists has it, of a whole pull in that sync.
+  static let syncResourceColumns = ["whole INTEGER", "requests INTEGER", "missed INTEGER"]
 
   /// snapshot: the sync that first published the resource. list: what its records are, as Resource.listed has it.
   static let ownResources =

@@ -3,6 +3,9 @@ enum SecondVersion {
   /// Call it within a transaction. Version 3 is not released yet: later changes of 0.3 extend this step.
   static func migrate(_ database: Database) throws {
     for column in FixedTables.trust { try database.execute("ALTER TABLE main.resources ADD COLUMN \(column)") }
+    for column in FixedTables.syncResourceColumns {
+      try database.execute("ALTER TABLE main.sync_resources ADD COLUMN \(column)")
+    }
     for statement in lists { try database.execute(statement) }
     try database.execute("DROP VIEW main.cache_info")
     try database.execute(FixedTables.info)

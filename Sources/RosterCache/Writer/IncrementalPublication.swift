@@ -52,6 +52,9 @@ extension ResourcePublication {
       .text(Resource.incrementalPrefix), .text("since!"))
   }
 
+  /// The number of missed records after a whole pull (I10.1); nil after any other pull, and without an earlier mark.
+  var missedNow: Int64? { found.isIncremental ? nil : mark.map { _ in Int64(missed) } }
+
   /// The mark moves in the transaction that publishes the records (I4.1).
   func writeMark() throws {
     var moved: String?
@@ -66,7 +69,7 @@ extension ResourcePublication {
         UPDATE main.cache_lists SET mark = coalesce(?2, CASE WHEN question = ?3 THEN mark END), question = ?3,
           whole_at = ?4, missed = ?5 WHERE id = ?1
         """, .integer(list.id), Value(moved), .integer(question), .text(whole.at),
-        Value(mark.map { _ in Int64(missed) }))
+        Value(missedNow))
     } else {
       try database.run(
         """

@@ -81,9 +81,10 @@ struct ResourcePublication {
     record.rejected += rejected
     record.skipped += found.skipped
     try database.run(
-      "INSERT OR REPLACE INTO main.sync_resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", .integer(whole.sync),
-      .text(plan.resource.name), Value(found.pages), Value(after), Value(records.added), Value(records.changed),
-      Value(records.removed), Value(rejected), Value(found.skipped))
+      "INSERT OR REPLACE INTO main.sync_resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+      .integer(whole.sync), .text(plan.resource.name), Value(found.pages), Value(after), Value(records.added),
+      Value(records.changed), Value(records.removed), Value(rejected), Value(found.skipped),
+      Value(found.isIncremental ? 0 : 1), Value(end.requests), Value(missedNow))
     try database.run(
       """
       UPDATE main.resources SET records = ?2, pages = ?3, proof = ?4, definition = ?5 WHERE name = ?1

@@ -97,6 +97,8 @@ package struct ResourceEnd: Sendable, Equatable {
   package var proof: Proof
   /// The change of the mark of a list with `since`.
   package var mark = Since.MarkMove.stays
+  /// Number of requests of this sync for the resource.
+  package var requests = 0
 
   /// As after a pull without faults that nothing proves to be whole, unless said.
   package init(_ removal: Removal = .missing, proof: Proof = .weak) {

@@ -27,6 +27,8 @@ package struct ListFacts: Sendable, Equatable {
   package var next: Value?
   /// The highest value at `since.at`; nil if no record has one.
   package var highest: Mark?
+  /// The lowest value at `since.at` of an incremental page; nil if no record has one.
+  package var lowest: Int64?
   /// `Date` of the answer, or the local time if it has none; nil without `since`.
   package var answered: Date?
 
@@ -82,6 +84,7 @@ extension Paging {
     }
     facts.next = try next(scan, response)
     facts.highest = scan.highest
+    if isIncremental { facts.lowest = scan.marks.lazy.filter { $0 != PageScan.noMark }.min() }
     if let token = response.token, facts.next?.texts.contains(where: token.isRepeated) == true {
       throw UndefinedAnswer(reason: "where it says that the list goes on, it repeats the access token")
     }
