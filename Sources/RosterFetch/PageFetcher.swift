@@ -45,7 +45,8 @@ package struct PageFetcher: Sendable {
     case pastTheEnd
     /// 400, 404 or 410 to an address that a kept page led to.
     case forgotten
-    /// A page after the first one of an incremental pull is refused (I8.1).
+    /// A page after the first one of an incremental pull is refused (I8.1). Or upstream has forgotten the delta token
+    /// (I7.2).
     case refused(Int)
   }
 
@@ -215,6 +216,7 @@ extension PageFetcher {
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
     if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
+    if paging.startsFromToken, Self.forgotten.contains(status) { return .refused(status) }
     if response.status != 206 || !paging.takesPartialContent { try expect(200, response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
@@ -227,6 +229,10 @@ extension PageFetcher {
     guard let scan = scans.first else { throw malformed("nothing is looked for in it") }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     if paging.resource.since != nil { facts.answered = answered(response, paging) }
+    if !wanted.isAnnounced, paging.lacksToken(facts, on: wanted.page) {
+      let place = paging.resource.since?.token?.description ?? ""
+      throw malformed("the last page has no delta token at \(place) (since.token)")
+    }
     return .page(
       FetchedPage(
         body: body, digest: digest, facts: facts, scans: scans, validator: Validator(response),

@@ -164,7 +164,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
 
   /// Progress of the pull of one resource.
   package struct PulledResource: Codable, Sendable, Equatable {
-    /// What a pull asks for.
+    /// The kinds of pulls.
     package enum Kind: String, Codable, Sendable, CaseIterable {
       case whole
       /// The records that changed since the mark, or since the delta token.
@@ -175,7 +175,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
 
     /// Name in `[resource.NAME]`.
     package let name: String
-    /// What the current pull asks for.
+    /// Kind of the current pull.
     package var kind = Kind.whole
     /// Number of pages that arrived, were unchanged, or were reused.
     package var pagesDone = 0

@@ -49,6 +49,10 @@ package struct PullPlan: Sendable {
     var extent = PullExtent()
     /// The status with which upstream refused to go on with an incremental pull.
     var refusal: Int?
+    /// True if it refused the first page.
+    var isTokenForgotten = false
+    /// The last page so far, and its delta token.
+    var end: (page: Int, token: String?) = (0, nil)
   }
 
   private var lists: [List]
@@ -115,6 +119,7 @@ package struct PullPlan: Sendable {
       lists[list].extent.add(
         records: facts.records, highest: facts.highest, answered: facts.answered, lowest: facts.lowest,
         isTransferred: isTransferred)
+      if asking.page.number >= lists[list].end.page { lists[list].end = (asking.page.number, facts.token) }
     }
     if !asking.isAnnounced {
       try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, records: records, links)
@@ -142,9 +147,11 @@ package struct PullPlan: Sendable {
         : "upstream does not know the address any more that page \(page - 1) led to")
   }
 
-  /// Upstream refuses to go on with an incremental pull: the list is pulled whole (I8.1).
+  /// Upstream refuses to go on with an incremental pull (I8.1), or has forgotten the delta token (I7.2): the list is
+  /// pulled whole.
   mutating func wasRefused(_ asking: Asking, status: Int) {
     inFlight -= 1
+    lists[asking.list].isTokenForgotten = asking.page.number == 1
     lists[asking.list].refusal = status
     lists[asking.list].way = .ended
   }
@@ -175,7 +182,8 @@ package struct PullPlan: Sendable {
   package func outcome(of list: Int) -> PullOutcome {
     PullOutcome(
       drift: lists[list].drift, isParameterIgnored: lists[list].isParameterIgnored, lie: lists[list].lie,
-      count: lists[list].first?.count, extent: lists[list].extent, refusal: lists[list].refusal)
+      count: lists[list].first?.count, extent: lists[list].extent, refusal: lists[list].refusal,
+      isTokenForgotten: lists[list].isTokenForgotten, token: lists[list].end.token)
   }
 
   private mutating func drift(_ list: Int, _ why: String) {
@@ -198,6 +206,10 @@ package struct PullOutcome: Sendable, Equatable {
   var extent = PullExtent()
   /// The status with which upstream refused to go on with an incremental pull (I8.1); nil if it did not.
   package var refusal: Int?
+  /// True if upstream has forgotten the delta token (I7.2).
+  package var isTokenForgotten = false
+  /// The delta token of the last page.
+  var token: String?
 }
 
 extension PullPlan.List {
@@ -237,7 +249,10 @@ extension PullPlan.List {
     _ links: () -> NextLinks
   ) throws(Failure) {
     let next: Paging.Next
-    do throws(PagingFault) { next = try paging.next(after: page, facts, links: links) } catch {
+    do throws(PagingFault) {
+      next = try paging.next(after: page, facts, links: links)
+      if next == .end { try paging.expectUsable(facts.token, from: page, links) }
+    } catch {
       throw refused(page, error.reason, error.hint, error.trouble)
     }
     switch next {
@@ -320,21 +335,21 @@ extension PullPlan.List {
 }
 
 extension PagingFault {
-  fileprivate var reason: String {
+  var reason: String {
     switch self {
     case .noAddress: "what it gives as the next page's address is none"
     case .elsewhere: "it leads to another origin than upstream.base_url"
     }
   }
 
-  fileprivate var trouble: Trouble.Kind {
+  var trouble: Trouble.Kind {
     switch self {
     case .noAddress: .malformed
     case .elsewhere: .foreignLink
     }
   }
 
-  fileprivate var hint: String {
+  var hint: String {
     switch self {
     case .noAddress: "see that the definition's `at` is the place of an address"
     case .elsewhere:

@@ -132,26 +132,33 @@ package actor Sync {
     var requests = 0
     for index in lists.indices {
       guard let since = lists[index].since else { continue }
-      var (starts, isDue, isLate) = ([Mark](), false, false)
+      var (starts, isDue, isLate) = ([SinceStart](), false, false)
       for resource in lists[index].resources {
         let history = try await cache.sinceHistory(of: resource)
         marks[resource] = history.mark.flatMap(since.mark)
         switch since.nextPull(after: history, now: now) {
         case .whole: break
-        case .incremental(let mark): starts.append(mark)
-        case .wholeOrLater(let mark, let isTooLate):
-          starts.append(mark)
+        case .incremental(let start): starts.append(start)
+        case .wholeOrLater(let start, let isTooLate):
+          starts.append(start)
           (isDue, isLate) = (true, isLate || isTooLate)
         }
       }
-      let isKnown = starts.count == lists[index].resources.count
-      var isWhole = !isKnown
-      if isKnown, isDue {
+      let lowest = starts.count == lists[index].resources.count ? Self.lowest(starts) : nil
+      var isWhole = lowest == nil
+      if !isWhole, isDue {
         isWhole = try await mayPullWhole(index, &requests)
         if !isWhole { postpone(index, isLate: isLate) }
       }
-      try await start(index, from: isWhole ? nil : starts.min { $0.value < $1.value })
+      try await start(index, from: isWhole ? nil : lowest)
     }
+  }
+
+  /// The lowest mark. Different delta tokens have none.
+  private static func lowest(_ starts: [SinceStart]) -> SinceStart? {
+    let marks = starts.compactMap { if case .mark(let mark) = $0 { mark } else { nil } }
+    if marks.count == starts.count { return marks.min { $0.value < $1.value }.map(SinceStart.mark) }
+    return starts.allSatisfy { $0 == starts.first } ? starts.first : nil
   }
 
   /// Whether the budget has room for a whole pull that is due, judged by the last one (I1.2).
@@ -173,9 +180,9 @@ package actor Sync {
     }
   }
 
-  private func start(_ list: Int, from mark: Mark?) async throws {
-    try lists[list].start(from: mark)
-    for resource in lists[list].resources { await cache.pullIncrementally(resource, mark != nil) }
+  private func start(_ list: Int, from start: SinceStart?) async throws {
+    try lists[list].start(from: start, host.settings.links)
+    for resource in lists[list].resources { await cache.pullIncrementally(resource, start != nil) }
   }
 
   private func takeRetry() -> Bool {
@@ -241,15 +248,16 @@ package actor Sync {
 
   private var incremental: Set<String> { Set(lists.filter { $0.start != nil }.flatMap(\.resources)) }
 
-  /// Lists whose incremental pull upstream refused are pulled whole (I8.1).
+  /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
   private func reset(_ refused: [Int]) async throws -> [Int] {
     try machine.reset()
     for index in refused {
       for resource in lists[index].resources {
+        let isForgotten = pulled[index].isTokenForgotten
+        let what = isForgotten ? "upstream has forgotten the delta token" : "upstream refused an incremental pull"
         logger.notice(
-          "upstream refused to go on with an incremental pull (\(pulled[index].refusal ?? 0)): it is pulled whole",
-          metadata: ["resource": "\(resource)"])
-        host.tell(Event(.listReset, resource: resource, reason: "refused"))
+          "\(what) (\(pulled[index].refusal ?? 0)): the list is pulled whole", metadata: ["resource": "\(resource)"])
+        host.tell(Event(.listReset, resource: resource, reason: isForgotten ? "token" : "refused"))
         try await cache.discard(resource, keepsPublished: true)
       }
       try await start(index, from: nil)
@@ -262,6 +270,11 @@ package actor Sync {
     var moves: [String: Since.MarkMove] = [:]
     for (list, outcome) in zip(lists, pulled) {
       guard let since = list.since else { continue }
+      if let place = since.token {
+        guard let token = outcome.token else { throw Self.withoutToken(place, list.resources[0]) }
+        for resource in list.resources { moves[resource] = .token(token) }
+        continue
+      }
       for resource in list.resources {
         let move = since.move(
           of: marks[resource], after: outcome.extent, isWhole: list.start == nil, path: list.wholePath)
@@ -272,10 +285,17 @@ package actor Sync {
     return moves
   }
 
+  private static func withoutToken(_ place: Resource.AnswerPlace, _ resource: String) -> Failure {
+    Failure(
+      .badAnswer, step: "keep the delta token of \(resource)", subject: resource,
+      cause: "the last page has none at \(place)", hint: "correct token of [resource.\(resource).since]: since.token"
+    ).with(.malformed, [.resource(resource)])
+  }
+
   private static func unreadable(_ since: Since, _ resource: String) -> Failure {
     Failure(
       .badAnswer, step: "set the mark of \(resource)", subject: resource,
-      cause: "no record has a value of the form \(since.form.rawValue) at \(since.at)",
+      cause: "no record has a value of the form \(since.form.rawValue) at \(since.at?.description ?? "")",
       hint: "correct at and form of [resource.\(resource).since]: since.at, since.form"
     ).with(.malformed, [.resource(resource)])
   }
@@ -315,7 +335,9 @@ package actor Sync {
       guard let requests = KeyRequests(plan.resource, baseURL: baseURL) else { continue }
       let missing = MissingRecords(
         plan: plan, requests: requests, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency,
-        clock: clock, errand: .init(sync: record.id, tally: tally))
+        clock: clock, errand: .init(sync: record.id, tally: tally),
+        isIncremental: incremental.contains(plan.resource.name),
+        notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: record.startedAt) })
       do {
         // Those of another resource may have been told to wait for longer than a sync does.
         try expectOpenGate()
@@ -325,7 +347,16 @@ package actor Sync {
         failure.concerned += missing
         try machine.asked(plan.resource.name, .failure(failure))
       }
+      try await guardAsked(plan.resource.name)
     }
+  }
+
+  /// The guard holds for records of an incremental pull that `by_key` did not find (I5.2).
+  private func guardAsked(_ resource: String) async throws {
+    guard incremental.contains(resource) else { return }
+    try machine.guardAsked(
+      resource, leaving: try await cache.unanswered(resource), maxRemoval: host.settings.maxRemoval,
+      allowRemoval: request.withLock { $0.allowRemoval })
   }
 
   /// Publishes, unless it is to be tried only.
@@ -350,12 +381,12 @@ package actor Sync {
     return published
   }
 
-  /// A resource whose upstream does not read `since.param`, for `explain`; nil if there is none. Pages that did not
-  /// change say nothing about it, so that the last finding remains.
+  /// The first resource whose upstream ignores `since.param`, for `explain`. Pages that did not change say nothing
+  /// about it, so that the last finding remains.
   private func ignoredSince() async throws -> Trouble? {
     var isUnknown = false
     for (list, outcome) in zip(lists, pulled) {
-      guard let since = list.since, let start = list.start else { continue }
+      guard let since = list.since, case .mark(let start)? = list.start else { continue }
       if since.isIgnored(from: start, lowest: outcome.extent.lowest) { return .ignoredSince(list.resources[0]) }
       isUnknown = isUnknown || outcome.extent.transferred == 0
     }

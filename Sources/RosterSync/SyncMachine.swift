@@ -53,6 +53,8 @@ package struct SyncMachine: Sendable {
   /// Resources whose incremental pull drifted too often: their records are published, and their marks stay (I6.3).
   private var weakened: Set<String> = []
   private var asking: Set<String> = []
+  /// Incremental pulls whose keys are asked for (I9.1).
+  private var askedChanges: [String: ResourceComparison] = [:]
   private var rejected = 0
   /// All but the rejected records.
   private var problems: [Shortcoming] = []
@@ -134,11 +136,28 @@ package struct SyncMachine: Sendable {
     case .success(let answers):
       rejected += answers.rejected
       ends[resource]?.removal = answers.failedControl == nil ? .missing : .nobody
+      if answers.failedControl != nil { keepMark(of: resource) }
       if let question = answers.failedControl { problems.append(.wrongByKey(resource, question)) }
     case .failure(let failure):
       ends[resource]?.removal = .nobody
+      ends[resource]?.isSettled = false
+      keepMark(of: resource)
       problems.append(.unasked(resource, failure))
     }
+  }
+
+  /// The next pull asks for the same changes again (I9.2).
+  private mutating func keepMark(of resource: String) {
+    if askedChanges[resource] != nil { ends[resource]?.mark = .stays }
+  }
+
+  /// Throws if an incremental pull would remove too many of the records that `by_key` did not find (I5.2).
+  mutating func guardAsked(
+    _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
+  ) throws(Failure) {
+    guard !allowRemoval, let found = askedChanges[resource], ends[resource]?.removal == .missing else { return }
+    let limit = self.resource(found)?.maxRemoval ?? maxRemoval
+    if let failure = guarded(found, leaving: leaving, limit) { throw failure }
   }
 
   /// The publication begins. Throws (70) where nothing is ready for it.
@@ -177,7 +196,12 @@ extension SyncMachine {
     for found in found {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
       ends[resource.name] = end(of: resource, found, marks[resource.name] ?? .stays)
-      if found.isIncremental { continue }
+      if found.isIncremental {
+        guard found.asked > 0 else { continue }
+        asking.insert(resource.name)
+        askedChanges[resource.name] = found
+        continue
+      }
       if found.isAnyoneKnown, found.missing > 0, !found.isOfAnotherList, resource.removal == .ask {
         asking.insert(resource.name)
       }
@@ -241,7 +265,10 @@ extension SyncMachine {
       return nil
     }
     let leaving = resource.removal == .twice && !found.isIncremental ? found.leavingNow : found.missing
-    let limit = resource.maxRemoval ?? maxRemoval
+    return guarded(found, leaving: leaving, resource.maxRemoval ?? maxRemoval)
+  }
+
+  private mutating func guarded(_ found: ResourceComparison, leaving: Int, _ limit: Int) -> Failure? {
     guard leaving * 100 > limit * found.snapshot else { return nil }
     state = .ended
     isGuarded = true
@@ -297,6 +324,8 @@ extension Resource {
     if let count, found.received != count {
       return "the pages hold \(found.received.counted(as: "record")) of \(name), upstream tells of \(count)"
     }
+    // A record may change twice, and a list of keys says so.
+    if found.isAsked { return nil }
     switch since?.listing.pages.style {
     case .number, .offset, .link, .next: break
     case .cursor, .after, .one, nil: return nil

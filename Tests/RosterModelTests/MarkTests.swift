@@ -138,7 +138,7 @@ struct MarkTests {
       since.nextPull(
         after: SinceHistory(mark: mark, wholeAt: now - age, isSameQuestion: isSame), now: now)
     }
-    let mark = try #require(since.mark("2026-11-23T08:00:00Z"))
+    let mark = SinceStart.mark(try #require(since.mark("2026-11-23T08:00:00Z")))
     #expect(next(0) == .incremental(from: mark) && next(86_399) == .incremental(from: mark))
     #expect(next(86_400) == .wholeOrLater(from: mark, isLate: false) && next(-1) == next(86_400))
     #expect(next(0, mark: nil) == .whole && next(0, mark: "no time") == .whole && next(0, isSame: false) == .whole)
@@ -169,11 +169,11 @@ struct MarkTests {
     let twelve = try #require(since.mark("12"))
     let resource = Self.resource(since)
     #expect(resource.askedWhole.query == [.init("since", .text("0"))])
-    let asked = try #require(resource.asked(since: twelve))
+    let asked = try #require(resource.asked(since: .mark(twelve)))
     #expect(asked.query == [.init("sort", .text("id")), .init("since", .text("7"))])
     since.param = .body(JSONPointer(segments: ["filters", "0", "value"]))
     since.listing.body = .object([.init("filters", .list([.object([.init("name", .text("id"))])]))])
-    let posted = try #require(Self.resource(since).asked(since: twelve))
+    let posted = try #require(Self.resource(since).asked(since: .mark(twelve)))
     #expect(posted.body["filters"] == .list([.object([.init("name", .text("id")), .init("value", .number("7"))])]))
   }
 }

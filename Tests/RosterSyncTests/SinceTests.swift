@@ -39,7 +39,8 @@ struct SinceTests {
       $0.answers = { request in
         let target = String(request.url.dropFirst(Shelf.baseURL.count))
         guard let records = answers[target] else { return Response(status: 422) }
-        let body = #"{"pages":\#(pages),"count":\#(records.count),"results":[\#(records.joined(separator: ","))]}"#
+        let body =
+          #"{"names":["id","at","name"],"pages":\#(pages),"count":\#(records.count),"results":[\#(records.joined(separator: ","))]}"#
         return Response(
           status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")], body: Array(body.utf8))
       }
@@ -111,6 +112,41 @@ struct SinceTests {
     #expect(try await bench.sync(resources).trouble == nil)
     let record = try await bench.sync(resources, after: 1)
     #expect(record.added == 1 && !record.isDegraded && record.trouble?.kind == .ignoredSince)
+  }
+
+  @Test("R6.1: since.from and since.value may have a day")
+  func days() async throws {
+    let bench = try Self.bench([
+      "/items?since=2025-06-08&page=1": [Self.item(1, 10)], "/items?since=9-2025-06-15&page=1": [],
+    ])
+    let resources = [
+      Self.resource {
+        $0.from = "{today-7d:date}"
+        $0.value = "{since}-{today:date}"
+      }
+    ]
+    #expect(try await bench.sync(resources).added == 1)
+    #expect(try await bench.sync(resources, after: 1).outcome == .unchanged)
+    #expect(
+      bench.shelf.asked().map(\.target) == ["/items?since=2025-06-08&page=1", "/items?since=9-2025-06-15&page=1"])
+  }
+
+  @Test("I3.1, R1.4: an incremental list may have another shape than the whole one")
+  func shape() async throws {
+    let bench = try Self.bench([
+      "/items?page=1": [Self.item(1, 10)], "/changes?since=9&page=1": ["[1,11,\"new\"]", "[2,12,\"other\"]"],
+    ])
+    let resources = [
+      Self.resource {
+        $0.at = JSONPointer(segments: ["at"])
+        $0.listing.path = "/changes"
+        $0.listing.shape = .rows
+        $0.listing.rowNames = JSONPointer(segments: ["names"])
+      }
+    ]
+    #expect(try await bench.sync(resources).added == 1)
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.added == 1 && record.changed == 1, "\(record.error ?? "")")
   }
 
   @Test("I1.3, P12: resources that share pages and since are pulled together, from the lowest mark")

@@ -1,13 +1,14 @@
 import FoundationEssentials
 import Logging
 import RosterAuth
-@testable import RosterCache
 import RosterDecode
 import RosterFetch
 import RosterModel
 import RosterSync
 import RosterTestSupport
 import Synchronization
+
+@testable import RosterCache
 
 /// Whole syncs of any resources, from a shelf into a real cache.
 struct SyncBench {
@@ -59,7 +60,8 @@ struct SyncBench {
       },
       retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), gate: gate, clock: clock),
       tally: tally,
-      host: Host(maxRemoval: maxRemoval, mostRequests: mostRequests, events: events, onPhase: onPhase), clock: clock, logger: Self.quiet)
+      host: Host(maxRemoval: maxRemoval, mostRequests: mostRequests, events: events, onPhase: onPhase), clock: clock,
+      logger: Self.quiet)
     let record = await sync.run()
     await cache.close()
     return record

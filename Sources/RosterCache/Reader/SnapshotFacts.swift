@@ -21,8 +21,8 @@ extension CacheFacts {
     self = facts
   }
 
-  /// Those of the last good sync. A list with `since` that it pulled whole counts as one request, because the next pull
-  /// of that list is incremental if the budget does not allow another one (I1.2).
+  /// Requests of the last good sync. A whole pull of a list with `since` counts as one request, because the next sync
+  /// can postpone another one (I1.2).
   private static func expectedRequests(_ database: Database) throws -> Int? {
     try database.first(
       """

@@ -59,17 +59,17 @@ enum FixedTables {
 
   /// The lists of each resource, with the totals of the pages of the last whole pull. parent_id is 0 for the only list
   /// of a resource. repeats: duplicate keys. question: digest of what an incremental pull asks and looks for; 0 without
-  /// `since`. mark, whole_at and missed: as resource_lists has them.
+  /// `since`. mark, whole_at and missed: as resource_lists has them. token: the delta token, which no view has (I7.3).
   static let lists = """
     CREATE TABLE cache_lists(
       id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL, pages INTEGER NOT NULL,
       storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
       repeats INTEGER NOT NULL, question INTEGER NOT NULL, mark TEXT, whole_at TEXT, missed INTEGER,
-      UNIQUE (resource_id, parent_id))
+      token TEXT, UNIQUE (resource_id, parent_id))
     """
 
   /// Columns of `cache_pages` that version 3 adds. kind: 0 for a page of the last whole pull, 1 for a page of the last
-  /// incremental pull. highest: the highest value at `since.at`, as its record has it.
+  /// incremental pull. highest: the highest value at `since.at`, as its record has it, or the delta token of the page.
   static let pageColumns = ["kind INTEGER NOT NULL DEFAULT 0", "highest TEXT"]
 
   /// Keys of records that something other than a page of a whole pull wrote or removed (I11.2). The next whole pull

@@ -19,7 +19,8 @@ enum SecondVersion {
       "INSERT INTO cache_resources SELECT id, name, snapshot, list FROM cache_resources_2",
       """
       INSERT INTO cache_lists
-      SELECT id, id, 0, pages, storable, rejects, unknown, skipped, repeats, 0, NULL, NULL, NULL FROM cache_resources_2
+      SELECT id, id, 0, pages, storable, rejects, unknown, skipped, repeats, 0, NULL, NULL, NULL, NULL
+      FROM cache_resources_2
       """, "DROP TABLE cache_resources_2", "ALTER TABLE cache_pages RENAME COLUMN resource_id TO list_id",
     ] + FixedTables.pageColumns.map { "ALTER TABLE cache_pages ADD COLUMN \($0)" }
     + [FixedTables.overlaid, FixedTables.resourceLists]

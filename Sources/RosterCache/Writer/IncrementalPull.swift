@@ -49,14 +49,14 @@ extension Cache {
 
   static func history(of list: ListID, _ question: Int64, _ database: Database) throws -> SinceHistory {
     let found = try database.first(
-      "SELECT mark, whole_at, question FROM main.cache_lists WHERE id = ?", .integer(list.id)
+      "SELECT mark, whole_at, question, token FROM main.cache_lists WHERE id = ?", .integer(list.id)
     ) {
       SinceHistory(
-        mark: $0.optionalText(0), wholeAt: $0.optionalText(1).flatMap { Date(rfc3339: $0) },
+        mark: $0.optionalText(0), token: $0.optionalText(3), wholeAt: $0.optionalText(1).flatMap { Date(rfc3339: $0) },
         isSameQuestion: question != 0 && $0.integer(2) == question)
     }
     guard var found else { return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false) }
-    if !found.isSameQuestion { found.mark = nil }
+    if !found.isSameQuestion { (found.mark, found.token) = (nil, nil) }
     return found
   }
 

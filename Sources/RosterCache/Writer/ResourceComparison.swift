@@ -29,6 +29,10 @@ package struct ResourceComparison: Sendable, Equatable {
 
   /// Only the records that changed were pulled: a missing record is one that `where` skips now (I5.2).
   package var isIncremental = false
+  /// The pages of an incremental pull have keys only, and `by_key` is asked for each of them (I9.1).
+  package var isAsked = false
+  /// Number of keys to ask for.
+  package var asked = 0
   /// Keys that are on two pages of an incremental pull (I6.2).
   package var acrossPages = 0
   /// Elements of all pages of an incremental pull.

@@ -49,7 +49,7 @@ struct ResourceDifferences {
   ///   - removal: What becomes of who is missing; nil: the pull is not whole, and nobody is.
   ///   - table: Where each difference is written down; nil: they are counted.
   mutating func find(_ removal: ResourceEnd.Removal?, _ table: DifferenceTable?) throws {
-    for part in [PulledRecords.Part.pages, .answers] {
+    for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
       var pulled = try PulledRecords(part, of: plan, index, found, database, file, interruption)
       while try pulled.nextPage() != nil {
         while let step = try pulled.next() {
@@ -106,8 +106,10 @@ extension ResourceEnd {
     let removal = plan.resource.removal
     let missing = KeyTables(isText: plan.hasTextKeys).missing
     if found.isIncremental {
-      guard found.missing > 0 else { return nil }
-      return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered ORDER BY record_id"
+      guard self.removal == .missing, found.missing + found.asked > 0 else { return nil }
+      return """
+        SELECT record_id FROM \(missing) WHERE resource = ?1 AND record_id > 0 AND NOT answered ORDER BY record_id
+        """
     }
     guard self.removal == .missing, removal != .never, found.missing > 0 else { return nil }
     let twice = removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""

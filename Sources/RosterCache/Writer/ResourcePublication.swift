@@ -103,14 +103,15 @@ struct ResourcePublication {
     while let facts = try pulled.nextPage() {
       while let step = try pulled.next() {
         switch step {
-        case .record: try note(records.write(&pulled.decoder), pulled.decoder)
+        case .record: if !found.isAsked { try note(records.write(&pulled.decoder), pulled.decoder) }
         case .rejected:
           // A page of an incremental pull has a negative number in `rejects`.
           let page = found.isIncremental ? -pulled.number : pulled.number
           try reject(pulled.decoder.reject, page, pulled.decoder.reject.position)
         }
       }
-      try pages.write(facts, pulled.number)
+      // The next pull must ask for its keys again if one of them could not be asked for (I9.2).
+      if !found.isAsked || end.removal == .missing { try pages.write(facts, pulled.number) }
     }
     try pages.dropMissed(index)
     return try pages.renew(index, isIncremental: found.isIncremental)
@@ -134,7 +135,9 @@ struct ResourcePublication {
     while try pulled.nextPage() != nil {
       while let step = try pulled.next() {
         switch step {
-        case .record: try records.write(&pulled.decoder)
+        case .record:
+          let outcome = try records.write(&pulled.decoder)
+          if found.isIncremental { try note(outcome, pulled.decoder) }
         case .rejected:
           try reject(pulled.decoder.reject, 0, rejected)
           rejected += 1

@@ -9,15 +9,20 @@ package struct Paging: Sendable {
   package let resource: Resource
   /// True if it asks for the records that changed only.
   package let isIncremental: Bool
+  /// The delta token that it starts from; nil without one. It is shown nowhere (I7.3).
+  private let token: String?
+  /// The page at a delta token that is an address.
+  private var start: PageRequest?
   private let baseURL: String
   /// Of a page whose address ends with a value: all but the value, below base_url. Thousands of pages differ in nothing
   /// else.
   private let addressStart: String?
 
   /// - Parameter baseURL: without a trailing `/`.
-  package init(_ resource: Resource, baseURL: String, isIncremental: Bool = false) {
+  package init(_ resource: Resource, baseURL: String, isIncremental: Bool = false, token: String? = nil) {
     self.resource = resource
     self.isIncremental = isIncremental
+    self.token = token
     self.baseURL = baseURL
     addressStart = resource.addressStart
   }
@@ -33,11 +38,39 @@ package struct Paging: Sendable {
 
   /// The request that begins each pull.
   package func first() -> PageRequest {
-    switch pages.style {
+    if let start { return start }
+    return switch pages.style {
     case .number(let param, let first, _): request(1, after: 0, setting: (param, .integer(first)))
     case .offset(let param, let first): request(1, after: 0, setting: (param, .integer(first)))
     case .cursor(let param, let start?, _): request(1, after: 0, setting: (param, .text(start)))
     case .cursor, .next, .link, .after, .one: request(1, after: 0)
+    }
+  }
+
+  /// Starts at the delta token, which is an address and is followed like `next` (I7.1).
+  package mutating func startAtToken(_ links: NextLinks) throws(PagingFault) {
+    guard let token, resource.since?.param == nil else { return }
+    start = try request(1, after: 0, at: token, from: first()) { links }
+  }
+
+  /// Throws if a delta token of that page is an address that the next pull could not follow.
+  package func expectUsable(
+    _ token: String?, from page: PageRequest, _ links: () -> NextLinks
+  ) throws(PagingFault) {
+    guard let token, resource.since?.param == nil else { return }
+    _ = try request(1, after: 0, at: token, from: page, links)
+  }
+
+  /// True if it starts from a delta token.
+  var startsFromToken: Bool { token != nil }
+
+  /// True if a page ends the list and has no delta token (I7.1).
+  func lacksToken(_ facts: ListFacts, on page: PageRequest) -> Bool {
+    guard resource.since?.token != nil, facts.token == nil else { return false }
+    return switch try? next(after: page, facts) {
+    case .end: true
+    case .announced(let pages): pages == 1
+    case .page, nil: false
     }
   }
 
@@ -132,6 +165,7 @@ extension Paging {
       let address = addressStart + QueryText.encoded(value.queryText)
       var request = Request(.get, baseURL + address)
       if number > 1, followsAnswers { request.keylessURL = baseURL + addressStart + Self.mask }
+      if token != nil { hideToken(&request) }
       return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
     }
     var (query, body) = resource.constantParts
@@ -151,6 +185,7 @@ extension Paging {
       case .post: Request(.post, url, headers: [Self.json], body: Self.text(of: body))
       }
     if number > 1, followsAnswers { request.keylessURL = keyless(url) }
+    if token != nil { hideToken(&request) }
     let below = url.hasPrefix(baseURL) ? String(url.utf8.dropFirst(baseURL.utf8.count)) ?? url : url
     let address = request.body.isEmpty ? below : "\(below)\n\(String(decoding: request.body, as: UTF8.self))"
     return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
@@ -159,9 +194,17 @@ extension Paging {
   /// A page of an incremental pull is another page than one of a whole pull at the same address.
   private func known(_ address: String) -> String { isIncremental ? Resource.incrementalPrefix + address : address }
 
+  private func hideToken(_ request: inout Request) {
+    request.hasDeltaToken = true
+    request.keylessURL = keyless(request.url) ?? request.url
+  }
+
   /// Values that upstream gave may be keys of records: of the address, only what the definition says too is kept.
   private func keyless(_ url: String) -> String? {
-    let own = QueryText.adding(resource.constantParts.query, to: baseURL + resource.path)
+    let constant = resource.constantParts.query.filter { parameter in
+      token.map { parameter.1.contains($0) } != true
+    }
+    let own = QueryText.adding(constant, to: baseURL + resource.path)
     if url == own { return nil }
     let (known, given) = (own.split(separator: "?", maxSplits: 1), url.split(separator: "?", maxSplits: 1))
     guard let home = Origin.authority(of: url), let path = given.first else { return Self.mask }
