@@ -2,7 +2,7 @@
 package struct PullCost: Sendable, Equatable {
   /// Number of requests of a whole pull.
   package var whole: Int
-  /// Number of requests of an incremental pull; nil if there was none.
+  /// Number of requests of an incremental pull; nil before the first one.
   package var incremental: Int?
 
   /// Makes the cost from its numbers.
