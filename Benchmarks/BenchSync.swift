@@ -51,6 +51,7 @@ struct BenchSync: SyncHost {
     return try await work()
   }
 
+  func permits(requests: Int) -> Bool { true }
   func renewCacheLock() {}
   func renewTokenStoreLock() {}
   func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async {}

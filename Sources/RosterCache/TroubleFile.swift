@@ -58,8 +58,8 @@ extension Database {
 
   /// The trouble of a sync, from its file or else from its row; nil if it had no trouble.
   func trouble(of record: SyncRecord?, _ file: TroubleFile) throws -> Trouble? {
-    guard let record, var trouble = Trouble(row: record) else { return nil }
     if let stored = file.trouble(of: record) { return stored }
+    guard let record, var trouble = Trouble(row: record) else { return nil }
     // Two troubles with the same exit code cannot be distinguished here.
     trouble.since =
       try first(

@@ -1,13 +1,20 @@
 import Glibc
 import RosterCache
 import RosterFiles
+package import RosterModel
 
-/// Number of pages of the last successful sync; nil before the first one. Throws a Failure if the cache exists and
-/// cannot be read. Never creates `-wal` or `-shm`.
-package func pagesOfLastSync(cachePath path: String) throws -> Int? {
+/// Number of pages of the last successful sync, and the requests of its resources; nil before the first one. Throws a
+/// Failure if the cache exists and cannot be read. Never creates `-wal` or `-shm`.
+package func pagesOfLastSync(cachePath path: String) throws -> (pages: Int, costs: [String: PullCost])? {
+  guard let reader = try reader(path), let pages = try reader.pages() else { return nil }
+  // A cache of an earlier version does not know the requests of a resource.
+  return (pages, (try? reader.pullCosts()) ?? [:])
+}
+
+private func reader(_ path: String) throws -> CacheReader? {
   guard access(path, F_OK) == 0 else { return nil }
   let isOpen = ["-wal", "-shm"].allSatisfy { access(path + $0, F_OK) == 0 }
-  if isOpen { return try CacheReader(path: path).pages() }
+  if isOpen { return try CacheReader(path: path) }
   // Without `-shm`, a user who may not create it cannot read a `-wal` that has content.
-  return fileSize("\(path)-wal") == 0 ? try CacheReader(closed: path).pages() : nil
+  return fileSize("\(path)-wal") == 0 ? try CacheReader(closed: path) : nil
 }

@@ -25,6 +25,8 @@ struct SyncProcess: SyncHost {
     try await runtime.live.use { line in try await line.transport.run(work) }
   }
 
+  func permits(requests: Int) -> Bool { runtime.limits.ledger.wait(for: requests) == nil }
+
   func renewCacheLock() throws { try runtime.renewCacheLock() }
 
   func renewTokenStoreLock() throws { try runtime.renewTokenStoreLock() }

@@ -39,6 +39,8 @@ package struct PageScan: Sendable, Equatable {
   package var more = PointedValue()
   /// The value at the style's `at`: in the answer for `cursor` and `next`, in the last record for `after`.
   package var at = PointedValue()
+  /// The value at `since.token`.
+  package var token = PointedValue()
 
   /// Makes the result of a body in which nothing was found yet.
   package init() {}

@@ -24,6 +24,7 @@ extension RecordDecoder {
       found.last = try pointed(places.last)
       found.more = try pointed(places.more)
       found.at = try pointed(places.at)
+      found.token = try pointed(places.token)
       if places.readsMembers { found.at = try members(of: found.at) }
       found.highest = highestMark()
       return found

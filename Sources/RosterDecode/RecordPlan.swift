@@ -60,7 +60,7 @@ package struct RecordPlan: Sendable {
       tree.take(node, .list)
       return node
     }
-    markNode = resource.since.map { tree.node($0.at, below: root) }
+    markNode = resource.since?.at.map { tree.node($0, below: root) }
     self.isIncremental = isIncremental
     shape = ShapePlan(resource, below: root, &tree)
     let end = tree.nodes.count
@@ -157,6 +157,7 @@ struct AnswerPlaces: Sendable {
   let last: Place
   let more: Place
   let at: Place
+  let token: Place
   /// True if the object at `at` is read member by member.
   let readsMembers: Bool
 
@@ -185,6 +186,7 @@ struct AnswerPlaces: Sendable {
     }
     count = place(resource.pages.count?.pointer)
     more = place(resource.pages.ending?.pointer)
+    token = place(resource.since?.token?.pointer)
     readsMembers = if case .cursor(.everyMember, _, _) = resource.pages.style { true } else { false }
     switch resource.pages.style {
     case .number(_, _, let last):
@@ -213,7 +215,8 @@ extension Resource {
       }
     return [records, rowNames] + keyPlaces + styles.compactMap(\.self)
       + [pages.count, pages.ending].compactMap { $0?.pointer } + conditions.map(\.at) + columns.map(\.at)
-      + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) } + (since.map { [$0.at] } ?? [])
+      + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }
+      + [since?.at, since?.token?.pointer].compactMap(\.self)
   }
 }
 

@@ -53,7 +53,7 @@ package struct Situation: Sendable {
   }
 
   /// What is the matter: a failed service first, then the reason of the state, and last that no daemon answers.
-  var troubles: [Trouble] { [stopped, refused, main, silent, pinned, distrusted, absent, alone].compactMap { $0 } }
+  var troubles: [Trouble] { [stopped, refused, main, silent, pinned, distrusted, absent, missed, alone].compactMap { $0 } }
 
   /// The service of the daemon has failed.
   var stopped: Trouble? { failed.map { Trouble(.failedService, $0.text) } }
@@ -116,6 +116,15 @@ package struct Situation: Sendable {
     guard !absent.isEmpty else { return nil }
     let counts = absent.map { "\($0.absent) of \($0.name)" }.joined(separator: ", ")
     return Trouble(.absent, "upstream lists no more: \(counts)", absent.map { .resource($0.name) })
+  }
+}
+
+extension Situation {
+  private var missed: Trouble? {
+    let missed = cache.resources.filter { $0.missed ?? 0 > 0 }
+    guard !missed.isEmpty else { return nil }
+    let counts = missed.map { "\($0.missed ?? 0) of \($0.name)" }.joined(separator: ", ")
+    return Trouble(.missed, "incremental pulls have missed records: \(counts)", missed.map { .resource($0.name) })
   }
 }
 

@@ -14,6 +14,7 @@ extension Trouble.Kind {
     case .drift, .circle, .ignoredParameter, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .wrongByKey,
       .validators, .absent:
       recordText
+    case .missed, .postponed, .ignoredSince: sinceText
     case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,
       .loggedOut, .tokenUnreachable, .missingCredential:
       credentialText
@@ -216,6 +217,26 @@ extension Trouble.Kind {
       (
         "Records might have been lost or counted twice, so nothing was published.",
         "Wait for the next sync. If it lasts, the pages have no stable order: add a parameter that sorts to the query of [resource.{resource}], or sync when upstream is quiet."
+      )
+    }
+  }
+
+  private var sinceText: (meaning: String, todo: String) {
+    switch self {
+    case .missed:
+      (
+        "The last whole pull found them: their changes became visible too late for the overlap, or did not move the time stamp.",
+        "Set a longer overlap or a shorter whole_every in [resource.{resource}.since]."
+      )
+    case .postponed:
+      (
+        "Until then removed records stay, and records that incremental pulls miss are not found.",
+        "Raise limit.budget above the requests of a whole pull (rosterd check prints them), or set a longer sync.interval or whole_every."
+      )
+    default:
+      (
+        "The data are right, but each sync transfers more than it needs.",
+        "Compare param and value of [resource.{resource}.since] with the API's documentation: upstream knows the parameter by another name, or expects another form of the time."
       )
     }
   }

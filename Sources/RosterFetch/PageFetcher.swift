@@ -45,7 +45,8 @@ package struct PageFetcher: Sendable {
     case pastTheEnd
     /// The status is 400, 404 or 410, and a kept page led to the address.
     case forgotten
-    /// A page after the first one of an incremental pull is refused (I8.1).
+    /// A page after the first one of an incremental pull is refused (I8.1). Or upstream has forgotten the delta token
+    /// (I7.2).
     case refused(Int)
   }
 
@@ -179,7 +180,9 @@ package struct PageFetcher: Sendable {
             reason: fault.reason?.label,
             delaySeconds: delay.seconds, error: fault.cause))
       } _: {
-        let response = try await RequestContext.$sync.withValue(errand.sync) { try await send(request) }
+        let response = try await RequestContext.$sync.withValue(errand.sync) {
+          try await RequestContext.$resource.withValue(resource) { try await send(request) }
+        }
         let value = try read(response)
         // Retry-After of a successful answer is ignored: some servers send it with every answer.
         if response.status >= 400 { await retry.heed(response.retryAfter(now: clock.now())) }
@@ -214,6 +217,7 @@ extension PageFetcher {
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
     if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
+    if paging.startsFromToken, Self.forgotten.contains(status) { return .refused(status) }
     if response.status != 206 || !paging.takesPartialContent { try expect(200, response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
@@ -226,6 +230,10 @@ extension PageFetcher {
     guard let scan = scans.first else { throw malformed("no resource reads it") }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     if paging.resource.since != nil { facts.answered = answered(response, paging) }
+    if !wanted.isAnnounced, paging.lacksToken(facts, on: wanted.page) {
+      let place = paging.resource.since?.token?.description ?? ""
+      throw malformed("the last page has no delta token at \(place) (since.token)")
+    }
     return .page(
       FetchedPage(
         body: body, digest: digest, facts: facts, scans: scans, validator: Validator(response),

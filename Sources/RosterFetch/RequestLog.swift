@@ -10,7 +10,7 @@ extension Interceptor {
       let started = clock.uptime()
       var metadata: Logger.Metadata = ["method": "\(request.method.rawValue)"]
       let hop = RequestContext.hop
-      metadata[hop == 0 ? "url" : "hop"] = hop == 0 ? "\(request.url.secretsMasked)" : "\(hop)"
+      metadata[hop == 0 ? "url" : "hop"] = hop == 0 ? "\(request.ownURL)" : "\(hop)"
       if let sync = RequestContext.sync { metadata["sync"] = "\(sync)" }
       if let page = RequestContext.page {
         metadata["resource"] = "\(page.resource)"

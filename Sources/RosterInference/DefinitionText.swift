@@ -133,7 +133,7 @@ private struct DefinitionText {
     line(resource.rowNames.isWhole ? nil : "row_names = \(resource.rowNames.toml)")
     line("key = \(resource.key.toml)", finding.notes(.key))
     line(resource.table == resource.name ? nil : "table = \(resource.table.tomlString)", finding.notes(.table))
-    for place in [Note.Place.condition, .search, .byKey] { line(nil, finding.notes(place)) }
+    for place in [Note.Place.condition, .search, .byKey, .since] { line(nil, finding.notes(place)) }
   }
 
   mutating func pages(_ finding: Finding) {

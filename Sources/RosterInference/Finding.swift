@@ -31,7 +31,7 @@ package struct Note: Sendable, Equatable {
   /// The lines of a definition that a note can be about.
   package enum Place: Sendable, Equatable {
     case baseURL, links, headers, auth
-    case path, query, method, records, key, table, condition, search, byKey
+    case path, query, method, records, key, table, condition, search, byKey, since
     case style, param, first, start, size, at, more, last, count, beyond
     /// All columns.
     case columns

@@ -33,7 +33,8 @@ package enum Inference {
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
       headers: request.headers, isRebased: request.isRebased, resource: resource,
       notes: request.notes + query.notes + list.notes + key.notes + suggestions(resource, fields, of: list.records)
-        + paging.notes + fields.notes(besides: columns[keyColumn].at) + (hadNUL ? [.nul] : []))
+        + SinceChoice.notes(resource, answer.body, of: list.records) + paging.notes
+        + fields.notes(besides: columns[keyColumn].at) + (hadNUL ? [.nul] : []))
   }
 
   /// Several lists of one API, as definitions of one configuration. Throws as `finding`, and `Failure` (64) if two of

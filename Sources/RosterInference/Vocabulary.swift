@@ -41,6 +41,19 @@ enum Vocabulary {
     "displayname", "excerpt", "comment", "message", "caption",
   ]
 
+  /// The time of a record's last change.
+  static let changeTimes: Set<String> = [
+    "updatedat", "updated", "updatedon", "updatedtime", "lastupdated", "lastupdatedat", "dateupdated", "modified",
+    "modifiedat", "modifiedon", "lastmodified", "lastmodifiedat", "lastmodifieddate", "lastmodifieddatetime",
+    "datemodified", "modificationdate", "lasteditedtime",
+  ]
+  /// Delta tokens beside the records, and addresses that have one.
+  static let deltaTokens: Set<String> = [
+    "odatadeltalink", "deltalink", "nextsynctoken", "synctoken", "deltatoken", "newsynctoken",
+  ]
+  /// The usual parameter for such a token.
+  static func tokenParam(_ name: String) -> String { name.word.hasSuffix("synctoken") ? "syncToken" : "deltaToken" }
+
   // MARK: Pages, in answers
 
   static let next: Set<String> = [

@@ -164,8 +164,19 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
 
   /// Progress of the pull of one resource.
   package struct PulledResource: Codable, Sendable, Equatable {
+    /// The kinds of pulls.
+    package enum Kind: String, Codable, Sendable, CaseIterable {
+      case whole
+      /// The records that changed since the mark, or since the delta token.
+      case since
+      /// A list for each record of another resource.
+      case each
+    }
+
     /// Name in `[resource.NAME]`.
     package let name: String
+    /// Kind of the current pull.
+    package var kind = Kind.whole
     /// Number of pages that arrived, were unchanged, or were reused.
     package var pagesDone = 0
     /// Total number of pages; null while no answer says it.
@@ -174,13 +185,14 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var records = 0
 
     /// Makes the progress of a pull that has not begun.
-    package init(name: String) {
+    package init(name: String, _ kind: Kind = .whole) {
       self.name = name
+      self.kind = kind
       _pagesTotal = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
-      case name, records
+      case name, kind, records
       case pagesDone = "pages_done"
       case pagesTotal = "pages_total"
     }

@@ -105,6 +105,8 @@ package enum RequestContext {
   @TaskLocal package static var sync: Int64?
   /// nil outside of a page request.
   @TaskLocal package static var page: Page?
+  /// Name of the resource whose page or records are requested; nil outside of such a request.
+  @TaskLocal package static var resource: String?
   /// Number of redirects followed. After the first one, the URL is upstream's text and may repeat a secret (T9).
   @TaskLocal package static var hop = 0
 }

@@ -41,6 +41,8 @@ package struct Request: Sendable, Hashable {
   package var url: String
   /// `url` without keys of records and other values of upstream's; nil if it has none.
   package var keylessURL: String?
+  /// True if `url` has a delta token, so that only `shownURL` may be shown (I7.3).
+  package var hasDeltaToken = false
   /// The headers in the order in which they are sent.
   package var headers: [Header]
   /// The body; empty to send none.
@@ -64,12 +66,15 @@ package struct Request: Sendable, Hashable {
     (keylessURL ?? url).secretsMasked(besides: nil, keeping: ["{key}", "{keys}", "{key."])
   }
 
+  /// The address for the administrator, which may name records (T9).
+  package var ownURL: String { hasDeltaToken ? shownURL : url.secretsMasked }
+
   /// The address as something to look at.
-  package var concern: Concern { .address(url.secretsMasked, keyless: keylessURL.map { _ in shownURL }) }
+  package var concern: Concern { .address(ownURL, keyless: keylessURL.map { _ in shownURL }) }
 
   /// The same for page `number` of `resource`.
   package func concern(asPage number: Int, of resource: String) -> Concern {
-    .page(number, of: resource, url.secretsMasked, keyless: keylessURL.map { _ in shownURL })
+    .page(number, of: resource, ownURL, keyless: keylessURL.map { _ in shownURL })
   }
 }
 

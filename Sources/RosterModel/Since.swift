@@ -15,10 +15,12 @@ package struct Since: Sendable, Equatable {
     case number(Int64)
   }
 
-  /// Place of the value in a record whose maximum becomes the mark.
-  package var at: JSONPointer
-  /// Place of the start in a request.
-  package var param: Resource.RequestPlace
+  /// Place of the value in a record whose maximum becomes the mark; nil with a delta token.
+  package var at: JSONPointer?
+  /// Place of the delta token on the last page (I7.1); nil with a mark.
+  package var token: Resource.AnswerPlace?
+  /// Place of the start in a request; nil if the delta token is an address.
+  package var param: Resource.RequestPlace?
   /// Template of the value of `param`: a text with `{since}` or `{since:FORM}`.
   package var value: String
   /// Form of the values at `at`.
@@ -31,15 +33,19 @@ package struct Since: Sendable, Equatable {
   package var from: String?
   /// Maximum time between two whole pulls; nil if only the first pull is whole.
   package var wholeEvery: Duration?
+  /// True if the incremental list has keys only, and `by_key` is asked for each of them (I9.1).
+  package var asks: Bool
   /// The question of an incremental pull, complete but for `param`.
   package var listing: Listing
 
   /// Defaults as the contract has them.
   package init(
-    at: JSONPointer, param: Resource.RequestPlace, value: String = "{since}", form: Form = .rfc3339, zone: Int? = nil,
-    overlap: Overlap? = nil, from: String? = nil, wholeEvery: Duration? = Self.usualWhole, listing: Listing
+    at: JSONPointer? = nil, token: Resource.AnswerPlace? = nil, param: Resource.RequestPlace? = nil,
+    value: String = "{since}", form: Form = .rfc3339, zone: Int? = nil, overlap: Overlap? = nil, from: String? = nil,
+    wholeEvery: Duration? = Self.usualWhole, asks: Bool = false, listing: Listing
   ) {
     self.at = at
+    self.token = token
     self.param = param
     self.value = value
     self.form = form
@@ -47,6 +53,7 @@ package struct Since: Sendable, Equatable {
     self.overlap = overlap ?? Self.usualOverlap(form)
     self.from = from
     self.wholeEvery = wholeEvery
+    self.asks = asks
     self.listing = listing
   }
 
@@ -86,13 +93,21 @@ package struct PullExtent: Sendable, Equatable {
   package private(set) var highest: Mark?
   /// The oldest `Date` of the answers.
   package private(set) var oldest: Date?
+  /// The lowest value at `since.at` on the transferred pages of an incremental pull.
+  package private(set) var lowest: Int64?
+  /// Number of pages that were transferred.
+  package private(set) var transferred = 0
 
   /// Nothing seen yet.
   package init() {}
 
   /// Adds a page. `answered` is the `Date` of its answer.
-  package mutating func add(records: Int, highest: Mark?, answered: Date?) {
+  package mutating func add(
+    records: Int, highest: Mark?, answered: Date?, lowest: Int64? = nil, isTransferred: Bool = true
+  ) {
     self.records += records
+    if isTransferred { transferred += 1 }
+    if let lowest { self.lowest = min(self.lowest ?? lowest, lowest) }
     if let highest, self.highest.map({ highest.value > $0.value }) ?? true { self.highest = highest }
     if let answered { oldest = min(oldest ?? answered, answered) }
   }
@@ -103,6 +118,8 @@ extension Since {
   package enum MarkMove: Sendable, Equatable {
     case stays
     case moves(Mark)
+    /// The delta token of the last page (I7.1).
+    case token(String)
     /// No record has a value of the named form (I2.7).
     case unreadable
   }
@@ -137,26 +154,60 @@ package struct SinceHistory: Sendable, Equatable {
   package var mark: String?
   /// When a whole pull was last published or verified.
   package var wholeAt: Date?
+  /// The delta token of the last pull; nil with a mark, and before the first pull.
+  package var token: String?
   /// True if the definition asks the same question as then.
   package var isSameQuestion: Bool
 
   /// The history of a list.
-  package init(mark: String?, wholeAt: Date?, isSameQuestion: Bool) {
+  package init(mark: String?, token: String? = nil, wholeAt: Date?, isSameQuestion: Bool) {
     self.mark = mark
+    self.token = token
     self.wholeAt = wholeAt
     self.isSameQuestion = isSameQuestion
   }
 }
 
+/// The start of an incremental pull.
+package enum SinceStart: Sendable, Equatable {
+  case mark(Mark)
+  case token(String)
+}
+
+/// The next pull of a list with `since` (I1).
+package enum NextPull: Sendable, Equatable {
+  /// Whole, since nothing is known to start from.
+  case whole
+  /// Whole, because `whole_every` has passed. If the budget does not allow it, it is incremental from that mark; it is
+  /// late above twice `whole_every` (I1.2).
+  case wholeOrLater(from: SinceStart, isLate: Bool)
+  /// The records that changed since that mark or delta token.
+  case incremental(from: SinceStart)
+}
+
 extension Since {
-  /// The mark that the next pull starts from; nil if it is to be whole (I1.1). The age of a whole pull in the future is
-  /// unknown, because the clock was wrong.
-  package func start(after history: SinceHistory, now: Date) -> Mark? {
-    guard history.isSameQuestion, let mark = history.mark.flatMap(mark), let wholeAt = history.wholeAt else {
-      return nil
+  /// Whether the next pull is whole (I1.1). The age of a whole pull in the future is unknown, because the clock was
+  /// wrong.
+  package func nextPull(after history: SinceHistory, now: Date) -> NextPull {
+    guard history.isSameQuestion, let start = start(after: history), let wholeAt = history.wholeAt else {
+      return .whole
     }
-    if let wholeEvery, !(0..<wholeEvery.seconds).contains(now.timeIntervalSince(wholeAt)) { return nil }
-    return mark
+    let age = now.timeIntervalSince(wholeAt)
+    guard let wholeEvery, !(0..<wholeEvery.seconds).contains(age) else { return .incremental(from: start) }
+    return .wholeOrLater(from: start, isLate: age > 2 * wholeEvery.seconds)
+  }
+
+  private func start(after history: SinceHistory) -> SinceStart? {
+    token == nil ? history.mark.flatMap(mark).map(SinceStart.mark) : history.token.map(SinceStart.token)
+  }
+
+  /// True if upstream sends records that are far older than the start of an incremental pull, as if it had not read
+  /// `param`. A filter may be as coarse as a day, and may read times in another zone.
+  package func isIgnored(from mark: Mark, lowest: Int64?) -> Bool {
+    let slack = form == .number ? 0 : 48 * 3600 * Timestamp.second
+    let (limit, isBelow) = start(of: mark).subtractingReportingOverflow(slack)
+    guard let lowest, !isBelow else { return false }
+    return lowest < limit
   }
 }
 
@@ -168,24 +219,46 @@ extension Resource {
 
   /// The resource as a whole pull asks for it.
   package var askedWhole: Resource {
-    guard let since, let from = since.from else { return self }
+    guard let since, let from = since.from, let param = since.param else { return self }
     var asked = self
-    asked.listing.set(since.param, .text(from))
+    asked.listing.set(param, .text(from))
     return asked
   }
 
-  /// The resource as an incremental pull from that mark asks for it. nil without `since`, or if the start cannot be
-  /// converted because the zone is unknown (I2.5).
-  package func asked(since mark: Mark) -> Resource? {
-    guard let since, let value = since.rendered(from: mark) else { return nil }
-    var asked = self
-    asked.listing = since.listing
-    asked.listing.set(since.param, value)
+  /// The resource as an incremental pull asks for it. nil without `since`, or if the start cannot be converted because
+  /// the zone is unknown (I2.5).
+  package func asked(since start: SinceStart) -> Resource? {
+    guard let since else { return nil }
+    var asked = readIncrementally
+    guard let param = since.param else { return asked }
+    switch start {
+    case .mark(let mark):
+      guard let value = since.rendered(from: mark) else { return nil }
+      asked.listing.set(param, value)
+    case .token(let token): asked.listing.set(param, .text(since.rendered(token)))
+    }
     return asked
+  }
+
+  /// The resource as the pages of an incremental pull are read. A list of keys has the columns of the key only (I9.1).
+  package var readIncrementally: Resource {
+    guard let since else { return self }
+    var read = self
+    read.listing = since.listing
+    guard since.asks, let keyColumns else { return read }
+    read.columns = zip(keyColumns, read.keyPlaces).map { Column(columns[$0].name, at: $1, columns[$0].type) }
+    (read.conditions, read.lists, read.search) = ([], [], [])
+    return read
   }
 }
 
 extension Since {
+  /// The value of `param` for a delta token.
+  fileprivate func rendered(_ token: String) -> String {
+    guard let (range, _) = Self.placeholder(in: value) else { return value }
+    return value.replacingCharacters(in: range, with: token)
+  }
+
   /// The value of `param`; nil if the zone of the mark is unknown and its conversion needs it (I2.5).
   package func rendered(from mark: Mark) -> JSONValue? {
     let start = start(of: mark)

@@ -10,6 +10,8 @@ package final class Tally: Sendable {
     package var inFlight = 0
     /// Number of requests: every attempt and every redirect hop.
     package var requests = 0
+    /// The same by resource. A request for several resources counts for the first one.
+    package var requestsOf: [String: Int] = [:]
     /// Number of pages that upstream declared unchanged (304).
     package var notModified = 0
     /// Number of pages reused from an interrupted sync (P4).
@@ -23,7 +25,7 @@ package final class Tally: Sendable {
 
     /// Starts at 0 for resources with these names.
     package init(resources: [String] = []) {
-      self.resources = resources.map(DaemonStatus.PulledResource.init)
+      self.resources = resources.map { DaemonStatus.PulledResource(name: $0) }
     }
 
     /// Number of pages done in the current pull, over all resources.
@@ -51,9 +53,15 @@ package final class Tally: Sendable {
     }
 
     /// Resets a resource that is pulled again from its first page.
-    package mutating func restart(_ resource: String) {
+    package mutating func restart(_ resource: String, _ kind: DaemonStatus.PulledResource.Kind = .whole) {
       guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
-      resources[index] = DaemonStatus.PulledResource(name: resource)
+      resources[index] = DaemonStatus.PulledResource(name: resource, kind)
+    }
+
+    /// Counts a request for a resource; nil for any other request.
+    package mutating func requested(_ resource: String?) {
+      requests += 1
+      if let resource { requestsOf[resource, default: 0] += 1 }
     }
   }
 

@@ -11,6 +11,8 @@ package struct Trouble: Codable, Sendable, Equatable {
     // Pages that do not form a list, and records that do not form a snapshot.
     case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, validators
     case absent
+    // Incremental pulls.
+    case missed, postponed, ignoredSince
     // Credentials, tokens and sessions.
     case noCredential, credential, outlived, session, incomplete, tokenMalformed, tokenStatus, freshRefused, loggedOut
     case tokenUnreachable, missingCredential
@@ -41,6 +43,15 @@ package struct Trouble: Codable, Sendable, Equatable {
     self.what = what
     self.hint = hint
     self.concerned = concerned
+  }
+}
+
+extension Trouble {
+  /// Upstream lists old records although only those that changed were asked for.
+  package static func ignoredSince(_ resource: String) -> Trouble {
+    Trouble(
+      .ignoredSince, "upstream lists records of \(resource) from long before the time that it was asked for",
+      [.resource(resource)])
   }
 }
 

@@ -10,6 +10,8 @@ package final class Metrics: Sendable {
     var records: [(String, Int)]
     /// True for trusted validators, by resource.
     var trusted: [(String, Bool)] = []
+    /// Seconds since 1970 of the last whole pull, by resource; only those with `since`.
+    var whole: [(String, Double)] = []
     /// Seconds since 1970, like all times here; 0 before the first snapshot.
     var snapshot: Double
     var verified: Double
@@ -35,6 +37,7 @@ package final class Metrics: Sendable {
     var retries: [String: Int] = [:]
     var refreshes = [Metrics.refreshed: 0]
     var received = 0
+    var missed: [String: Int] = [:]
     // A sync may take less than a second with a local upstream and an hour with a slow one. The bounds of requests are
     // Prometheus' defaults.
     var syncSeconds = Histogram(bounds: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600])
@@ -62,6 +65,11 @@ package final class Metrics: Sendable {
     counts.withLock { $0.syncSeconds.observe(duration.seconds) }
   }
 
+  /// Counts records that incremental pulls had missed and a whole pull found (I10.2).
+  func missed(_ records: Int, of resource: String) {
+    counts.withLock { $0.missed[resource, default: 0] += records }
+  }
+
   /// Counts an event.
   func count(_ event: Event) {
     counts.withLock { $0.count(event) }
@@ -78,6 +86,9 @@ package final class Metrics: Sendable {
     text.counters(
       "rosterd_token_refreshes_total", "Token requests: refreshed, or the reason of the failure.", by: "outcome",
       counts.refreshes)
+    text.counters(
+      "rosterd_missed_total", "Records that incremental pulls had missed and a whole pull found.", by: "resource",
+      counts.missed)
     text.metric("rosterd_received_bytes_total", .counter, "Body bytes received from upstream.")
     text.sample("rosterd_received_bytes_total", [], Double(counts.received))
     text.histogram("rosterd_sync_duration_seconds", "How long syncs took.", counts.syncSeconds)
@@ -111,6 +122,10 @@ extension PrometheusText {
     for (resource, isTrusted) in gauges.trusted {
       sample("rosterd_validators_trusted", [("resource", resource)], isTrusted ? 1 : 0)
     }
+    metric(
+      "rosterd_whole_timestamp_seconds", .gauge,
+      "When a whole pull was last published or verified, by resource; only those with since.")
+    for (resource, time) in gauges.whole { sample("rosterd_whole_timestamp_seconds", [("resource", resource)], time) }
     gauge("rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0: never.", gauges.snapshot)
     gauge("rosterd_verified_timestamp_seconds", "When the last good sync ended; 0: none did.", gauges.verified)
     if let next = gauges.nextSync {

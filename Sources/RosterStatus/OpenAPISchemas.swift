@@ -104,9 +104,10 @@ enum OpenAPISchemas {
         "refreshes": {"$ref": "#/components/schemas/Count"},
         "bytes": {"$ref": "#/components/schemas/Count"},
         "resources": {"type": "array", "items": {"$ref": "#/components/schemas/PulledResource"}}}},
-    "PulledResource": {"type": "object", "required": ["name", "pages_done", "pages_total", "records"],
+    "PulledResource": {"type": "object", "required": ["name", "kind", "pages_done", "pages_total", "records"],
       "properties": {
         "name": {"type": "string"},
+        "kind": {"description": "What the pull asks for: all records, those that changed, or a list for each record of another resource.", "enum": ["whole", "since", "each"]},
         "pages_done": {"$ref": "#/components/schemas/Count"},
         "pages_total": {"type": ["integer", "null"], "minimum": 0},
         "records": {"$ref": "#/components/schemas/Count"}}},

@@ -165,12 +165,22 @@ package final class StatusBoard: Sendable {
 
   /// Wakes clients that wait for changes if readers see another snapshot.
   private func see(_ facts: CacheFacts) {
-    let isOther = state.withLock { state in
+    let (isOther, before) = state.withLock { state in
       defer { state.cache = facts }
-      return facts.feed != state.cache.feed || facts.snapshot != state.cache.snapshot
+      return (facts.feed != state.cache.feed || facts.snapshot != state.cache.snapshot, state.cache.resources)
     }
+    countMissed(facts.resources, before)
     changed.yield()
     if isOther { snapshots.add() }
+  }
+
+  /// Counts what each whole pull since the last look has found (I10.2).
+  private func countMissed(_ resources: [DaemonStatus.CachedResource], _ before: [DaemonStatus.CachedResource]) {
+    for resource in resources where resource.wholeAt != nil {
+      let last = before.first { $0.name == resource.name }
+      let records = last?.wholeAt == resource.wholeAt ? 0 : resource.missed ?? 0
+      metrics.missed(records, of: resource.name)
+    }
   }
 
   /// Reports that the current sync has made no progress since this time.
@@ -285,6 +295,7 @@ extension StatusBoard {
       Metrics.Gauges(
         records: state.cache.resources.map { ($0.name, $0.records) },
         trusted: state.cache.resources.map { ($0.name, $0.validators == DaemonStatus.CachedResource.trusted) },
+        whole: state.cache.resources.compactMap { resource in Self.moment(resource.wholeAt).map { (resource.name, $0) } },
         snapshot: Self.moment(state.cache.publishedAt) ?? 0,
         verified: Self.moment(state.cache.verifiedAt) ?? 0, nextSync: state.next?.timeIntervalSince1970,
         heldUntil: limits.heldUntil?.timeIntervalSince1970, budget: limits.budget.map { ($0.used, $0.rule.limit) },

@@ -16,11 +16,15 @@ struct MissingRecords: Sendable {
   let concurrency: Int
   let clock: WallClock
   let errand: PageFetcher.Errand
+  /// True if the keys are those of an incremental pull (I9.1), and not those that a whole pull misses.
+  let isIncremental: Bool
+  /// Start of the sync, if the resource has `since`: the mark may be above the time of an older answer (I2.1).
+  let notBefore: Date?
 
   /// Keeps the records that upstream still has for the publication. Throws if a record could not be requested: after
   /// the other requests, or at once after many failures.
   func ask() async throws -> KeyAnswers {
-    var last: Int64 = 0
+    var last: Int64 = isIncremental ? .min : 0
     var asked = Asked()
     while case let missing = try await cache.missing(plan.resource.name, after: last, limit: Self.window),
       let highest = missing.last
@@ -36,7 +40,11 @@ struct MissingRecords: Sendable {
   /// Requests keys that this pull has just seen (P16). Returns the question if its answer has none of the keys; nil if
   /// it has one, or if no key can be requested.
   private func failedControl(_ answers: KeyAnswers) async throws -> ControlQuestion? {
-    let seen = try await cache.seenKeys(plan.resource.name, limit: Self.seenKeys).map(\.text)
+    let name = plan.resource.name
+    let seen =
+      isIncremental
+      ? try await cache.latestKeys(name, limit: Self.seenKeys).map(\.text)
+      : try await cache.seenKeys(name, limit: Self.seenKeys).map(\.text)
     guard let asking = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
     guard try await controlKeys(asking).isDisjoint(with: asking.keys) else { return nil }
     return ControlQuestion(keys: asking.keys, request: asking.request)
@@ -88,8 +96,8 @@ struct MissingRecords: Sendable {
 
   /// Answers of these times are not requested again (P4).
   private var recently: Range<Date> {
-    let now = clock.now()
-    return now.addingTimeInterval(-Pull.takeOver.seconds)..<now.addingTimeInterval(1)
+    let end = clock.now().addingTimeInterval(1)
+    return min(end, notBefore ?? end.addingTimeInterval(-1 - Pull.takeOver.seconds))..<end
   }
 
   private func fetchAll(_ askings: [KeyRequests.Asking], _ asked: inout Asked) async throws {

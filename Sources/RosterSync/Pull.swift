@@ -202,7 +202,7 @@ extension Pull {
       ReceivedPage(
         resource: resource, number: asking.page.number, address: asking.page.address, next: page.facts.continuation,
         validator: page.validator, receivedAt: page.receivedAt, body: page.body, digest: page.digest, scan: scan,
-        answered: page.facts.answered)
+        answered: page.facts.answered, token: page.facts.token)
     }
   }
 

@@ -50,6 +50,10 @@ package struct PullPlan: Sendable {
     var extent = PullExtent()
     /// The status with which upstream refused to continue an incremental pull.
     var refusal: Int?
+    /// True if it refused the first page.
+    var isTokenForgotten = false
+    /// The last page so far, and its delta token.
+    var end: (page: Int, token: String?) = (0, nil)
   }
 
   private var lists: [List]
@@ -115,7 +119,10 @@ package struct PullPlan: Sendable {
     guard lists[list].drift == nil, lists[list].lie == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
     if lists[list].paging.resource.since != nil {
-      lists[list].extent.add(records: facts.records, highest: facts.highest, answered: facts.answered)
+      lists[list].extent.add(
+        records: facts.records, highest: facts.highest, answered: facts.answered, lowest: facts.lowest,
+        isTransferred: isTransferred)
+      if asking.page.number >= lists[list].end.page { lists[list].end = (asking.page.number, facts.token) }
     }
     if !asking.isAnnounced {
       try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, records: records, links)
@@ -144,9 +151,11 @@ package struct PullPlan: Sendable {
         : "upstream does not know the address any more that page \(page - 1) led to")
   }
 
-  /// Call this if upstream refuses to continue an incremental pull: the list is pulled whole (I8.1).
+  /// Upstream refuses to go on with an incremental pull (I8.1), or has forgotten the delta token (I7.2): the list is
+  /// pulled whole.
   mutating func wasRefused(_ asking: Asking, status: Int) {
     inFlight -= 1
+    lists[asking.list].isTokenForgotten = asking.page.number == 1
     lists[asking.list].refusal = status
     lists[asking.list].way = .ended
   }
@@ -177,7 +186,8 @@ package struct PullPlan: Sendable {
   package func outcome(of list: Int) -> PullOutcome {
     PullOutcome(
       drift: lists[list].drift, isParameterIgnored: lists[list].isParameterIgnored, lie: lists[list].lie,
-      count: lists[list].first?.count, extent: lists[list].extent, refusal: lists[list].refusal)
+      count: lists[list].first?.count, extent: lists[list].extent, refusal: lists[list].refusal,
+      isTokenForgotten: lists[list].isTokenForgotten, token: lists[list].end.token)
   }
 
   private mutating func drift(_ list: Int, _ why: String) {
@@ -200,6 +210,10 @@ package struct PullOutcome: Sendable, Equatable {
   var extent = PullExtent()
   /// The status with which upstream refused to continue an incremental pull (I8.1); nil if it did not.
   package var refusal: Int?
+  /// True if upstream has forgotten the delta token (I7.2).
+  package var isTokenForgotten = false
+  /// The delta token of the last page.
+  var token: String?
 }
 
 extension PullPlan.List {
@@ -239,7 +253,10 @@ extension PullPlan.List {
     _ links: () -> NextLinks
   ) throws(Failure) {
     let next: Paging.Next
-    do throws(PagingFault) { next = try paging.next(after: page, facts, links: links) } catch {
+    do throws(PagingFault) {
+      next = try paging.next(after: page, facts, links: links)
+      if next == .end { try paging.expectUsable(facts.token, from: page, links) }
+    } catch {
       throw refused(page, error.reason, error.hint, error.trouble)
     }
     switch next {
@@ -322,21 +339,21 @@ extension PullPlan.List {
 }
 
 extension PagingFault {
-  fileprivate var reason: String {
+  var reason: String {
     switch self {
     case .noAddress: "the next-page link is not a valid URL"
     case .elsewhere: "it leads to another origin than upstream.base_url"
     }
   }
 
-  fileprivate var trouble: Trouble.Kind {
+  var trouble: Trouble.Kind {
     switch self {
     case .noAddress: .malformed
     case .elsewhere: .foreignLink
     }
   }
 
-  fileprivate var hint: String {
+  var hint: String {
     switch self {
     case .noAddress: "see that the definition's `at` is the place of an address"
     case .elsewhere:

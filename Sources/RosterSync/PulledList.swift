@@ -11,8 +11,8 @@ struct PulledList: Sendable {
   /// Plans in the order of `resources`. The first one's paging applies to all.
   private(set) var plans: [RecordPlan]
   let resources: [String]
-  /// The mark that an incremental pull starts from; nil if the list is pulled whole.
-  private(set) var start: Mark?
+  /// The mark or delta token that an incremental pull starts from; nil if the list is pulled whole.
+  private(set) var start: SinceStart?
   /// Addresses of the pages that are transferred without their validators (P15).
   var audited: Set<String> = []
 
@@ -38,24 +38,33 @@ struct PulledList: Sendable {
 
   var since: Since? { wholePlans[0].resource.since }
 
-  /// Asks for the whole list again, or for what changed since a mark. Throws (65) if the mark cannot be converted
-  /// because its zone is unknown (I2.5).
-  mutating func start(from mark: Mark?) throws {
-    start = mark
+  /// Asks for the whole list again, or for what changed since a mark or a delta token. Throws (65) if the mark cannot
+  /// be converted because its zone is unknown (I2.5), or if the token leads to another origin.
+  mutating func start(from start: SinceStart?, _ links: NextLinks) throws {
+    self.start = start
     plans = wholePlans
     paging = Paging(wholePlans[0].resource.askedWhole.dated(now), baseURL: baseURL)
-    guard let mark else { return }
-    let asked = wholePlans.compactMap { $0.resource.asked(since: mark) }
+    guard let start else { return }
+    let asked = wholePlans.compactMap { $0.resource.asked(since: start) }
     guard asked.count == wholePlans.count else {
-      let name = resources[0]
-      throw Failure(
-        .badAnswer, step: "ask for the records of \(name) that changed", subject: name,
-        cause: "its times have no zone, so that \(mark.text) cannot be converted",
-        hint: "set zone of [resource.\(name).since]"
-      ).with(.malformed, [.resource(name)])
+      throw failure(
+        "its times have no zone, so that the mark cannot be converted",
+        hint: "set zone of [resource.\(resources[0]).since]", .malformed)
     }
     plans = try asked.map { try RecordPlan($0, isIncremental: true) }
-    paging = Paging(asked[0].dated(now), baseURL: baseURL, isIncremental: true)
+    var token: String?
+    if case .token(let text) = start { token = text }
+    paging = Paging(asked[0].dated(now), baseURL: baseURL, isIncremental: true, token: token)
+    do throws(PagingFault) { paging = try paging.startingAtToken(links) } catch {
+      throw failure("its delta token: \(error.reason)", hint: error.hint, error.trouble)
+    }
+  }
+
+  private func failure(_ cause: String, hint: String, _ trouble: Trouble.Kind) -> Failure {
+    let name = resources[0]
+    return Failure(
+      .badAnswer, step: "ask for the records of \(name) that changed", subject: name, cause: cause, hint: hint
+    ).with(trouble, [.resource(name)])
   }
 
   /// The lists that these resources need.
@@ -119,7 +128,11 @@ struct KnownWindow {
 extension ListFacts {
   init(_ page: KnownPage, _ since: Since? = nil) {
     self.init(records: page.records, count: page.count, last: page.last, continuation: page.next)
-    highest = since.flatMap { since in page.highest.flatMap(since.mark) }
+    if since?.token != nil {
+      token = page.highest
+    } else {
+      highest = since.flatMap { since in page.highest.flatMap(since.mark) }
+    }
     answered = page.answered
   }
 }

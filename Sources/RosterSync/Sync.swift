@@ -129,22 +129,60 @@ package actor Sync {
   /// their marks (I1.3).
   private func chooseStarts() async throws {
     let now = clock.now()
+    var requests = 0
     for index in lists.indices {
       guard let since = lists[index].since else { continue }
-      var starts: [Mark?] = []
+      var (starts, isDue, isLate) = ([SinceStart](), false, false)
       for resource in lists[index].resources {
         let history = try await cache.sinceHistory(of: resource)
         marks[resource] = history.mark.flatMap(since.mark)
-        starts.append(since.start(after: history, now: now))
+        switch since.nextPull(after: history, now: now) {
+        case .whole: break
+        case .incremental(let start): starts.append(start)
+        case .wholeOrLater(let start, let isTooLate):
+          starts.append(start)
+          (isDue, isLate) = (true, isLate || isTooLate)
+        }
       }
-      let known = starts.compactMap(\.self)
-      try await start(index, from: known.count < starts.count ? nil : known.min { $0.value < $1.value })
+      let lowest = starts.count == lists[index].resources.count ? Self.lowest(starts) : nil
+      var isWhole = lowest == nil
+      if !isWhole, isDue {
+        isWhole = try await mayPullWhole(index, &requests)
+        if !isWhole { postpone(index, isLate: isLate) }
+      }
+      try await start(index, from: isWhole ? nil : lowest)
     }
   }
 
-  private func start(_ list: Int, from mark: Mark?) async throws {
-    try lists[list].start(from: mark)
-    for resource in lists[list].resources { await cache.pullIncrementally(resource, mark != nil) }
+  /// The lowest mark. Different delta tokens have none.
+  private static func lowest(_ starts: [SinceStart]) -> SinceStart? {
+    let marks = starts.compactMap { if case .mark(let mark) = $0 { mark } else { nil } }
+    if marks.count == starts.count { return marks.min { $0.value < $1.value }.map(SinceStart.mark) }
+    return starts.allSatisfy { $0 == starts.first } ? starts.first : nil
+  }
+
+  /// Whether the budget has room for a whole pull that is due, judged by the last one (I1.2).
+  /// - Parameter requests: Those of the whole pulls that this sync makes.
+  private func mayPullWhole(_ list: Int, _ requests: inout Int) async throws -> Bool {
+    var wanted = requests
+    for resource in lists[list].resources { wanted += try await cache.wholeRequests(of: resource) }
+    guard host.permits(requests: wanted) else { return false }
+    requests = wanted
+    return true
+  }
+
+  private func postpone(_ list: Int, isLate: Bool) {
+    for resource in lists[list].resources {
+      logger.notice(
+        "limit.budget has no room for a whole pull: only the records that changed are pulled",
+        metadata: ["resource": "\(resource)"])
+      if isLate { machine.postponed(resource) }
+    }
+  }
+
+  private func start(_ list: Int, from start: SinceStart?) async throws {
+    try lists[list].start(from: start, host.settings.links)
+    for resource in lists[list].resources { await cache.pullIncrementally(resource, start != nil) }
   }
 
   private func takeRetry() -> Bool {
@@ -156,7 +194,10 @@ package actor Sync {
 
   private func pull(_ wanted: [Int], for record: SyncRecord, by fetcher: PageFetcher) async throws {
     let resources = wanted.flatMap { lists[$0].resources }
-    tally.update { counts in for resource in resources { counts.restart(resource) } }
+    let incremental = incremental
+    tally.update { counts in
+      for resource in resources { counts.restart(resource, incremental.contains(resource) ? .since : .whole) }
+    }
     host.entered(tally.now.pagesDone == 0 ? .discovering : .pulling)
     let progress = PullProgress(errand: .init(sync: record.id, tally: tally), host: host)
     let pull = Pull(
@@ -207,15 +248,16 @@ package actor Sync {
 
   private var incremental: Set<String> { Set(lists.filter { $0.start != nil }.flatMap(\.resources)) }
 
-  /// Pulls lists whole after upstream refused their incremental pull (I8.1).
+  /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
   private func reset(_ refused: [Int]) async throws -> [Int] {
     try machine.reset()
     for index in refused {
       for resource in lists[index].resources {
+        let isForgotten = pulled[index].isTokenForgotten
+        let what = isForgotten ? "upstream has forgotten the delta token" : "upstream refused an incremental pull"
         logger.notice(
-          "upstream refused to continue an incremental pull (\(pulled[index].refusal ?? 0)): it is pulled whole",
-          metadata: ["resource": "\(resource)"])
-        host.tell(Event(.listReset, resource: resource, reason: "refused"))
+          "\(what) (\(pulled[index].refusal ?? 0)): the list is pulled whole", metadata: ["resource": "\(resource)"])
+        host.tell(Event(.listReset, resource: resource, reason: isForgotten ? "token" : "refused"))
         try await cache.discard(resource, keepsPublished: true)
       }
       try await start(index, from: nil)
@@ -228,6 +270,11 @@ package actor Sync {
     var moves: [String: Since.MarkMove] = [:]
     for (list, outcome) in zip(lists, pulled) {
       guard let since = list.since else { continue }
+      if let place = since.token {
+        guard let token = outcome.token else { throw Self.withoutToken(place, list.resources[0]) }
+        for resource in list.resources { moves[resource] = .token(token) }
+        continue
+      }
       for resource in list.resources {
         let move = since.move(
           of: marks[resource], after: outcome.extent, isWhole: list.start == nil, path: list.wholePath)
@@ -238,10 +285,17 @@ package actor Sync {
     return moves
   }
 
+  private static func withoutToken(_ place: Resource.AnswerPlace, _ resource: String) -> Failure {
+    Failure(
+      .badAnswer, step: "keep the delta token of \(resource)", subject: resource,
+      cause: "the last page has none at \(place)", hint: "correct token of [resource.\(resource).since]: since.token"
+    ).with(.malformed, [.resource(resource)])
+  }
+
   private static func unreadable(_ since: Since, _ resource: String) -> Failure {
     Failure(
       .badAnswer, step: "set the mark of \(resource)", subject: resource,
-      cause: "no record has a value of the form \(since.form.rawValue) at \(since.at)",
+      cause: "no record has a value of the form \(since.form.rawValue) at \(since.at?.description ?? "")",
       hint: "correct at and form of [resource.\(resource).since]: since.at, since.form"
     ).with(.malformed, [.resource(resource)])
   }
@@ -282,7 +336,9 @@ package actor Sync {
       guard let requests = KeyRequests(plan.resource, baseURL: baseURL) else { continue }
       let missing = MissingRecords(
         plan: plan, requests: requests, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency,
-        clock: clock, errand: .init(sync: record.id, tally: tally))
+        clock: clock, errand: .init(sync: record.id, tally: tally),
+        isIncremental: incremental.contains(plan.resource.name),
+        notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: record.startedAt) })
       do {
         // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
         try expectOpenGate()
@@ -292,7 +348,16 @@ package actor Sync {
         failure.concerned += missing
         try machine.asked(plan.resource.name, .failure(failure))
       }
+      try await guardAsked(plan.resource.name)
     }
+  }
+
+  /// The guard holds for records of an incremental pull that `by_key` did not find (I5.2).
+  private func guardAsked(_ resource: String) async throws {
+    guard incremental.contains(resource) else { return }
+    try machine.guardAsked(
+      resource, leaving: try await cache.unanswered(resource), maxRemoval: host.settings.maxRemoval,
+      allowRemoval: request.withLock { $0.allowRemoval })
   }
 
   /// Publishes, unless the sync is a dry run.
@@ -302,14 +367,41 @@ package actor Sync {
     var record = record.counting(tally.now)
     record.exit = 0
     record.error = machine.shortcoming
-    record.trouble = machine.trouble
+    if let trouble = machine.trouble { record.trouble = trouble } else { record.trouble = try await ignoredSince() }
     let (clock, history) = (clock, host.settings.history)
-    return try await withTaskCancellationHandler { [record, ends = machine.ends] in
+    let requests = tally.now.requestsOf
+    let ends = machine.ends.reduce(into: machine.ends) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
+    let published = try await withTaskCancellationHandler { [record] in
       isDryRun
         ? try await cache.tried(record, ends, at: clock.now(), history: history)
         : try await cache.publish(record, ends, at: clock.now(), history: history)
     } onCancel: {
       cache.interruptPublish()
+    }
+    if !isDryRun { await reportMissed(record.id) }
+    return published
+  }
+
+  /// The first resource whose upstream ignores `since.param`, for `explain`. Pages that did not change say nothing
+  /// about it, so that the last finding remains.
+  private func ignoredSince() async throws -> Trouble? {
+    var isUnknown = false
+    for (list, outcome) in zip(lists, pulled) {
+      guard let since = list.since, case .mark(let start)? = list.start else { continue }
+      if since.isIgnored(from: start, lowest: outcome.extent.lowest) { return .ignoredSince(list.resources[0]) }
+      isUnknown = isUnknown || outcome.extent.transferred == 0
+    }
+    guard isUnknown, let last = try await cache.lastTrouble(), last.kind == .ignoredSince else { return nil }
+    return last
+  }
+
+  /// Reports what incremental pulls had missed (I10.2).
+  private func reportMissed(_ sync: Int64) async {
+    guard lists.contains(where: { $0.since != nil && $0.start == nil }) else { return }
+    for (resource, records) in (try? await cache.missed(in: sync)) ?? [] {
+      logger.warning(
+        "the whole pull found \(records.counted(as: "record")) that incremental pulls had missed",
+        metadata: ["resource": "\(resource)", "missed": "\(records)"])
     }
   }
 

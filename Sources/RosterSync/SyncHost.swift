@@ -8,6 +8,9 @@ package protocol SyncHost: Sendable {
   /// Runs work that mostly waits for upstream on the transport's thread, where it costs least.
   func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value
 
+  /// True if `limit.budget` has room for that many requests now.
+  func permits(requests: Int) -> Bool
+
   /// Called before the sync's row is written: a process that creates the cache's folder again must put the lock into
   /// it.
   func renewCacheLock() throws

@@ -55,6 +55,8 @@ package struct SyncMachine: Sendable {
   /// (I6.3).
   private var weakened: Set<String> = []
   private var asking: Set<String> = []
+  /// Incremental pulls whose keys are asked for (I9.1).
+  private var askedChanges: [String: ResourceComparison] = [:]
   private var rejected = 0
   /// All shortcomings except the rejected records.
   private var problems: [Shortcoming] = []
@@ -106,6 +108,12 @@ package struct SyncMachine: Sendable {
     }
   }
 
+  /// A whole pull is late, because the budget has no room for it (I1.2).
+  mutating func postponed(_ resource: String) {
+    let problem = Shortcoming.postponed(resource)
+    if !problems.contains(where: { $0.sentence == problem.sentence }) { problems.append(problem) }
+  }
+
   /// Call this if upstream refused incremental pulls: their lists are pulled whole (I8.1). Throws (70) unless a pull
   /// has just ended.
   mutating func reset() throws(Failure) {
@@ -132,11 +140,28 @@ package struct SyncMachine: Sendable {
     case .success(let answers):
       rejected += answers.rejected
       ends[resource]?.removal = answers.failedControl == nil ? .missing : .nobody
+      if answers.failedControl != nil { keepMark(of: resource) }
       if let question = answers.failedControl { problems.append(.wrongByKey(resource, question)) }
     case .failure(let failure):
       ends[resource]?.removal = .nobody
+      ends[resource]?.isSettled = false
+      keepMark(of: resource)
       problems.append(.unasked(resource, failure))
     }
+  }
+
+  /// The next pull asks for the same changes again (I9.2).
+  private mutating func keepMark(of resource: String) {
+    if askedChanges[resource] != nil { ends[resource]?.mark = .stays }
+  }
+
+  /// Throws if an incremental pull would remove too many of the records that `by_key` did not find (I5.2).
+  mutating func guardAsked(
+    _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
+  ) throws(Failure) {
+    guard !allowRemoval, let found = askedChanges[resource], ends[resource]?.removal == .missing else { return }
+    let limit = self.resource(found)?.maxRemoval ?? maxRemoval
+    if let failure = guarded(found, leaving: leaving, limit) { throw failure }
   }
 
   /// Begins the publication. Throws (70) unless the sync is ready for it.
@@ -175,7 +200,12 @@ extension SyncMachine {
     for found in found {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
       ends[resource.name] = end(of: resource, found, marks[resource.name] ?? .stays)
-      if found.isIncremental { continue }
+      if found.isIncremental {
+        guard found.asked > 0 else { continue }
+        asking.insert(resource.name)
+        askedChanges[resource.name] = found
+        continue
+      }
       if found.isAnyoneKnown, found.missing > 0, !found.isOfAnotherList, resource.removal == .ask {
         asking.insert(resource.name)
       }
@@ -239,7 +269,10 @@ extension SyncMachine {
       return nil
     }
     let leaving = resource.removal == .twice && !found.isIncremental ? found.leavingNow : found.missing
-    let limit = resource.maxRemoval ?? maxRemoval
+    return guarded(found, leaving: leaving, resource.maxRemoval ?? maxRemoval)
+  }
+
+  private mutating func guarded(_ found: ResourceComparison, leaving: Int, _ limit: Int) -> Failure? {
     guard leaving * 100 > limit * found.snapshot else { return nil }
     state = .ended
     isGuarded = true
@@ -295,6 +328,8 @@ extension Resource {
     if let count, found.received != count {
       return "the pages hold \(found.received.counted(as: "record")) of \(name), upstream reports \(count)"
     }
+    // A record may change twice, and a list of keys says so.
+    if found.isAsked { return nil }
     switch since?.listing.pages.style {
     case .number, .offset, .link, .next: break
     case .cursor, .after, .one, nil: return nil
@@ -332,6 +367,13 @@ private struct Shortcoming: Sendable {
       trouble: Trouble(
         .validators, what,
         [lie.request.concern(asPage: lie.page, of: resource), .header(lie.header.rawValue), .resource(resource)]))
+  }
+
+  static func postponed(_ resource: String) -> Shortcoming {
+    let what = "limit.budget has had no room for a whole pull of \(resource) for more than twice its whole_every"
+    return Shortcoming(
+      sentence: "\(what); only the records that changed were pulled",
+      trouble: Trouble(.postponed, what, [.resource(resource), .setting("limit.budget")]))
   }
 
   static func unasked(_ resource: String, _ failure: Failure) -> Shortcoming {

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import RosterModel
 
 /// One line for each resource: its state in the cache, or the progress of its pull. Empty for a single resource, which
@@ -10,7 +11,12 @@ struct ResourceLines {
   ///   - current: The running sync; nil if none runs.
   ///   - cached: The resources of the snapshot.
   ///   - most: Maximum number of resource lines, besides the heading and the line "… and N more"; nil for all.
-  init(_ current: DaemonStatus.Current?, cached: [DaemonStatus.CachedResource], most: Int?) {
+  ///   - verifiedAt: End of the last good sync, RFC 3339.
+  ///   - now: The reference for ages.
+  init(
+    _ current: DaemonStatus.Current?, cached: [DaemonStatus.CachedResource], most: Int?, verifiedAt: String? = nil,
+    now: Date? = nil
+  ) {
     if let current, current.phase != .discovering, current.resources.count > 1 {
       let shown = Self.underWay(current.resources, most ?? .max)
       table = Self.table(shown)
@@ -19,7 +25,8 @@ struct ResourceLines {
       let all = cached.count > 1 ? cached : []
       table = Self.table(
         Array(all.prefix(most ?? .max)), hasAbsent: all.contains { $0.absent > 0 },
-        hasDistrusted: all.contains { $0.validators != DaemonStatus.CachedResource.trusted })
+        hasDistrusted: all.contains { $0.validators != DaemonStatus.CachedResource.trusted },
+        verified: verifiedAt.flatMap { Self.age($0, now) }, now)
       hidden = all.count - table.rows.count
     }
   }
@@ -32,7 +39,7 @@ struct ResourceLines {
 
   /// The state in the snapshot. Resources that were pulled for the first time and not published have no facts yet.
   private static func table(
-    _ resources: [DaemonStatus.CachedResource], hasAbsent: Bool, hasDistrusted: Bool
+    _ resources: [DaemonStatus.CachedResource], hasAbsent: Bool, hasDistrusted: Bool, verified: String?, _ now: Date?
   ) -> Table {
     Table(
       columns: [
@@ -41,7 +48,9 @@ struct ResourceLines {
       ] + (hasAbsent ? [Table.Column(name: "ABSENT", isNumber: true)] : [])
         + (hasDistrusted ? [Table.Column(name: "VALIDATORS")] : []),
       rows: resources.map { resource in
-        let proof = Table.Cell(text: resource.proof ?? "", tone: resource.proof == "weak" ? .busy : .plain)
+        let proof = Table.Cell(
+          text: resource.proofText(verified: verified, whole: resource.wholeAt.flatMap { age($0, now) }),
+          tone: resource.proof == "weak" ? .busy : .plain)
         let absent = hasAbsent ? [Table.Cell(text: resource.absent > 0 ? "\(resource.absent)" : "")] : []
         let isTrusted = resource.validators == DaemonStatus.CachedResource.trusted
         let validators = hasDistrusted ? [Table.Cell(text: isTrusted ? "" : "distrusted", tone: .busy)] : []
@@ -69,6 +78,12 @@ struct ResourceLines {
       })
   }
 
+  /// `4 min ago`; nil without a reference.
+  private static func age(_ time: String, _ now: Date?) -> String? {
+    guard let date = Date(rfc3339: time), let now else { return nil }
+    return Words.span(max(0, now.timeIntervalSince(date))) + " ago"
+  }
+
   private static let barWidth = 20
 
   /// If there is no room for all resources: those being pulled come first, then those that have not begun. The shown
@@ -81,5 +96,17 @@ struct ResourceLines {
     }
     let chosen = all.indices.sorted { (rank(all[$0]), $0) < (rank(all[$1]), $1) }.prefix(most)
     return chosen.sorted().map { all[$0] }
+  }
+}
+
+extension DaemonStatus.CachedResource {
+  /// `, none missed`; empty if no whole pull has counted them yet.
+  var missedText: String { missed.map { $0 == 0 ? ", none missed" : ", \($0) missed" } ?? "" }
+
+  /// The proof, and with `since` how old it is: `since 4 min ago (whole 6 h ago, none missed)` (S9.2).
+  fileprivate func proofText(verified: String?, whole: String?) -> String {
+    guard let proof else { return "" }
+    guard let whole else { return proof }
+    return "\(proof)\(verified.map { " \($0)" } ?? "") (whole \(whole)\(missedText))"
   }
 }

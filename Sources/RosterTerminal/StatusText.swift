@@ -21,9 +21,11 @@ package struct StatusText: Sendable {
     daemon = status
     (rawMessage, cached, sync) = (status.message, status.cache, status.sync)
     self.width = width
-    resources = ResourceLines(sync.current, cached: cached.resources, most: mostResources)
+    let now = Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
+    resources = ResourceLines(
+      sync.current, cached: cached.resources, most: mostResources, verifiedAt: cached.verifiedAt, now: now)
     self.colour = colour
-    now = Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
+    self.now = now
   }
 
   /// - Parameter now: the reference for ages.
@@ -31,7 +33,8 @@ package struct StatusText: Sendable {
     daemon = nil
     (rawMessage, cached, sync) = (status.message, status.cache, DaemonStatus.Sync(last: status.last))
     self.width = width
-    resources = ResourceLines(nil, cached: cached.resources, most: mostResources)
+    resources = ResourceLines(
+      nil, cached: cached.resources, most: mostResources, verifiedAt: cached.verifiedAt, now: now)
     self.colour = colour
     self.now = now
   }
@@ -84,7 +87,7 @@ package struct StatusText: Sendable {
     if let only = cache.resources.first, cache.resources.count == 1 {
       if let proof = only.proof { facts.append(Self.completeness(proof)) }
       if only.absent > 0 { facts.append("\(only.absent) absent") }
-      if let whole = ago(only.wholeAt) { facts.append("whole \(whole), \(only.missed ?? 0) missed") }
+      if let whole = ago(only.wholeAt) { facts.append("whole \(whole)\(only.missedText)") }
       if only.validators != DaemonStatus.CachedResource.trusted { facts.append("validators distrusted") }
     }
     if let verified = ago(cache.verifiedAt) { facts.append("verified \(verified)") }

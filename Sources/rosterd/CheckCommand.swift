@@ -21,12 +21,16 @@ struct CheckCommand: ParsableCommand {
   }
 
   private func cost(of configuration: Configuration) -> CostText {
-    var (pages, why): (Int?, String) = (nil, "there was no sync yet")
-    do { pages = try pagesOfLastSync(cachePath: configuration.cache.path) } catch {
+    var (last, why): ((pages: Int, costs: [String: PullCost])?, String) = (nil, "there was no sync yet")
+    do { last = try pagesOfLastSync(cachePath: configuration.cache.path) } catch {
       // A TOML comment is a single line.
       why = "\(error)".replacing("\n", with: " ")
     }
+    let costs = configuration.resources.compactMap { resource in
+      last?.costs[resource.name].map { ResourceCost(resource, $0) }
+    }
     return CostText(
-      pages: pages, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget)
+      pages: last?.pages, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget,
+      resources: costs)
   }
 }

@@ -31,7 +31,7 @@ struct ReaderGrowthTests {
         \(numbers) INSERT INTO syncs SELECT i, '\(old)', '\(old)', 'unchanged', 1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 9, 0,
           NULL FROM n;
         DELETE FROM sync_resources;
-        \(numbers) INSERT INTO sync_resources SELECT i, 'thing', 1, 1, 0, 0, 0, 0, 0 FROM n;
+        \(numbers) INSERT INTO sync_resources SELECT i, 'thing', 1, 1, 0, 0, 0, 0, 0, 1, 1, NULL FROM n;
         \(numbers) INSERT INTO changes(sync_id, resource, record_id, kind, at, before, after)
           SELECT i, CASE i % 50 WHEN 0 THEN 'other' ELSE 'thing' END, i, 'changed', '\(old)', '{}', '{}' FROM n
         """)

@@ -34,11 +34,31 @@ struct SinceFaultTests {
         "at = \"/at\", param = \"/a/0/b\", method = \"POST\", body = { a = [] }, query = {}",
         "param: \"/a/0/b\" leads through something in body"
       ),
-      ("at = \"/at\", param = \"s\", token = \"/t\"", "token: is unknown"),
+      ("at = \"/at\", param = \"s\", token = \"/t\"", "token: stands beside at"),
+      ("token = \"/t\", form = \"unix\"", "form: is for at, and not for token"),
+      ("token = \"/t\", zone = \"+01:00\"", "zone: is for at, and not for token"),
+      ("token = \"/t\", overlap = \"1m\"", "overlap: is for at, and not for token"),
+      ("token = \"/t\", param = \"s\", from = \"0\"", "from: is for at, and not for token"),
+      ("token = \"/t\", param = \"s\", value = \"{since:unix}\"", "value: {since:FORM} converts a time"),
+      ("at = \"/at\", param = \"s\", key = \"/k\"", "key: is for ask = true"),
+      ("at = \"/at\", param = \"s\", row_names = \"/n\"", "row_names: needs shape = \"rows\""),
     ])
   func refused(since: String, fault: String) throws {
     let faults = try workspace.faults(
       FaultyDefinition.start + "since = { \(since) }\n" + FaultyDefinition.columns)
+    #expect(faults.count == 1 && faults[0].contains("resource.thing.since.\(fault)"), "\(faults)")
+  }
+
+  @Test(
+    "F3.4: ask needs by_key and a key with the same number of places",
+    arguments: [
+      ("", "ask = true, key = \"/k\"", "ask: needs by_key"),
+      ("by_key = \"/t/{key}\"\n", "ask = true", "key: is missing"),
+      ("by_key = \"/t/{key}\"\n", "ask = true, key = [\"/k\", \"/l\"]", "key: has another number of places"),
+    ])
+  func asks(byKey: String, keys: String, fault: String) throws {
+    let since = "since = { at = \"/at\", param = \"s\", \(keys) }\n"
+    let faults = try workspace.faults(FaultyDefinition.start + byKey + since + FaultyDefinition.columns)
     #expect(faults.count == 1 && faults[0].contains("resource.thing.since.\(fault)"), "\(faults)")
   }
 

@@ -61,6 +61,18 @@ import Testing
     #expect(explanation.concerned == [.resource("pilot")])
   }
 
+  @Test("I10.2, S9.1: missed records are explained, with the keys that find them sooner")
+  func missed() {
+    var resource = DaemonStatus.CachedResource(
+      name: "pilot", table: "pilots", records: 8, pages: 4, proof: "since", absent: 0)
+    resource.missed = 3
+    let cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 8, resources: [resource])
+    let explanation = Explanation(Situation(.idle, cache, path: "/cache/roster.db"))
+    expectNextStep(explanation)
+    #expect(explanation.what.contains("3 of pilot"))
+    #expect(explanation.todo.contains("overlap or a shorter whole_every in [resource.pilot.since]"))
+  }
+
   @Test("Each exit code with each reason is explained, with its time and a next step")
   func everyFailure() {
     for kind in Failure.Kind.allCases {

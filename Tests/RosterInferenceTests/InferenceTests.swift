@@ -100,8 +100,28 @@ extension Expected {
     let always: [Note.Place] = [.key, .byKey]
     let unseen = finding.notes.filter(\.isUnseen).map(\.place)
     #expect(always.allSatisfy(unseen.contains))
-    let others = unseen.filter { !always.contains($0) }
+    let others = unseen.filter { !always.contains($0) && $0 != .since }
     #expect(others.map { "\($0)" }.sorted() == expected.unseen.map { "\($0)" }.sorted())
+  }
+
+  @Test(
+    "L6.1: infer proposes since as a comment, from a time of the last change or a delta token",
+    arguments: [
+      (#""updated_at":"2026-01-01T00:00:00Z""#, "", "{ at = \"/updated_at\", param = \"updated_since\" }"),
+      (
+        #""lastModified":1767225600000"#, "",
+        "{ at = \"/lastModified\", param = \"updated_since\", form = \"unix_ms\" }"
+      ),
+      (#""updated_at":"today""#, "", nil),
+      (#""a":1"#, #""@odata.deltaLink":"https://a.example/d?t=1","#, "{ token = \"/@odata.deltaLink\" }"),
+      (#""a":1"#, #""nextSyncToken":"x","#, "{ token = \"/nextSyncToken\", param = \"syncToken\" }"),
+    ])
+  func since(field: String, fact: String, proposed: String?) throws {
+    let body = #"{\#(fact)"results":[{"id":1,"name":"a",\#(field)},{"id":2,"name":"b",\#(field)}]}"#
+    let finding = try Inference.finding(try ListAnswer(Array(body.utf8)))
+    #expect(finding.notes.filter { $0.place == .since }.flatMap(\.lines) == (proposed.map { ["since = \($0)"] } ?? []))
+    #expect(finding.toml.contains("since = ") == (proposed != nil))
+    #expect(finding.resource.since == nil)
   }
 
   @Test("infer's definition of Rick and Morty is the built-in one")

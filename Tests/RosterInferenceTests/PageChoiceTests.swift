@@ -231,7 +231,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
       body: "{\"data\":[{\"id\":1},{\"id\":2}],\(tried.facts)}")
     let finding = try sample.finding()
     #expect(finding.resource.pages == tried.pages)
-    let always: [Note.Place] = [.key, .byKey]
+    let always: [Note.Place] = [.key, .byKey, .since]
     let unseen = finding.notes.filter { $0.isUnseen && !always.contains($0.place) }.map(\.place)
     #expect(unseen == tried.unseen)
     #expect(finding.resource.query.isEmpty)

@@ -134,16 +134,31 @@ struct MarkTests {
   func whole() throws {
     let since = Self.since()
     let now = Date(timeIntervalSince1970: 1_795_424_400)
-    func start(_ age: Double, mark: String? = "2026-11-23T08:00:00Z", isSame: Bool = true) -> String? {
-      since.start(
-        after: SinceHistory(mark: mark, wholeAt: now - age, isSameQuestion: isSame), now: now)?.text
+    func next(_ age: Double, mark: String? = "2026-11-23T08:00:00Z", isSame: Bool = true) -> NextPull {
+      since.nextPull(
+        after: SinceHistory(mark: mark, wholeAt: now - age, isSameQuestion: isSame), now: now)
     }
-    #expect(start(0) != nil && start(86_399) != nil && start(86_400) == nil && start(-1) == nil)
-    #expect(start(0, mark: nil) == nil && start(0, mark: "no time") == nil && start(0, isSame: false) == nil)
+    let mark = SinceStart.mark(try #require(since.mark("2026-11-23T08:00:00Z")))
+    #expect(next(0) == .incremental(from: mark) && next(86_399) == .incremental(from: mark))
+    #expect(next(86_400) == .wholeOrLater(from: mark, isLate: false) && next(-1) == next(86_400))
+    #expect(next(0, mark: nil) == .whole && next(0, mark: "no time") == .whole && next(0, isSame: false) == .whole)
+    #expect(next(172_801) == .wholeOrLater(from: mark, isLate: true), "I1.2")
     var never = since
     never.wholeEvery = nil
     let history = SinceHistory(mark: "2026-11-23T08:00:00Z", wholeAt: now - 1e9, isSameQuestion: true)
-    #expect(never.start(after: history, now: now) != nil)
+    #expect(never.nextPull(after: history, now: now) == .incremental(from: mark))
+  }
+
+  @Test("S9.1: upstream ignores since.param if it lists records from more than two days before the start")
+  func ignored() throws {
+    let numbers = Self.since(.number, overlap: .number(5))
+    let twelve = try #require(numbers.mark("12"))
+    #expect(numbers.isIgnored(from: twelve, lowest: 6) && !numbers.isIgnored(from: twelve, lowest: 7))
+    #expect(!numbers.isIgnored(from: twelve, lowest: nil))
+    let times = Self.since()
+    let mark = try #require(times.mark("2026-11-23T08:05:00Z"))
+    let day = try #require(times.mark("2026-11-21T08:00:00Z"))
+    #expect(!times.isIgnored(from: mark, lowest: day.value) && times.isIgnored(from: mark, lowest: day.value - 1))
   }
 
   @Test("I3.1: the start is put into the query or the body, and from into a whole pull")
@@ -154,11 +169,11 @@ struct MarkTests {
     let twelve = try #require(since.mark("12"))
     let resource = Self.resource(since)
     #expect(resource.askedWhole.query == [.init("since", .text("0"))])
-    let asked = try #require(resource.asked(since: twelve))
+    let asked = try #require(resource.asked(since: .mark(twelve)))
     #expect(asked.query == [.init("sort", .text("id")), .init("since", .text("7"))])
     since.param = .body(JSONPointer(segments: ["filters", "0", "value"]))
     since.listing.body = .object([.init("filters", .list([.object([.init("name", .text("id"))])]))])
-    let posted = try #require(Self.resource(since).asked(since: twelve))
+    let posted = try #require(Self.resource(since).asked(since: .mark(twelve)))
     #expect(posted.body["filters"] == .list([.object([.init("name", .text("id")), .init("value", .number("7"))])]))
   }
 }

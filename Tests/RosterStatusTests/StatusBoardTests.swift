@@ -73,6 +73,24 @@ import Testing
     #expect(String(decoding: member, as: UTF8.self).contains(#""distrusted_since":"2026-11-21T05:00:00.000Z""#))
   }
 
+  @Test("I10.2, S6.1, S8.1: the metrics count what each whole pull has missed, once, and the status has its kind")
+  func missed() {
+    let board = makeBoard()
+    let tally = Tally(resources: ["pilot"])
+    tally.update { $0.restart("pilot", .since) }
+    board.syncBegan(SyncRecord(id: 18, startedAt: ""), tally: tally)
+    #expect(board.status().sync.current?.resources.map(\.kind) == [.since])
+    var resource = DaemonStatus.CachedResource(
+      name: "pilot", table: "pilots", records: 8, pages: 4, proof: "since", absent: 0)
+    let rows = [("05", 3, 3), ("05", 3, 3), ("06", 2, 5)]
+    for (hour, missed, total) in rows {
+      (resource.wholeAt, resource.missed) = ("2026-11-21T\(hour):00:00.000Z", missed)
+      board.syncEnded(ended(.published), cache: CacheFacts(resources: [resource]))
+      #expect(board.metricsText().contains("rosterd_missed_total{resource=\"pilot\"} \(total)\n"))
+    }
+    #expect(board.metricsText().contains("rosterd_whole_timestamp_seconds{resource=\"pilot\"} 1795240800\n"))
+  }
+
   @Test("A token expires by time alone in the status")
   func expired() {
     let board = makeBoard(clock: clock)

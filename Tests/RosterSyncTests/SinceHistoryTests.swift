@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import RosterJSON
 import RosterModel
 import RosterTestSupport
@@ -10,9 +10,12 @@ import Testing
 /// Random histories of an upstream whose records are pulled by time.
 @Suite("I1 to I11: random histories of an upstream")
 struct SinceHistoryTests {
+  /// `make soak`: 2,000.
+  static let histories = ProcessInfo.processInfo.environment["ROSTER_HISTORIES"].flatMap(UInt64.init) ?? 50
+
   @Test(
     "I2.1, I3.2, I4.1, I5.2, I10.1, I10.2: no visible change is lost, and a whole pull equals upstream and counts the rest",
-    arguments: UInt64(1)...50)
+    arguments: UInt64(1)...histories)
   func history(seed: UInt64) async throws {
     let lost = try await faults(seed: seed)
     #expect(lost.isEmpty, "history \(seed): \(lost.joined(separator: "; "))")

@@ -39,7 +39,8 @@ struct SinceTests {
       $0.answers = { request in
         let target = String(request.url.dropFirst(Shelf.baseURL.count))
         guard let records = answers[target] else { return Response(status: 422) }
-        let body = #"{"pages":\#(pages),"count":\#(records.count),"results":[\#(records.joined(separator: ","))]}"#
+        let body =
+          #"{"names":["id","at","name"],"pages":\#(pages),"count":\#(records.count),"results":[\#(records.joined(separator: ","))]}"#
         return Response(
           status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")], body: Array(body.utf8))
       }
@@ -60,6 +61,92 @@ struct SinceTests {
     _ = try await bench.sync(resources, isFresh: true, after: 3)
     _ = try await bench.sync(resources, after: 90_000)
     #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?page=1"])
+  }
+
+  @Test("I1.2, S6.2: a whole pull without room in the budget is postponed, and degraded above twice whole_every")
+  func postponed() async throws {
+    var bench = try Self.bench([
+      "/items?page=1": [Self.item(1, 10), Self.item(2, 12)], "/items?since=11&page=1": [Self.item(2, 12)],
+    ])
+    let resources = [Self.resource()]
+    _ = try await bench.sync(resources)
+    _ = bench.shelf.asked()
+    bench.mostRequests = 0
+    let late = try await bench.sync(resources, after: 90_000)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?since=11&page=1"])
+    #expect(late.exit == 0 && late.error == nil)
+    let tooLate = try await bench.sync(resources, after: 180_000)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?since=11&page=1"])
+    #expect(tooLate.isDegraded && tooLate.trouble?.kind == .postponed)
+    bench.mostRequests = 1
+    #expect(try await bench.sync(resources, after: 190_000).isDegraded == false)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1"])
+  }
+
+  @Test("I10.2: sync_resources and the status have what a whole pull missed, and the kind of each pull")
+  func missed() async throws {
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, 10), Self.item(2, 12)], "/items?since=11&page=1": []])
+    let resources = [Self.resource()]
+    _ = try await bench.sync(resources)
+    _ = try await bench.sync(resources, after: 1)
+    Self.set(["/items?page=1": [Self.item(1, 10, "late"), Self.item(2, 12)]], bench)
+    _ = try await bench.sync(resources, after: 90_000)
+    let rows = try bench.ask("SELECT whole || ' ' || requests || ' ' || coalesce(missed, '-') FROM sync_resources")
+    #expect(rows == ["1 1 -", "0 1 -", "1 1 1"])
+    #expect(try await bench.facts(resources).resources.map(\.missed) == [1])
+  }
+
+  @Test("I1.2: the estimate of the next sync leaves out a whole pull, since that can be postponed")
+  func estimate() async throws {
+    let bench = try Self.bench(
+      ["/items?page=1": [Self.item(1, 10)], "/items?page=2": [Self.item(2, 12)]], pages: 2)
+    #expect(try await bench.sync([Self.resource()]).requests == 2)
+    #expect(try await bench.facts([Self.resource()]).requests == 1)
+  }
+
+  @Test("S9.1: an upstream that ignores since.param gives the right data, and the sync notes it")
+  func ignored() async throws {
+    let all = [Self.item(1, 2), Self.item(2, 12)]
+    let bench = try Self.bench(["/items?page=1": all, "/items?since=11&page=1": all + [Self.item(3, 13)]])
+    let resources = [Self.resource()]
+    #expect(try await bench.sync(resources).trouble == nil)
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.added == 1 && !record.isDegraded && record.trouble?.kind == .ignoredSince)
+  }
+
+  @Test("R6.1: since.from and since.value may have a day")
+  func days() async throws {
+    let bench = try Self.bench([
+      "/items?since=2025-06-08&page=1": [Self.item(1, 10)], "/items?since=9-2025-06-15&page=1": [],
+    ])
+    let resources = [
+      Self.resource {
+        $0.from = "{today-7d:date}"
+        $0.value = "{since}-{today:date}"
+      }
+    ]
+    #expect(try await bench.sync(resources).added == 1)
+    #expect(try await bench.sync(resources, after: 1).outcome == .unchanged)
+    #expect(
+      bench.shelf.asked().map(\.target) == ["/items?since=2025-06-08&page=1", "/items?since=9-2025-06-15&page=1"])
+  }
+
+  @Test("I3.1, R1.4: an incremental list may have another shape than the whole one")
+  func shape() async throws {
+    let bench = try Self.bench([
+      "/items?page=1": [Self.item(1, 10)], "/changes?since=9&page=1": ["[1,11,\"new\"]", "[2,12,\"other\"]"],
+    ])
+    let resources = [
+      Self.resource {
+        $0.at = JSONPointer(segments: ["at"])
+        $0.listing.path = "/changes"
+        $0.listing.shape = .rows
+        $0.listing.rowNames = JSONPointer(segments: ["names"])
+      }
+    ]
+    #expect(try await bench.sync(resources).added == 1)
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.added == 1 && record.changed == 1, "\(record.error ?? "")")
   }
 
   @Test("I1.3, P12: resources that share pages and since are pulled together, from the lowest mark")

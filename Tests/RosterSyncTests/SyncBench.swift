@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Logging
 import RosterAuth
-import RosterCache
 import RosterDecode
 import RosterFetch
 import RosterModel
@@ -9,11 +8,15 @@ import RosterSync
 import RosterTestSupport
 import Synchronization
 
+@testable import RosterCache
+
 /// Whole syncs of any resources, from a shelf into a real cache.
 struct SyncBench {
   let shelf: Shelf
   let workspace: Workspace
   var maxRemoval = 20
+  /// Requests that the budget has room for.
+  var mostRequests = Int.max
   /// Called with every sign of life of the cache.
   var tick: @Sendable () -> Void = {}
   var onPhase: @Sendable (DaemonStatus.Current.Phase) -> Void = { _ in }
@@ -46,13 +49,19 @@ struct SyncBench {
       logger: Self.quiet)
     try await tokens.open()
     let plans = try resources.map { try RecordPlan($0) }
+    let tally = Tally(resources: resources.map(\.name))
     let gate = RetryAfterGate(clock: clock)
     let sync = Sync(
       SyncRequest(allowRemoval: allowRemoval, isFresh: isFresh), of: plans, from: Shelf.baseURL, into: cache,
       tokens: tokens, gate: gate,
-      send: shelf.send, retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), gate: gate, clock: clock),
-      tally: Tally(resources: resources.map(\.name)),
-      host: Host(maxRemoval: maxRemoval, events: events, onPhase: onPhase), clock: clock, logger: Self.quiet)
+      send: { [shelf] request in
+        tally.update { $0.requested(RequestContext.resource) }
+        return try await shelf.send(request)
+      },
+      retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), gate: gate, clock: clock),
+      tally: tally,
+      host: Host(maxRemoval: maxRemoval, mostRequests: mostRequests, events: events, onPhase: onPhase), clock: clock,
+      logger: Self.quiet)
     let record = await sync.run()
     await cache.close()
     return record
@@ -64,6 +73,13 @@ struct SyncBench {
     let facts = try await cache.facts()
     await cache.close()
     return facts
+  }
+
+  /// The first column of a query of the cache.
+  func ask(_ query: String) throws -> [String] {
+    let database = try Database(path: path, access: .readOnly)
+    defer { database.close() }
+    return try database.rows(query) { $0.text(0) }
   }
 
   /// Records as `rosterctl list` shows them.
@@ -88,6 +104,7 @@ struct SyncBench {
 
   private struct Host: SyncHost {
     let maxRemoval: Int
+    let mostRequests: Int
     let events: Events
     let onPhase: @Sendable (DaemonStatus.Current.Phase) -> Void
 
@@ -101,6 +118,7 @@ struct SyncBench {
       try await work()
     }
 
+    func permits(requests: Int) -> Bool { requests <= mostRequests }
     func renewCacheLock() {}
     func renewTokenStoreLock() {}
     func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) {}

@@ -32,6 +32,30 @@ import Testing
     #expect(self.cost(42, named, budget).warning == nil)
   }
 
+  @Test("L6.2: the cost of each resource has its syncs, its whole pulls, its day and the fullest hour")
+  func resources() {
+    var issue = Resource(name: "issue", path: "/issues", columns: [])
+    issue.since = Since(at: JSONPointer(), param: .query("since"), listing: issue.listing)
+    let label = Resource(name: "label", path: "/labels", columns: [])
+    func cost(_ budget: String) -> CostText {
+      CostText(
+        pages: 49, unknown: "", interval: .seconds(900), budget: RequestBudget(text: budget),
+        resources: [
+          ResourceCost(issue, PullCost(whole: 46, incremental: 2)), ResourceCost(label, PullCost(whole: 3)),
+        ])
+    }
+    #expect(
+      cost("100/1h").text == """
+        # 5 requests in each sync: about 526 requests a day with sync.interval = "15m"
+        # issue: 2 requests for each sync, 46 for each whole pull (every 1d), about 238 a day
+        # label: 3 requests for each sync, 3 for each whole pull, about 288 a day
+        # the fullest hour: about 64 requests; limit.budget = "100/1h"
+        # limit.budget = "100/1h" holds them
+
+        """)
+    #expect(cost("40/1h").warning == "limit.budget = \"40/1h\" does not hold a whole pull of 46 requests")
+  }
+
   @Test("A budget that is smaller than a sync has no interval; before the first sync nothing is known")
   func neither() {
     #expect(

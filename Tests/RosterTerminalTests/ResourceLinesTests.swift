@@ -78,6 +78,19 @@ import Testing
         """), "\(text)")
   }
 
+  @Test("S9.2: a resource with since shows how old its last pulls are, and what the whole one missed")
+  func since() {
+    var all = three
+    all[0].proof = "since"
+    all[0].wholeAt = "2026-01-01T06:00:00.000Z"
+    all[0].missed = 0
+    var status = status(all)
+    status.cache.verifiedAt = "2026-01-01T11:56:01.000Z"
+    #expect(StatusText(status, width: 120).text.contains("  826     42  since 4 min ago (whole 6 h ago, none missed)"))
+    status.cache.resources[0].missed = 7
+    #expect(StatusText(status, width: 120).text.contains("(whole 6 h ago, 7 missed)"))
+  }
+
   @Test("Of a hundred resources as many lines as fit are shown, with the number of the others; none is too wide")
   func many() {
     let all = (1...100).map {

@@ -52,6 +52,22 @@ package struct CacheReader {
     }
   }
 
+  /// Requests of the last pulls of each resource, by name. A resource without such a row has its pages.
+  package func pullCosts() throws -> [String: PullCost] {
+    func last(_ isWhole: Bool) -> String {
+      """
+      (SELECT requests FROM sync_resources s WHERE s.resource = r.name AND whole \(isWhole ? "> 0" : "= 0")
+        AND requests > 0 ORDER BY sync_id DESC LIMIT 1)
+      """
+    }
+    let rows = try read {
+      try database.rows(
+        "SELECT name, coalesce(\(last(true)), pages), \(last(false)) FROM resources r WHERE proof IS NOT NULL"
+      ) { ($0.text(0), PullCost(whole: $0.int(1), incremental: $0.optionalInteger(2).map { Int($0) })) }
+    }
+    return Dictionary(uniqueKeysWithValues: rows)
+  }
+
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncRecord] {
     try read { try latest(SyncsRequest(limit: limit)) }.map(settled)

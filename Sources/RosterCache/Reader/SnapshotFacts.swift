@@ -7,7 +7,7 @@ extension CacheFacts {
     let last = try database.first(
       "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
     let (resources, emptied) = (try Self.resources(database), try Self.emptied(database))
-    let requests = try database.first("SELECT requests FROM syncs WHERE id = \(FixedTables.verified)") { $0.int(0) }
+    let requests = try Self.expectedRequests(database)
     let facts = try database.first(
       "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
     ) {
@@ -19,6 +19,19 @@ extension CacheFacts {
     // The row is created with the file.
     guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
     self = facts
+  }
+
+  /// Requests of the last good sync. A whole pull of a list with `since` counts as one request, because the next sync
+  /// can postpone another one (I1.2).
+  private static func expectedRequests(_ database: Database) throws -> Int? {
+    try database.first(
+      """
+      SELECT s.requests - coalesce((SELECT sum(max(coalesce(r.requests, 0) - 1, 0)) FROM sync_resources r
+        JOIN cache_resources c ON c.name = r.resource JOIN cache_lists l ON l.resource_id = c.id AND l.parent_id = 0
+        WHERE r.sync_id = s.id AND r.whole > 0 AND l.whole_at IS NOT NULL), 0)
+      FROM syncs s WHERE s.id = \(FixedTables.verified)
+      """
+    ) { $0.int(0) }
   }
 
   private static func resources(_ database: Database) throws -> [DaemonStatus.CachedResource] {

@@ -29,7 +29,8 @@ enum FirstVersion {
       rejected, 0, requests, not_modified, resumed, retries, refreshes, bytes, exit, error FROM syncs_1
     """,
     """
-    INSERT INTO sync_resources SELECT id, '\(resource)', pages, records, added, changed, removed, rejected, 0
+    INSERT INTO sync_resources
+    SELECT id, '\(resource)', pages, records, added, changed, removed, rejected, 0, NULL, NULL, NULL
     FROM syncs WHERE outcome IN ('published', 'unchanged')
     """,
     """

@@ -12,7 +12,8 @@ enum FixedTables {
     CREATE TABLE sync_resources(
       sync_id INTEGER NOT NULL, resource TEXT NOT NULL, pages INTEGER NOT NULL, records INTEGER NOT NULL,
       added INTEGER NOT NULL, changed INTEGER NOT NULL, removed INTEGER NOT NULL, rejected INTEGER NOT NULL,
-      skipped INTEGER NOT NULL, PRIMARY KEY (sync_id, resource)) WITHOUT ROWID
+      skipped INTEGER NOT NULL, \(syncResourceColumns.joined(separator: ", ")), PRIMARY KEY (sync_id, resource))
+      WITHOUT ROWID
     """, changes, "CREATE INDEX changes_by_record ON changes(resource, record_id)", rejects,
     // feed: the feed in cache_info. upstream: the upstream of the snapshot. pulled: the file of pulled pages that
     // rosterd made, by FileIdentity. held_until: the time before which the upstream held_by wants no page request, as
@@ -49,23 +50,27 @@ enum FixedTables {
   /// Columns of `resources` that version 3 adds (P15): trusted or distrusted; the time of the sync that found the lie.
   static let trust = ["validators TEXT NOT NULL DEFAULT 'trusted'", "distrusted_since TEXT"]
 
+  /// Columns of `sync_resources` that version 3 adds. whole: number of lists that were pulled whole. missed: as
+  /// resource_lists has it, of a whole pull in that sync.
+  static let syncResourceColumns = ["whole INTEGER", "requests INTEGER", "missed INTEGER"]
+
   /// snapshot: the sync that first published the resource. list: `Resource.listed` of its records.
   static let ownResources =
     "CREATE TABLE cache_resources(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, list TEXT)"
 
   /// The lists of each resource, with the totals of the pages of the last whole pull. parent_id is 0 for the only list
   /// of a resource. repeats: duplicate keys. question: digest of what an incremental pull asks and looks for; 0 without
-  /// `since`. mark, whole_at and missed: as resource_lists has them.
+  /// `since`. mark, whole_at and missed: as resource_lists has them. token: the delta token, which no view has (I7.3).
   static let lists = """
     CREATE TABLE cache_lists(
       id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL, pages INTEGER NOT NULL,
       storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
       repeats INTEGER NOT NULL, question INTEGER NOT NULL, mark TEXT, whole_at TEXT, missed INTEGER,
-      UNIQUE (resource_id, parent_id))
+      token TEXT, UNIQUE (resource_id, parent_id))
     """
 
   /// Columns of `cache_pages` that version 3 adds. kind: 0 for a page of the last whole pull, 1 for a page of the last
-  /// incremental pull. highest: the highest value at `since.at`, as its record has it.
+  /// incremental pull. highest: the highest value at `since.at`, as its record has it, or the delta token of the page.
   static let pageColumns = ["kind INTEGER NOT NULL DEFAULT 0", "highest TEXT"]
 
   /// Keys of records that something other than a page of a whole pull wrote or removed (I11.2). The next whole pull

@@ -145,6 +145,22 @@ extension Resource {
     self.removal = removal
     self.conditions = conditions.compactMap(Condition.init)
     guard self.conditions.count == conditions.count, keyColumns != nil else { return nil }
+    if let since = json[FeedFree.since] { self.since = Since(pulledBy: since, listing) }
+  }
+}
+
+extension Since {
+  /// As far as it says how the pages of an incremental pull are read; nil where it is none that rosterd wrote.
+  fileprivate init?(pulledBy json: JSONValue, _ listing: Listing) {
+    guard let records = json["records"]?.pointer, let keys = json["key"]?.pointers, let key = keys.first else {
+      return nil
+    }
+    var own = listing
+    own.records = records
+    own.shape = json[Later.shape]?.text.flatMap(Resource.Shape.init(rawValue:)) ?? .objects
+    own.rowNames = json[Later.rowNames]?.pointer ?? JSONPointer()
+    (own.key, own.otherKeys) = (key, Array(keys.dropFirst()))
+    self.init(asks: json["ask"] == .boolean(true), listing: own)
   }
 }
 
@@ -255,12 +271,15 @@ extension Since {
       ("overlap", overlap.json), ("whole_every", .text(wholeEvery?.text ?? "never")),
     ]
     let members: [(String, JSONValue)] = [
-      ("at", .text(at.description)), ("param", .text(param.description)), ("value", .text(value)),
+      ("at", .text(at?.description ?? "")), ("token", .text(token?.description ?? "")),
+      ("param", .text(param?.description ?? "")), ("value", .text(value)),
       ("form", .text(form.rawValue)), ("zone", zone.map { .integer($0) } ?? .null),
       ("from", from.map(JSONValue.text) ?? .null),
       ("path", .text(listing.path)), ("query", .object(listing.query.map { .init($0.name, $0.value.json) })),
       ("method", .text(listing.method.rawValue)), ("body", listing.body),
-      ("records", .text(listing.records.description)), ("pages", listing.pages.json),
+      ("records", .text(listing.records.description)), (Later.shape, .text(listing.shape.rawValue)),
+      (Later.rowNames, .text(listing.rowNames.description)), ("ask", .boolean(asks)),
+      ("key", .list(([listing.key] + listing.otherKeys).map { .text($0.description) })), ("pages", listing.pages.json),
     ]
     return .object((members + (isQuestion ? [] : times)).map { JSONValue.Member($0, $1) })
   }

@@ -89,8 +89,8 @@ struct Schema {
     try database.run("INSERT INTO main.cache_resources VALUES (NULL, ?1, NULL, NULL)", .text(resource.name))
     try database.run(
       """
-      INSERT INTO main.cache_lists SELECT NULL, id, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL FROM main.cache_resources
-      WHERE name = ?1
+      INSERT INTO main.cache_lists SELECT NULL, id, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL
+      FROM main.cache_resources WHERE name = ?1
       """, .text(resource.name))
   }
 

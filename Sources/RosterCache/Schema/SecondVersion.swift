@@ -3,6 +3,9 @@ enum SecondVersion {
   /// Call it within a transaction. Version 3 is not released yet: later changes of 0.3 extend this step.
   static func migrate(_ database: Database) throws {
     for column in FixedTables.trust { try database.execute("ALTER TABLE main.resources ADD COLUMN \(column)") }
+    for column in FixedTables.syncResourceColumns {
+      try database.execute("ALTER TABLE main.sync_resources ADD COLUMN \(column)")
+    }
     for statement in lists { try database.execute(statement) }
     try database.execute("DROP VIEW main.cache_info")
     try database.execute(FixedTables.info)
@@ -16,7 +19,8 @@ enum SecondVersion {
       "INSERT INTO cache_resources SELECT id, name, snapshot, list FROM cache_resources_2",
       """
       INSERT INTO cache_lists
-      SELECT id, id, 0, pages, storable, rejects, unknown, skipped, repeats, 0, NULL, NULL, NULL FROM cache_resources_2
+      SELECT id, id, 0, pages, storable, rejects, unknown, skipped, repeats, 0, NULL, NULL, NULL, NULL
+      FROM cache_resources_2
       """, "DROP TABLE cache_resources_2", "ALTER TABLE cache_pages RENAME COLUMN resource_id TO list_id",
     ] + FixedTables.pageColumns.map { "ALTER TABLE cache_pages ADD COLUMN \($0)" }
     + [FixedTables.overlaid, FixedTables.resourceLists]

@@ -108,6 +108,34 @@ extension Cache {
     }
   }
 
+  /// Keys of the records that changed last and that were not asked for, for a control question (I9.2).
+  package func latestKeys(_ resource: String, limit: Int) throws -> [MissingRecord.Key] {
+    try performPull("read the latest records") { database, _ in
+      let index = try self.index(of: resource)
+      let tables = try tables(at: index)
+      return try database.rows(
+        """
+        SELECT \(tables.key(of: "t")) FROM main.\(tables.table) t
+        WHERE NOT EXISTS (SELECT 1 FROM \(tables.keys.missing) m WHERE m.resource = ?1 AND m.record_id = t.\(tables.id))
+        ORDER BY t.changed_sync DESC, t.\(tables.id) DESC LIMIT ?2
+        """, Value(index), Value(limit)
+      ) { tables.keys.isText ? .text($0.text(0)) : .integer($0.integer(0)) }
+    }
+  }
+
+  /// Number of records of the snapshot that `by_key` was asked for and did not find.
+  package func unanswered(_ resource: String) throws -> Int {
+    try performPull("count missing records") { database, _ in
+      let index = try self.index(of: resource)
+      return try database.first(
+        """
+        SELECT count(*) FROM \(try tables(at: index).keys.missing)
+        WHERE resource = ?1 AND record_id > 0 AND NOT answered
+        """, Value(index)
+      ) { $0.int(0) } ?? 0
+    }
+  }
+
   /// Uses an answer that an earlier sync kept (P4) within these times; nil if there is no such answer.
   package func takeOver(
     _ resource: String, answer address: String, receivedIn times: Range<Date>

@@ -39,6 +39,7 @@ struct IncrementalComparison {
   func run(_ onPage: () throws -> Void = {}) throws -> ResourceComparison {
     var found = ResourceComparison(resource: tables.resource.name)
     found.isIncremental = true
+    found.isAsked = plan.resource.since?.asks == true
     for table in keys.compared + ["temp.missed_pages"] {
       try database.run("DELETE FROM \(table) WHERE resource = ?", Value(index))
     }
@@ -132,7 +133,21 @@ struct IncrementalComparison {
     try insert.run()
   }
 
+  /// Every key that came is asked for. One that the cache does not have gets a negative record id.
+  private func ask(_ found: inout ResourceComparison) throws {
+    try database.run(
+      """
+      INSERT OR IGNORE INTO \(keys.missing)
+      SELECT ?1, g.key, coalesce(t.\(tables.id), -row_number() OVER (ORDER BY g.key)), 0, 0
+      FROM \(keys.received) g LEFT JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
+      WHERE g.resource = ?1 AND g.kind = \(Kind.storable.rawValue)
+      """, Value(index))
+    found.asked =
+      try database.first("SELECT count(*) FROM \(keys.missing) WHERE resource = ?1", Value(index)) { $0.int(0) } ?? 0
+  }
+
   private func settle(_ found: inout ResourceComparison) throws {
+    if found.isAsked { return try ask(&found) }
     let storable = Kind.storable.rawValue
     try database.run(
       """
@@ -145,8 +160,8 @@ struct IncrementalComparison {
       ) { $0.int(0) } ?? 0
     try database.run(
       """
-      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, t.\(tables.keyColumn), t.\(tables.id), 0, 0
-      FROM \(keys.received) g CROSS JOIN main.\(tables.table) t ON t.\(tables.keyColumn) = g.key
+      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, g.key, t.\(tables.id), 0, 0
+      FROM \(keys.received) g CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
       WHERE g.resource = ?1 AND g.kind > 1 AND g.kind < 3
       """, Value(index))
     found.missing =

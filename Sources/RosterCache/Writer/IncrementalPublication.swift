@@ -29,17 +29,18 @@ extension ResourcePublication {
     try database.run(
       """
       INSERT OR IGNORE INTO main.cache_overlaid
-      SELECT ?2, key FROM \(tables.keys.missing) WHERE resource = ?1 AND NOT answered
+      SELECT ?2, key FROM \(tables.keys.missing) WHERE resource = ?1 AND record_id > 0 AND NOT answered
       """, Value(index), .integer(list.resource))
   }
 
   /// Ends the absence of records that an incremental pull received, because upstream has them (P8, `twice`).
   func forgetAbsence() throws {
+    let received = found.isAsked ? "\(tables.keys.missing) c" : "\(tables.keys.pulled) c"
     try database.run(
       """
       UPDATE main.cache_unlisted SET absent = 0 WHERE resource_id = ?2 AND record_id IN (
-        SELECT t.\(tables.id) FROM \(tables.keys.pulled) c CROSS JOIN main.\(tables.table) t
-          ON t.\(tables.keyColumn) = c.key WHERE c.resource = ?1) AND absent > 0
+        SELECT t.\(tables.id) FROM \(received) CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "c.key"))
+        WHERE c.resource = ?1 \(found.isAsked ? "AND c.answered" : "")) AND absent > 0
       """, Value(index), .integer(list.resource))
   }
 
@@ -52,25 +53,36 @@ extension ResourcePublication {
       .text(Resource.incrementalPrefix), .text("since!"))
   }
 
+  /// The number of missed records after a whole pull (I10.1); nil after any other pull, and without an earlier mark.
+  var missedNow: Int64? { found.isIncremental ? nil : mark.map { _ in Int64(missed) } }
+
   /// The mark moves in the transaction that publishes the records (I4.1).
   func writeMark() throws {
-    var moved: String?
-    if case .moves(let mark) = end.mark { moved = mark.text }
+    var (moved, token): (String?, String?)
+    switch end.mark {
+    case .moves(let mark): moved = mark.text
+    case .token(let text): token = text
+    case .stays, .unreadable: break
+    }
     if found.isIncremental {
       try database.run(
-        "UPDATE main.cache_lists SET mark = ?2 WHERE id = ?1 AND ?2 IS NOT NULL AND mark IS NOT ?2", .integer(list.id),
-        Value(moved))
+        """
+        UPDATE main.cache_lists SET mark = coalesce(?2, mark), token = coalesce(?3, token)
+        WHERE id = ?1 AND (mark IS NOT coalesce(?2, mark) OR token IS NOT coalesce(?3, token))
+        """, .integer(list.id), Value(moved), Value(token))
     } else if question != 0 {
       try database.run(
         """
-        UPDATE main.cache_lists SET mark = coalesce(?2, CASE WHEN question = ?3 THEN mark END), question = ?3,
-          whole_at = ?4, missed = ?5 WHERE id = ?1
+        UPDATE main.cache_lists SET mark = coalesce(?2, CASE WHEN question = ?3 THEN mark END),
+          token = coalesce(?6, CASE WHEN question = ?3 THEN token END), question = ?3,
+          whole_at = CASE WHEN ?7 THEN ?4 ELSE whole_at END, missed = ?5
+        WHERE id = ?1
         """, .integer(list.id), Value(moved), .integer(question), .text(whole.at),
-        Value(mark.map { _ in Int64(missed) }))
+        Value(missedNow), Value(token), Value(end.isSettled ? 1 : 0))
     } else {
       try database.run(
         """
-        UPDATE main.cache_lists SET (question, mark, whole_at, missed) = (0, NULL, NULL, NULL)
+        UPDATE main.cache_lists SET (question, mark, token, whole_at, missed) = (0, NULL, NULL, NULL, NULL)
         WHERE id = ?1 AND question <> 0
         """, .integer(list.id))
     }

@@ -20,6 +20,28 @@ extension Cache {
     }
   }
 
+  /// Number of requests of the last whole pull of a resource. Its pages replace a row that `history` has ended.
+  package func wholeRequests(of resource: String) throws -> Int {
+    try performPull("read the last whole pull") { database, _ in
+      try database.first(
+        """
+        SELECT coalesce((SELECT requests FROM main.sync_resources WHERE resource = r.name AND whole > 0
+          ORDER BY sync_id DESC LIMIT 1), r.pages) FROM main.resources r WHERE r.name = ?1
+        """, .text(resource)
+      ) { $0.int(0) } ?? 0
+    }
+  }
+
+  /// The resources of which a sync has pulled all records and found some that incremental pulls had missed (I10.2).
+  package func missed(in sync: Int64) throws -> [(resource: String, records: Int)] {
+    try perform("read the cache") { database in
+      try database.rows(
+        "SELECT resource, missed FROM main.sync_resources WHERE sync_id = ?1 AND missed > 0 ORDER BY resource",
+        .integer(sync)
+      ) { ($0.text(0), $0.int(1)) }
+    }
+  }
+
   /// Says whether this sync pulls only the records of a resource that changed.
   package func pullIncrementally(_ resource: String, _ isIncremental: Bool) {
     if isIncremental { pull.incremental.insert(resource) } else { pull.incremental.remove(resource) }
@@ -27,14 +49,14 @@ extension Cache {
 
   static func history(of list: ListID, _ question: Int64, _ database: Database) throws -> SinceHistory {
     let found = try database.first(
-      "SELECT mark, whole_at, question FROM main.cache_lists WHERE id = ?", .integer(list.id)
+      "SELECT mark, whole_at, question, token FROM main.cache_lists WHERE id = ?", .integer(list.id)
     ) {
       SinceHistory(
-        mark: $0.optionalText(0), wholeAt: $0.optionalText(1).flatMap { Date(rfc3339: $0) },
+        mark: $0.optionalText(0), token: $0.optionalText(3), wholeAt: $0.optionalText(1).flatMap { Date(rfc3339: $0) },
         isSameQuestion: question != 0 && $0.integer(2) == question)
     }
     guard var found else { return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false) }
-    if !found.isSameQuestion { found.mark = nil }
+    if !found.isSameQuestion { (found.mark, found.token) = (nil, nil) }
     return found
   }
 

@@ -146,7 +146,7 @@ struct SinceFacts {
   var question: Int64
   /// `Date` of its answer.
   var answered: Date
-  /// The highest value at `since.at`.
+  /// The highest value at `since.at`, or the delta token.
   var highest: String?
   /// `PageScan.marks`, eight bytes each.
   var marks: [UInt8]
@@ -154,7 +154,7 @@ struct SinceFacts {
   init(_ page: ReceivedPage, question: Int64) {
     self.question = question
     answered = page.answered ?? page.receivedAt
-    highest = page.scan.highest?.text
+    highest = page.token ?? page.scan.highest?.text
     marks = page.scan.marks.flatMap { mark in withUnsafeBytes(of: mark.littleEndian) { Array($0) } }
   }
 

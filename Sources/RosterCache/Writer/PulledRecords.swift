@@ -38,6 +38,9 @@ struct PulledRecords: ~Copyable {
         "SELECT place, 0 FROM temp.answers WHERE resource = ?1 ORDER BY place",
         "SELECT 0 FROM \(keys.missing) WHERE resource = ?1 AND key = ?2"
       )
+    // The pages of an incremental pull may have another shape, or keys only.
+    let isOwn = part == .answers || !found.isIncremental
+    let read = isOwn ? plan : try RecordPlan(plan.resource.readIncrementally, isIncremental: true)
     let look = try database.statement(looks)
     let places = try database.rows(pages, Value(index)) { (place: $0.integer(0), number: $0.int(1)) }
     self.file = file
@@ -47,7 +50,7 @@ struct PulledRecords: ~Copyable {
     self.look = look
     self.places = places[...]
     hasRepeats = found.repeats > 0
-    decoder = RecordDecoder(plan)
+    decoder = RecordDecoder(read)
   }
 
   /// The next page or answer; nil after the last one.

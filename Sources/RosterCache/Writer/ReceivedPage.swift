@@ -24,11 +24,14 @@ package struct ReceivedPage: Sendable {
   package var scan: PageScan
   /// `Date` of the answer, or the local time without one; nil without `since`.
   package var answered: Date?
+  /// The delta token of the page; nil if it has none.
+  package var token: String?
 
   /// Unless arguments say otherwise, the page has no validator, and the list does not continue after it.
   package init(
     resource: String, number: Int, address: String, next: String? = nil, validator: Validator = Validator(),
-    receivedAt: Date, body: [UInt8], digest: Int64, scan: PageScan, answered: Date? = nil
+    receivedAt: Date, body: [UInt8], digest: Int64, scan: PageScan, answered: Date? = nil,
+    token: String? = nil
   ) {
     self.resource = resource
     self.number = number
@@ -40,6 +43,7 @@ package struct ReceivedPage: Sendable {
     self.digest = digest
     self.scan = scan
     self.answered = answered
+    self.token = token
   }
 }
 
@@ -74,7 +78,7 @@ package struct KnownPage: Sendable, Equatable {
   package var records: Int
   /// Number of these records that can be stored.
   package var storable: Int
-  /// The highest value at `since.at`; nil if no record has one.
+  /// The highest value at `since.at`, or the delta token of the page; nil if it has none.
   package var highest: String?
   /// `Date` of the answer that brought a kept page of a resource with `since`.
   package var answered: Date?

@@ -30,6 +30,10 @@ package struct ResourceComparison: Sendable, Equatable {
 
   /// True if only the changed records were pulled. A missing record is then one that `where` skips now (I5.2).
   package var isIncremental = false
+  /// The pages of an incremental pull have keys only, and `by_key` is asked for each of them (I9.1).
+  package var isAsked = false
+  /// Number of keys to ask for.
+  package var asked = 0
   /// Keys that occur on two pages of an incremental pull (I6.2).
   package var acrossPages = 0
   /// Elements of all pages of an incremental pull.

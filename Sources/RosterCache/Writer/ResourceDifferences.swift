@@ -50,7 +50,7 @@ struct ResourceDifferences {
   ///   - removal: The decision about missing records; nil for a partial pull, which has no missing records.
   ///   - table: The table for each difference; nil only counts them.
   mutating func find(_ removal: ResourceEnd.Removal?, _ table: DifferenceTable?) throws {
-    for part in [PulledRecords.Part.pages, .answers] {
+    for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
       var pulled = try PulledRecords(part, of: plan, index, found, database, file, interruption)
       while try pulled.nextPage() != nil {
         while let step = try pulled.next() {
@@ -107,8 +107,10 @@ extension ResourceEnd {
     let removal = plan.resource.removal
     let missing = KeyTables(isText: plan.hasTextKeys).missing
     if found.isIncremental {
-      guard found.missing > 0 else { return nil }
-      return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered ORDER BY record_id"
+      guard self.removal == .missing, found.missing + found.asked > 0 else { return nil }
+      return """
+        SELECT record_id FROM \(missing) WHERE resource = ?1 AND record_id > 0 AND NOT answered ORDER BY record_id
+        """
     }
     guard self.removal == .missing, removal != .never, found.missing > 0 else { return nil }
     let twice = removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""

@@ -81,9 +81,10 @@ struct ResourcePublication {
     record.rejected += rejected
     record.skipped += found.skipped
     try database.run(
-      "INSERT OR REPLACE INTO main.sync_resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", .integer(whole.sync),
-      .text(plan.resource.name), Value(found.pages), Value(after), Value(records.added), Value(records.changed),
-      Value(records.removed), Value(rejected), Value(found.skipped))
+      "INSERT OR REPLACE INTO main.sync_resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+      .integer(whole.sync), .text(plan.resource.name), Value(found.pages), Value(after), Value(records.added),
+      Value(records.changed), Value(records.removed), Value(rejected), Value(found.skipped),
+      Value(found.isIncremental ? 0 : 1), Value(end.requests), Value(missedNow))
     try database.run(
       """
       UPDATE main.resources SET records = ?2, pages = ?3, proof = ?4, definition = ?5 WHERE name = ?1
@@ -102,14 +103,15 @@ struct ResourcePublication {
     while let facts = try pulled.nextPage() {
       while let step = try pulled.next() {
         switch step {
-        case .record: try note(records.write(&pulled.decoder), pulled.decoder)
+        case .record: if !found.isAsked { try note(records.write(&pulled.decoder), pulled.decoder) }
         case .rejected:
           // A page of an incremental pull has a negative number in `rejects`.
           let page = found.isIncremental ? -pulled.number : pulled.number
           try reject(pulled.decoder.reject, page, pulled.decoder.reject.position)
         }
       }
-      try pages.write(facts, pulled.number)
+      // The next pull must ask for its keys again if one of them could not be asked for (I9.2).
+      if !found.isAsked || end.removal == .missing { try pages.write(facts, pulled.number) }
     }
     try pages.dropMissed(index)
     return try pages.renew(index, isIncremental: found.isIncremental)
@@ -133,7 +135,9 @@ struct ResourcePublication {
     while try pulled.nextPage() != nil {
       while let step = try pulled.next() {
         switch step {
-        case .record: try records.write(&pulled.decoder)
+        case .record:
+          let outcome = try records.write(&pulled.decoder)
+          if found.isIncremental { try note(outcome, pulled.decoder) }
         case .rejected:
           try reject(pulled.decoder.reject, 0, rejected)
           rejected += 1

@@ -98,6 +98,10 @@ package struct ResourceEnd: Sendable, Equatable {
   package var proof: Proof
   /// The change of the mark of a list with `since`.
   package var mark = Since.MarkMove.stays
+  /// False if a missing record could not be asked for, so that a whole pull with `since` is due again.
+  package var isSettled = true
+  /// Number of requests of this sync for the resource.
+  package var requests = 0
 
   /// The defaults are those of a pull without faults that nothing proves to be whole.
   package init(_ removal: Removal = .missing, proof: Proof = .weak) {

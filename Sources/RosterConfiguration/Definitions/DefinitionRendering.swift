@@ -34,7 +34,8 @@ extension Resource {
 
   private func sinceLines(_ draft: SinceDraft?, below name: String) -> [String] {
     guard let draft else { return [] }
-    var lines = ["", "[\(name).since]"] + Self.lines(SinceDraft.keys, draft)
+    let keys = SinceDraft.keys.filter { draft.token == nil || !SinceDraft.keysOfMarks.contains($0.name) }
+    var lines = ["", "[\(name).since]"] + Self.lines(keys, draft)
     if let pages = draft.pages {
       let foreign = pages.style.foreignKeys
       lines += ["", "[\(name).since.pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, pages)

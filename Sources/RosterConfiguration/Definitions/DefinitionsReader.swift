@@ -68,6 +68,11 @@ struct DefinitionsReader {
     guard let members = faults.table(item, at: path) else { return draft }
     faults.read(members, at: path, SinceDraft.keys, besides: SinceDraft.tables, into: &draft)
     if let pages = members.given("pages") { draft.pages = self.pages(pages, at: path + ["pages"]) }
+    if members.given("token") != nil {
+      for name in SinceDraft.keysOfMarks where members.given(name) != nil {
+        faults.add(path + [name], "is for at, and not for token", allowed: "no \(name)")
+      }
+    }
     return draft
   }
 

@@ -3,6 +3,7 @@ import RosterModel
 /// The keys of `[resource.NAME.since]`, each by itself.
 struct SinceDraft: Sendable {
   var at: JSONPointer?
+  var token: Resource.AnswerPlace?
   var param: Resource.RequestPlace?
   var value = "{since}"
   var form = Since.Form.rfc3339
@@ -10,63 +11,83 @@ struct SinceDraft: Sendable {
   var overlap: Since.Overlap?
   var from: String?
   var wholeEvery: Duration? = Since.usualWhole
+  var asks = false
+  var key: [JSONPointer]?
   // nil: as in the resource.
   var path: String?
   var query: [Resource.Parameter]?
   var method: Resource.Method?
   var body: JSONValue?
   var records: JSONPointer?
+  var shape: Resource.Shape?
+  var rowNames: JSONPointer?
   var pages: PagesDraft?
 
   init() {}
 
   init(_ since: Since, of resource: Resource) {
     at = since.at
+    token = since.token
     param = since.param
     value = since.value
     form = since.form
     zone = since.zone
-    overlap = since.overlap
+    overlap = since.token == nil ? since.overlap : nil
     from = since.from
     wholeEvery = since.wholeEvery
+    asks = since.asks
     let (own, whole) = (since.listing, resource.listing)
     path = own.path == whole.path ? nil : own.path
     query = own.query == whole.query ? nil : own.query
     method = own.method == whole.method ? nil : own.method
     body = own.body == whole.body ? nil : own.body
     records = own.records == whole.records ? nil : own.records
+    shape = own.shape == whole.shape ? nil : own.shape
+    rowNames = own.rowNames == whole.rowNames ? nil : own.rowNames
+    key = since.asks ? [own.key] + own.otherKeys : nil
     pages = own.pages == whole.pages ? nil : PagesDraft(own.pages)
   }
 
   /// nil if something is missing.
   func since(of listing: Listing) -> Since? {
-    guard let at, let param else { return nil }
+    guard (at == nil) != (token == nil), param != nil || at == nil else { return nil }
     var own = listing
     own.path = path ?? own.path
     own.query = query ?? own.query
     own.method = method ?? own.method
     own.body = body ?? own.body
     own.records = records ?? own.records
+    own.shape = shape ?? own.shape
+    own.rowNames = rowNames ?? own.rowNames
+    if asks {
+      guard let key, let first = key.first else { return nil }
+      (own.key, own.otherKeys) = (first, Array(key.dropFirst()))
+    }
     if let pages {
-      guard let pages = pages.pages(key: listing.key) else { return nil }
+      guard let pages = pages.pages(key: own.key) else { return nil }
       own.pages = pages
     }
     return Since(
-      at: at, param: param, value: value, form: form, zone: zone, overlap: overlap, from: from, wholeEvery: wholeEvery,
-      listing: own)
+      at: at, token: token, param: param, value: value, form: form, zone: zone, overlap: overlap, from: from,
+      wholeEvery: wholeEvery, asks: asks, listing: own)
   }
 
   static let keys: [DefinitionKey<SinceDraft>] = [
-    DefinitionKey("at", \.at, .pointer), DefinitionKey("param", \.param, .requestPlace),
+    DefinitionKey("at", \.at, .pointer), DefinitionKey("token", \.token, .answerPlace),
+    DefinitionKey("param", \.param, .requestPlace),
     DefinitionKey("value", \.value, .sinceValue), DefinitionKey("form", \.form, .choice),
     DefinitionKey("zone", \.zone, .zone), DefinitionKey("overlap", \.overlap, .overlap, absent: nil),
     DefinitionKey("from", \.from, .text("any text")),
     DefinitionKey("whole_every", \.wholeEvery, .durationOrNever(atLeast: .seconds(60))),
+    DefinitionKey("ask", \.asks, .boolean), DefinitionKey("key", \.key, .keyPlaces, absent: nil),
     DefinitionKey("path", \.path, .resourcePath, absent: nil),
     DefinitionKey("query", \.query, .parameters, absent: nil),
     DefinitionKey("method", \.method, .choice, absent: nil), DefinitionKey("body", \.body, .object, absent: nil),
-    DefinitionKey("records", \.records, .pointer, absent: nil),
+    DefinitionKey("records", \.records, .pointer, absent: nil), DefinitionKey("shape", \.shape, .choice, absent: nil),
+    DefinitionKey("row_names", \.rowNames, .pointer, absent: nil),
   ]
+  /// Keys that say something about the values at `at`.
+  static let keysOfMarks = ["form", "zone", "overlap", "from"]
   /// Keys whose tables are read by rules of their own.
   static let tables = ["pages"]
 }
@@ -132,10 +153,18 @@ extension ResourceDraft {
         path: ["since", name], restsOn: ([name] + rests).map { ["since", $0] }, problem: problem, allowed: allowed)
     }
     var conflicts: [DefinitionConflict] = []
-    if since.at == nil {
-      conflicts.append(conflict("at", "is missing", "the place of the time of a record's last change"))
+    if since.at == nil, since.token == nil {
+      conflicts.append(conflict("at", "is missing", "the place of the time of a record's last change, or token"))
     }
-    if since.param == nil {
+    if since.at != nil, since.token != nil {
+      conflicts.append(conflict("token", "stands beside at", "at or token", ["at"]))
+    }
+    if since.token != nil, Since.placeholder(in: since.value)?.form != nil {
+      conflicts.append(
+        conflict("value", "{since:FORM} converts a time, and {since} is the token", "{since}", ["token"]))
+    }
+    conflicts += askConflicts(since) { conflict($0, $1, $2, $3) }
+    if since.param == nil, since.token == nil {
       conflicts.append(conflict("param", "is missing", "the name of a query parameter, or a place in body"))
     }
     conflicts += formConflicts(since) { conflict($0, $1, $2, $3) }
@@ -149,6 +178,25 @@ extension ResourceDraft {
       + (since.pages?.conflicts(of: ["since", "pages"]) ?? [])
   }
 
+  private func askConflicts(_ since: SinceDraft, _ conflict: Conflict) -> [DefinitionConflict] {
+    var conflicts: [DefinitionConflict] = []
+    if since.asks, byKey == nil {
+      conflicts.append(conflict("ask", "needs by_key of the resource", "false, or by_key", []))
+    }
+    if since.asks, since.key == nil {
+      conflicts.append(conflict("key", "is missing", "the place of the key in the incremental list", ["ask"]))
+    }
+    if !since.asks, since.key != nil { conflicts.append(conflict("key", "is for ask = true", "no key", ["ask"])) }
+    if since.asks, let own = since.key, own.count != key.count {
+      conflicts.append(
+        conflict("key", "has another number of places than the key of the resource", "\(key.count)", ["ask"]))
+    }
+    if (since.shape ?? shape) != .rows, since.rowNames.map({ !$0.isWhole }) == true {
+      conflicts.append(conflict("row_names", "needs shape = \"rows\"", "no row_names", ["shape"]))
+    }
+    return conflicts
+  }
+
   private typealias Conflict = (String, String, String, [String]) -> DefinitionConflict
 
   private func formConflicts(_ since: SinceDraft, _ conflict: Conflict) -> [DefinitionConflict] {
@@ -158,7 +206,7 @@ extension ResourceDraft {
       conflicts.append(
         conflict("value", "{since:FORM} converts a time, and form is \"number\"", "{since}", ["form"]))
     }
-    if case .time? = since.overlap, isNumber {
+    if case .time? = since.overlap, isNumber, since.token == nil {
       conflicts.append(conflict("overlap", "is a duration, and form is \"number\"", "an integer from 1", ["form"]))
     }
     if case .number? = since.overlap, !isNumber {
@@ -196,7 +244,8 @@ extension ResourceDraft {
         ]
       }
     }
-    if since.param == pages.sentParam || since.param == pages.sizeParam {
+    // A cursor may begin with the delta token.
+    if since.token == nil && since.param == pages.sentParam || since.param == pages.sizeParam {
       return [conflict("param", "is a parameter of pages too", "a parameter of its own", [])]
     }
     return []

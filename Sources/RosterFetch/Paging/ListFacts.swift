@@ -27,6 +27,10 @@ package struct ListFacts: Sendable, Equatable {
   package var next: Value?
   /// The highest value at `since.at`; nil if no record has one.
   package var highest: Mark?
+  /// The lowest value at `since.at` of an incremental page; nil if no record has one.
+  package var lowest: Int64?
+  /// The value at `since.token`; nil if the page has none.
+  package var token: String?
   /// `Date` of the answer, or the local time if it has none; nil without `since`.
   package var answered: Date?
 
@@ -83,10 +87,27 @@ extension Paging {
     }
     facts.next = try next(scan, response)
     facts.highest = scan.highest
-    if let token = response.token, facts.next?.texts.contains(where: token.isRepeated) == true {
+    if isIncremental { facts.lowest = scan.marks.lazy.filter { $0 != PageScan.noMark }.min() }
+    facts.token = try deltaToken(scan.token, response)
+    if let token = response.token,
+      facts.next?.texts.contains(where: token.isRepeated) == true || facts.token.map(token.isRepeated) == true
+    {
       throw UndefinedAnswer(reason: "its next-page value repeats the access token")
     }
     return facts
+  }
+
+  /// Without the access token, if it is an address. Empty is absent.
+  private func deltaToken(_ found: PointedValue, _ response: Response) throws(UndefinedAnswer) -> String? {
+    guard let since = resource.since, let place = since.token else { return nil }
+    switch found.kind {
+    case .absent, .null, .text(""): return nil
+    case .text(let text): return since.param == nil ? response.token?.removed(from: text) ?? text : text
+    case .integer(let number): return "\(number)"
+    case .number(let digits): return digits
+    case .boolean, .compound, .members:
+      throw UndefinedAnswer(reason: "\(place) (since.token) is neither a text nor a number")
+    }
   }
 
   /// Adds the values that the definition expects in the answer's headers, as if they were in the body.
@@ -96,6 +117,9 @@ extension Paging {
       scan.count = PointedValue(header: place.total(in: response[name]))
     }
     if case .header(let name)? = last { scan.last = PointedValue(header: response[name]) }
+    if case .header(let name)? = resource.since?.token {
+      scan.token = PointedValue(response[name].map(PointedValue.Kind.text) ?? .absent)
+    }
     if case .header(let name)? = resource.listing.pages.ending { scan.more = PointedValue(header: response[name]) }
     return scan
   }

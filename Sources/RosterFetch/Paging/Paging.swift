@@ -12,15 +12,27 @@ package final class Paging: Sendable {
   package let isIncremental: Bool
   /// True if each page's address comes from the page before it. An address that occurs twice is then a circle.
   package let followsAnswers: Bool
+  /// The delta token that it starts from; nil without one. It is shown nowhere (I7.3).
+  private let token: String?
+  /// The page at a delta token that is an address.
+  private let start: PageRequest?
   private let baseURL: String
   private let pages: Resource.Pages
   /// The address of a page without the value at its end, below base_url. nil if addresses do not end with a value.
   private let addressStart: String?
 
   /// - Parameter baseURL: without a trailing `/`.
-  package init(_ resource: Resource, baseURL: String, isIncremental: Bool = false) {
+  package convenience init(
+    _ resource: Resource, baseURL: String, isIncremental: Bool = false, token: String? = nil
+  ) {
+    self.init(resource, baseURL: baseURL, isIncremental: isIncremental, token: token, start: nil)
+  }
+
+  private init(_ resource: Resource, baseURL: String, isIncremental: Bool, token: String?, start: PageRequest?) {
     self.resource = resource
     self.isIncremental = isIncremental
+    self.token = token
+    self.start = start
     self.baseURL = baseURL
     pages = resource.pages
     followsAnswers = resource.pages.style.followsAnswers
@@ -38,11 +50,40 @@ package final class Paging: Sendable {
 
   /// The request that begins each pull.
   package func first() -> PageRequest {
-    switch pages.style {
+    if let start { return start }
+    return switch pages.style {
     case .number(let param, let first, _): request(1, after: 0, setting: (param, .integer(first)))
     case .offset(let param, let first): request(1, after: 0, setting: (param, .integer(first)))
     case .cursor(let param, let start?, _): request(1, after: 0, setting: (param, .text(start)))
     case .cursor, .next, .link, .after, .one: request(1, after: 0)
+    }
+  }
+
+  /// A delta token that is an address is followed like `next` (I7.1).
+  package func startingAtToken(_ links: NextLinks) throws(PagingFault) -> Paging {
+    guard let token, resource.since?.param == nil else { return self }
+    let start = try request(1, after: 0, at: token, from: first()) { links }
+    return Paging(resource, baseURL: baseURL, isIncremental: isIncremental, token: token, start: start)
+  }
+
+  /// Throws if a delta token of that page is an address that the next pull could not follow.
+  package func expectUsable(
+    _ token: String?, from page: PageRequest, _ links: () -> NextLinks
+  ) throws(PagingFault) {
+    guard let token, resource.since?.param == nil else { return }
+    _ = try request(1, after: 0, at: token, from: page, links)
+  }
+
+  /// True if it starts from a delta token.
+  var startsFromToken: Bool { token != nil }
+
+  /// True if a page ends the list and has no delta token (I7.1).
+  func lacksToken(_ facts: ListFacts, on page: PageRequest) -> Bool {
+    guard resource.since?.token != nil, facts.token == nil else { return false }
+    return switch try? next(after: page, facts) {
+    case .end: true
+    case .announced(let pages): pages == 1
+    case .page, nil: false
     }
   }
 
@@ -126,6 +167,7 @@ extension Paging {
       let address = addressStart + QueryText.encoded(value.queryText)
       var request = Request(.get, baseURL + address)
       if number > 1, followsAnswers { request.keylessURL = baseURL + addressStart + Self.mask }
+      if token != nil { hideToken(&request) }
       return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
     }
     var (query, body) = resource.constantParts
@@ -145,6 +187,7 @@ extension Paging {
       case .post: Request(.post, url, headers: [Self.json], body: Self.text(of: body))
       }
     if number > 1, followsAnswers { request.keylessURL = keyless(url) }
+    if token != nil { hideToken(&request) }
     let below = url.hasPrefix(baseURL) ? String(url.utf8.dropFirst(baseURL.utf8.count)) ?? url : url
     let address = request.body.isEmpty ? below : "\(below)\n\(String(decoding: request.body, as: UTF8.self))"
     return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
@@ -153,10 +196,18 @@ extension Paging {
   /// A page of an incremental pull is another page than one of a whole pull at the same address.
   private func known(_ address: String) -> String { isIncremental ? Resource.incrementalPrefix + address : address }
 
+  private func hideToken(_ request: inout Request) {
+    request.hasDeltaToken = true
+    request.keylessURL = keyless(request.url) ?? request.url
+  }
+
   /// Hides values that upstream gave, which may be keys of records. Only the parts of the address that the definition
   /// contains too are kept.
   private func keyless(_ url: String) -> String? {
-    let own = QueryText.adding(resource.constantParts.query, to: baseURL + resource.path)
+    let constant = resource.constantParts.query.filter { parameter in
+      token.map { parameter.1.contains($0) } != true
+    }
+    let own = QueryText.adding(constant, to: baseURL + resource.path)
     if url == own { return nil }
     let (known, given) = (own.split(separator: "?", maxSplits: 1), url.split(separator: "?", maxSplits: 1))
     guard let home = Origin.authority(of: url), let path = given.first else { return Self.mask }

@@ -20,6 +20,9 @@ extension PublicAPI {
       "/repositories/1296269/issues?state=all&sort=created&direction=asc&per_page=100&after=Y3Vyc29yOjEwMA%3D%3D&page=2",
       "/repositories/1296269/issues?state=all&sort=created&direction=asc&per_page=100&after=Y3Vyc29yOjIwMA%3D%3D&page=3",
     ],
+    askedNext: [
+      "/repos/octocat/hello-world/issues?state=all&sort=created&direction=asc&since=2026-01-01T13%3A45%3A00Z&per_page=100"
+    ],
     proof: ["issue": "end", "pull": "end"],
     seen: [
       """
@@ -50,7 +53,7 @@ extension PublicAPI {
         ("number", .integer(77)), ("title", .text("Moved")),
         ("repository_url", .text("https://api.github.com/repos/octocat/other")))
     }
-    try call.allow("state", "sort", "direction", "per_page", "page", "after")
+    try call.allow("state", "sort", "direction", "per_page", "page", "after", "since")
     try call.expect("state", "all")
     try call.expect("sort", "created")
     try call.expect("direction", "asc")
@@ -62,7 +65,8 @@ extension PublicAPI {
     guard (page == 1 ? home : "/repositories/1296269/issues") == call.path,
       call.parameter("after") == (page == 1 ? nil : githubCursor[from])
     else { throw Refusal(status: 404, why: "an address that nobody gave") }
-    let issues = world.records("issues")
+    let since = call.parameter("since") ?? ""
+    let issues = world.records("issues").filter { since <= $0["updated_at"]?.text ?? "" }
     let query = "state=all&sort=created&direction=asc&per_page=\(size)"
     let cursor = (githubCursor[from + size] ?? "").replacing("=", with: "%3D")
     let address = "\(call.origin)/repositories/1296269/issues?\(query)"
@@ -97,7 +101,7 @@ extension PublicAPI {
       "state":"\(id % 11 == 0 ? "closed" : "open")","state_reason":null,"locked":\(id % 13 == 0),
       "assignees":[\(id % 4 == 0 ? #"{"login":"hubot","id":2}"# : "")],
       "milestone":\(id % 6 == 0 ? #"{"title":"v1.0","number":1,"creator":null}"# : "null"),"comments":\(id % 4),
-      "created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-0\(edition)T\(midnight)Z",
+      "created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-0\(edition)T\(10 + id / 60):\(id % 60 < 10 ? "0" : "")\(id % 60):00Z",
       "closed_at":\(id % 11 == 0 ? #""2026-01-02T00:00:00Z""# : "null"),"author_association":"MEMBER",
       \(isPull ? #""draft":\#(id % 2 == 0),"pull_request":{"url":"\#(place)/pulls/\#(id)","merged_at":null},"# : "")
       "body":\(id % 11 == 0 ? "null" : #""Body of \#(id)\n\twith `code`""#),

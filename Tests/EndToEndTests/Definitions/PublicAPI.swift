@@ -42,6 +42,8 @@ struct PublicAPI: Sendable {
   var kinds: [Kind]
   /// The requests of a pull of the first state, below base_url, in any order.
   var asked: [String]
+  /// The requests of the next sync if it is incremental; nil if each pull is whole.
+  var askedNext: [String]?
   /// `resources.proof`, by resource.
   var proof: [String: String]
   /// Expected results by SQL query, written by hand from knowledge of the API.

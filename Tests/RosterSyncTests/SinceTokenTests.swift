@@ -1,0 +1,235 @@
+import FoundationEssentials
+import RosterModel
+import RosterSync
+import Testing
+
+/// Whole syncs of a resource with a delta token, and of one whose incremental list has keys only.
+struct SinceTokenTests {
+  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
+
+  private static let columns: [Resource.Column] = [
+    .init("id", at: at("id"), .integer), .init("name", at: at("name")),
+  ]
+
+  private static func tokens(_ param: Resource.RequestPlace? = .query("token")) -> Resource {
+    var resource = Resource(
+      name: "item", path: "/items", records: at("results"), table: "items",
+      conditions: [.init(at("gone"), .absent)], removal: .twice, pages: .init(.next(at: .body(at("next")))),
+      columns: columns)
+    resource.since = Since(token: .body(at("token")), param: param, listing: resource.listing)
+    return resource
+  }
+
+  /// Whole pulls list the records; incremental ones list events with the keys of records.
+  private static func feed() -> Resource {
+    var resource = Resource(
+      name: "item", path: "/items", records: at("results"), table: "items",
+      conditions: [.init(at("gone"), .absent)], byKey: "/items/{key}", removal: .ask,
+      pages: .init(.next(at: .body(at("next")))), columns: columns)
+    var listing = resource.listing
+    listing.path = "/events"
+    listing.key = at("object")
+    resource.since = Since(
+      at: at("time"), param: .query("since"), form: .number, overlap: .number(1), asks: true, listing: listing)
+    return resource
+  }
+
+  private static func item(_ id: Int, _ name: String = "", isGone: Bool = false) -> String {
+    #"{"id":\#(id),"time":10,"name":"\#(name)"\#(isGone ? ",\"gone\":true" : "")}"#
+  }
+
+  private static func event(_ object: Int, _ time: Int) -> String { #"{"object":\#(object),"time":\#(time)}"# }
+
+  private static func page(_ records: [String], next: String? = nil, token: String? = nil) -> String {
+    let places = [("next", next), ("token", token)].compactMap { name, text in text.map { #""\#(name)":"\#($0)","# } }
+    return "{\(places.joined())\"results\":[\(records.joined(separator: ","))]}"
+  }
+
+  /// Answers by the target of the request; an answer that is a number is a status.
+  private static func set(_ answers: [String: String], _ bench: SyncBench) {
+    bench.shelf.update {
+      $0.answers = { request in
+        let target = String(request.url.dropFirst(Shelf.baseURL.count))
+        let answer = answers[target] ?? "404"
+        return Int(answer).map { Response(status: $0) } ?? Response(status: 200, body: Array(answer.utf8))
+      }
+    }
+  }
+
+  private static func bench(_ answers: [String: String]) throws -> SyncBench {
+    let bench = try SyncBench([:])
+    set(answers, bench)
+    return bench
+  }
+
+  private static let whole = [
+    "/items": page([item(1), item(2)], next: "/items?p=2"), "/items?p=2": page([item(3)], token: "first"),
+  ]
+
+  // MARK: Delta tokens
+
+  @Test("I7.1, I5.2, I12.1: the token of the last page starts the next pull, and moves with its records")
+  func token() async throws {
+    let next = [
+      "/items?token=first": Self.page([Self.item(2, "new")], next: "/items?q=2"),
+      "/items?q=2": Self.page([Self.item(3, isGone: true), Self.item(4)], token: "second"),
+      "/items?token=second": Self.page([], token: "second"),
+    ]
+    let bench = try Self.bench(Self.whole.merging(next) { $1 })
+    #expect(try await bench.sync([Self.tokens()]).added == 3)
+    _ = bench.shelf.asked()
+    let record = try await bench.sync([Self.tokens()], allowRemoval: true, after: 1)
+    #expect(record.added == 1 && record.changed == 1 && record.removed == 1)
+    #expect(try await bench.sync([Self.tokens()], after: 2).outcome == .unchanged)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?token=first", "/items?q=2", "/items?token=second"])
+    let resource = try #require(try await bench.facts([Self.tokens()]).resources.first)
+    #expect(resource.proof == "since" && resource.missed == nil && resource.wholeAt != nil)
+    #expect(try bench.ask("SELECT coalesce(mark, 'none') FROM resource_lists") == ["none"])
+  }
+
+  @Test("I7.2, S7.1: a forgotten token leads to a whole pull in the same sync", arguments: [400, 404, 410])
+  func forgotten(status: Int) async throws {
+    let bench = try Self.bench(Self.whole)
+    _ = try await bench.sync([Self.tokens()])
+    Self.set(Self.whole.merging(["/items?token=first": "\(status)"]) { $1 }, bench)
+    _ = (bench.shelf.asked(), bench.reported())
+    #expect(try await bench.sync([Self.tokens()], after: 1).outcome == .unchanged)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?token=first", "/items", "/items?p=2"])
+    let events = bench.reported().filter { $0.name == .listReset }
+    #expect(events.map(\.resource) == ["item"] && events.map(\.reason) == ["token"])
+  }
+
+  @Test("I7.2, I4.1: nothing is dropped if the whole pull after a forgotten token fails")
+  func forgottenAndFailed() async throws {
+    let bench = try Self.bench(Self.whole)
+    _ = try await bench.sync([Self.tokens()])
+    Self.set(["/items?token=first": "410", "/items": "500"], bench)
+    #expect(try await bench.sync([Self.tokens()], after: 1).exit == 69)
+    #expect(try bench.ask("SELECT name || id FROM items ORDER BY id") == ["1", "2", "3"])
+    Self.set(["/items?token=first": Self.page([Self.item(2, "new")], token: "second")], bench)
+    #expect(try await bench.sync([Self.tokens()], after: 2).changed == 1)
+  }
+
+  @Test("I7.1: a last page without a token is malformed (65), and since.token is named")
+  func missing() async throws {
+    let bench = try Self.bench(["/items": Self.page([Self.item(1)])])
+    let record = try await bench.sync([Self.tokens()])
+    #expect(record.exit == 65 && record.error?.contains("since.token") == true, "\(record.error ?? "")")
+  }
+
+  @Test("I7.1, T8.1: a token that is an address is followed; one of another origin is refused before a request")
+  func address() async throws {
+    let own = "\(Shelf.baseURL)/items/delta?t=1"
+    let bench = try Self.bench([
+      "/items": Self.page([Self.item(1)], token: own),
+      "/items/delta?t=1": Self.page([Self.item(1, "new")], token: "https://elsewhere.example/items?t=2"),
+    ])
+    #expect(try await bench.sync([Self.tokens(nil)]).added == 1)
+    let record = try await bench.sync([Self.tokens(nil)], after: 1)
+    #expect(record.exit == 65 && record.trouble?.kind == .foreignLink)
+    #expect(bench.shelf.asked().map(\.target) == ["/items", "/items/delta?t=1"])
+  }
+
+  @Test(
+    "I7.3: the message and the concerned items of a failed request do not show the token", arguments: [true, false])
+  func hidden(isAddress: Bool) async throws {
+    let secret = isAddress ? "\(Shelf.baseURL)/items/secret-token?t=secret-token" : "secret-token"
+    let bench = try Self.bench(["/items": Self.page([Self.item(1)], token: secret)])
+    let resource = Self.tokens(isAddress ? nil : .query("cursor"))
+    _ = try await bench.sync([resource])
+    bench.shelf.update { $0.answers = { _ in Response(status: 500) } }
+    let record = try await bench.sync([resource], after: 1)
+    #expect(record.exit == 69)
+    let told = "\(record.error ?? "") \(record.trouble.map { "\($0)" } ?? "")"
+    #expect(!told.contains("secret-token"), "\(told)")
+    #expect(told.contains("***"))
+  }
+
+  // MARK: Lists of keys
+
+  private static let all = ["/items": page((1...4).map { item($0) })]
+
+  @Test("I9.1, I5.2: each key of the incremental list is asked for once, and where applies to the answer")
+  func asked() async throws {
+    let bench = try Self.bench(Self.all)
+    _ = try await bench.sync([Self.feed()])
+    let feed = [
+      "/events?since=9": Self.page([Self.event(1, 11), Self.event(5, 12), Self.event(1, 13)], next: "/events?p=2"),
+      "/events?p=2": Self.page([Self.event(2, 14), Self.event(3, 15), Self.event(4, 16)]),
+      "/events?since=15": Self.page([Self.event(4, 16)]),
+      "/items/1": Self.item(1, "new"), "/items/2": Self.item(2), "/items/3": Self.item(3, isGone: true),
+      "/items/5": Self.item(5),
+    ]
+    Self.set(Self.all.merging(feed) { $1 }, bench)
+    _ = bench.shelf.asked()
+    let record = try await bench.sync([Self.feed()], allowRemoval: true, after: 1)
+    #expect(record.added == 1 && record.changed == 1 && record.removed == 2 && record.error == nil)
+    let targets = bench.shelf.asked().map(\.target)
+    #expect(targets.prefix(2) == ["/events?since=9", "/events?p=2"])
+    #expect(targets.dropFirst(2).sorted() == (1...5).map { "/items/\($0)" })
+    #expect(try bench.ask("SELECT id || name FROM items ORDER BY id") == ["1new", "2", "5"])
+    #expect(try await bench.sync([Self.feed()], after: 2).outcome == .unchanged)
+    #expect(bench.shelf.asked().map(\.target).first == "/events?since=15")
+  }
+
+  @Test("I1.1, P8.8: a whole pull that could not ask for all missing records is due again")
+  func unasked() async throws {
+    var resource = Self.feed()
+    resource.since?.asks = false
+    resource.since?.listing = resource.listing
+    let bench = try Self.bench(Self.all)
+    _ = try await bench.sync([resource])
+    let short = [
+      "/items": Self.page((1...3).map { Self.item($0) }), "/items/1": Self.item(1), "/items/3": Self.item(3),
+    ]
+    Self.set(short.merging(["/items/4": "403"]) { $1 }, bench)
+    let unasked = try await bench.sync([resource], allowRemoval: true, after: 90_000)
+    #expect(unasked.trouble?.kind == .unasked && unasked.removed == 0)
+    _ = bench.shelf.asked()
+    Self.set(short, bench)
+    #expect(try await bench.sync([resource], allowRemoval: true, after: 90_060).removed == 1)
+    #expect(bench.shelf.asked().map(\.target).first == "/items")
+  }
+
+  @Test("I9.2, S6.2: if a key cannot be asked for, its record and the mark stay, and the next sync asks again")
+  func unanswered() async throws {
+    let bench = try Self.bench(Self.all)
+    _ = try await bench.sync([Self.feed()])
+    let feed = ["/events?since=9": Self.page([Self.event(1, 11), Self.event(2, 12)]), "/items/1": Self.item(1, "new")]
+    Self.set(feed.merging(["/items/2": "403"]) { $1 }, bench)
+    let record = try await bench.sync([Self.feed()], after: 1)
+    #expect(record.isDegraded && record.trouble?.kind == .unasked && record.removed == 0)
+    _ = bench.shelf.asked()
+    Self.set(feed.merging(["/items/2": Self.item(2, "new")]) { $1 }, bench)
+    let next = try await bench.sync([Self.feed()], after: 2)
+    #expect(!next.isDegraded && bench.shelf.asked().map(\.target).first == "/events?since=9")
+    #expect(try bench.ask("SELECT name FROM items WHERE id < 3") == ["new", "new"])
+  }
+
+  @Test("I9.2, P16.4: the control question is the latest record; if it is not found, nothing is removed")
+  func control() async throws {
+    let bench = try Self.bench(Self.all)
+    _ = try await bench.sync([Self.feed()])
+    let feed = ["/events?since=9": Self.page([Self.event(4, 11)])]
+    Self.set(feed, bench)
+    _ = bench.shelf.asked()
+    let wrong = try await bench.sync([Self.feed()], allowRemoval: true, after: 1)
+    #expect(wrong.trouble?.kind == .wrongByKey && wrong.removed == 0)
+    #expect(bench.shelf.asked().map(\.target) == ["/events?since=9", "/items/4", "/items/3"])
+    Self.set(feed.merging(["/items/3": Self.item(3)]) { $1 }, bench)
+    let right = try await bench.sync([Self.feed()], allowRemoval: true, after: 2)
+    #expect(right.removed == 1 && right.error == nil)
+  }
+
+  @Test("I5.2, P8.2: the guard holds for records that by_key does not find, and the mark stays")
+  func guarded() async throws {
+    let bench = try Self.bench(Self.all)
+    _ = try await bench.sync([Self.feed()])
+    let feed = ["/events?since=9": Self.page([Self.event(1, 11), Self.event(2, 12)]), "/items/1": Self.item(1)]
+    Self.set(feed, bench)
+    let held = try await bench.sync([Self.feed()], after: 1)
+    #expect(held.exit == 65 && held.trouble?.kind == .guarded)
+    #expect(try bench.ask("SELECT count(*) FROM items") == ["4"])
+    #expect(try await bench.sync([Self.feed()], allowRemoval: true, after: 2).removed == 1)
+  }
+}
