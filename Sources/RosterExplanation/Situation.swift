@@ -53,7 +53,9 @@ package struct Situation: Sendable {
   }
 
   /// What is the matter: a failed service first, then the reason of the state, and last that no daemon answers.
-  var troubles: [Trouble] { [stopped, refused, main, silent, pinned, distrusted, absent, missed, alone].compactMap { $0 } }
+  var troubles: [Trouble] {
+    [stopped, refused, main, silent, pinned, distrusted, absent, missed, alone].compactMap { $0 }
+  }
 
   /// The service of the daemon has failed.
   var stopped: Trouble? { failed.map { Trouble(.failedService, $0.text) } }

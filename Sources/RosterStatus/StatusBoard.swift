@@ -295,7 +295,9 @@ extension StatusBoard {
       Metrics.Gauges(
         records: state.cache.resources.map { ($0.name, $0.records) },
         trusted: state.cache.resources.map { ($0.name, $0.validators == DaemonStatus.CachedResource.trusted) },
-        whole: state.cache.resources.compactMap { resource in Self.moment(resource.wholeAt).map { (resource.name, $0) } },
+        whole: state.cache.resources.compactMap { resource in
+          Self.moment(resource.wholeAt).map { (resource.name, $0) }
+        },
         snapshot: Self.moment(state.cache.publishedAt) ?? 0,
         verified: Self.moment(state.cache.verifiedAt) ?? 0, nextSync: state.next?.timeIntervalSince1970,
         heldUntil: limits.heldUntil?.timeIntervalSince1970, budget: limits.budget.map { ($0.used, $0.rule.limit) },
