@@ -68,7 +68,8 @@ package struct LoginProcess: Sendable {
     let request = AuthorizationRequest(redirect: receiver.address)
     let url = request.address(address, clientID: credentials.clientID ?? Secret(""), scope: settings.scope)
     tell("open this address in a browser on this machine, within 5 minutes:\n\(url)")
-    openBrowser(url)
+    let file = openBrowser(url)
+    defer { file?.remove() }
     guard let answer = await receiver.answer(within: Self.patience) else { throw login.unanswered }
     guard answer["state"] == request.state else { throw login.foreignState }
     guard let code = answer["code"], !code.isEmpty else {
@@ -91,8 +92,10 @@ package struct LoginProcess: Sendable {
     ["DISPLAY", "WAYLAND_DISPLAY"].contains { !(environment[$0] ?? "").isEmpty }
   }
 
-  /// Leaves it to the printed address if there is no such program.
-  private func openBrowser(_ url: String) {
+  /// The address has the state of this login, and all users see the command line of a browser (T11.4).
+  /// - Returns: The file that leads the browser; nil if only the printed address is left.
+  private func openBrowser(_ url: String) -> AddressFile? {
+    guard let file = try? AddressFile(url, environment: environment) else { return nil }
     var process = pid_t()
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -100,9 +103,11 @@ package struct LoginProcess: Sendable {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
       posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
     }
-    let arguments = [strdup("xdg-open"), strdup(url), nil]
-    posix_spawnp(&process, "xdg-open", &actions, nil, arguments, environ)
-    for argument in arguments { free(argument) }
+    let arguments = [strdup("xdg-open"), strdup(file.path), nil]
+    defer { for argument in arguments { free(argument) } }
+    if posix_spawnp(&process, "xdg-open", &actions, nil, arguments, environ) == 0 { return file }
+    file.remove()
+    return nil
   }
 
   // MARK: The configuration

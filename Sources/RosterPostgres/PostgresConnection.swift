@@ -226,17 +226,19 @@ package struct PostgresTarget: Sendable, Equatable {
   /// True if the text contains a password.
   package let hasPassword: Bool
 
-  /// - Parameter text: As `psql` takes it.
-  /// - Throws: `Failure` (78) with libpq's words, which name the part that is wrong.
-  package init(_ text: String) throws(Failure) {
+  /// - Parameters:
+  ///   - text: As `psql` takes it.
+  ///   - source: Where it comes from, for the message.
+  /// - Throws: `Failure` (78) without any part of the text, since each may be a part of the password (D7.5).
+  package init(_ text: String, from source: String = "--to") throws(Failure) {
+    guard !Self.endsUserEarly(text) else {
+      throw Self.unreadable(source, "the user or the password has a character that must be escaped")
+    }
     var message: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(text, &message) else {
       let cause = message.map { String(cString: $0) } ?? "out of memory"
       PQfreemem(message)
-      throw Failure(
-        .configuration, step: "read the connection URL", subject: "--to",
-        cause: PostgresFailure.oneLine(cause, without: text),
-        hint: "write postgresql://USER@HOST/DATABASE")
+      throw Self.unreadable(source, Self.unquoted(cause))
     }
     defer { PQconninfoFree(options) }
     var known: [String: String] = [:]
@@ -245,11 +247,39 @@ package struct PostgresTarget: Sendable, Equatable {
       if let value = next.pointee.val { known[String(cString: keyword)] = String(cString: value) }
       next += 1
     }
+    guard known["port"]?.utf8.allSatisfy(Self.isOfPorts) != false else {
+      throw Self.unreadable(source, "the port is not a number")
+    }
     words = known.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.word($0.value))" }.joined(separator: " ")
     hasPassword = known["password"] != nil || known["sslpassword"] != nil
     let host = known["host"] ?? known["hostaddr"] ?? "the local socket"
     shown =
       "\(known["dbname"] ?? known["user"] ?? "the default database") on \(host)\(known["port"].map { ":\($0)" } ?? "")"
+  }
+
+  /// True if libpq would take a part of the user or the password for the host or the database.
+  private static func endsUserEarly(_ text: String) -> Bool {
+    guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else { return false }
+    let rest = text.dropFirst(scheme.count)
+    guard let end = rest.lastIndex(of: "@") else { return false }
+    return rest[..<end].contains { $0 == "@" || $0 == "/" }
+  }
+
+  /// A digit, or the comma between the ports of several hosts.
+  private static func isOfPorts(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: ",") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+
+  /// libpq's words up to the first part of the text that they quote.
+  private static func unquoted(_ message: String) -> String {
+    let line = PostgresFailure.oneLine(message.replacing("\"=\"", with: "'='"))
+    return line.contains("\"") ? line.prefix { $0 != "\"" } + "…" : line
+  }
+
+  private static func unreadable(_ source: String, _ cause: String) -> Failure {
+    Failure(
+      .configuration, step: "read the connection URL", subject: source, cause: cause,
+      hint: "write postgresql://USER@HOST/DATABASE, with %25 for %, %40 for @, %2F for / in its parts")
   }
 
   private static func word(_ value: String) -> String {

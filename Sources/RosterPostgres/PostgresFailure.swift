@@ -69,11 +69,8 @@ package struct PostgresFailure: Error, Sendable, Equatable {
       hint: "nothing is lost: the next try goes on from the same place")
   }
 
-  /// libpq ends its messages with a line break and may use several lines.
-  /// - Parameter secret: A text that must not be shown.
-  static func oneLine(_ text: String, without secret: String? = nil) -> String {
-    let line = text.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }.joined(separator: "; ")
-    guard let secret, !secret.isEmpty else { return line }
-    return line.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "…")
+  /// libpq ends its messages with a line break. It may use several lines, which begin with a tab.
+  static func oneLine(_ text: String) -> String {
+    text.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }.joined(separator: "; ")
   }
 }

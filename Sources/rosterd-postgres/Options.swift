@@ -68,6 +68,6 @@ struct Options: ParsableArguments {
         .configuration, step: "read the connection URL", subject: file, cause: "there is no such credential",
         hint: "write it to /etc/credstore/rosterd-postgres.NAME.url (mode 0600), and restart the unit")
     }
-    return try PostgresTarget(String(text.prefix { !$0.isNewline }))
+    return try PostgresTarget(String(text.prefix { !$0.isNewline }), from: file)
   }
 }

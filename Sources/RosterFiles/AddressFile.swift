@@ -1,21 +1,20 @@
 import Glibc
-import RosterFiles
-import RosterModel
+package import RosterModel
 
 /// A file that leads a browser to an address. Only this user may read it, but all users see the command line of a
 /// browser (proc(5)).
-struct AddressFile: Sendable {
+package struct AddressFile: Sendable {
   /// Ends in `.html`, by which a desktop finds the browser.
-  let path: String
+  package let path: String
   /// The folder that was made for the file; nil: the file is in the user's own runtime folder.
   private let folder: String?
 
   /// - Throws: 73 if the file cannot be written.
-  init(_ address: String, environment: [String: String]) throws(Failure) {
+  package init(_ address: String, environment: [String: String]) throws(Failure) {
     let suffix = ".html"
     folder = try Self.isPrivate(environment["XDG_RUNTIME_DIR"]) ? nil : Self.makeFolder(environment["TMPDIR"])
     let place = folder ?? environment["XDG_RUNTIME_DIR"] ?? ""
-    var name = Array("\(place)/rosterctl-web-XXXXXX\(suffix)".utf8CString)
+    var name = Array("\(place)/rosterd-XXXXXX\(suffix)".utf8CString)
     // Mode 0600 (mkstemps(3)).
     let file = mkstemps(&name, Int32(suffix.utf8.count))
     path = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
@@ -28,19 +27,21 @@ struct AddressFile: Sendable {
   }
 
   /// Also if it is not there any more.
-  func remove() {
+  package func remove() {
     unlink(path)
     if let folder { rmdir(folder) }
   }
 
   private static func page(_ address: String) -> String {
-    """
-    <!doctype html>
-    <meta charset="utf-8"><title>rosterd</title><meta name="referrer" content="no-referrer">
-    <meta http-equiv="refresh" content="0;url=\(address)">
-    <p><a href="\(address)">The page of rosterd</a>
+    // What would end an attribute or begin a reference in it (WHATWG HTML §13.3).
+    let address = address.replacing("&", with: "&amp;").replacing("\"", with: "&quot;")
+    return """
+      <!doctype html>
+      <meta charset="utf-8"><title>rosterd</title><meta name="referrer" content="no-referrer">
+      <meta http-equiv="refresh" content="0;url=\(address)">
+      <p><a href="\(address)">The page of rosterd</a>
 
-    """
+      """
   }
 
   /// Whether the folder is this user's and closed to others, as the XDG Base Directory Specification demands. After
@@ -53,7 +54,7 @@ struct AddressFile: Sendable {
 
   private static func makeFolder(_ place: String?) throws(Failure) -> String {
     let place = place.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
-    var name = Array("\(place)/rosterctl-XXXXXX".utf8CString)
+    var name = Array("\(place)/rosterd-XXXXXX".utf8CString)
     guard let made = mkdtemp(&name) else { throw failure(place, SystemError.last) }
     return String(cString: made)
   }
