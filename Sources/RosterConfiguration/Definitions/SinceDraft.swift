@@ -10,7 +10,7 @@ struct SinceDraft: Sendable {
   var overlap: Since.Overlap?
   var from: String?
   var wholeEvery: Duration? = Since.usualWhole
-  // nil: as in the resource.
+  // nil in the following keys means the value of the resource.
   var path: String?
   var query: [Resource.Parameter]?
   var method: Resource.Method?
