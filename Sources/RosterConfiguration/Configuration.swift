@@ -1,88 +1,88 @@
 package import Logging
 package import RosterModel
 
-/// What a rosterd was told to do, key by key (docs/CONTRACT.md, section 2). A fresh value holds the defaults; `load`
-/// fills in the paths, which depend on the environment.
+/// The settings of one rosterd, key by key (docs/CONTRACT.md, section 2). A new value has the defaults; `load` adds the
+/// paths, which depend on the environment.
 package struct Configuration: Sendable, Equatable {
-  /// `[upstream]`: where pages come from.
+  /// `[upstream]`: the server of the pages.
   package struct Upstream: Sendable, Equatable {
-    /// Without a trailing slash.
+    /// Base URL without a trailing slash.
     package var baseURL = "https://rickandmortyapi.com/api"
     /// Sorted by name.
     package var headers: [Request.Header] = []
-    /// Of one attempt, from connect to last byte.
+    /// Longest duration of one attempt, from connect to last byte.
     package var timeout: Duration = .seconds(30)
-    /// What becomes of a next page's address at another origin.
+    /// The rule for next-page addresses at another origin.
     package var links = NextLinks.sameOrigin
-    /// By way of what its server and token_url's are asked; `proxies` is what comes of it.
+    /// The proxy setting for its server and token_url's; `proxies` has the resulting rules.
     package var proxy = ProxyChoice.environment
-    /// What the environment says of it.
+    /// The proxy settings of the environment.
     package var environmentProxies = EnvironmentProxies()
-    /// How its server is known.
+    /// The settings by which its server is verified.
     package var tls = TLS()
   }
 
   /// `[upstream.tls]`
   package struct TLS: Sendable, Equatable {
-    /// Empty: the system's roots.
+    /// Path of a PEM bundle; empty for the system's roots.
     package var caFile = ""
     /// Places of the system's roots.
     package var systemRoots = RootPlaces()
-    /// "sha256/BASE64", each of 32 bytes.
+    /// Pins "sha256/BASE64", each of 32 bytes.
     package var pins: [String] = []
     /// Chain of the client certificate; empty if it is not set.
     package var certFile = ""
-    /// Its private key; empty if it is not set, or if the key is a credential file.
+    /// Private key of the certificate; empty if it is not set, or if the key is a credential file.
     package var keyFile = ""
   }
 
-  /// `[sync]`: when pages are asked for, and how many at once.
+  /// `[sync]`: when pages are requested, and how many at once.
   package struct Sync: Sendable, Equatable {
-    /// From the end of a sync to the next.
+    /// Time from the end of a sync to the next.
     package var interval: Duration = .seconds(15 * 60)
-    /// Up to this much is added to the interval.
+    /// Largest random addition to the interval.
     package var jitter: Duration = .seconds(30)
-    /// After a failed sync; doubles up to the interval.
+    /// Delay after a failed sync, which doubles up to the interval.
     package var retryInterval: Duration = .seconds(60)
-    /// Pages in flight.
+    /// Largest number of pages in flight.
     package var concurrency = 8
-    /// Of one list: ten times what a list that people page through is likely to have.
+    /// Largest number of pages of one list: ten times as many as a list for people is likely to have.
     package var maxPages = 100_000
-    /// Percent.
+    /// Percent of a resource's records that one sync may remove.
     package var maxRemoval = 20
   }
 
-  /// `[retry]`: of one request.
+  /// `[retry]`: retries of one request.
   package struct Retry: Sendable, Equatable {
-    /// After the first attempt.
+    /// Number of retries after the first attempt.
     package var maxRetries = 3
-    /// Before the first retry; doubles with each further one.
+    /// Delay before the first retry, which doubles with each further one.
     package var baseDelay: Duration = .seconds(1)
     /// The longest of these delays.
     package var maxDelay: Duration = .seconds(10)
-    /// Up to this much is added to each.
+    /// Largest random addition to each delay.
     package var jitter: Duration = .milliseconds(500)
-    /// A longer Retry-After ends the sync.
+    /// Longest Retry-After that a sync waits for.
     package var maxRetryAfter: Duration = .seconds(2 * 60)
   }
 
-  /// `[limit]`: what upstream is spared.
+  /// `[limit]`: limits for the load on upstream.
   package struct Limit: Sendable, Equatable {
-    /// Requests a second; 0: no limit.
+    /// Requests per second; 0 means no limit.
     package var rate = 0.0
-    /// nil: no limit.
+    /// nil without a limit.
     package var budget: RequestBudget?
   }
 
   /// `[auth]`: the access token.
   package struct Auth: Sendable, Equatable {
-    /// How it is come by.
+    /// The way to get the token.
     package var flow = Flow.none
-    /// Where a request carries it.
+    /// The place of the token in a request.
     package var send = TokenPlace.bearer
-    /// As it was given; requests go to `resolvedTokenURL`.
+    /// The address as given; requests use `resolvedTokenURL`.
     package var tokenURL = ""
-    /// Of a token request of OAuth 2.
+    /// The scope of a token request of OAuth 2.
     package var scope = ""
     /// Where `rosterd login` sends the browser, unresolved; empty if it is not set.
     package var authorizeURL = ""
@@ -98,7 +98,7 @@ package struct Configuration: Sendable, Equatable {
     package var earlyRefresh: Duration = .seconds(60)
     /// Statuses of page requests that end the session.
     package var logoutStatus: [Int] = []
-    /// Empty: there are no credential files.
+    /// The folder of the credential files; empty if there is no such folder.
     package var credentialsDir = ""
     /// The file of the session.
     package var tokenStore = ""
@@ -108,23 +108,23 @@ package struct Configuration: Sendable, Equatable {
   package struct Cache: Sendable, Equatable {
     /// The database.
     package var path = ""
-    /// How long syncs and changes are kept.
+    /// Period for which syncs and changes are kept.
     package var history: Duration = .seconds(90 * 86400)
   }
 
   /// `[status]`
   package struct Status: Sendable, Equatable {
-    /// Its path.
+    /// Path of the status socket.
     package var socket = ""
-    /// Who may connect.
+    /// Mode of the socket, which decides who may connect.
     package var socketMode: UInt16 = 0o660
   }
 
   /// `[log]`
   package struct Log: Sendable, Equatable {
-    /// The least severe messages that are logged.
+    /// Lowest severity of messages that are logged.
     package var level = Logger.Level.info
-    /// How they are written.
+    /// Format of log messages.
     package var format = LogFormat.auto
   }
 
@@ -144,16 +144,16 @@ package struct Configuration: Sendable, Equatable {
   package var status = Status()
   /// `[log]`
   package var log = Log()
-  /// `[resource.*]`, in the file's order: what is pulled. Never empty.
+  /// `[resource.*]`, in the file's order. Never empty.
   package var resources = [Resource.character]
-  /// The file that it came from; nil: none, the defaults hold.
+  /// Path of the configuration file; nil if the defaults apply without a file.
   package var path: String?
 
-  /// The defaults, without paths.
+  /// The default settings, without paths.
   package init() {}
 
-  /// Where tokens come from, as an absolute URL: `auth.token_url`, with `exchange` the address of `auth.refresh` or
-  /// else `auth.login`; nil if none is set.
+  /// The address for token requests as an absolute URL: `auth.token_url`, or with `exchange` the address of
+  /// `auth.refresh` or else `auth.login`. nil if none is set.
   package var resolvedTokenURL: String? {
     guard auth.flow == .exchange else { return resolved(auth.tokenURL) }
     return resolved(auth.refresh.url) ?? resolved(auth.login.url)
@@ -184,6 +184,6 @@ package struct Configuration: Sendable, Equatable {
 }
 
 extension Configuration: CustomStringConvertible {
-  /// Masked, so that a log line or a failed test shows no secret (T9).
+  /// The masked settings, so that a log line or a failed test shows no secret (T9).
   package var description: String { rendered() }
 }

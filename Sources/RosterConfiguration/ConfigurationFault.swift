@@ -1,16 +1,16 @@
 package import RosterModel
 
-/// One thing wrong with the configuration, as one printed line.
+/// One mistake in the configuration, as one printed line.
 package struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible {
   /// nil for a variable, and for a default.
   package var file: String?
-  /// From 1; nil where the fault is in no one line.
+  /// The line, from 1; nil if the mistake does not belong to a single line.
   package var line: Int?
-  /// A key's path, or an environment variable; nil where the whole file is at fault.
+  /// A key's path, or an environment variable; nil if the whole file is wrong.
   package var key: String?
-  /// A clause: "100 is out of range".
+  /// A clause such as "100 is out of range".
   package var problem: String
-  /// What would be good: "1 to 64".
+  /// The permitted values, such as "1 to 64".
   package var allowed: String
 
   /// `rosterd.toml:3: sync.concurrency: 100 is out of range; allowed: 1 to 64`
@@ -20,16 +20,16 @@ package struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible 
   }
 }
 
-/// Everything that is wrong, at once: ends the program with 78, or refuses a reload.
+/// All mistakes together: they end the program with 78, or refuse a reload.
 package struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Not empty. Those of the file first, by line.
+  /// At least one mistake. Those of the file come first, by line.
   package var faults: [ConfigurationFault]
-  /// `log.format`, as far as it could be read: how the faults are to be told.
+  /// `log.format`, if it could be read: the format in which the mistakes are reported.
   package var logFormat = LogFormat.auto
 
-  /// Of a start.
+  /// Exit of a start with such mistakes.
   package static let exit = Failure.Kind.configuration
 
-  /// One line a fault.
+  /// One line per mistake.
   package var description: String { faults.map(\.description).joined(separator: "\n") }
 }

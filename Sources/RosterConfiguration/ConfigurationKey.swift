@@ -1,16 +1,16 @@
-/// One key: what the file, the environment, `check` and the man page know of it.
+/// One key, with the facts that the file, the environment, `check` and the man page need.
 package struct ConfigurationKey: Sendable {
-  /// "upstream.tls.ca_file".
+  /// The path of the key, such as "upstream.tls.ca_file".
   package let name: String
-  /// Its type with an article: "a duration".
+  /// The type with an article, such as "a duration".
   package let type: String
-  /// Its values, in words: "1 to 64".
+  /// The permitted values in words, such as "1 to 64".
   package let allowed: String
   /// One line for people.
   package let doc: String
-  /// Whether a reload leaves it as it is.
+  /// True if a reload does not change the value.
   package let needsRestart: Bool
-  /// In TOML; "" stands for a path that depends on the environment.
+  /// The default in TOML; "" for a path that depends on the environment.
   package let defaultValue: String
 
   let isBare: Bool
@@ -38,7 +38,7 @@ package struct ConfigurationKey: Sendable {
 
   var path: [String] { name.split(separator: ".").map(String.init) }
 
-  /// "ROSTERD_UPSTREAM_TLS_CA_FILE".
+  /// The name of the variable, such as "ROSTERD_UPSTREAM_TLS_CA_FILE".
   package var variable: String {
     Self.variablePrefix + String(name.uppercased().map { $0 == "." ? "_" : $0 })
   }

@@ -1,7 +1,7 @@
 import RosterModel
 
 extension ConfigurationKey {
-  /// Every key, in the order of the file. A default is what a fresh `Configuration` holds.
+  /// All keys, in the order of the file. Their defaults are those of a new `Configuration`.
   package static let all: [ConfigurationKey] = upstream + sync + retry + limit + auth + exchange + rest
 
   private static let upstream = [
@@ -19,7 +19,7 @@ extension ConfigurationKey {
       "A next page's address at another origin: refused, or asked of base_url's."),
     ConfigurationKey(
       "upstream.proxy", \.upstream.proxy, .proxy,
-      "By way of what upstream is asked; empty: what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say."),
+      "Proxy for upstream; empty: the proxy of HTTPS_PROXY, HTTP_PROXY and NO_PROXY."),
     ConfigurationKey(
       "upstream.tls.ca_file", \.upstream.tls.caFile, .text("a PEM bundle, or nothing"),
       "PEM bundle used instead of the system's roots."),
@@ -47,7 +47,7 @@ extension ConfigurationKey {
     ConfigurationKey("sync.concurrency", \.sync.concurrency, .integer(1...64), "Pages in flight."),
     ConfigurationKey(
       "sync.max_pages", \.sync.maxPages, .integer(1...1_000_000_000),
-      "Of one list; one that goes on behind them ends the sync."),
+      "Limit for one list; a longer one ends the sync."),
     ConfigurationKey(
       "sync.max_removal", \.sync.maxRemoval, .integer(0...100),
       "Percent of a resource's records that one sync may remove."),
@@ -73,7 +73,7 @@ extension ConfigurationKey {
     ConfigurationKey(
       "limit.rate", \.limit.rate, .rate, "Requests a second, token requests included; 0: no limit."),
     ConfigurationKey(
-      "limit.budget", \.limit.budget, .budget, "At most so many requests in any such time, restarts included."),
+      "limit.budget", \.limit.budget, .budget, "Largest number of requests in any such time, restarts included."),
   ]
 
   private static let auth = [
@@ -146,7 +146,7 @@ extension ConfigurationKey {
       "status.socket", \.status.socket, .text("a path, or nothing"), restart: true,
       "The status socket; by default $RUNTIME_DIRECTORY/status.sock, else /run/rosterd/status.sock."),
     ConfigurationKey(
-      "status.socket_mode", \.status.socketMode, .mode, "Who may connect to the status socket, in octal."),
+      "status.socket_mode", \.status.socketMode, .mode, "File mode of the status socket, in octal."),
     ConfigurationKey("log.level", \.log.level, .choice, "The least severe messages that are logged."),
     ConfigurationKey(
       "log.format", \.log.format, .choice, "auto: journald where stderr is the journal, else text."),

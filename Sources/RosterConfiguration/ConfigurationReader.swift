@@ -3,13 +3,13 @@ import RosterFiles
 import RosterModel
 
 extension Configuration {
-  /// Reads the file and the environment, which wins. Checks both, and changes nothing.
+  /// Reads the file and the environment, which takes precedence. Checks both, and changes nothing.
   /// - Parameters:
-  ///   - file: As `--config` names it, and must exist; nil: the default file, if it is there.
+  ///   - file: The path from `--config`, which must exist; nil reads the default file, if it exists.
   ///   - known: The default file of an earlier load, which must still exist; nil if there was none.
-  ///   - isRoot: Whose defaults hold.
-  ///   - further: What else speaks against what was read, such as a file that only other parts can judge.
-  /// - Returns: The configuration, and its warnings: sentences about what has no effect or is likely a mistake.
+  ///   - isRoot: True for the defaults of root.
+  ///   - further: Finds further conflicts, such as in a file that only other parts can read.
+  /// - Returns: The configuration, and its warnings: sentences about settings without effect and likely mistakes.
   package static func load(
     file: String?, again known: String? = nil, environment: [String: String], isRoot: Bool = geteuid() == 0,
     further: (Configuration) -> [Conflict] = { _ in [] }
@@ -27,10 +27,10 @@ extension Configuration {
     return (reader.configuration, reader.warnings + [reader.configuration.proxyWarning].compactMap(\.self))
   }
 
-  /// Hundreds of tables of forty columns; a search for lines need not cope with more.
+  /// Enough for hundreds of tables with forty columns. A search for lines need not handle more.
   package static let maxFileBytes = 256 * 1024
 
-  /// Reads a text as that of the file `path`, without an environment.
+  /// Reads a text as the content of the file `path`, without an environment.
   package static func load(_ text: [UInt8], of path: String) throws(ConfigurationFaults) -> Configuration {
     var reader = ConfigurationReader()
     reader.read(text, of: path)
@@ -41,9 +41,9 @@ extension Configuration {
   }
 }
 
-/// Gathers what file and environment say, and everything that is wrong with it.
+/// Collects the settings of the file and the environment, and all mistakes in them.
 struct ConfigurationReader {
-  /// A mistake and where it was made.
+  /// A mistake and its place.
   private struct Misplaced {
     enum Place {
       case file(line: Int?, key: String? = nil)
@@ -67,12 +67,13 @@ struct ConfigurationReader {
   private var refused: Set<String> = []
 
   var isGood: Bool { misplaced.isEmpty }
-  /// Whether there is a file, and it is TOML.
+  /// True if the file exists and is TOML.
   var isParsed: Bool { document != nil }
 
   // MARK: - The file
 
-  /// What tells that there is no such file: a folder on its way may be none, as where HOME is /dev/null.
+  /// Errors that mean that the file does not exist. A part of its path may not be a folder, for example if HOME is
+  /// /dev/null.
   static let absences: Set = [ENOENT, ENOTDIR]
 
   mutating func readFile(_ path: String, mustExist: Bool) {
@@ -89,7 +90,7 @@ struct ConfigurationReader {
   /// - Parameter path: The file that has these bytes.
   mutating func read(_ bytes: [UInt8], of path: String) {
     (file, configuration.path) = (path, path)
-    // Kept out of the text, where it would stand before the first line's key or table.
+    // The text must not contain the mark, which would precede the first line's key or table.
     let bytes = bytes.withoutByteOrderMark
     guard let text = String(validating: bytes, as: UTF8.self) else {
       return refuseFile(Self.lineOfInvalidText(bytes), "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
@@ -180,10 +181,10 @@ struct ConfigurationReader {
     misplaced.append(Misplaced(place: place, mistake: mistake, allowed: mistake.allowed ?? key.allowed))
   }
 
-  // MARK: - What is left out, and what contradicts itself
+  // MARK: - Omitted and contradictory settings
 
-  /// Warns of a named file that names no API. An empty file, such as the output of a failed `rosterd infer`, would
-  /// otherwise mirror the default upstream without a word.
+  /// Warns about a named file without an API. An empty file, such as the output of a failed `rosterd infer`, would
+  /// otherwise mirror the default upstream silently.
   mutating func warnOfDefaults() {
     let key = "upstream.base_url"
     guard let document, !keysInFile.contains(key), variables[key] == nil else { return }
@@ -205,7 +206,7 @@ struct ConfigurationReader {
     }
   }
 
-  /// The first of the keys that somebody set is where it can be mended.
+  /// The first key that the user has set is the place of the correction.
   private func place(of conflict: Conflict) -> Misplaced.Place {
     for key in conflict.keys {
       if let variable = variables[key] { return .variable(variable) }
@@ -219,7 +220,7 @@ struct ConfigurationReader {
 
   // MARK: - Sentences
 
-  /// Those of the file first, by line.
+  /// All mistakes; those of the file come first, by line.
   var faults: [ConfigurationFault] {
     let lines = document?.lines() ?? [:]
     let faults = misplaced.map { misplaced in
@@ -243,15 +244,15 @@ struct ConfigurationReader {
     return inFile.sorted { ($0.line ?? 0) < ($1.line ?? 0) } + faults.filter { $0.file == nil }
   }
 
-  /// What is missing is missing in its table.
+  /// A missing key has the line of its table.
   private static func line(of path: [String], _ lines: [[String]: Int]) -> Int? {
     path.indices.reversed().lazy.compactMap { lines[Array(path[...$0])] }.first
   }
 
-  /// The next names below a path, in the order of the list. Empty if the path is no table.
+  /// The next names below a path, in the order of the list. Empty if the path is not a table.
   private static func names(in path: [String]) -> [String] { tables[path] ?? [] }
 
-  /// The keys by their paths. A file of unknown names looks here once for each of its lines.
+  /// The keys by their paths. A file of unknown names causes one look-up per line.
   private static let keys = Dictionary(ConfigurationKey.all.map { ($0.path, $0) }) { first, _ in first }
 
   /// The next names below each table, in the order of the list.
@@ -264,13 +265,13 @@ struct ConfigurationReader {
 
   private static let resource = "resource"
 
-  /// The words of all keys and tables: what a syntax error may repeat.
+  /// The words of all keys and tables, which a syntax error may repeat.
   private static let words = Set(
     ConfigurationKey.all.flatMap { $0.path + [$0.name] } + [resource] + ResourceDraft.keys.map(\.name)
       + ResourceDraft.tables + PagesDraft.keys.map(\.name) + ColumnDraft.keys.map(\.name))
 
-  /// The key or table on a line of a file that does not parse. nil if the line does not show it.
-  /// - Returns: Its name, and its values in words; a table has none.
+  /// The key or table on a line of a file that does not parse; nil if the line does not show it.
+  /// - Returns: Its name, and its values in words. A table has no values.
   private static func key(in text: String, line: Int) -> (name: String, allowed: String?)? {
     let rows = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).prefix(line)
       .map { String(Substring($0)).filter { !$0.isWhitespace } }
@@ -288,7 +289,7 @@ struct ConfigurationReader {
     return ("\(definition.1).\(key.name)", key.allowed)
   }
 
-  /// True if rosterd has a table of that name: the name holds no secret (T9).
+  /// True if rosterd has a table of that name. Such a name contains no secret (T9).
   private static func isTable(_ name: String) -> Bool {
     if !names(in: name.split(separator: ".").map(String.init)).isEmpty { return true }
     let definition = /resource(\.[a-z][a-z0-9_]{0,39}(\.(pages|columns|lists(\.[A-Za-z_][A-Za-z0-9_]*)?))?)?/

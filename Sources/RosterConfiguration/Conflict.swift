@@ -1,15 +1,15 @@
-/// Values that are good each by itself, and not together or not on this machine.
+/// Values that are valid separately, but not together or not on this machine.
 package struct Conflict: Sendable, Equatable {
-  /// The first is to be mended; the others have a part in it.
+  /// The first key should be corrected; the others contribute to the conflict.
   package var keys: [String]
-  /// The entry of the first key's table that is at fault.
+  /// The wrong entry of the first key's table.
   package var entry: String?
-  /// A clause.
+  /// A clause about the conflict.
   package var problem: String
-  /// What would be good.
+  /// The permitted values.
   package var allowed: String
 
-  /// - Parameter problem: names no secret.
+  /// - Parameter problem: a clause without secrets.
   package init(keys: [String], entry: String? = nil, problem: String, allowed: String) {
     self.keys = keys
     self.entry = entry

@@ -2,7 +2,7 @@ import RosterFiles
 import RosterModel
 
 extension Configuration {
-  /// What the values alone tell. The paths are filled in.
+  /// Conflicts that the values alone show. The paths must be filled in.
   func conflicts() -> [Conflict] {
     let all = [
       tokenURLMissing, tokenURLInClear, credentialTwice, pinsInClear, delaysCrossed, socketTooLong, socketIsFolder,
@@ -96,7 +96,7 @@ extension Configuration {
       allowed: "the path of a file in it")
   }
 
-  /// One file cannot serve as two.
+  /// Two settings must not name the same file.
   private var sharedPaths: [Conflict] {
     let paths = [
       ("cache.path", cache.path), ("auth.token_store", auth.tokenStore), ("status.socket", status.socket),

@@ -4,14 +4,14 @@ package import RosterModel
 
 /// The places of one daemon's socket and cache.
 package struct DaemonPlaces: Sendable, Equatable {
-  /// The status socket.
+  /// Place of the status socket.
   package var socket: Whereabouts
-  /// The database.
+  /// Place of the database.
   package var cache: Whereabouts
   /// The systemd unit that runs this daemon, without `.service`; nil if the package has no such unit.
   package var unit: String?
 
-  /// The daemon that a user means who names none.
+  /// The daemon that a user means without naming one.
   /// - Parameter system: The folders of the system's own daemon.
   package static func usual(
     environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
@@ -21,7 +21,7 @@ package struct DaemonPlaces: Sendable, Equatable {
     return Self(socket: socket, cache: cache, unit: installed(socket: socket.path, system: system)?.unit)
   }
 
-  /// `rosterd@NAME.service`. Its configuration file need not be readable: then the unit's own folders count.
+  /// The daemon of `rosterd@NAME.service`. If its configuration file is not readable, the unit's own folders apply.
   /// - Throws: 78 if there is no such file.
   package static func instance(_ name: String, system: Defaults = .system) throws(Failure) -> Self {
     let defaults = system.instance(name)
@@ -29,8 +29,9 @@ package struct DaemonPlaces: Sendable, Equatable {
     return Self(defaults, unit: "rosterd@\(name)")
   }
 
-  /// `rosterd run --config FILE`. A file beside the system's own one is an instance's, as the units have it.
-  /// - Throws: 78 if the file is missing, or cannot be read and is not a unit's.
+  /// The daemon of `rosterd run --config FILE`. A file beside the system's own one belongs to an instance, as in the
+  /// units.
+  /// - Throws: 78 if the file is missing, or if it cannot be read and belongs to no unit.
   package static func file(
     _ path: String, environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
   ) throws(Failure) -> Self {
@@ -43,19 +44,19 @@ package struct DaemonPlaces: Sendable, Equatable {
     return Self(defaults, unit: nil)
   }
 
-  /// The unit of the package that reads this configuration file, without `.service`; nil if none does.
+  /// The unit of the package that reads this configuration file, without `.service`; nil if no unit reads it.
   package static func unit(ofFile path: String, system: Defaults = .system) -> String? {
     resolved(path) == system.configurationFile ? rosterd : system.instanceName(ofFile: path).map { "rosterd@\($0)" }
   }
 
-  /// The daemon whose status socket the package's units put there; nil if none does.
+  /// The daemon of the package whose status socket has this path; nil if no daemon has it.
   package static func installed(socket: String, system: Defaults = .system) -> Self? {
     let real = resolved(socket)
     let folder = String(system.socket.dropLast(statusSocket.count))
     return installed(named: between(folder, real, "/" + statusSocket), system) { $0.socket.path == real }
   }
 
-  /// The daemon whose cache the package's units put there; nil if none does.
+  /// The daemon of the package whose cache has this path; nil if no daemon has it.
   package static func installed(cache: String, system: Defaults = .system) -> Self? {
     let real = resolved(cache)
     let name = between(system.stateDirectory + "/", real, "/roster.db")
@@ -87,7 +88,7 @@ package struct DaemonPlaces: Sendable, Equatable {
       hint: "name a configuration file of rosterd that this user may read")
   }
 
-  /// The text between the two, if it has no slash; nil if the path is another one.
+  /// The text between the two, if it contains no slash; nil for any other path.
   static func between(_ prefix: String, _ path: String, _ suffix: String) -> String? {
     guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count > prefix.utf8.count + suffix.utf8.count else {
       return nil
@@ -97,7 +98,7 @@ package struct DaemonPlaces: Sendable, Equatable {
   }
 }
 
-/// Absolute and without links, if it is there.
+/// The absolute path without links, if the file exists.
 func resolved(_ path: String) -> String {
   guard let real = realpath(path, nil) else { return path }
   defer { free(real) }

@@ -1,18 +1,19 @@
 import RosterFiles
 
-/// Where things are unless the configuration says otherwise.
+/// The default paths, which the configuration can replace.
 ///
-/// Inside a systemd service its folders hold (systemd.exec(5), STATE_DIRECTORY and its like). Outside, root has the
-/// system's folders and anyone else those of the XDG Base Directory Specification. Without XDG_RUNTIME_DIR the socket
-/// goes to the state folder: a socket there belongs to the user alone, whereas a name in /tmp can be taken by anybody.
+/// Inside a systemd service, the service's folders apply (systemd.exec(5), STATE_DIRECTORY and similar variables).
+/// Otherwise root uses the system's folders, and other users use those of the XDG Base Directory Specification. Without
+/// XDG_RUNTIME_DIR the socket is in the state folder: only the user can create files there, whereas any user can take a
+/// name in /tmp.
 package struct Defaults: Sendable, Equatable {
-  /// rosterd.toml.
+  /// Path of rosterd.toml.
   package var configurationFile: String
-  /// Holds roster.db and token.json.
+  /// Folder of roster.db and token.json.
   package var stateDirectory: String
-  /// The status socket.
+  /// Path of the status socket.
   package var socket: String
-  /// Empty: none.
+  /// Folder of the credential files; empty if there is no such folder.
   package var credentialsDirectory: String
 
   /// The database.
@@ -20,24 +21,24 @@ package struct Defaults: Sendable, Equatable {
   /// The file of the session.
   package var tokenStore: String { "\(stateDirectory)/token.json" }
 
-  /// Those of the service that the package installs.
+  /// The defaults of the service that the package installs.
   package static let system = Defaults(environment: [:], isRoot: true)
 
-  /// Those with which rosterd reads a configuration file. For root, who is not in a service, a file beside
-  /// /etc/rosterd/rosterd.toml is an instance's, and so are its folders (P14.2).
+  /// The defaults for reading a configuration file. If root is not in a service, a file beside
+  /// /etc/rosterd/rosterd.toml belongs to an instance, whose folders apply (P14.2).
   init(of file: String?, environment: [String: String], isRoot: Bool) {
     self.init(environment: environment, isRoot: isRoot)
     if self == .system, let name = file.flatMap(instanceName(ofFile:)) { self = instance(name) }
   }
 
-  /// The NAME of `rosterd@NAME.service`, whose configuration file it is; nil if it is no instance's. Call it on the
-  /// defaults of `rosterd.service`.
+  /// The NAME of `rosterd@NAME.service` if the file is its configuration file, else nil. Call this on the defaults of
+  /// `rosterd.service`.
   func instanceName(ofFile path: String) -> String? {
     let real = resolved(path)
     return real == configurationFile ? nil : DaemonPlaces.between(configurationFolder + "/", real, ".toml")
   }
 
-  /// The defaults of `rosterd@NAME.service`. Call it on those of `rosterd.service`.
+  /// The defaults of `rosterd@NAME.service`. Call this on those of `rosterd.service`.
   func instance(_ name: String) -> Defaults {
     var defaults = self
     defaults.configurationFile = "\(configurationFolder)/\(name).toml"
@@ -46,12 +47,12 @@ package struct Defaults: Sendable, Equatable {
     return defaults
   }
 
-  /// Holds rosterd.toml.
+  /// The folder of rosterd.toml.
   var configurationFolder: String { parentFolder(of: configurationFile) }
 
-  /// - Parameter isRoot: outside a service, root has the system's folders.
+  /// - Parameter isRoot: true if the process runs as root, who uses the system's folders outside a service.
   package init(environment: [String: String], isRoot: Bool) {
-    // systemd lists several folders with colons; the first is the one that the unit names first.
+    // systemd separates several folders with colons, in the order of the unit file. The first one is used.
     func service(_ name: String) -> String? {
       environment[name].flatMap { $0.split(separator: ":").first }.map(String.init)
     }
@@ -68,7 +69,7 @@ package struct Defaults: Sendable, Equatable {
   }
 }
 
-/// The XDG Base Directory Specification: a variable that is unset, empty or relative does not count.
+/// The folders of the XDG Base Directory Specification. A variable that is unset, empty or relative is ignored.
 private struct UserFolders {
   let configuration: String
   let state: String
@@ -76,7 +77,7 @@ private struct UserFolders {
 
   init(_ environment: [String: String]) {
     func folder(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
-    // A user without a home has no folder of their own but where they stand.
+    // A user without a home has only the current folder.
     let home = folder("HOME") ?? "."
     configuration = folder("XDG_CONFIG_HOME") ?? "\(home)/.config"
     state = folder("XDG_STATE_HOME") ?? "\(home)/.local/state"

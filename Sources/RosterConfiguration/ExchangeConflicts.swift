@@ -45,7 +45,7 @@ extension Configuration {
       allowed: "a JSON Pointer such as \"/access\" in auth.answer.access")
   }
 
-  /// Secrets go to one origin (T13.7).
+  /// Secrets may be sent to one origin only (T13.7).
   private var originsDiffer: Conflict? {
     guard let login = exchange?.login?.url, let refresh = exchange?.refresh?.url,
       WebAddress.comparableOrigin(of: login) != WebAddress.comparableOrigin(of: refresh)
@@ -67,7 +67,7 @@ extension Configuration {
   }
 }
 
-/// One of the tables `[auth.login]` and `[auth.refresh]`, and what is wrong with it by itself.
+/// One of the tables `[auth.login]` and `[auth.refresh]`, with the mistakes in it.
 private struct ExchangeTable {
   static let keys = ["url", "body", "send", "format"]
 
@@ -122,7 +122,7 @@ private struct ExchangeTable {
 }
 
 extension String {
-  /// The first `{NAME}` that T13.2 does not have; nil if the text has only known ones.
+  /// The first `{NAME}` that T13.2 does not define; nil if all are defined.
   fileprivate var unknownPlaceholder: String? {
     let known = Set(TokenExchange.Placeholder.allCases.map(\.text))
     return matches(of: /\{[A-Za-z_][A-Za-z0-9_]*\}/).map { String($0.0) }.first { !known.contains($0) }

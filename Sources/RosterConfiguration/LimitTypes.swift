@@ -1,7 +1,7 @@
 import RosterModel
 
 extension ValueType<Double> {
-  /// Requests a second; 0: any number.
+  /// Requests per second; 0 means no limit.
   static var rate: Self {
     Self(
       name: "a number", allowed: "0 for no limit, or 0.001 to 1000000", isBare: false,
@@ -12,7 +12,7 @@ extension ValueType<Double> {
         case .float(let number): rate = number
         default: throw Mistakes(item.isNot("a number"))
         }
-        // A request every quarter of an hour is what sync.interval is for.
+        // Use sync.interval for less than a request every quarter of an hour.
         guard rate == 0 || (0.001...1_000_000).contains(rate) else { throw Mistakes("\(rate) is out of range") }
         return rate
       },

@@ -3,14 +3,14 @@ package import RosterModel
 
 /// `upstream.proxy`.
 package enum ProxyChoice: Sendable, Equatable {
-  /// What `EnvironmentProxies` says.
+  /// The proxies of `EnvironmentProxies`.
   case environment
   case none
   case server(ProxyServer)
 }
 
-/// What `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` and their lower-case forms say, which win, as curl has it. An empty one
-/// is as if not set.
+/// The values of `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` and their lower-case forms, which take precedence as in curl.
+/// An empty variable counts as unset.
 package struct EnvironmentProxies: Sendable, Equatable {
   var http: Variable?
   var https: Variable?
@@ -25,7 +25,7 @@ package struct EnvironmentProxies: Sendable, Equatable {
     func server() throws(Mistakes) -> ProxyServer { try ProxyServer(variable: name, value) }
   }
 
-  /// Nothing is set.
+  /// An environment without proxies.
   init() {}
 
   init(_ environment: [String: String]) {
@@ -60,7 +60,7 @@ extension ValueType<ProxyChoice> {
         case .environment: ""
         case .none: "none"
         case .server(let server):
-          // A user alone is taken again.
+          // A user without a password is accepted when it is read again.
           server.authorization == nil ? server.url : server.url.replacing("http://", with: "http://***@")
         }
       })
@@ -68,7 +68,7 @@ extension ValueType<ProxyChoice> {
 }
 
 extension ProxyServer {
-  /// curl's, where a variable names none (curl(1), --proxy).
+  /// The port that curl uses for a variable without a port (curl(1), --proxy).
   private static let usualPort = 1080
 
   fileprivate init(variable: String, _ text: String) throws(Mistakes) {
@@ -76,7 +76,7 @@ extension ProxyServer {
     try self.init(url, defaultPort: Self.usualPort, setting: variable)
   }
 
-  /// The sentences do not repeat the address: it may hold a password (T9).
+  /// The messages do not repeat the address, which may contain a password (T9).
   fileprivate init(_ text: String, defaultPort: Int?, setting: String) throws(Mistakes) {
     guard let parts = URLComponents(string: text, encodingInvalidCharacters: false) else {
       throw Mistakes("is not a URL")
@@ -98,10 +98,11 @@ extension ProxyServer {
 }
 
 extension URLComponents {
-  /// Whether there is a port, and it is none of TCP's. One too long for a number has no `port`, as if there were none.
+  /// True if the port is not a valid TCP port. A port that is too long for a number has no `port`, as if it were
+  /// missing.
   var hasBadPort: Bool { rangeOfPort != nil && !(1...Int(UInt16.max)).contains(port ?? 0) }
 
-  /// Without the brackets of an IPv6 address; empty where there is none.
+  /// The host without the brackets of an IPv6 address; empty if the host is missing.
   var plainHost: String {
     let host = host ?? ""
     return host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host

@@ -2,7 +2,7 @@ import FoundationEssentials
 package import RosterModel
 
 extension Configuration {
-  /// By way of which proxy each server is asked. What a variable says of no server that is asked is never looked at.
+  /// The proxies for the servers. A variable that no request needs is never checked.
   package var proxies: ProxyRules {
     let environment = upstream.environmentProxies
     return switch upstream.proxy {
@@ -22,7 +22,7 @@ extension Configuration {
       "\(name) is ignored, so upstream is asked without a proxy; set HTTPS_PROXY and HTTP_PROXY, or upstream.proxy (\"none\" to confirm)"
   }
 
-  /// Variables that name no proxy that rosterd could use, though a server is to be asked by way of it.
+  /// Variables without a usable proxy that a request would need.
   var unusableProxies: [Conflict] {
     let environment = upstream.environmentProxies
     guard upstream.proxy == .environment else { return [] }

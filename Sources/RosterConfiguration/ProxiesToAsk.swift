@@ -2,8 +2,8 @@ import Glibc
 package import RosterModel
 
 extension Configuration {
-  /// By way of which proxy a server is asked that need not be a configuration's: as `upstream.proxy` of the environment
-  /// or of the default file says, where that can be read, else as the environment's own variables do.
+  /// The proxy for a server that need not belong to a configuration. It comes from `upstream.proxy` in the environment
+  /// or in a readable default file, else from the environment's own variables.
   package static func proxies(
     toAsk url: String, environment: [String: String], isRoot: Bool = geteuid() == 0
   ) throws(ConfigurationFaults) -> (rules: ProxyRules, warning: String?) {

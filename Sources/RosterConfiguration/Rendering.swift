@@ -1,8 +1,8 @@
 import RosterModel
 
 extension Configuration {
-  /// TOML that `load` takes again: every key with its value, defaults filled in, secrets masked. What `rosterd check`
-  /// prints.
+  /// TOML that `load` accepts again: every key with its value, defaults filled in, secrets masked. `rosterd check`
+  /// prints it.
   package func rendered() -> String {
     var lines: [String] = []
     var table: [String] = []
@@ -20,16 +20,16 @@ extension Configuration {
     return ([lines.joined(separator: "\n") + "\n"] + tables).joined(separator: "\n")
   }
 
-  /// The keys whose values differ: those that a reload applies, and those that keep theirs until a restart.
+  /// The changed keys: those that a reload applies, and those that keep their old values until a restart.
   package func changes(from old: Configuration) -> (applied: [String], needRestart: [String]) {
     let changed = ConfigurationKey.all.filter { !$0.isSame(self, old) }
     let resource = resources == old.resources ? [] : ["resource"]
     return (changed.filter { !$0.needsRestart }.map(\.name), changed.filter(\.needsRestart).map(\.name) + resource)
   }
 
-  /// What a running daemon goes on with: this one, but the keys that need a restart as they were.
-  /// - Throws: What that mixture cannot be, such as an http `token_url` beside an https `base_url` that stays until the
-  ///   restart.
+  /// The settings with which a running daemon continues: this configuration, with the old values of keys that need a
+  /// restart.
+  /// - Throws: Conflicts of that mixture, such as an http `token_url` with the old https `base_url`.
   package func replacing(_ running: Configuration) throws(ConfigurationFaults) -> Configuration {
     var next = self
     for key in ConfigurationKey.all where key.needsRestart { key.copy(running, &next) }

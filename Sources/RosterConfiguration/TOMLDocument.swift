@@ -1,19 +1,19 @@
 import RosterModel
 import TOMLKit
 
-/// A value of TOML, free of the parser that read it.
+/// A value of TOML, independent of the parser.
 enum TOMLItem: Sendable, Equatable {
   case string(String)
   case integer(Int)
   case float(Double)
   case boolean(Bool)
-  /// A date, a time, or both: no key takes one.
+  /// A date, a time, or both. No key accepts one.
   case date
   case list([TOMLItem])
   case table(TOMLMembers)
 }
 
-/// A file of TOML and where its keys stand. The one importer of TOMLKit.
+/// A TOML file, and the lines of its keys. Only this file imports TOMLKit.
 struct TOMLDocument {
   struct SyntaxError: Error, Equatable {
     var line: Int
@@ -23,7 +23,7 @@ struct TOMLDocument {
   let items: TOMLMembers
   private let places: [[String]: TOMLKeyPlaces.Place]
 
-  /// - Parameter known: words that a syntax error may repeat; any other text in it may be a secret (T9).
+  /// - Parameter known: words that a syntax error may repeat. Any other text in it may be a secret (T9).
   init(_ text: String, known: @autoclosure () -> Set<String> = []) throws(SyntaxError) {
     var hazards = TOMLHazards()
     for (index, row) in Self.rows(of: text).enumerated() {
@@ -31,7 +31,7 @@ struct TOMLDocument {
     }
     do {
       let table = try TOMLTable(string: text)
-      // TOMLKit never frees a table; this frees what is in it.
+      // TOMLKit never frees a table; this frees its content.
       defer { table.clear() }
       places = TOMLKeyPlaces(of: text).places
       items = Self.members(of: table, at: [], places)
@@ -43,13 +43,13 @@ struct TOMLDocument {
     }
   }
 
-  /// One value in TOML's notation, as an environment variable holds it; nil: it is none, or more than one.
+  /// One value in TOML's notation, from an environment variable; nil if it is not exactly one value.
   static func item(_ text: String) -> TOMLItem? {
     guard let document = try? TOMLDocument("value = \(text)"), document.items.list.count == 1 else { return nil }
     return document.items["value"]
   }
 
-  /// The line, from 1, on which each path of keys first stands; keys inside lists have none.
+  /// The line, from 1, on which each path of keys occurs first. Keys inside lists have no line.
   func lines() -> [[String]: Int] {
     places.filter { !TOMLKeyPlaces.isInList($0.key) }.mapValues(\.line)
   }
@@ -78,7 +78,7 @@ struct TOMLDocument {
     return .date
   }
 
-  /// By bytes: a String takes CR LF for one character, which is no line feed.
+  /// Splits by bytes: in a String, CR LF is a single character that is not a line feed.
   private static func rows(of text: String) -> [String] {
     text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { String(Substring($0)) }
   }
@@ -92,6 +92,6 @@ struct TOMLDocument {
 }
 
 extension String {
-  /// For a sentence of the parser's that goes on from one of ours.
+  /// The text with its first letter in lower case, so that it can continue a message.
   fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
 }

@@ -1,11 +1,10 @@
 import RosterModel
 
-/// Finds, line by line, what the parser does not survive: strings and lists of many lines may be open
-/// (toml.io/en/v1.0.0).
+/// Finds, line by line, input that the parser cannot handle. Strings and lists may span lines (toml.io/en/v1.0.0).
 ///
-/// TOMLKit hands text over as C strings: a NUL would cut a file or a value short, and trap in a key. A key of ten
-/// thousand parts is as many calls deep, here and in the parser, which limits only brackets. And toml++ asserts that a
-/// table's name begins as a key does, a list's value as a value, and a time behind a date as a time.
+/// TOMLKit passes text as C strings: a NUL would truncate a file or a value, and crash in a key. A key of ten thousand
+/// parts leads to that depth of calls, here and in the parser, which limits only brackets. toml++ asserts that a
+/// table's name, a list's value and a time after a date begin correctly.
 struct TOMLHazards {
   private enum Quote: String {
     case basic = "\""
@@ -19,15 +18,15 @@ struct TOMLHazards {
 
   private var open: Quote?
   private var brackets = 0
-  /// The last byte that stood outside texts, comments and white space.
+  /// The last byte outside of texts, comments and white space.
   private var last: UInt8 = 0
-  /// Dots between the parts of one key; those of a number are at most one.
+  /// Number of dots between the parts of one key. A number has at most one dot.
   private var dots = 0
 
-  /// Of a dotted key. No key of ours has more.
+  /// Largest number of parts of a dotted key. No key of rosterd has more.
   private static let mostParts = 10
 
-  /// Takes the next line, and says what is wrong with it; nil: nothing.
+  /// Reads the next line, and returns the problem that it contains; nil without a problem.
   mutating func find(in row: String) -> String? {
     if Self.holdsNUL(row) { return "NUL in the text" }
     if open == nil, brackets <= 0, Self.isNameless(row) { return "a table's name begins with what needs quotes" }
@@ -38,7 +37,7 @@ struct TOMLHazards {
     row.utf8.contains(0) || row.contains("\\u0000") || row.contains("\\U00000000")
   }
 
-  /// Whether it is a table's header, and what stands behind its brackets begins no key.
+  /// True for a table's header whose text after the brackets cannot begin a key.
   private static func isNameless(_ row: String) -> Bool {
     func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
     let text = row.utf8.drop(while: isSpace)
@@ -73,7 +72,7 @@ struct TOMLHazards {
     return nil
   }
 
-  /// Whether a date is here, and behind it what is taken for a time and begins with fewer than two digits.
+  /// True for a date, followed by a time that begins with fewer than two digits.
   private static func isHalfTime(_ rest: Substring.UTF8View) -> Bool {
     let form = rest.prefix(13).map { $0.isDigit ? UInt8(ascii: "0") : $0 }
     guard form.starts(with: "0000-00-00".utf8) else { return false }
@@ -104,10 +103,10 @@ struct TOMLHazards {
     return dots < Self.mostParts ? nil : "a key of more than \(Self.mostParts) parts"
   }
 
-  /// The longer ones first.
+  /// Longer marks precede shorter ones.
   private static let openings: [Quote] = [.basicLines, .literalLines, .basic, .literal]
 
-  /// Up to two quotes may stand before those that close a string of many lines.
+  /// A string of many lines may end with up to two quotes before its closing quotes.
   private mutating func pass(_ quote: Quote, _ rest: inout Substring.UTF8View) {
     if quote.hasEscapes, rest.first == UInt8(ascii: "\\") {
       rest = rest.dropFirst(2)

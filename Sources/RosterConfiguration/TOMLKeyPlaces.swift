@@ -1,11 +1,11 @@
-/// Where each key of a text that is TOML stands, and in which order (toml.io/en/v1.0.0): the parser keeps neither.
+/// The line and the order of each key of a TOML text (toml.io/en/v1.0.0), which the parser does not keep.
 ///
-/// An element of a list is `element(_:)` of its number in a path, since its keys have an order too.
+/// An element of a list is `element(_:)` of its number in a path, because its keys have an order too.
 struct TOMLKeyPlaces {
   struct Place: Equatable {
-    /// Of all keys of the text.
+    /// Position among all keys of the text.
     var order: Int
-    /// From 1.
+    /// The line, from 1.
     var line: Int
   }
 
@@ -13,10 +13,10 @@ struct TOMLKeyPlaces {
   private let bytes: [UInt8]
   private var at = 0
   private var line = 1
-  /// How many elements each list of tables has so far.
+  /// Number of elements of each list of tables so far.
   private var tables: [[String]: Int] = [:]
 
-  /// - Parameter text: What the parser took; of any other text nothing is certain but that this ends.
+  /// - Parameter text: A text that the parser has accepted. For any other text, only the end of this method is certain.
   init(of text: String) {
     bytes = Array(text.utf8)
     var table: [String] = []
@@ -25,7 +25,7 @@ struct TOMLKeyPlaces {
     }
   }
 
-  /// No key is spelled so: NUL cannot stand in one.
+  /// No key is equal to it, because a key cannot contain NUL.
   static func element(_ number: Int) -> String { "\0\(number)" }
 
   static func isInList(_ path: [String]) -> Bool { path.contains { $0.utf8.first == 0 } }
@@ -37,7 +37,7 @@ struct TOMLKeyPlaces {
     let isList = next == UInt8(ascii: "[")
     if isList { step() }
     let key = key()
-    // What stands behind it up to the next line is brackets or a comment.
+    // Only brackets or a comment follow on this line.
     while let byte = next, byte != UInt8(ascii: "\n") { step() }
     let table = elements(of: key, isList: isList)
     note(key, behind: 0)
@@ -45,7 +45,7 @@ struct TOMLKeyPlaces {
     return table
   }
 
-  /// The last element of each list of tables that a header's key leads through.
+  /// The path of a header's key, with the last element of each list of tables on it.
   private mutating func elements(of key: [String], isList: Bool) -> [String] {
     var path: [String] = []
     for (index, name) in key.enumerated() {
@@ -127,7 +127,7 @@ struct TOMLKeyPlaces {
     return String(decoding: bytes[start..<at], as: UTF8.self)
   }
 
-  /// Of a string of one line or of many: what stands in it, which matters in a key only.
+  /// The content of a string of one line or of many. It is used for keys only.
   private mutating func text() -> String {
     guard let quote = next else { return "" }
     let isLong = bytes[at...].starts(with: [quote, quote, quote])
@@ -141,7 +141,7 @@ struct TOMLKeyPlaces {
         step()
       }
     }
-    // Up to two quotes may stand before those that close a string of many lines.
+    // A string of many lines may end with up to two quotes before its closing quotes.
     if isLong { while next == quote { step() } } else { step() }
     return String(decoding: content, as: UTF8.self)
   }
@@ -189,7 +189,7 @@ struct TOMLKeyPlaces {
     }
   }
 
-  /// Passes over white space and comments; false at the end.
+  /// Skips white space and comments. Returns false at the end.
   private mutating func skipBlank() -> Bool {
     while let byte = next {
       if byte == UInt8(ascii: "#") {

@@ -1,7 +1,7 @@
 import RosterModel
 
 extension ValueType<TokenPlace> {
-  /// The sentences do not repeat the text: somebody may have written the token itself there (T9).
+  /// The messages do not repeat the text, because a user may have written the token itself there (T9).
   static var tokenPlace: Self {
     .text(
       allowed: "\"NAME: {access_token}\", a header, or \"?NAME={access_token}\", a query parameter",
@@ -24,24 +24,24 @@ extension ValueType<TokenPlace> {
 
   fileprivate static func checkHeader(_ name: String) throws(Mistakes) {
     guard name.isHTTPToken else {
-      throw Mistakes("what stands before the colon is not a header name", allowed: HeaderText.allowedInName)
+      throw Mistakes("the text before the colon is not a header name", allowed: HeaderText.allowedInName)
     }
     guard !HeaderText.isOwn(name) else {
       throw Mistakes("names a header that is rosterd's own to send", allowed: "any other header")
     }
   }
 
-  /// It is encoded when it is sent: what looks encoded already would be so twice.
+  /// The parameter is encoded when it is sent. A text that is already encoded would be encoded twice.
   fileprivate static func checkParameter(_ text: String, _ name: String) throws(Mistakes) {
     guard !name.isEmpty, !name.contains(TokenPlace.placeholder) else { throw Mistakes("names no query parameter") }
     guard !text.contains(where: { "&#%".contains($0) }) else {
-      throw Mistakes("holds &, # or %", allowed: "one parameter, as it is before it is percent-encoded")
+      throw Mistakes("holds &, # or %", allowed: "one parameter, without percent-encoding")
     }
   }
 }
 
 extension ValueType<TokenExchange.Field?> {
-  /// The sentences do not repeat the text, which may hold a secret (T9).
+  /// The messages do not repeat the text, which may contain a secret (T9).
   static var templateField: Self {
     .text(
       allowed: "\"NAME: VALUE\", a header, or \"?NAME=VALUE\", a query parameter, or nothing",

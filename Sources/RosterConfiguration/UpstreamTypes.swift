@@ -16,7 +16,7 @@ extension ValueType<String> {
     .text(
       allowed: "an http or https URL without user and fragment, or a path",
       parse: { (text) throws(Mistakes) in
-        // A path is right or wrong whatever it is resolved against.
+        // A path is valid or invalid whatever its base is.
         let url = WebAddress.resolve(text, against: "http://upstream")
         if !text.isEmpty, let mistake = WebAddress.mistake(in: url, queryAllowed: true) { throw Mistakes(mistake) }
         return text
@@ -59,7 +59,7 @@ extension ValueType<[Request.Header]> {
       })
   }
 
-  /// - Parameter first: of those that are this name but for case.
+  /// - Parameter first: the first header with this name, regardless of case.
   private static func mistake(_ name: String, _ item: TOMLItem, first: String?) -> Mistake? {
     guard name.isHTTPToken else {
       return Mistake("is not a header name", allowed: HeaderText.allowedInName, entry: name)
@@ -96,8 +96,8 @@ extension ValueType<UInt16> {
 }
 
 extension Request.Header {
-  /// The value, masked unless its name is one of those that never hold a secret (T9): no list of secret-looking names
-  /// is complete.
+  /// The value. It is masked unless its name is one that never has a secret (T9), because no list of secret-looking
+  /// names is complete.
   package var shown: String { Self.harmlessNames.contains(name.lowercased()) ? value : "***" }
 
   private static let harmlessNames: Set<String> = [

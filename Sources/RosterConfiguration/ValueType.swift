@@ -1,8 +1,8 @@
 import RosterModel
 
-/// Why a value is refused: a clause, and what is allowed where that is not what its type says.
+/// The reason why a value is refused, as a clause. `allowed` is set if it differs from that of the type.
 struct Mistake: Equatable {
-  /// The entry of a table that is at fault.
+  /// The wrong entry of a table.
   var entry: String?
   var problem: String
   var allowed: String?
@@ -21,21 +21,21 @@ struct Mistakes: Error, Equatable {
   init(_ problem: String, allowed: String? = nil) { list = [Mistake(problem, allowed: allowed)] }
 }
 
-/// How the values of a key are written, and which of them are allowed.
+/// The notation of a key's values, and the values that are allowed.
 struct ValueType<Value: Sendable & Equatable>: Sendable {
-  /// With its article: "an integer".
+  /// The name with its article, such as "an integer".
   let name: String
   let allowed: String
-  /// Whether an environment variable holds it bare; the others are TOML there too.
+  /// True if an environment variable contains the bare value; other types use TOML there too.
   var isBare = true
   let read: @Sendable (TOMLItem) throws(Mistakes) -> Value
-  /// TOML that `read` takes again, secrets masked.
+  /// TOML that `read` accepts again, with secrets masked.
   let write: @Sendable (Value) -> String
 }
 
 extension ValueType {
   /// A type that is written as a TOML string.
-  /// - Parameter parse: What is wrong with the text is thrown.
+  /// - Parameter parse: Throws the mistakes in the text.
   static func text(
     allowed: String, parse: @escaping @Sendable (String) throws(Mistakes) -> Value,
     write: @escaping @Sendable (Value) -> String
@@ -50,7 +50,7 @@ extension ValueType {
       write: { write($0).tomlString })
   }
 
-  /// The same, of texts that are a value or none: `problem` says so behind the text.
+  /// A type whose texts are either valid or invalid. `problem` follows the invalid text in the message.
   static func text(
     allowed: String, problem: String, parse: @escaping @Sendable (String) -> Value?,
     write: @escaping @Sendable (Value) -> String
@@ -64,7 +64,7 @@ extension ValueType {
       write: write)
   }
 
-  /// - Parameter problem: what is wrong with an element, by those before it; nil: nothing.
+  /// - Parameter problem: the mistake in an element, given the earlier ones; nil if it is valid.
   static func list<Element>(
     _ name: String, of one: ValueType<Element>, allowed: String,
     problem: @escaping @Sendable (Element, [Element]) -> String? = { _, _ in nil }
@@ -154,7 +154,7 @@ extension ValueType<Duration?> {
 }
 
 extension TOMLItem {
-  /// As `isNot`, without the value, which may be a secret (T9).
+  /// The clause of `isNot` without the value, which may be a secret (T9).
   func isNotShown(_ wanted: String) -> String {
     switch self {
     case .string: "a string is not \(wanted)"
@@ -164,7 +164,7 @@ extension TOMLItem {
     }
   }
 
-  /// A clause: `8 is an integer, not a string`.
+  /// A clause such as `8 is an integer, not a string`.
   func isNot(_ wanted: String) -> String {
     switch self {
     case .string(let text): "\(text.tomlString) is a string, not \(wanted)"
@@ -178,5 +178,5 @@ extension TOMLItem {
   }
 }
 
-/// A key as TOML writes it: what is not bare stands in quotes.
+/// A key in TOML's notation: parts that are not bare have quotes.
 func dotted(_ path: [String]) -> String { path.map(\.tomlKey).joined(separator: ".") }

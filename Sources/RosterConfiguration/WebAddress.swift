@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// What `base_url` and `token_url` may be. The sentences do not repeat the address: it may hold a password (T9).
+/// Checks `base_url` and `token_url`. The messages do not repeat the address, which may contain a password (T9).
 enum WebAddress {
-  /// What is wrong with it; nil: nothing.
+  /// The mistake in the address; nil if it is valid.
   static func mistake(in text: String, queryAllowed: Bool) -> String? {
     guard let parts = URLComponents(string: text, encodingInvalidCharacters: false) else {
       return hasASCIIHost(text) ? "is not a URL" : beyondASCII
@@ -21,14 +21,14 @@ enum WebAddress {
 
   private static let beyondASCII = "has a host with letters beyond ASCII: write its xn-- form (idn2 prints it)"
 
-  /// False too if such letters are percent-encoded.
+  /// Also false if such letters are percent-encoded.
   private static func hasASCIIHost(_ url: String) -> Bool {
     guard let start = url.firstRange(of: "://")?.upperBound else { return true }
     let authority = url[start...].prefix { !"/?#".contains($0) }
     return authority.utf8.allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "%") }
   }
 
-  /// An absolute URL stays; a path counts from the origin if it starts with a slash, else from below `base`.
+  /// An absolute URL is unchanged. A path starts at the origin if it begins with a slash, else at `base`.
   static func resolve(_ text: String, against base: String) -> String {
     if isAbsolute(text) { return text }
     return text.hasPrefix("/") ? origin(of: base) + text : "\(base)/\(text)"
@@ -41,7 +41,7 @@ enum WebAddress {
 
   static func isHTTPS(_ url: String) -> Bool { url.lowercased().hasPrefix("https://") }
 
-  /// Scheme, host and port in one notation, so that two addresses of one server are equal.
+  /// Scheme, host and port in one notation, so that two addresses of one server compare equal.
   static func comparableOrigin(of url: String) -> String {
     let origin = origin(of: url).lowercased()
     let port = isHTTPS(url) ? ":443" : ":80"
@@ -49,7 +49,7 @@ enum WebAddress {
     return authority.hasSuffix(port) ? String(authority.dropLast(port.count)) : String(authority)
   }
 
-  /// Scheme and authority, as they were written.
+  /// Scheme and authority as written.
   private static func origin(of url: String) -> String {
     let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
     return parts.prefix(3).joined(separator: "/")

@@ -1,17 +1,17 @@
 import Glibc
 import RosterFiles
 
-/// Where another program looks for the daemon's socket or its cache: what the environment says, the configuration file,
-/// the daemon's own defaults.
+/// The path where another program looks for the daemon's socket or cache. It comes from the environment, the
+/// configuration file, or the daemon's own defaults.
 package struct Whereabouts: Sendable, Equatable {
-  /// Why the configuration file had no say.
+  /// The reason why the configuration file was not used.
   package enum Doubt: Sendable, Equatable {
-    /// Usual for one who may use the socket and not read the file: of interest where nothing is at the path.
+    /// Usual for a user who may use the socket but not read the file. Only relevant if no file exists at the path.
     case unreadable(String)
-    /// Somebody has to mend it: of interest always, since the daemon may be elsewhere.
+    /// The file needs a correction. Always relevant, because the daemon may be elsewhere.
     case bad(String)
 
-    /// A clause.
+    /// The reason as a clause.
     package var text: String {
       switch self {
       case .unreadable(let text), .bad(let text): text
@@ -19,19 +19,19 @@ package struct Whereabouts: Sendable, Equatable {
     }
   }
 
-  /// Where to look; nothing says that something is there.
+  /// The path to try; the file need not exist.
   package var path: String
-  /// nil: none.
+  /// nil without a doubt.
   package var doubt: Doubt?
 
-  /// - Parameter system: where the system's own daemon is, for users without one.
+  /// - Parameter system: the places of the system's own daemon, for users without one.
   package static func socket(
     environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
   ) -> Self {
     find("status.socket", \.status.socket, environment, isRoot, system)
   }
 
-  /// - Parameter system: where the system's own daemon is, for users without one.
+  /// - Parameter system: the places of the system's own daemon, for users without one.
   package static func cache(
     environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
   ) -> Self {
@@ -50,8 +50,8 @@ package struct Whereabouts: Sendable, Equatable {
     return place(key, field, isSystemMeant(insteadOf: own, system) ? system : own)
   }
 
-  /// Whether a user without a daemon of their own means the system's. A cache alone is no daemon: a sync by hand may
-  /// have left it. The decision holds for the socket and the cache together, which are of one daemon (L10.5).
+  /// True if a user without a daemon means the system's. A cache alone does not prove a daemon: a manual sync may have
+  /// left it. The decision is common to the socket and the cache, because both belong to one daemon (L10.5).
   private static func isSystemMeant(insteadOf own: Defaults, _ system: Defaults) -> Bool {
     guard own.configurationFile != system.configurationFile, !isThere(own.configurationFile), !isThere(own.socket)
     else { return false }
@@ -64,7 +64,7 @@ package struct Whereabouts: Sendable, Equatable {
 
   private static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-  /// What the file says of this key alone: it need not be good in all others.
+  /// Reads only this key of the file; the others need not be valid.
   static func place(_ key: String, _ field: KeyPath<Configuration, String>, _ defaults: Defaults) -> Self {
     let file = defaults.configurationFile
     var reader = ConfigurationReader()
@@ -84,8 +84,8 @@ package struct Whereabouts: Sendable, Equatable {
     return configuration
   }
 
-  /// Also where it cannot be looked at: the system's folders may be closed to this user, who then learns that. A home
-  /// that is closed is another's, left in the environment by `setpriv` or `su`.
+  /// True also if the path cannot be checked: the system's folders may be closed to this user, who is then informed. A
+  /// closed home belongs to another user, whose environment `setpriv` or `su` has left.
   private static func mayBeThere(_ path: String) -> Bool {
     access(path, F_OK) == 0 || errno == EACCES
   }

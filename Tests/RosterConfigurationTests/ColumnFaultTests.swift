@@ -14,11 +14,11 @@ struct ColumnFaultTests {
     arguments: [
       (
         "[resource.other]\npath = \"/o\"\ntable = \"THING\"\ncolumns.id = \"/id\"",
-        "8: resource.other.table: \"thing\" is a table of resource.thing already; allowed: a plain identifier that is no other table's name, in any case"
+        "8: resource.other.table: \"thing\" is a table of resource.thing already; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "[resource.other]\npath = \"/o\"\ntable = \"thing_fts_data\"\ncolumns.id = \"/id\"",
-        "8: resource.other.table: \"thing_fts_data\" is of the index of words of resource.thing; allowed: a plain identifier that is no other table's name, in any case"
+        "8: resource.other.table: \"thing_fts_data\" is of the index of words of resource.thing; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "NAME = \"/x\"\n",
@@ -66,19 +66,19 @@ struct ColumnFaultTests {
     arguments: [
       (
         "[resource.thing.lists.thing]\nat = \"/l\"\ncolumns.a = \"\"",
-        "6: resource.thing.lists.thing: \"thing\" is a table of resource.thing already; allowed: a plain identifier that is no other table's name, in any case"
+        "6: resource.thing.lists.thing: \"thing\" is a table of resource.thing already; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "[resource.thing.lists.REJECTS]\nat = \"/l\"\ncolumns.a = \"\"",
-        "6: resource.thing.lists.REJECTS: \"REJECTS\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+        "6: resource.thing.lists.REJECTS: \"REJECTS\" is a table of rosterd's own; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "[resource.thing.lists.cache_old_0_1]\nat = \"/l\"\ncolumns.a = \"\"",
-        "6: resource.thing.lists.cache_old_0_1: \"cache_old_0_1\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that is no other table's name, in any case"
+        "6: resource.thing.lists.cache_old_0_1: \"cache_old_0_1\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "[resource.thing.lists.\"a b\"]\nat = \"/l\"\ncolumns.a = \"\"",
-        "6: resource.thing.lists.\"a b\": \"a b\" is no plain identifier; allowed: a plain identifier that is no other table's name, in any case"
+        "6: resource.thing.lists.\"a b\": \"a b\" is no plain identifier; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "[resource.thing.lists]\nx = 1\n",

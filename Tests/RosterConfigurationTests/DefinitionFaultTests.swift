@@ -108,27 +108,27 @@ struct DefinitionFaultTests {
       ),
       (
         "table = \"Syncs\"",
-        "3: resource.thing.table: \"Syncs\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+        "3: resource.thing.table: \"Syncs\" is a table of rosterd's own; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "table = \"sqlite_x\"",
-        "3: resource.thing.table: \"sqlite_x\" is a name that SQLite keeps for itself; allowed: a plain identifier that is no other table's name, in any case"
+        "3: resource.thing.table: \"sqlite_x\" is a name that SQLite keeps for itself; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "table = \"SQLite\"",
-        "3: resource.thing.table: \"SQLite_fts\" is a name that SQLite keeps for itself, and its index of words has it; allowed: a plain identifier that is no other table's name, in any case"
+        "3: resource.thing.table: \"SQLite_fts\" is a name that SQLite keeps for itself, and its index of words has it; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "table = \"Cache_OLD_0\"",
-        "3: resource.thing.table: \"Cache_OLD_0\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that is no other table's name, in any case"
+        "3: resource.thing.table: \"Cache_OLD_0\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "table = \"cache_pages\"",
-        "3: resource.thing.table: \"cache_pages\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+        "3: resource.thing.table: \"cache_pages\" is a table of rosterd's own; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "table = \"syncs_by_outcome\"",
-        "3: resource.thing.table: \"syncs_by_outcome\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+        "3: resource.thing.table: \"syncs_by_outcome\" is a table of rosterd's own; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "table = [\"a\"]",
@@ -313,11 +313,11 @@ struct DefinitionFaultTests {
       ),
       (
         "[resource.changes]\npath = \"/c\"\n[resource.changes.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n",
-        "1: resource.changes: \"changes\" is a table of rosterd's own; allowed: a plain identifier that is no other table's name, in any case"
+        "1: resource.changes: \"changes\" is a table of rosterd's own; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "[resource.cache_old_0]\npath = \"/c\"\n[resource.cache_old_0.columns]\nid = \"/id\"\n",
-        "1: resource.cache_old_0: \"cache_old_0\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that is no other table's name, in any case"
+        "1: resource.cache_old_0: \"cache_old_0\" is a name that rosterd keeps for tables of a definition that changed; allowed: a plain identifier that no other table has, in any case"
       ),
       (
         "[resource.thing]\npath = \"/things\"\nsearch = [\"rank\"]\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\nrank = \"/rank\"\n",

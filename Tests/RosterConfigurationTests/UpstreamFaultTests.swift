@@ -34,7 +34,7 @@ struct UpstreamFaultTests {
       ),
       (
         "auth.send = \"X Geheim: {access_token}\"",
-        "rosterd.toml:1: auth.send: what stands before the colon is not a header name; allowed: letters, digits and !#$%&'*+-.^_`|~"
+        "rosterd.toml:1: auth.send: the text before the colon is not a header name; allowed: letters, digits and !#$%&'*+-.^_`|~"
       ),
       (
         "auth.send = \"content-length: {access_token}\"",
@@ -54,7 +54,7 @@ struct UpstreamFaultTests {
       ),
       (
         "auth.send = \"?a=geheim&b={access_token}\"",
-        "rosterd.toml:1: auth.send: holds &, # or %; allowed: one parameter, as it is before it is percent-encoded"
+        "rosterd.toml:1: auth.send: holds &, # or %; allowed: one parameter, without percent-encoding"
       ),
       (
         "upstream.proxy = \"socks5://user:geheim@h:1\"",

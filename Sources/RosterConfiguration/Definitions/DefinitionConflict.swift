@@ -1,10 +1,10 @@
 import RosterModel
 
-/// Values of a definition that are good each by itself, and not together.
+/// Values of a definition that are valid separately, but not together.
 struct DefinitionConflict {
-  /// Where it can be mended, below the definition.
+  /// The place of the correction, below the definition.
   var path: [String]
-  /// Where these are refused already, nothing is said.
+  /// The conflict is not reported if one of these values is already refused.
   var restsOn: [[String]] = []
   var problem: String
   var allowed: String
@@ -47,7 +47,7 @@ extension ResourceDraft {
       allowed: "the place of a column of the type integer or text")
   }
 
-  /// A composite key is asked for by each of its columns, a plain one by `{key}` or `{keys}` (F1.3).
+  /// A composite key needs each of its columns in the path, a plain key needs `{key}` or `{keys}` (F1.3).
   private var keyInByKey: DefinitionConflict? {
     guard let byKey else { return nil }
     let (parts, isPlain) = (byKey.keyParts, byKey.contains("{key}") || byKey.contains("{keys}"))
@@ -132,7 +132,7 @@ extension ResourceDraft {
     }
   }
 
-  /// Places in `body` that cannot be written to.
+  /// Conflicts about places in `body` that cannot be written to.
   private var bodyConflicts: [DefinitionConflict] {
     [("param", pages.param), ("size_param", pages.sizeParam)].compactMap { name, place in
       guard case .body(let pointer)? = place else { return nil }
@@ -153,7 +153,7 @@ extension ResourceDraft {
 }
 
 extension JSONValue {
-  /// Whether what there is of the way is objects.
+  /// True if the existing part of the path consists of objects.
   fileprivate func isObject(onTheWayTo place: ArraySlice<String>) -> Bool {
     guard case .object = self else { return false }
     guard place.count > 1, let name = place.first, let inner = self[name] else { return true }
@@ -162,7 +162,7 @@ extension JSONValue {
 }
 
 extension JSONPointer {
-  /// Whether it leads through what the other addresses.
+  /// True if the path goes through the value at the other one.
   fileprivate func isBelow(_ other: JSONPointer) -> Bool {
     let count = other.segments.count
     return segments.count > count && JSONPointer(segments: Array(segments.prefix(count))) == other
@@ -224,7 +224,7 @@ extension PagesDraft {
     return conflict("done", ["more"], "is beside more", "more or done: one is the opposite of the other")
   }
 
-  /// `*` sends each member of an object: only `param` of a cursor can be that.
+  /// `*` sends each member of an object, which only `param` of a cursor can do.
   private var starConflicts: [DefinitionConflict] {
     var conflicts: [DefinitionConflict] = []
     let parameter = "the name of a query parameter, or a place in body"

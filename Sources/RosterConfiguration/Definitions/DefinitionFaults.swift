@@ -1,15 +1,15 @@
-/// What is wrong with a definition, and where.
+/// One mistake in a definition, and its place.
 struct DefinitionFault {
-  /// From `resource` on.
+  /// The path, beginning with `resource`.
   var path: [String]
   var mistake: Mistake
   var allowed: String
 }
 
-/// Gathers them, all at once.
+/// Collects all mistakes.
 struct DefinitionFaults {
   private(set) var list: [DefinitionFault] = []
-  /// Their paths, and all those above.
+  /// The paths of the mistakes, and all paths above them.
   private var refused: Set<[String]> = []
 
   mutating func add(_ path: [String], _ problem: String, allowed: String) {
@@ -17,18 +17,18 @@ struct DefinitionFaults {
     for count in 0...path.count { refused.insert(Array(path.prefix(count))) }
   }
 
-  /// Whether something there or below it is refused already: what rests on it is not judged.
+  /// True if the value there, or one below it, is already refused. Conflicts that depend on it are not checked.
   func holds(_ path: [String]) -> Bool { refused.contains(path) }
 
-  /// What stands in a table; nil: it is none, which is a fault.
+  /// The members of a table; nil, with a mistake, if the value is not a table.
   mutating func table(_ item: TOMLItem, at path: [String]) -> TOMLMembers? {
     if case .table(let members) = item { return members }
     add(path, item.isNot("a table"), allowed: "[\(dotted(path))]")
     return nil
   }
 
-  /// Reads the keys of a table; one whose value is `""` is as if left out.
-  /// - Parameter others: keys that are read elsewhere; any other is unknown.
+  /// Reads the keys of a table. The value `""` means that the key is omitted.
+  /// - Parameter others: keys that are read elsewhere. All other keys are unknown.
   mutating func read<Draft>(
     _ members: TOMLMembers, at path: [String], _ keys: [DefinitionKey<Draft>], besides others: [String] = [],
     into draft: inout Draft
@@ -44,7 +44,7 @@ struct DefinitionFaults {
     }
   }
 
-  /// nil: it is refused.
+  /// nil if the value is refused.
   mutating func value<Value>(_ item: TOMLItem, at path: [String], _ type: ValueType<Value>) -> Value? {
     do throws(Mistakes) { return try type.read(item) } catch {
       add(error, at: path, type.allowed)
@@ -61,6 +61,6 @@ struct DefinitionFaults {
 }
 
 extension TOMLMembers {
-  /// `""` is as if left out.
+  /// The value of a key; nil also for `""`, which means that the key is omitted.
   func given(_ name: String) -> TOMLItem? { self[name].flatMap { $0 == .string("") ? nil : $0 } }
 }

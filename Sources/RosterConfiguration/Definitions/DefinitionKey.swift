@@ -1,12 +1,12 @@
 import RosterModel
 
-/// One key of a table of `[resource.NAME]`: what reading it, `check` and the man page know of it.
+/// One key of a table of `[resource.NAME]`, with the facts that reading, `check` and the man page need.
 struct DefinitionKey<Draft: Sendable>: Sendable {
   let name: String
-  /// Its values, in words.
+  /// The permitted values in words.
   let allowed: String
   let read: @Sendable (TOMLItem, inout Draft) throws(Mistakes) -> Void
-  /// TOML that `read` takes again; nil: nothing that could be written holds.
+  /// TOML that `read` accepts again; nil if no text represents the value.
   let write: @Sendable (Draft) -> String?
 
   init<Value>(_ name: String, _ field: any WritableKeyPath<Draft, Value> & Sendable, _ type: ValueType<Value>) {
@@ -16,8 +16,8 @@ struct DefinitionKey<Draft: Sendable>: Sendable {
     write = { type.write($0[keyPath: field]) }
   }
 
-  /// Of a key without a default of its own.
-  /// - Parameter absent: how it is written that it is left out; nil: not at all.
+  /// A key without a default.
+  /// - Parameter absent: the text for an omitted value; nil writes no line.
   init<Value>(
     _ name: String, _ field: any WritableKeyPath<Draft, Value?> & Sendable, _ type: ValueType<Value>,
     absent: String? = "".tomlString

@@ -1,10 +1,10 @@
 import RosterModel
 
 extension ResourceDraft {
-  /// Columns that their tables cannot have.
+  /// Conflicts about columns that their tables cannot have.
   func columnConflicts(of name: String) -> [DefinitionConflict] {
     let isSearched = Set(search.map { $0.lowercased() })
-    // FTS5 keeps these for itself (sqlite.org/fts5.html#fts5_table_creation_and_initialization).
+    // FTS5 reserves these names (sqlite.org/fts5.html#fts5_table_creation_and_initialization).
     let unsearchable = Set(["rank", "rowid", "\(table ?? name)_fts"].map { $0.lowercased() }).intersection(isSearched)
     let lists = lists.flatMap { list in
       Self.conflicts(of: list.columns, at: ["lists", list.table, "columns"], own: ReservedNames.listColumns(of: name))
@@ -41,7 +41,7 @@ extension ResourceDraft {
     }
   }
 
-  /// Of a record nothing is the element itself.
+  /// Conflicts about columns at the whole record, which only columns of lists can have.
   private var placeless: [DefinitionConflict] {
     columns.filter(\.at.isWhole).map {
       DefinitionConflict(
@@ -50,8 +50,8 @@ extension ResourceDraft {
     }
   }
 
-  /// A record becomes JSON by one expression, which SQLite takes up to a depth of 1,000 (sqlite.org/limits.html): two a
-  /// column, and a few.
+  /// A record becomes JSON by one expression, which SQLite limits to a depth of 1,000 (sqlite.org/limits.html). The
+  /// depth is two per column, and a few more.
   private static let mostColumns = 400
 
   private var tooMany: [DefinitionConflict] {
@@ -62,7 +62,7 @@ extension ResourceDraft {
     }
   }
 
-  /// In `changes` a list stands beside the columns.
+  /// Conflicts about lists whose name in `changes` equals a column's.
   private func listNameConflicts(of resource: String) -> [DefinitionConflict] {
     var taken = Set(columns.map(\.name)).union(["extra", "first_sync", "changed_sync"])
     return lists.compactMap { list in
@@ -75,9 +75,9 @@ extension ResourceDraft {
   }
 }
 
-/// The names that definitions give to tables, against each other's and rosterd's own; SQLite tells none apart by case.
+/// Compares the table names of definitions with each other and with rosterd's own names. SQLite ignores their case.
 enum TakenTables {
-  /// Paths from the resource's name on.
+  /// Conflicts whose paths begin with the resource's name.
   static func conflicts(_ drafts: [(name: String, draft: ResourceDraft)]) -> [DefinitionConflict] {
     let named = drafts.flatMap { tables(of: $0.draft, $0.name) }
     let words = Dictionary(drafts.flatMap { wordTables(of: $0.draft, $0.name) }) { first, _ in first }
@@ -89,7 +89,7 @@ enum TakenTables {
       return problem.map {
         DefinitionConflict(
           path: table.path, restsOn: table.restsOn, problem: $0,
-          allowed: "a plain identifier that is no other table's name, in any case")
+          allowed: "a plain identifier that no other table has, in any case")
       }
     }
   }
@@ -99,7 +99,7 @@ enum TakenTables {
     var path: [String]
     var restsOn: [[String]] = []
     var name: String
-    /// Of words; it is there whether or not anything is searched: `search` may come later, or go.
+    /// True if the table has an index of words. Its name is reserved even without `search`, which may be added later.
     var hasIndex = false
   }
 
@@ -118,7 +118,7 @@ enum TakenTables {
     }
   }
 
-  /// A name that is good for a table may be none for its index of words: `sqlite`.
+  /// A valid name of a table may be invalid for its index of words, for example `sqlite`.
   private static func problem(ofIndexOf table: Table) -> String? {
     guard table.hasIndex, let problem = problem(of: "\(table.name)_fts") else { return nil }
     return "\(problem), and its index of words has it"

@@ -1,10 +1,10 @@
 import RosterModel
 
 extension Resource {
-  /// TOML that a definition is read from again, defaults filled in.
+  /// TOML from which the definition can be read again, with defaults filled in.
   /// - Parameters:
-  ///   - maxRemoval: `sync.max_removal`, which holds where the definition has none of its own.
-  ///   - secret: the parameter that carries the token, if one does: masked, as are those that are named as credentials.
+  /// - maxRemoval: `sync.max_removal`, which applies if the definition has no limit of its own.
+  /// - secret: the parameter that carries the token, if any. It is masked, like parameters with names of credentials.
   func rendered(maxRemoval: Int, secret: String?) -> String {
     var draft = ResourceDraft(self)
     draft.query = query.map { parameter in
@@ -12,7 +12,7 @@ extension Resource {
       return isSecret ? Resource.Parameter(parameter.name, .text("***")) : parameter
     }
     draft.body = body.secretsMasked
-    // Without its placeholder it would be refused, and that is no secret.
+    // Placeholders are kept: they are not secrets, and the path would be refused without them.
     draft.byKey = byKey?.secretsMasked(
       besides: secret, keeping: ["{key}", "{keys}"] + (byKey?.keyParts ?? []).map { "{key.\($0)}" })
     let name = "resource.\(name)"
@@ -49,7 +49,8 @@ extension Resource {
 }
 
 extension Resource.Column {
-  /// A text that is '' if absent is written as its place alone. An integer key has no `null`: a key is never NULL.
+  /// A text column that is '' if absent is written as its place only. An integer key has no `null`, because a key is
+  /// never NULL.
   fileprivate func toml(isKey: Bool) -> String {
     if type == .text, !isNullable { return at.description.tomlString }
     let draft = ColumnDraft(at: at, type: type, isNullable: isKey && type != .text ? nil : true)

@@ -1,6 +1,6 @@
 import RosterModel
 
-// Types of keys whose values are tables. Their entries may hold a secret, so that none is shown (T9).
+// Types of keys whose values are tables. Their entries may contain a secret, so that no entry is shown (T9).
 
 extension ValueType<[Resource.Parameter]> {
   static var parameters: Self {
@@ -30,7 +30,7 @@ extension ValueType<[Resource.Condition]> {
 }
 
 extension ValueType {
-  /// A table whose entries are all of one kind, in the file's order.
+  /// A table whose entries have the same type, in the file's order.
   fileprivate static func entries<Entry>(
     _ name: String, allowed: String,
     read: @escaping @Sendable (String, TOMLItem) throws(Mistakes) -> Entry,
@@ -68,7 +68,7 @@ extension ValueType<JSONValue> {
 }
 
 extension ValueType<JSONValue> {
-  /// As `object`, for a template of T13.2; literal texts and numbers under a credential's name are shown masked (T9).
+  /// A template of T13.2 in the form of `object`. Literal texts and numbers under a credential's name are masked (T9).
   static var template: Self {
     Self(
       name: object.name, allowed: object.allowed, isBare: false, read: object.read,
@@ -77,7 +77,7 @@ extension ValueType<JSONValue> {
 }
 
 extension JSONValue {
-  /// The same template; what contains a placeholder is no secret.
+  /// The same template with masked secrets. A text with a placeholder is not a secret.
   fileprivate var maskedTemplate: JSONValue { maskedTemplate(isSecret: false) }
 
   private func maskedTemplate(isSecret: Bool) -> JSONValue {
@@ -90,7 +90,7 @@ extension JSONValue {
     }
   }
 
-  /// nil: it holds what JSON has no notation for.
+  /// nil if the value has no JSON notation.
   fileprivate init?(_ item: TOMLItem) {
     switch item {
     case .string(let text): self = .text(text)
@@ -113,7 +113,7 @@ extension JSONValue {
     }
   }
 
-  /// TOML has no null, and so no definition that was read has one.
+  /// TOML has no null, so that no definition from a file contains one.
   fileprivate var toml: String {
     switch self {
     case .null: "".tomlString
@@ -139,7 +139,7 @@ extension Resource.Scalar {
 }
 
 extension Resource.Condition.Test {
-  /// `{ not = X }`, `{ not = [X, …] }`, or a scalar.
+  /// Reads `{ not = X }`, `{ not = [X, …] }`, or a scalar.
   fileprivate init(_ item: TOMLItem) throws(Mistakes) {
     guard case .table(let members) = item else {
       self.init(try Resource.Scalar(item))
@@ -178,7 +178,7 @@ extension Resource.Condition.Test {
   }
 }
 
-/// As TOML writes a table in one line.
+/// A TOML table in one line.
 func inlineTable(_ entries: [(name: String, value: String)]) -> String {
   let members = entries.map { "\($0.name.tomlKey) = \($0.value)" }
   return members.isEmpty ? "{}" : "{ \(members.joined(separator: ", ")) }"

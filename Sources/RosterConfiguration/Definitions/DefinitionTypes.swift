@@ -1,7 +1,7 @@
 import RosterModel
 
 extension ValueType<JSONPointer> {
-  /// Deeper than any API nests, and what a record may be.
+  /// Largest number of names in a pointer: deeper than any API nests, and than a record may nest.
   static let mostNames = 100
 
   static var pointer: Self {
@@ -100,7 +100,7 @@ extension ValueType<String> {
       write: { $0 })
   }
 
-  /// Without all that its query says (T9): which parameter carries the token, `auth.send` tells only later.
+  /// The text with a masked query (T9): which parameter carries the token is only known after `auth.send`.
   private static func shown(_ text: String) -> String { text.userMasked.queryMasked.tomlString }
 
   private static func mistake(inPath text: String, queryAllowed: Bool) -> String? {
@@ -108,7 +108,7 @@ extension ValueType<String> {
     return WebAddress.mistake(in: "http://upstream" + text, queryAllowed: queryAllowed)
   }
 
-  /// Of a table or column.
+  /// The name of a table or column.
   static var identifier: Self {
     .text(
       allowed: "a plain identifier: letters, digits and _, no digit first",
@@ -121,7 +121,7 @@ extension String {
   /// The names in each `{key.COLUMN}`.
   var keyParts: [String] { matches(of: /\{key\.([A-Za-z_][A-Za-z0-9_]*)\}/).map { String($0.1) } }
 
-  /// What tools take without quotes.
+  /// True for a name that tools accept without quotes.
   var isIdentifier: Bool { wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil }
 }
 

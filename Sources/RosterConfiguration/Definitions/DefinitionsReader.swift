@@ -3,10 +3,10 @@ import RosterModel
 /// Reads `[resource.*]` (docs/CONTRACT.md, section 2, Resources).
 struct DefinitionsReader {
   private(set) var faults = DefinitionFaults()
-  /// Sentences about what is there and says nothing.
+  /// Sentences about settings without effect.
   private(set) var warnings: [String] = []
 
-  /// In the file's order. Those with faults may be missing.
+  /// The resources, in the file's order. Resources with mistakes may be missing.
   mutating func resources(_ item: TOMLItem) -> [Resource] {
     let path = ["resource"]
     guard let tables = faults.table(item, at: path) else { return [] }
@@ -111,7 +111,7 @@ struct DefinitionsReader {
     }
   }
 
-  /// Of what is refused already nothing more is said.
+  /// Adds conflicts, except those that depend on refused values.
   private mutating func judge(_ conflicts: [DefinitionConflict], at path: [String]) {
     for conflict in conflicts where !conflict.restsOn.contains(where: { faults.holds(path + $0) }) {
       faults.add(path + conflict.path, conflict.problem, allowed: conflict.allowed)

@@ -1,6 +1,6 @@
 import RosterModel
 
-/// `[resource.NAME.pages]` as it is written: each key by itself.
+/// The keys of `[resource.NAME.pages]`, each by itself.
 struct PagesDraft: Sendable {
   enum Style: String, CaseIterable, Sendable {
     case number, offset, cursor, next, link, after, one
@@ -44,8 +44,8 @@ struct PagesDraft: Sendable {
     }
   }
 
-  /// nil: something that the style needs is missing.
-  /// - Parameter key: the definition's.
+  /// nil if the style needs a missing value.
+  /// - Parameter key: the place of the definition's key.
   func pages(key: JSONPointer) -> Resource.Pages? {
     guard let style = style(key: key) else { return nil }
     return Resource.Pages(
@@ -53,14 +53,14 @@ struct PagesDraft: Sendable {
       done: done, count: count, short: short, beyond: beyond)
   }
 
-  /// nil if `value` is missing or the placeholder alone.
+  /// nil if `value` is missing, or if it is only the placeholder.
   private func template(for style: Resource.Style) -> Resource.ValueTemplate? {
     guard let value, let placeholder = style.placeholder else { return nil }
     let template = Resource.ValueTemplate(value, placeholder: placeholder)
     return template?.isBare == true ? nil : template
   }
 
-  /// `param`, or what holds where it is left out.
+  /// `param`, or its default if it is omitted.
   var sentParam: Resource.RequestPlace? { param ?? (style == .number ? .query("page") : nil) }
 
   private func style(key: JSONPointer) -> Resource.Style? {
@@ -89,12 +89,12 @@ struct PagesDraft: Sendable {
     DefinitionKey("short", \.short, .boolean), DefinitionKey("beyond", \.beyond, .integers(400...599)),
   ]
 
-  /// Far above any list, and so that sums with it stay numbers.
+  /// Far above any list, and small enough that sums with it do not overflow.
   private static let most = 2_000_000_000
 }
 
 extension PagesDraft.Style {
-  /// Keys of `pages` that say nothing to it.
+  /// Keys of `pages` that the style does not use.
   var foreignKeys: Set<String> {
     let all: Set = ["param", "value", "first", "start", "at", "last"]
     let own: Set<String> =

@@ -1,6 +1,6 @@
 import RosterModel
 
-/// A definition as its tables have it: each key by itself.
+/// The keys of a definition in the form of its tables, each by itself.
 struct ResourceDraft: Sendable {
   var path: String?
   var query: [Resource.Parameter] = []
@@ -25,7 +25,7 @@ struct ResourceDraft: Sendable {
 
   init() {}
 
-  /// Every key of a definition that holds, those that were left out among them.
+  /// All keys of a valid definition, including omitted ones.
   init(_ resource: Resource) {
     path = resource.path
     query = resource.query
@@ -49,7 +49,7 @@ struct ResourceDraft: Sendable {
     since = resource.since.map { SinceDraft($0, of: resource) }
   }
 
-  /// nil: something is missing.
+  /// nil if a required value is missing.
   func resource(named name: String) -> Resource? {
     guard let path, let first = key.first, let pages = pages.pages(key: first) else { return nil }
     var resource = Resource(
@@ -93,7 +93,7 @@ struct ColumnDraft: Sendable {
   ]
 }
 
-/// `[resource.NAME.lists.TABLE]`, but its columns.
+/// `[resource.NAME.lists.TABLE]` without its columns.
 struct ListDraft: Sendable {
   var at = JSONPointer()
 

@@ -13,7 +13,7 @@ struct SinceDraft: Sendable {
   var wholeEvery: Duration? = Since.usualWhole
   var asks = false
   var key: [JSONPointer]?
-  // nil: as in the resource.
+  // nil in the following keys means the value of the resource.
   var path: String?
   var query: [Resource.Parameter]?
   var method: Resource.Method?
