@@ -56,7 +56,7 @@ struct CacheParts {
   /// The number of pages that a sync's stage appends together if upstream is fast.
   private static let batch = 16
 
-  private static func append(_ pages: [ReceivedPage], to cache: Cache) async throws {
+  private static func append(_ pages: [PageBody], to cache: Cache) async throws {
     for start in stride(from: 0, to: pages.count, by: batch) {
       try await cache.append(Array(pages[start..<min(start + batch, pages.count)]))
     }
@@ -68,7 +68,7 @@ struct CacheParts {
     guard published.outcome == .published else { throw NotMeasured(what: "\(published.outcome)") }
   }
 
-  private static func confirm(_ pages: [ReceivedPage], in cache: Cache) async throws {
+  private static func confirm(_ pages: [PageBody], in cache: Cache) async throws {
     for start in stride(from: 0, to: pages.count, by: batch) {
       let some = pages[start..<min(start + batch, pages.count)]
       let known = try await cache.known(Resource.character.name, addresses: some.map(\.address))
@@ -81,10 +81,10 @@ struct CacheParts {
 
   private static func received(
     _ list: List, _ bodies: ArraySlice<[UInt8]>, of resource: Resource, by cache: Cache
-  ) async throws -> [ReceivedPage] {
+  ) async throws -> [PageBody] {
     let digest = try await cache.digest
     return try bodies.enumerated().map { index, body in
-      ReceivedPage(
+      PageBody(
         resource: resource.name, number: index + 1, address: "/character?page=\(index + 1)",
         validator: Validator(etag: "\"\(index)\""), receivedAt: Date(), body: body, digest: digest(body),
         scan: try list.scan(body))
@@ -92,7 +92,7 @@ struct CacheParts {
   }
 
   /// The page with one changed text in its first record.
-  private static func changed(_ page: ReceivedPage, by cache: Cache) async throws -> ReceivedPage {
+  private static func changed(_ page: PageBody, by cache: Cache) async throws -> PageBody {
     var page = page
     let text = String(decoding: page.body, as: UTF8.self)
     page.body = Array(text.replacing("\"name\":\"", with: "\"name\":\"New ", maxReplacements: 1).utf8)

@@ -43,7 +43,7 @@ let package = Package(
     product(
       "RosterAuth", ["RosterModel", "RosterJSON"],
       sources: [
-        "Grant.swift", "GrantOutcome.swift", "Moment.swift", "Secret.swift", "SecretMask.swift",
+        "Grant.swift", "GrantOutcome.swift", "ClockReading.swift", "Secret.swift", "SecretMask.swift",
         "ServerStatement.swift",
         "Token.swift", "TokenSettings.swift",
       ]),

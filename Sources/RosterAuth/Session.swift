@@ -13,7 +13,7 @@ struct Session: Sendable, Equatable {
   }
 
   /// What requests can do with it.
-  enum Standing: Sendable, Equatable {
+  enum Status: Sendable, Equatable {
     case token(IssuedToken)
     /// It needs a token first: it has none, or upstream has refused the one that it had.
     case absent, refused
@@ -34,7 +34,7 @@ struct Session: Sendable, Equatable {
   var binding: Binding
   /// Digests of the credential bytes that it began with, by file name.
   var began: [String: String]
-  var standing: Standing
+  var standing: Status
   var refreshToken: Secret?
   /// The access token that a refresh of `exchange` sends to be replaced; nil if it sends none.
   var renewedAccess: Secret?

@@ -62,7 +62,7 @@ struct StoredSession: Codable {
 
   /// nil: a time or a token in it is not what rosterd writes.
   var session: Session? {
-    var standing = Session.Standing.absent
+    var standing = Session.Status.absent
     if let accessToken {
       let issued = IssuedToken(
         access: Secret(accessToken), obtainedAt: obtainedAt.flatMap { Date(rfc3339: $0) },

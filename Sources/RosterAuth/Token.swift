@@ -14,7 +14,7 @@ package struct Token: Sendable, Equatable {
   /// nil: unknown.
   package var expiresAt: Date? { issued.expiresAt }
 
-  func isExpired(_ now: Moment) -> Bool {
+  func isExpired(_ now: ClockReading) -> Bool {
     issued.remaining(now).map { $0 <= 0 } ?? false
   }
 
@@ -22,7 +22,7 @@ package struct Token: Sendable, Equatable {
   var isBornExpired: Bool { issued.life.map { $0 <= 0 } ?? false }
 
   /// Whether it is to be refreshed ahead of time (T2): half of its life stands in for `early` where that is longer.
-  func isDue(_ now: Moment, early: Duration) -> Bool {
+  func isDue(_ now: ClockReading, early: Duration) -> Bool {
     issued.remaining(now).map { $0 <= min(early.seconds, (issued.life ?? .infinity) / 2) } ?? false
   }
 }
@@ -48,14 +48,14 @@ struct IssuedToken: Sendable, Equatable {
   }
 
   /// From now on a clock that is set back makes its life no longer; nor does one that was ahead when it was obtained.
-  mutating func start(_ now: Moment) {
+  mutating func start(_ now: ClockReading) {
     deadline = expiresAt.map {
       now.uptime + .seconds(min($0.timeIntervalSince(now.date), life ?? .infinity))
     }
   }
 
   /// Seconds; nil: unknown.
-  fileprivate func remaining(_ now: Moment) -> Double? {
+  fileprivate func remaining(_ now: ClockReading) -> Double? {
     expiresAt.map {
       min($0.timeIntervalSince(now.date), deadline.map { ($0 - now.uptime).seconds } ?? .infinity)
     }

@@ -75,7 +75,7 @@ package actor TokenKeeper {
   /// A request to retry the session joins the sync that runs (T6): gives the session one more try where it has ended,
   /// or does so in this sync.
   package func retrySession() {
-    machine.retryAsked()
+    machine.requestRetry()
     pushStatus()
   }
 
@@ -91,7 +91,7 @@ package actor TokenKeeper {
     if case .begin(let new) = change { session = new }
     let now = clock.moment
     act { $0.reconfigured(setup, session, now: now) }
-    if change == .lift { machine.lifted() } else if retry { machine.retried() }
+    if change == .lift { machine.clearEnding() } else if retry { machine.beginTrial() }
     // Without a session nothing but the next sync tells whether upstream has changed its mind.
     let stands = change == .none && settings.flow != .none
     status.lastError = machine.failure?.description ?? (stands ? status.lastError : nil)

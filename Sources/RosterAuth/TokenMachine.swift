@@ -20,7 +20,7 @@ struct TokenMachine: Sendable, Equatable {
   private var onTrial: Session.Ending?
   private var isStopping = false
 
-  init(_ setup: Setup, _ session: Session, now: Moment) {
+  init(_ setup: Setup, _ session: Session, now: ClockReading) {
     self.setup = setup
     self.session = session
     takeToken(now)
@@ -28,7 +28,7 @@ struct TokenMachine: Sendable, Equatable {
 
   // MARK: Requests
 
-  mutating func wanted(_ waiter: Waiter, now: Moment) -> Action {
+  mutating func wanted(_ waiter: Waiter, now: ClockReading) -> Action {
     switch answer(now) {
     case nil: return join(waiter)
     case .failure(let failure): return .fail(failure)
@@ -41,19 +41,19 @@ struct TokenMachine: Sendable, Equatable {
 
   /// The token to send now, if nothing else has to be done for it. Outer nil: `wanted` decides. Inner nil: the flow
   /// sends no token.
-  func settledToken(at now: Moment) -> Token?? {
+  func settledToken(at now: ClockReading) -> Token?? {
     guard case .success(let token) = answer(now) else { return nil }
     if let token, needsEarlyRefresh(token, now) { return nil }
     return .some(token)
   }
 
   /// A 401 to the token of that generation (nil: to none). An older one than the current means: send again.
-  mutating func rejected(_ waiter: Waiter, _ generation: Int?, now: Moment) -> Action {
+  mutating func rejected(_ waiter: Waiter, _ generation: Int?, now: ClockReading) -> Action {
     if let failure { return .fail(failure) }
     if isLate(generation), settings.flow == .none || token != nil { return wanted(waiter, now: now) }
-    guard settings.flow != .none else { return bar(.notRenewable(settings)) }
+    guard settings.flow != .none else { return failSync(with: .notRenewable(settings)) }
     guard let token else { return join(waiter) }
-    guard settings.flow.refreshes else { return bar(.notRenewable(settings)) }
+    guard settings.flow.refreshes else { return failSync(with: .notRenewable(settings)) }
     if sync.unproven == token.generation { return refusedAgain(generation) }
     session.standing = .refused
     return join(waiter)
@@ -106,7 +106,7 @@ struct TokenMachine: Sendable, Equatable {
     return .store(granted)
   }
 
-  mutating func refreshFailed(_ fault: Fault, now: Moment) -> Action {
+  mutating func refreshFailed(_ fault: Fault, now: ClockReading) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
     if sequel.isSuperseded { return supersededFailed(fault, attempt.session, sequel, now) }
     if let ending = session.ending { return finish(sequel, .failure(.ended(ending, settings))) }
@@ -155,7 +155,7 @@ struct TokenMachine: Sendable, Equatable {
 
   // MARK: The store
 
-  mutating func stored(now: Moment) -> Action {
+  mutating func stored(now: ClockReading) -> Action {
     switch phase {
     case .busy(.storing(let granted), var sequel) where !sequel.isSuperseded:
       let ending = session.ending
@@ -175,7 +175,7 @@ struct TokenMachine: Sendable, Equatable {
     }
   }
 
-  mutating func storeFailed(_ failure: Failure, now: Moment) -> Action {
+  mutating func storeFailed(_ failure: Failure, now: ClockReading) -> Action {
     guard case .busy(.storing(let granted), let sequel) = phase else { return stored(now: now) }
     phase = .unstored(granted, failure, isSuperseded: sequel.isSuperseded)
     return .release(Release(waiters: sequel.waiters, result: .failure(self.failure ?? failure)))
@@ -194,7 +194,7 @@ struct TokenMachine: Sendable, Equatable {
 
   /// From now on requests are served with `session`: the same as before, the one that something is under way for, or
   /// another.
-  mutating func reconfigured(_ setup: Setup, _ session: Session, now: Moment) -> Action {
+  mutating func reconfigured(_ setup: Setup, _ session: Session, now: ClockReading) -> Action {
     let hasMoved = setup.settings.place != self.setup.settings.place
     self.setup = setup
     // A 401 to a token in its old place is late.
@@ -220,19 +220,19 @@ struct TokenMachine: Sendable, Equatable {
   }
 
   /// Something has changed that may mend the session: it goes on, with its refresh token.
-  mutating func lifted() {
+  mutating func clearEnding() {
     if session.ending != nil { session.standing = .absent }
   }
 
   /// The ended session gets one more try, and ends again where upstream does not answer that with a token.
-  mutating func retried() {
+  mutating func beginTrial() {
     onTrial = session.ending
-    lifted()
+    clearEnding()
   }
 
   /// Somebody asks the sync that runs for one more try (T6): of a session that has ended, or that is about to.
-  mutating func retryAsked() {
-    if session.ending == nil { sync.mayRetry = true } else { retried() }
+  mutating func requestRetry() {
+    if session.ending == nil { sync.mayRetry = true } else { beginTrial() }
   }
 
   /// No token request starts any more; what is under way goes on (T7).
@@ -252,7 +252,7 @@ struct TokenMachine: Sendable, Equatable {
 
 extension TokenMachine {
   /// What a request gets without a wait; nil: it takes a refresh.
-  private func answer(_ now: Moment) -> Result<Token?, Failure>? {
+  private func answer(_ now: ClockReading) -> Result<Token?, Failure>? {
     if settings.flow == .none { return .success(nil) }
     if let failure { return .failure(failure) }
     if let token, !token.isExpired(now) || serves(token) { return .success(token) }
@@ -267,11 +267,11 @@ extension TokenMachine {
     token.isBornExpired && sync.granted == token.generation
   }
 
-  private func needsEarlyRefresh(_ token: Token, _ now: Moment) -> Bool {
+  private func needsEarlyRefresh(_ token: Token, _ now: ClockReading) -> Bool {
     mayRefreshEarly(now) && !serves(token) && token.isDue(now, early: settings.earlyRefresh)
   }
 
-  private func mayRefreshEarly(_ now: Moment) -> Bool {
+  private func mayRefreshEarly(_ now: ClockReading) -> Bool {
     phase == .idle && settings.flow.refreshes && !isStopping && (sync.earlyRefreshAfter ?? now.uptime) <= now.uptime
   }
 
@@ -302,7 +302,7 @@ extension TokenMachine {
   }
 
   /// Without waiters it was early, and the old token still serves: the next try comes after the longest pause.
-  private mutating func gaveUp(_ failure: Failure, _ sequel: Sequel, _ now: Moment) -> Action {
+  private mutating func gaveUp(_ failure: Failure, _ sequel: Sequel, _ now: ClockReading) -> Action {
     if sequel.waiters.isEmpty {
       sync.earlyRefreshAfter = now.uptime + max(settings.retry.max, failure.retryAfter ?? .zero)
     } else {
@@ -318,7 +318,7 @@ extension TokenMachine {
   }
 
   private mutating func supersededFailed(
-    _ fault: Fault, _ session: Session, _ sequel: Sequel, _ now: Moment
+    _ fault: Fault, _ session: Session, _ sequel: Sequel, _ now: ClockReading
   ) -> Action {
     var session = session
     guard case .passing(_, _, answered: false) = fault, session.noteUnanswered() else { return goOn(sequel, now) }
@@ -326,7 +326,7 @@ extension TokenMachine {
     return .keep(session, .none)
   }
 
-  private mutating func replaceWaiting(_ sequel: Sequel, _ session: Session, _ now: Moment) -> Action {
+  private mutating func replaceWaiting(_ sequel: Sequel, _ session: Session, _ now: ClockReading) -> Action {
     let old = self.session
     adopt(session, now)
     guard sequel.hasNote else { return serve(sequel.waiters, now) }
@@ -335,7 +335,7 @@ extension TokenMachine {
     return .keep(old, .none)
   }
 
-  private mutating func bar(_ failure: Failure) -> Action {
+  private mutating func failSync(with failure: Failure) -> Action {
     sync.failure = failure
     return .fail(failure)
   }
@@ -348,20 +348,20 @@ extension TokenMachine {
   }
 
   /// The work is done, and the waiters are none the wiser.
-  private mutating func goOn(_ sequel: Sequel, _ now: Moment) -> Action {
+  private mutating func goOn(_ sequel: Sequel, _ now: ClockReading) -> Action {
     guard sequel.hasNote else { return serve(sequel.waiters, now) }
     phase = .busy(.keeping(session), Sequel(waiters: sequel.waiters))
     return .keep(session, .none)
   }
 
-  private mutating func serve(_ waiters: [Waiter], _ now: Moment) -> Action {
+  private mutating func serve(_ waiters: [Waiter], _ now: ClockReading) -> Action {
     phase = .idle
     if waiters.isEmpty { return .ignore }
     return answer(now).map { .release(Release(waiters: waiters, result: $0)) } ?? start(waiters)
   }
 
   /// Those who wait for work that is under way, as far as they need not.
-  private mutating func serveAtOnce(_ now: Moment) -> Action {
+  private mutating func serveAtOnce(_ now: ClockReading) -> Action {
     answer(now).map { release($0, note: false) } ?? .ignore
   }
 
@@ -376,7 +376,7 @@ extension TokenMachine {
     }
   }
 
-  private mutating func adopt(_ session: Session, _ now: Moment) {
+  private mutating func adopt(_ session: Session, _ now: ClockReading) {
     self.session = session
     onTrial = nil
     sync = SyncFacts()
@@ -384,7 +384,7 @@ extension TokenMachine {
     firstGeneration = generation
   }
 
-  private mutating func takeToken(_ now: Moment) {
+  private mutating func takeToken(_ now: ClockReading) {
     generation += 1
     if case .token(var issued) = session.standing {
       issued.start(now)

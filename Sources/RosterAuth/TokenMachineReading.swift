@@ -45,7 +45,7 @@ extension TokenMachine {
     return [session, superseded].compactMap { $0 }.first { $0.fits(setup.settings, setup.credentials) }
   }
 
-  func state(_ now: Moment) -> TokenStatus.State {
+  func state(_ now: ClockReading) -> TokenStatus.State {
     if settings.flow == .none { return .none }
     if session.ending != nil { return .unauthorized }
     switch phase {

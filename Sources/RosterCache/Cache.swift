@@ -5,10 +5,10 @@ internal import RosterFiles
 package import RosterModel
 
 /// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a
-/// defect); `begin` throws it within a `NotBegun`.
+/// defect); `begin` throws it within a `SyncStartError`.
 package actor Cache {
   /// The findings of opening a cache.
-  package struct Opening: Sendable, Equatable {
+  package struct OpenReport: Sendable, Equatable {
     /// New path of a damaged cache that was moved aside; nil if the cache was sound.
     package var movedAside: String?
     /// True if the previous process did not close the cache: call `check` when there is time.
@@ -31,7 +31,7 @@ package actor Cache {
   package internal(set) var isWALPinned = false
   /// The files that this process opened, to recognise other files under the same names.
   var files = FileIdentity.Parts()
-  var metDamage = false
+  var isDamageSuspected = false
   /// The highest id of a sync that this process knows.
   var latestID: Int64 = 0
   /// The sync whose row was written last when a sync began.
@@ -43,13 +43,13 @@ package actor Cache {
   /// Decoding plans, in the order of the definitions.
   let plans: [RecordPlan]
   /// Pages that were pulled and are not published yet.
-  var pulled: PulledFile?
-  var pull = PullState()
+  var pulled: PageSpool?
+  var pull = PullSession()
   /// Counts how often this process opened or replaced the cache or the file of pulled pages. A sync may only use what
   /// it began with.
   var generation = 0
   /// The findings of opening this cache.
-  package private(set) var opened = Opening()
+  package private(set) var opened = OpenReport()
   private var publishedFile: PublishedFile
   private let executor: SerialQueue
 
@@ -102,7 +102,7 @@ package actor Cache {
         try verify(database, .pages)
       }
       return true
-    } catch let failure as Failure where metDamage {
+    } catch let failure as Failure where isDamageSuspected {
       logger.error("\(failure)")
       return false
     }
@@ -124,7 +124,7 @@ package actor Cache {
   /// seconds.
   package func close() {
     database?.wait(milliseconds: 0)
-    if let database, !metDamage { try? writeEnds(database) }
+    if let database, !isDamageSuspected { try? writeEnds(database) }
     if sizes().wal > Self.longestLogAtClose { database?.checkpointOnClose(false) }
     shut()
   }
@@ -154,7 +154,7 @@ package actor Cache {
       if error.kind == .interrupted || error.kind == .locked && interruption.isWanted { throw CancellationError() }
       let cause = diagnosis(of: error)
       // A sound cache would have run the statement. `recover` finds the cause.
-      if cause.kind == .damaged || cause.kind == .other { metDamage = true }
+      if cause.kind == .damaged || cause.kind == .other { isDamageSuspected = true }
       throw cause.failure(step, path)
     }
   }
@@ -176,7 +176,7 @@ package actor Cache {
     do {
       switch try CacheFile.inspect(path, hadLock: hadLock) {
       case .absent:
-        try PulledFile.inspect(pulledPath, identity: nil)
+        try PageSpool.inspect(pulledPath, identity: nil)
         try CacheFile.create(path, schema)
         try connectTwice()
       case .ours:

@@ -4,7 +4,7 @@ internal import RosterModel
 extension SQLiteError {
   /// The failure that the user sees: 73 with a hint, or a defect (70) if no disk explains the code.
   func failure(_ step: String, _ path: String) -> Failure {
-    func cannot(_ trouble: Trouble.Kind, _ cause: String, _ hint: String) -> Failure {
+    func cannot(_ trouble: Diagnosis.Kind, _ cause: String, _ hint: String) -> Failure {
       Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint).with(trouble)
     }
     return switch kind {

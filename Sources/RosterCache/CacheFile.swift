@@ -6,7 +6,7 @@ internal import RosterModel
 /// The cache as a file: its owner, its mode, and its replacement when it is damaged.
 package enum CacheFile {
   /// The program that made the file at the cache's path.
-  package enum Standing: Sendable, Equatable {
+  package enum State: Sendable, Equatable {
     /// The file is missing or empty.
     case absent
     /// Rosterd made it.
@@ -23,7 +23,7 @@ package enum CacheFile {
   /// file that rosterd did not make, or that a newer version made.
   /// - Parameters:
   ///   - hadLock: An earlier result of `hasLock`; nil to look now.
-  package static func inspect(_ path: String, hadLock: Bool? = nil) throws -> Standing {
+  package static func inspect(_ path: String, hadLock: Bool? = nil) throws -> State {
     let hadLock = hadLock ?? hasLock(path)
     guard let found = fileStatus(path) else {
       if errno == EACCES { throw refusal(path, reason(), "let this user search the folders above it") }
@@ -49,7 +49,7 @@ package enum CacheFile {
   }
 
   /// Decides about a file whose header does not show which program made it.
-  private static func orphan(_ path: String, _ hadLock: Bool) throws -> Standing {
+  private static func orphan(_ path: String, _ hadLock: Bool) throws -> State {
     guard hadLock else {
       throw refusal(path, "rosterd did not make this file", "move it away, or name another cache.path").with(
         .foreignFile)
@@ -222,6 +222,6 @@ package enum CacheFile {
     let usual = Failure.hint(
       for: code, writing: path, else: "see that the folder exists and rosterd's user may write to it")
     return Failure(.cannotWrite, step: "open the cache", subject: path, cause: cause, hint: hint ?? usual)
-      .with(Trouble.Kind(errno: hint == nil ? code : 0))
+      .with(Diagnosis.Kind(errno: hint == nil ? code : 0))
   }
 }

@@ -3,22 +3,24 @@ internal import Logging
 package import RosterModel
 
 extension Cache {
-  /// Writes the row of a sync that starts now, after replaced or damaged files were reopened. Throws `NotBegun`: the
-  /// sync has an id even then, and `end` ensures that its row is written later.
+  /// Writes the row of a sync that starts now, after replaced or damaged files were reopened. Throws `SyncStartError`:
+  /// the sync has an id even then, and `end` ensures that its row is written later.
   /// - Parameter prepare: A step that must succeed before the sync begins, such as taking the lock.
-  package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(NotBegun) -> SyncRecord {
+  package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(SyncStartError) -> SyncRecord {
     do {
       try prepare()
-      do { try putRight(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
-      if metDamage { _ = try recover(at: date) }
-      do { return try beginRow(at: date) } catch let failure as Failure where metDamage {
+      do { try reopenIfReplaced(at: date) } catch let error as SQLiteError {
+        throw error.failure("open the cache", path)
+      }
+      if isDamageSuspected { _ = try recover(at: date) }
+      do { return try beginRow(at: date) } catch let failure as Failure where isDamageSuspected {
         logger.error("\(failure)")
         _ = try recover(at: date)
         return try beginRow(at: date)
       }
     } catch {
       latestID += 1
-      throw NotBegun(id: latestID, cause: error)
+      throw SyncStartError(id: latestID, cause: error)
     }
   }
 
@@ -54,7 +56,7 @@ extension Cache {
   package func end(_ report: SyncRecord, at date: Date, history: Duration) throws {
     unwritten = unwritten.suffix(Self.mostUnwritten) + [report]
     guard report.id == begun else { return }
-    do { try putRight(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
+    do { try reopenIfReplaced(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
     _ = try recover(at: date)
     try perform("end a sync") { database in
       try database.transaction {

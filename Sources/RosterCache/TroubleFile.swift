@@ -8,7 +8,7 @@ package struct TroubleFile: Sendable {
   private struct Stored: Codable {
     var sync: Int64
     var startedAt: String
-    var trouble: Trouble
+    var trouble: Diagnosis
   }
 
   private let file: WholeFile
@@ -29,7 +29,7 @@ package struct TroubleFile: Sendable {
   }
 
   /// nil if there is no such sync, the file is of another sync, or this user cannot read it.
-  func trouble(of record: SyncRecord?) -> Trouble? {
+  func trouble(of record: SyncRecord?) -> Diagnosis? {
     guard let record, let bytes = try? contents(of: file.path, limit: Self.mostBytes),
       let stored = try? JSONDecoder().decode(Stored.self, from: Data(bytes)), stored.sync == record.id,
       stored.startedAt == record.startedAt
@@ -43,7 +43,7 @@ package struct TroubleFile: Sendable {
 
 extension Cache {
   /// The trouble of the last sync that was not cancelled or killed; nil if it had no trouble or there was no such sync.
-  package func lastTrouble() throws -> Trouble? {
+  package func lastTrouble() throws -> Diagnosis? {
     try perform("read the cache") { database in
       let last = try database.first(
         "\(SyncRow.select) WHERE outcome IN (\(Database.tellingOutcomes)) ORDER BY id DESC LIMIT 1", read: SyncRow.read)
@@ -57,9 +57,9 @@ extension Database {
   fileprivate static let tellingOutcomes = "'published', 'unchanged', 'tried', 'failed'"
 
   /// The trouble of a sync, from its file or else from its row; nil if it had no trouble.
-  func trouble(of record: SyncRecord?, _ file: TroubleFile) throws -> Trouble? {
+  func trouble(of record: SyncRecord?, _ file: TroubleFile) throws -> Diagnosis? {
     if let stored = file.trouble(of: record) { return stored }
-    guard let record, var trouble = Trouble(row: record) else { return nil }
+    guard let record, var trouble = Diagnosis(row: record) else { return nil }
     // Two troubles with the same exit code cannot be distinguished here.
     trouble.since =
       try first(

@@ -9,11 +9,11 @@ extension Cache {
   /// are damaged, drops them. A disk that cannot be read is tried again by the next sync. Returns the damaged cache's
   /// new path; nil if the cache itself is sound.
   package func recover(at date: Date) throws -> String? {
-    guard metDamage, let database else { return nil }
+    guard isDamageSuspected, let database else { return nil }
     do {
       // The check runs twice, for the reason given at `connectTwice`.
       do { try verify(database) } catch let error as SQLiteError where error.kind == .damaged { try verify(database) }
-      metDamage = false
+      isDamageSuspected = false
       try renewPulled(database, because: "it is damaged")
       files = FileIdentity.Parts(path, pulled: pulledPath)
       return nil
@@ -22,7 +22,7 @@ extension Cache {
       database.checkpointOnClose(false)
       shut()
       let aside = try replace(at: date)
-      metDamage = false
+      isDamageSuspected = false
       return aside
     } catch let error as SQLiteError {
       throw error.failure("recover the cache", path)
@@ -30,11 +30,11 @@ extension Cache {
   }
 
   /// Notes that a reader found a sign of damage. The next sync checks the whole cache first.
-  func suspectDamage() { metDamage = true }
+  func suspectDamage() { isDamageSuspected = true }
 
   /// Reopens files that were removed or replaced: without this, rosterd would write to a file that no other program can
   /// open.
-  func putRight(at date: Date) throws {
+  func reopenIfReplaced(at date: Date) throws {
     guard let database else { return try start(at: date) }
     let found = FileIdentity.Parts(path, pulled: pulledPath)
     guard found != files else { return }
@@ -57,11 +57,13 @@ extension Cache {
   }
 
   /// Throws 73 if readers would not see the publication, because the open file does not have its name any more.
-  /// - Parameter withLog: Also checks `-wal` and `-shm`, as is done before COMMIT. After it, the next sync reopens them
-  ///   without any loss.
-  func expectInPlace(withLog: Bool) throws {
+  /// - Parameter includingWAL: Also checks `-wal` and `-shm`, as is done before COMMIT. After it, the next sync
+  ///   reopens them without any loss.
+  func verifyNotReplaced(includingWAL: Bool) throws {
     let found = FileIdentity.Parts(path, pulled: pulledPath)
-    if found.database == files.database, !withLog || found.log == files.log && found.index == files.index { return }
+    if found.database == files.database, !includingWAL || found.log == files.log && found.index == files.index {
+      return
+    }
     throw Failure(
       .cannotWrite, step: "publish the snapshot", subject: path,
       cause: "its file was removed or replaced during the sync",

@@ -5,9 +5,9 @@ package import RosterModel
 /// The places of one daemon's socket and cache.
 package struct DaemonPlaces: Sendable, Equatable {
   /// Place of the status socket.
-  package var socket: Whereabouts
+  package var socket: DefaultPaths
   /// Place of the database.
-  package var cache: Whereabouts
+  package var cache: DefaultPaths
   /// The systemd unit that runs this daemon, without `.service`; nil if the package has no such unit.
   package var unit: String?
 
@@ -16,8 +16,8 @@ package struct DaemonPlaces: Sendable, Equatable {
   package static func usual(
     environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
   ) -> Self {
-    let socket = Whereabouts.socket(environment: environment, isRoot: isRoot, system: system)
-    let cache = Whereabouts.cache(environment: environment, isRoot: isRoot, system: system)
+    let socket = DefaultPaths.socket(environment: environment, isRoot: isRoot, system: system)
+    let cache = DefaultPaths.cache(environment: environment, isRoot: isRoot, system: system)
     return Self(socket: socket, cache: cache, unit: installed(socket: socket.path, system: system)?.unit)
   }
 
@@ -68,7 +68,7 @@ package struct DaemonPlaces: Sendable, Equatable {
     return [Self(system, unit: rosterd), instance].lazy.compactMap(\.self).first(where: isThere)
   }
 
-  private init(socket: Whereabouts, cache: Whereabouts, unit: String?) {
+  private init(socket: DefaultPaths, cache: DefaultPaths, unit: String?) {
     (self.socket, self.cache, self.unit) = (socket, cache, unit)
   }
 

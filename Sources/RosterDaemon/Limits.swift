@@ -24,7 +24,7 @@ struct Limits: Sendable {
   }
 
   /// Sends a token request within the limits.
-  func sendToken(_ request: Request, by line: Live.Line) async throws -> Response {
+  func sendToken(_ request: Request, by line: LiveConfiguration.Snapshot) async throws -> Response {
     let limit = line.configuration.limit
     let links = (limit.rate > 0 ? [Interceptor.pace(pacer)] : []) + counting(line.configuration)
     return try await Interceptor.chain(links, to: line.transport.send)(request)

@@ -13,7 +13,7 @@ import RosterSync
 
 /// The resources of one rosterd, opened in order and closed in reverse. This is the only place where the adapters meet.
 struct Runtime: Sendable {
-  let live: Live
+  let live: LiveConfiguration
   let cache: Cache
   /// Serves the readers on the socket.
   let reader: SideReader
@@ -66,7 +66,7 @@ struct Runtime: Sendable {
     let cache = try await Cache.open(
       path: path, upstream: configuration.upstream.baseURL, resources: resources, hadLock: hadLock, now: clock.now(),
       logger: logger, tick: pulse.moved)
-    let live = Live(configuration, settings)
+    let live = LiveConfiguration(configuration, settings)
     do {
       let gate = RetryAfterGate(try await cache.retryAfterHold(), clock: clock) { hold in
         do { try await cache.keep(hold) } catch {

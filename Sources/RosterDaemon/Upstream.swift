@@ -10,7 +10,7 @@ import Synchronization
 /// The path of requests to upstream under the current configuration: a transport, and a chain of interceptors before
 /// it.
 struct Upstream: Sendable {
-  let live: Live
+  let live: LiveConfiguration
   let keeper: TokenKeeper
   let gate: RetryAfterGate
   let limits: Limits
@@ -52,13 +52,13 @@ private final class LatestChain: Sendable {
   /// Not a tuple: a function inside a tuple gets another layer of conversions each time that it passes through the
   /// mutex.
   private struct Made: Sendable {
-    let line: Live.Line
+    let line: LiveConfiguration.Snapshot
     let send: Send
   }
 
   private let made = Mutex<Made?>(nil)
 
-  func send(of line: Live.Line, links: () -> [Interceptor]) -> Send {
+  func send(of line: LiveConfiguration.Snapshot, links: () -> [Interceptor]) -> Send {
     let latest = made.withLock { made in
       if let made, made.line === line { return made }
       let new = Made(line: line, send: Interceptor.chain(links(), to: line.transport.send))

@@ -21,7 +21,7 @@ package struct RecordDecoder: ~Copyable {
   /// Maximum number of records in one body.
   static let mostRecords = 100_000
 
-  let tree: WalkTree
+  let tree: CompiledFieldTree
   let keyNode: Int
   let hasCompositeKey: Bool
   /// The composite key of the record at hand.
@@ -74,7 +74,7 @@ package struct RecordDecoder: ~Copyable {
   /// Allocates the memory that every body needs.
   package init(_ plan: RecordPlan) {
     self.plan = plan
-    tree = WalkTree(plan)
+    tree = CompiledFieldTree(plan)
     keyNode = plan.keyNode
     hasCompositeKey = !plan.keyParts.isEmpty
     compositeKey = ByteScratch(capacity: 0)

@@ -65,7 +65,7 @@ extension RecordDecoder {
 
   /// Returns the first column that has a wrong type, or the first ancestor of a column that is not an object.
   @inline(__always)
-  private func fault(_ row: WalkTree.Row) -> RecordFault.ElementFault? {
+  private func fault(_ row: CompiledFieldTree.Row) -> RecordFault.ElementFault? {
     for way in row.ways where !isPassable(Int(way)) { return .way(node: Int(way)) }
     for column in row.columns where !isStorable(slots[Int(column.node)], column.type) {
       return .column(node: Int(column.node), column.type)
@@ -112,7 +112,7 @@ extension RecordDecoder {
   }
 
   @inline(__always)
-  mutating func readElement(_ row: WalkTree.Row) throws(Malformed) {
+  mutating func readElement(_ row: CompiledFieldTree.Row) throws(Malformed) {
     if row.isBare {
       slots[row.root] = try scanner.value()
     } else {

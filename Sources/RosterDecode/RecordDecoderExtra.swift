@@ -112,7 +112,7 @@ extension RecordDecoder {
 /// Compares the names of fields where they are in the body, without a copy.
 private struct FieldNames {
   let bytes: UnsafeBufferPointer<UInt8>
-  let steps: UnsafeMutableBufferPointer<WalkTree.Step>
+  let steps: UnsafeMutableBufferPointer<CompiledFieldTree.Step>
   let loose: UnsafeBufferPointer<LooseField>
   let names: UnsafeBufferPointer<UInt8>
 

@@ -129,7 +129,7 @@ extension RecordDecoder {
 
   /// A missing text is '', unless its column is nullable.
   @inline(__always)
-  private func filled(_ value: FieldValue, _ column: WalkTree.Column) -> FieldValue {
+  private func filled(_ value: FieldValue, _ column: CompiledFieldTree.Column) -> FieldValue {
     guard case .null = value, !column.isNullable else { return value }
     return .text(UnsafeBufferPointer(rebasing: bytes[0..<0]))
   }

@@ -76,7 +76,7 @@ extension RecordDecoder {
 
   /// Places that select an element by its index are rare. A list that is also a list of the definition is read a second
   /// time for them.
-  private mutating func readList(_ node: Int, _ role: PlanTree.Role) throws(Malformed) {
+  private mutating func readList(_ node: Int, _ role: FieldTree.Role) throws(Malformed) {
     let (start, spaces) = (scanner.at, scanner.spaces)
     if role.contains(.records) { return try isMap ? scanEmptyList() : scanRecords() }
     if role.contains(.list) { try checkElements(tree.steps[node].list) }

@@ -14,7 +14,7 @@ package struct RecordPlan: Sendable {
   static let deepest = 128
 
   let shape: ShapePlan
-  let tree: PlanTree
+  let tree: FieldTree
   let places: AnswerPlaces
   let record: RowPlan
   let lists: [ListPlan]
@@ -49,7 +49,7 @@ package struct RecordPlan: Sendable {
     self.resource = resource
     self.keyColumn = keyColumn
     keyParts = resource.hasCompositeKey ? keyColumns : []
-    var tree = PlanTree()
+    var tree = FieldTree()
     places = AnswerPlaces(resource, &tree)
     // The nodes of a record are contiguous, so that one call clears them all.
     let root = tree.addRoot()
@@ -69,7 +69,7 @@ package struct RecordPlan: Sendable {
     self.tree = tree
   }
 
-  static func columns(_ columns: [Resource.Column], below root: Int, _ tree: inout PlanTree) -> [Int] {
+  static func columns(_ columns: [Resource.Column], below root: Int, _ tree: inout FieldTree) -> [Int] {
     columns.map { column in
       let node = tree.node(column.at, below: root)
       tree.take(node)
@@ -94,7 +94,7 @@ struct RowPlan: Sendable {
   /// Ancestors of columns and lists, an element's root included. Each must be an object, null or absent.
   let ways: [Int]
 
-  init(nodes: Range<Int>, columns: [Int], types: [Resource.ColumnType], isElement: Bool = false, _ tree: PlanTree) {
+  init(nodes: Range<Int>, columns: [Int], types: [Resource.ColumnType], isElement: Bool = false, _ tree: FieldTree) {
     self.nodes = nodes
     self.columns = columns
     self.types = types
@@ -111,7 +111,7 @@ struct ListPlan: Sendable {
   let node: Int
   let row: RowPlan
 
-  init(_ list: Resource.List, at node: Int, _ tree: inout PlanTree) {
+  init(_ list: Resource.List, at node: Int, _ tree: inout FieldTree) {
     self.node = node
     let root = tree.addRoot()
     let columns = RecordPlan.columns(list.columns, below: root, &tree)
@@ -130,7 +130,7 @@ struct ShapePlan: Sendable {
   /// The place of the names of a row's values; nil if the values are called by their number.
   let rowNames: JSONPointer?
 
-  init(_ resource: Resource, below root: Int, _ tree: inout PlanTree) {
+  init(_ resource: Resource, below root: Int, _ tree: inout FieldTree) {
     func node(_ name: String) -> Int { tree.node(JSONPointer(segments: [name]), below: root) }
     shape = resource.shape
     memberName = shape == .map ? node(Resource.Shape.memberName) : nil
@@ -170,7 +170,7 @@ struct AnswerPlaces: Sendable {
     case inLastRecord(JSONPointer)
   }
 
-  init(_ resource: Resource, _ tree: inout PlanTree) {
+  init(_ resource: Resource, _ tree: inout FieldTree) {
     let root = tree.addRoot()
     self.root = root
     records = tree.node(resource.records, below: root)

@@ -11,7 +11,7 @@ package struct Explanation: Codable, Sendable, Equatable {
   /// What readers see meanwhile.
   package var readers: String
   /// What to look at.
-  package var concerned: [Concern]
+  package var concerned: [AffectedItem]
   /// The next step.
   package var todo: String
   /// When rosterd tries again, RFC 3339; null while a sync runs or none is planned.
@@ -44,7 +44,7 @@ package struct Explanation: Codable, Sendable, Equatable {
 
 // MARK: Troubles
 
-extension Trouble {
+extension Diagnosis {
   /// What happened, and what it means.
   fileprivate func told(in situation: Situation) -> String {
     var head = what

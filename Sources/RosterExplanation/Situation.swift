@@ -27,7 +27,7 @@ package struct Situation: Sendable {
   /// Nothing of the sync has moved since, RFC 3339.
   package var standsSince: String?
   /// The first few records that could not be stored.
-  package var rejected: [Concern] = []
+  package var rejected: [AffectedItem] = []
   /// Why no daemon answers.
   package var silence: Failure?
   /// Without a daemon: how its service ended, if it has failed.
@@ -53,84 +53,84 @@ package struct Situation: Sendable {
   }
 
   /// What is the matter: a failed service first, then the reason of the state, and last that no daemon answers.
-  var troubles: [Trouble] {
+  var troubles: [Diagnosis] {
     [stopped, refused, main, silent, pinned, distrusted, absent, missed, alone].compactMap { $0 }
   }
 
   /// The service of the daemon has failed.
-  var stopped: Trouble? { failed.map { Trouble(.failedService, $0.text) } }
+  var stopped: Diagnosis? { failed.map { Diagnosis(.failedService, $0.text) } }
 
   /// No daemon answers, and nothing tells why.
-  var alone: Trouble? {
-    failed != nil ? nil : silence.map { Trouble(.noDaemon, "\($0.cause) (\($0.subject))", [.file($0.subject)]) }
+  var alone: Diagnosis? {
+    failed != nil ? nil : silence.map { Diagnosis(.noDaemon, "\($0.cause) (\($0.subject))", [.file($0.subject)]) }
   }
 
   /// What is the matter with syncs, or with the session.
-  var main: Trouble? {
+  var main: Diagnosis? {
     if state == .unauthorized, let tokenError, cache.last?.trouble?.kind.isOfToken != true {
-      return Trouble(.session, tokenError)
+      return Diagnosis(.session, tokenError)
     }
-    guard var trouble = cache.last.flatMap({ $0.trouble ?? Trouble(row: $0) }) else { return waiting }
+    guard var trouble = cache.last.flatMap({ $0.trouble ?? Diagnosis(row: $0) }) else { return waiting }
     if trouble.kind == .rejects { trouble.concerned += rejected }
     return trouble
   }
 
   /// A sync that is due is not started.
-  private var waiting: Trouble? {
+  private var waiting: Diagnosis? {
     if isPostponed, let budget {
       let cause = "\(budget.used) of \(budget.limit) requests are used, and the next sync needs more than are left"
-      return Trouble(.budget, cause, [.setting("limit.budget")])
+      return Diagnosis(.budget, cause, [.setting("limit.budget")])
     }
     if let heldUntil, current == nil {
-      return Trouble(.held, "upstream wants no request before \(heldUntil)", [.header("Retry-After")])
+      return Diagnosis(.held, "upstream wants no request before \(heldUntil)", [.header("Retry-After")])
     }
     return nil
   }
 
   /// A missing credential is a matter of its own file.
-  var refused: Trouble? {
+  var refused: Diagnosis? {
     config.lastError.map { why in
-      let own = refusal.map { Trouble($0) }
-      return Trouble(
+      let own = refusal.map { Diagnosis($0) }
+      return Diagnosis(
         .refusedConfiguration, "the new configuration was refused: \(why)",
         own?.concerned ?? config.path.map { [.file($0)] } ?? [])
     }
   }
 
-  private var silent: Trouble? { standsSince.map { Trouble(.silent, "nothing has moved since \($0)") } }
+  private var silent: Diagnosis? { standsSince.map { Diagnosis(.silent, "nothing has moved since \($0)") } }
 
-  private var pinned: Trouble? {
-    cache.isWALPinned ? Trouble(.pinned, "the cache's log cannot be written back", [.file("\(path)-wal")]) : nil
+  private var pinned: Diagnosis? {
+    cache.isWALPinned ? Diagnosis(.pinned, "the cache's log cannot be written back", [.file("\(path)-wal")]) : nil
   }
 
   /// Resources whose validators lied in an earlier sync.
-  private var distrusted: Trouble? {
+  private var distrusted: Diagnosis? {
     let resources = cache.resources.filter { $0.validators != DaemonStatus.CachedResource.trusted }
     guard !resources.isEmpty, main?.kind != .validators else { return nil }
     let since = resources.map { "\($0.name) since \($0.distrustedSince ?? "an earlier sync")" }
-    return Trouble(
+    return Diagnosis(
       .validators, "validators are distrusted: \(since.joined(separator: ", "))",
       resources.map { .resource($0.name) })
   }
 
-  private var absent: Trouble? {
+  private var absent: Diagnosis? {
     let absent = cache.resources.filter { $0.absent > 0 }
     guard !absent.isEmpty else { return nil }
     let counts = absent.map { "\($0.absent) of \($0.name)" }.joined(separator: ", ")
-    return Trouble(.absent, "upstream lists no more: \(counts)", absent.map { .resource($0.name) })
+    return Diagnosis(.absent, "upstream lists no more: \(counts)", absent.map { .resource($0.name) })
   }
 }
 
 extension Situation {
-  private var missed: Trouble? {
+  private var missed: Diagnosis? {
     let missed = cache.resources.filter { $0.missed ?? 0 > 0 }
     guard !missed.isEmpty else { return nil }
     let counts = missed.map { "\($0.missed ?? 0) of \($0.name)" }.joined(separator: ", ")
-    return Trouble(.missed, "incremental pulls have missed records: \(counts)", missed.map { .resource($0.name) })
+    return Diagnosis(.missed, "incremental pulls have missed records: \(counts)", missed.map { .resource($0.name) })
   }
 }
 
-extension Trouble.Kind {
+extension Diagnosis.Kind {
   fileprivate var isOfToken: Bool {
     switch self {
     case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,

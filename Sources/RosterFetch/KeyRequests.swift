@@ -7,7 +7,7 @@ package struct KeyRequests: Sendable {
   package static let mostKeys = 50
 
   /// One request and its keys.
-  package struct Asking: Sendable, Equatable {
+  package struct KeyLookup: Sendable, Equatable {
     /// A GET below base_url.
     package var request: Request
     /// The keys as texts: at least one, and no more than `mostKeys`.
@@ -35,7 +35,7 @@ package struct KeyRequests: Sendable {
 
   /// The requests, in the order of the keys. Keys with a comma have their own requests at the end, because a comma
   /// separates keys.
-  package func requests(for keys: [String]) -> [Asking] {
+  package func requests(for keys: [String]) -> [KeyLookup] {
     if !columns.isEmpty { return keys.map(composite) }
     let asksMany = path.contains(Self.many)
     let (alone, together) = keys.reduce(into: ([String](), [String]())) { parts, key in
@@ -48,12 +48,12 @@ package struct KeyRequests: Sendable {
       let list = keys.map(QueryText.encoded).joined(separator: ",")
       var request = Request(.get, baseURL + Self.filled(path, with: list))
       request.keylessURL = baseURL + path
-      return Asking(request: request, keys: keys, canBeAsked: !isLost(list))
+      return KeyLookup(request: request, keys: keys, canBeAsked: !isLost(list))
     }
   }
 
   /// Replaces the name of each column with that part of the key (R2.3).
-  private func composite(_ key: String) -> Asking {
+  private func composite(_ key: String) -> KeyLookup {
     var parts: [JSONValue] = []
     if case .list(let values)? = try? JSONValue(json: key.utf8) { parts = values }
     let texts = zip(columns, parts).map { ("{key.\($0)}", QueryText.encoded($1.queryText)) }
@@ -62,12 +62,12 @@ package struct KeyRequests: Sendable {
     }
     let isLost = filled.contains { $0 != $1 && Self.dots.contains($1) }
     let target = texts.reduce(path) { $0.replacing($1.0, with: $1.1) }
-    return Asking(request: Request(.get, baseURL + target), keys: [key], canBeAsked: !isLost)
+    return KeyLookup(request: Request(.get, baseURL + target), keys: [key], canBeAsked: !isLost)
   }
 
   /// The control question for keys that upstream has just listed (P16); nil if `by_key` cannot ask for any of them.
   /// - Parameter several: The other questions ask for several keys at a time, so this one asks for two.
-  package func control(for keys: [String], several: Bool) -> Asking? {
+  package func control(for keys: [String], several: Bool) -> KeyLookup? {
     let all = requests(for: keys).filter(\.canBeAsked)
     guard several, let list = all.first(where: { !$0.isSingle }) else {
       let key = all.first?.keys.first

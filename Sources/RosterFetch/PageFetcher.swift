@@ -5,7 +5,7 @@ package import RosterModel
 /// Requests one page of a list, or records by key, and scans the answer.
 package struct PageFetcher: Sendable {
   /// One page to request, and the facts that are known of it.
-  package struct Wanted: Sendable {
+  package struct PageQuery: Sendable {
     /// The request of the page, and its place in the list.
     package var page: PageRequest
     /// True if the first page announced this page, so that it must exist (P7).
@@ -51,7 +51,7 @@ package struct PageFetcher: Sendable {
   }
 
   /// The sync for which a request is made.
-  package struct Errand: Sendable {
+  package struct SyncContext: Sendable {
     /// The sync's id in `syncs`, which events name.
     package var sync: Int64
     /// Counts the retries.
@@ -82,13 +82,13 @@ package struct PageFetcher: Sendable {
   /// Fetches a page. Throws a Failure, or CancellationError. A malformed body is requested again (P11).
   /// - Parameter plans: the plan of each resource that uses this list; at least one.
   package func fetch(
-    _ wanted: Wanted, of paging: Paging, plans: [RecordPlan], for errand: Errand
+    _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan], for context: SyncContext
   ) async throws -> Answer {
     var request = wanted.page.request
     request.headers += wanted.validator.conditions
     let page = RequestContext.Page(wanted.page.number, of: paging.resource.name)
     let found: Answer? = try await RequestContext.$page.withValue(page) {
-      try await attempts(request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, errand) {
+      try await attempts(request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, context) {
         response in
         try answer(response, to: wanted, of: paging, plans)
       }
@@ -96,91 +96,91 @@ package struct PageFetcher: Sendable {
     if let found { return found }
     var whole = wanted
     whole.validator = Validator()
-    return try await fetch(whole, of: paging, plans: plans, for: errand)
+    return try await fetch(whole, of: paging, plans: plans, for: context)
   }
 
   /// Requests records by key (P8). The result is an empty list if upstream does not have them (404, 410).
   package func fetch(
-    _ asking: KeyRequests.Asking, plan: RecordPlan, for errand: Errand
+    _ lookup: KeyRequests.KeyLookup, plan: RecordPlan, for context: SyncContext
   ) async throws -> FetchedRecords {
     let step = "ask for records of \(plan.resource.name)"
-    guard asking.canBeAsked else { throw Self.unaskable(asking, step, plan.resource.name) }
-    return try await attempts(asking, step: step, of: plan.resource.name, errand) { response in
-      if response.status == 404 || response.status == 410 { return notFound(asking) }
+    guard lookup.canBeAsked else { throw Self.unaskable(lookup, step, plan.resource.name) }
+    return try await attempts(lookup, step: step, of: plan.resource.name, context) { response in
+      if response.status == 404 || response.status == 410 { return notFound(lookup) }
       try expect(200, response)
-      guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, asking, plan) }) else {
-        return notFound(asking)
+      guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, lookup, plan) }) else {
+        return notFound(lookup)
       }
       let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
-      guard isList != asking.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
-        throw malformed(asking.isSingle ? "expected one object" : "expected a list")
+      guard isList != lookup.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
+        throw malformed(lookup.isSingle ? "expected one object" : "expected a list")
       }
       // An object with another key, or an error in the form of a record, does not answer the request.
-      if asking.isSingle, scan.skipped == 0, scan.onlyKey(by: plan) != asking.keys.first {
+      if lookup.isSingle, scan.skipped == 0, scan.onlyKey(by: plan) != lookup.keys.first {
         throw malformed("expected the record that was asked for")
       }
-      return FetchedRecords(url: asking.request.url, body: body, digest: digest(body), scan: scan)
+      return FetchedRecords(url: lookup.request.url, body: body, digest: digest(body), scan: scan)
     }
   }
 
   /// The answer as a body of records; nil if it says that no key was found (R3).
   private func read(
-    _ answer: [UInt8], _ asking: KeyRequests.Asking, _ plan: RecordPlan
+    _ answer: [UInt8], _ lookup: KeyRequests.KeyLookup, _ plan: RecordPlan
   ) throws -> (body: [UInt8], scan: PageScan)? {
     var decoder = RecordDecoder(plan)
-    guard asking.isSingle, decoder.answersWithoutKey else {
+    guard lookup.isSingle, decoder.answersWithoutKey else {
       let scan = try decoder.scan(answer: answer)
       return scan.records == 0 && plan.resource.listsOneRecord ? nil : (answer, scan)
     }
-    guard let body = try decoder.body(of: asking.keys[0], answer: answer) else { return nil }
+    guard let body = try decoder.body(of: lookup.keys[0], answer: answer) else { return nil }
     return (body, try decoder.scan(answer: body, isWhole: true))
   }
 
-  private func notFound(_ asking: KeyRequests.Asking) -> FetchedRecords {
+  private func notFound(_ lookup: KeyRequests.KeyLookup) -> FetchedRecords {
     let none = Array("[]".utf8)
-    return FetchedRecords(url: asking.request.url, body: none, digest: digest(none), scan: PageScan())
+    return FetchedRecords(url: lookup.request.url, body: none, digest: digest(none), scan: PageScan())
   }
 
-  private static func unaskable(_ asking: KeyRequests.Asking, _ step: String, _ resource: String) -> Failure {
+  private static func unaskable(_ lookup: KeyRequests.KeyLookup, _ step: String, _ resource: String) -> Failure {
     var failure = Failure(
-      .badAnswer, step: step, subject: asking.request.shownURL,
+      .badAnswer, step: step, subject: lookup.request.shownURL,
       cause: "a key of dots means a folder in the path of an address",
       hint: "have by_key ask for it in the query, if upstream can be asked so")
-    failure.concerned = [asking.request.concern, .resource(resource)] + records(asking, resource)
+    failure.concerned = [lookup.request.concern, .resource(resource)] + records(lookup, resource)
     return failure
   }
 
-  private static func records(_ asking: KeyRequests.Asking, _ resource: String) -> [Concern] {
-    asking.keys.prefix(Trouble.mostConcerned).map { .record($0, of: resource) }
+  private static func records(_ lookup: KeyRequests.KeyLookup, _ resource: String) -> [AffectedItem] {
+    lookup.keys.prefix(Diagnosis.mostConcerned).map { .record($0, of: resource) }
   }
 
   /// A failure names the keys only in `concerned`, which is hidden if record keys must not be shown (S11.3).
   private func attempts<Value: Sendable>(
-    _ asking: KeyRequests.Asking, step: String, of resource: String, _ errand: Errand,
+    _ lookup: KeyRequests.KeyLookup, step: String, of resource: String, _ context: SyncContext,
     _ read: (Response) throws -> Value
   ) async throws -> Value {
-    do { return try await attempts(asking.request, step: step, of: resource, errand, read) } catch var failure
+    do { return try await attempts(lookup.request, step: step, of: resource, context, read) } catch var failure
       as Failure
-      where failure.concerned.contains(asking.request.concern)
+      where failure.concerned.contains(lookup.request.concern)
     {
-      failure.concerned += Self.records(asking, resource)
+      failure.concerned += Self.records(lookup, resource)
       throw failure
     }
   }
 
   private func attempts<Value: Sendable>(
-    _ request: Request, step: String, of resource: String, _ errand: Errand, _ read: (Response) throws -> Value
+    _ request: Request, step: String, of resource: String, _ context: SyncContext, _ read: (Response) throws -> Value
   ) async throws -> Value {
     do {
       return try await retry.run { fault, attempt, delay in
-        errand.tally.update { $0.retries += 1 }
+        context.tally.update { $0.retries += 1 }
         report(
           Event(
-            .pageRetried, sync: errand.sync, resource: resource, page: RequestContext.page?.number, attempt: attempt,
+            .pageRetried, sync: context.sync, resource: resource, page: RequestContext.page?.number, attempt: attempt,
             reason: fault.reason?.label,
             delaySeconds: delay.seconds, error: fault.cause))
       } _: {
-        let response = try await RequestContext.$sync.withValue(errand.sync) {
+        let response = try await RequestContext.$sync.withValue(context.sync) {
           try await RequestContext.$resource.withValue(resource) { try await send(request) }
         }
         let value = try read(response)
@@ -204,7 +204,7 @@ extension PageFetcher {
   /// nil if the body is unchanged (304) but the headers report another list. The page must then be requested without a
   /// validator.
   private func answer(
-    _ response: Response, to wanted: Wanted, of paging: Paging, _ plans: [RecordPlan]
+    _ response: Response, to wanted: PageQuery, of paging: Paging, _ plans: [RecordPlan]
   ) throws -> Answer? {
     let status = response.status
     if status == 304, !wanted.validator.isEmpty {
@@ -212,7 +212,8 @@ extension PageFetcher {
       return .unchanged(Validator(response), answered: answered(response, paging), isTransferred: false)
     }
     if status == 404, wanted.isAnnounced { return .vanished }
-    let isBeyond = !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.listing.pages.beyond.contains(status)
+    let isBeyond =
+      !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.listing.pages.beyond.contains(status)
     // Upstream may forget an address that it gave, but not one with a number.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }

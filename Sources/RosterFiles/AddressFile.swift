@@ -33,7 +33,7 @@ package struct AddressFile: Sendable {
   }
 
   private static func page(_ address: String) -> String {
-    // What would end an attribute or begin a reference in it (WHATWG HTML §13.3).
+    // These characters would end the attribute or begin a reference in it (WHATWG HTML §13.3).
     let address = address.replacing("&", with: "&amp;").replacing("\"", with: "&quot;")
     return """
       <!doctype html>

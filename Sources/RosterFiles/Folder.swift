@@ -14,7 +14,7 @@ package func makeFolder(of path: String, mode: UInt32) throws(Failure) {
         .cannotWrite, step: error.step, subject: error.path, cause: error.error.text,
         hint: Failure.hint(
           for: error.error.code, else: "make it, or give the path of one that this user may write to")
-      ).with(Trouble.Kind(errno: error.error.code))
+      ).with(Diagnosis.Kind(errno: error.error.code))
     }
   }
 }

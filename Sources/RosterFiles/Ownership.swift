@@ -126,6 +126,6 @@ package final class Ownership: Sendable {
       .cannotWrite, step: "lock", subject: "\(path).lock", cause: error.text,
       hint: Failure.hint(
         for: error.code, writing: path, else: "see whether its folder is there and rosterd may write to it")
-    ).with(Trouble.Kind(errno: error.code))
+    ).with(Diagnosis.Kind(errno: error.code))
   }
 }

@@ -2,7 +2,7 @@ import RosterModel
 
 extension Inference {
   /// TOML for a person to read and correct. Facts that the answers do not show are marked. It contains no secret.
-  package static func toml(of findings: [Finding]) -> String {
+  package static func toml(of findings: [InferredDefinition]) -> String {
     var text = DefinitionText()
     text.origins(findings)
     text.upstream(findings)
@@ -11,7 +11,7 @@ extension Inference {
   }
 
   /// TOML to append to a configuration that already has an `[upstream]`. Settings for that table are given as comments.
-  package static func addition(of findings: [Finding]) -> String {
+  package static func addition(of findings: [InferredDefinition]) -> String {
     var text = DefinitionText()
     text.origins(findings)
     text.upstreamHints(findings)
@@ -20,14 +20,14 @@ extension Inference {
   }
 }
 
-extension Finding {
+extension InferredDefinition {
   /// A whole configuration with this definition only.
   package var toml: String { Inference.toml(of: [self]) }
 
   fileprivate func notes(_ place: Note.Place) -> [Note] { notes.filter { $0.place == place } }
 }
 
-extension [Finding] {
+extension [InferredDefinition] {
   /// Notes of all findings. Equal notes occur once.
   fileprivate func notes(_ place: Note.Place) -> [Note] {
     flatMap { $0.notes(place) }.reduce(into: []) { notes, note in
@@ -82,7 +82,7 @@ private struct DefinitionText {
     }
   }
 
-  mutating func origins(_ findings: [Finding]) {
+  mutating func origins(_ findings: [InferredDefinition]) {
     for finding in findings {
       let found = finding.records.counted(as: "record")
       comment("Inferred by rosterd from \(found) \(finding.source.map { "of \($0)" } ?? "on standard input").")
@@ -91,7 +91,7 @@ private struct DefinitionText {
   }
 
   /// All lists of one API were requested with the same headers.
-  mutating func upstream(_ findings: [Finding]) {
+  mutating func upstream(_ findings: [InferredDefinition]) {
     guard let first = findings.first else { return }
     table("upstream")
     line("base_url = \(first.baseURL.tomlString)", findings.notes(.baseURL))
@@ -104,7 +104,7 @@ private struct DefinitionText {
   }
 
   /// The lines of `upstream` other than base_url, as comments.
-  mutating func upstreamHints(_ findings: [Finding]) {
+  mutating func upstreamHints(_ findings: [InferredDefinition]) {
     var upstream = DefinitionText()
     upstream.upstream(findings)
     let hints = upstream.lines.filter { !$0.isEmpty && $0 != "[upstream]" && !$0.hasPrefix("base_url = ") }
@@ -113,14 +113,14 @@ private struct DefinitionText {
     lines += hints.map { $0.hasPrefix("#") ? $0 : "# \($0)" }
   }
 
-  mutating func definition(_ finding: Finding) {
+  mutating func definition(_ finding: InferredDefinition) {
     resource(finding)
     pages(finding)
     columns(finding)
     for list in finding.resource.lists { self.list(list, finding) }
   }
 
-  mutating func resource(_ finding: Finding) {
+  mutating func resource(_ finding: InferredDefinition) {
     let resource = finding.resource
     table("resource.\(resource.name)")
     line("path = \(resource.path.tomlString)", finding.notes(.path))
@@ -136,7 +136,7 @@ private struct DefinitionText {
     for place in [Note.Place.condition, .search, .byKey, .since] { line(nil, finding.notes(place)) }
   }
 
-  mutating func pages(_ finding: Finding) {
+  mutating func pages(_ finding: InferredDefinition) {
     let pages = finding.resource.pages
     table("resource.\(finding.resource.name).pages")
     line("style = \(pages.style.name.tomlString)", finding.notes(.style))
@@ -154,7 +154,7 @@ private struct DefinitionText {
     line(nil, finding.notes(.beyond))
   }
 
-  mutating func columns(_ finding: Finding) {
+  mutating func columns(_ finding: InferredDefinition) {
     table("resource.\(finding.resource.name).columns")
     line(nil, finding.notes(.columns))
     for column in finding.resource.columns {
@@ -162,7 +162,7 @@ private struct DefinitionText {
     }
   }
 
-  mutating func list(_ list: Resource.List, _ finding: Finding) {
+  mutating func list(_ list: Resource.List, _ finding: InferredDefinition) {
     let name = "resource.\(finding.resource.name).lists.\(list.table)"
     table(name)
     line("at = \(list.at.toml)", finding.notes(.list(list.table)))

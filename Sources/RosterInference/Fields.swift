@@ -30,7 +30,7 @@ struct Fields {
     self.resource = resource
     self.records = records.count
     self.tables = tables
-    let shape = Shape(of: records)
+    let shape = InferredType(of: records)
     add(shape, at: JSONPointer(), prefix: nil)
   }
 
@@ -45,7 +45,7 @@ struct Fields {
   }
 
   /// Adds the fields of the record itself, or of an object that only wraps them.
-  private mutating func add(_ shape: Shape, at: JSONPointer, prefix: String?) {
+  private mutating func add(_ shape: InferredType, at: JSONPointer, prefix: String?) {
     for member in shape.members {
       let place = at.appending(member.name)
       let name = [prefix, member.name.identifier].compactMap(\.self).joined(separator: "_")
@@ -60,7 +60,7 @@ struct Fields {
     }
   }
 
-  private mutating func addScalar(_ shape: Shape, at: JSONPointer, name: String) {
+  private mutating func addScalar(_ shape: InferredType, at: JSONPointer, name: String) {
     let unique = names.take(name)
     let column = Resource.Column(unique, at: at, shape, of: records)
     columns.append(column)
@@ -70,7 +70,7 @@ struct Fields {
 
   // MARK: Objects
 
-  private mutating func addObject(_ member: Shape.Member, at: JSONPointer, name: String) {
+  private mutating func addObject(_ member: InferredType.Member, at: JSONPointer, name: String) {
     let (word, shape) = (member.name.word, member.shape)
     if shape.present * 10 <= records { rare.append((at, shape.present)) }
     let isTop = at.segments.count == 1
@@ -99,7 +99,7 @@ struct Fields {
   // MARK: Lists
 
   /// - Parameter name: that of a column, if no table can take the elements.
-  private mutating func addList(_ member: Shape.Member, at: JSONPointer, name: String) {
+  private mutating func addList(_ member: InferredType.Member, at: JSONPointer, name: String) {
     guard let element = member.shape.element else { return emptyLists.append(at) }
     guard lists.count < Self.maxLists else { return kept.append("\(at)") }
     let field = member.name.identifier

@@ -3,7 +3,7 @@ package import RosterModel
 /// Derives a definition from one answer of a list. It has no state and does no I/O.
 package enum Inference {
   /// Throws `Failure` (65) if the answer has no list of objects, or the objects have no field that can be a key.
-  package static func finding(_ answer: ListAnswer) throws(Failure) -> Finding {
+  package static func finding(_ answer: ListAnswer) throws(Failure) -> InferredDefinition {
     var (answer, address) = (answer, answer.asked?.address)
     let hadNUL = answer.dropNUL()
     let noun = address.flatMap { ResourceName.noun(ofPath: $0.path) }
@@ -29,7 +29,7 @@ package enum Inference {
       shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(), key: columns[keyColumn].at,
       table: name.table, pages: pages, columns: columns, lists: fields.lists)
     let request = RequestNotes(answer.asked, query, pages.style, evidence)
-    return Finding(
+    return InferredDefinition(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
       headers: request.headers, isRebased: request.isRebased, resource: resource,
       notes: request.notes + query.notes + list.notes + key.notes + suggestions(resource, fields, of: list.records)
@@ -40,8 +40,8 @@ package enum Inference {
   /// Several lists of one API, as definitions of one configuration. Throws as `finding`, and `Failure` (64) if two of
   /// them would have the same name or table.
   /// - Parameter base: `upstream.base_url`; nil if the only list chooses it.
-  package static func findings(_ answers: [ListAnswer], below base: String?) throws(Failure) -> [Finding] {
-    var findings: [Finding] = []
+  package static func findings(_ answers: [ListAnswer], below base: String?) throws(Failure) -> [InferredDefinition] {
+    var findings: [InferredDefinition] = []
     var names: Set<String> = []
     for var answer in answers {
       if let base, let address = answer.asked?.address.below(base) { answer.asked?.address = address }

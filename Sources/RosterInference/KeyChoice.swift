@@ -58,7 +58,7 @@ private struct Candidate {
     if [resource.word + "id", "uuid", "guid"].contains(word) { return 1 }
     if word == "key" { return 2 }
     if ["code", "slug", "sku", "number", "iid", "isbn", "symbol", "handle"].contains(word) { return 3 }
-    if word == "name", Shape(of: records.compactMap { $0[column.at] }).isSlug { return 4 }
+    if word == "name", InferredType(of: records.compactMap { $0[column.at] }).isSlug { return 4 }
     if Vocabulary.addresses.contains(word) { return 5 }
     if word.hasSuffix("id") { return 6 }
     return ["name", "title", "login", "username"].contains(word) ? 7 : unnamed

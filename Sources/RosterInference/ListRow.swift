@@ -13,7 +13,7 @@ struct ListRow {
   init(resource: String) { names = UniqueNames(ofColumnsBeside: ReservedNames.listColumns(of: resource)) }
 
   /// Adds no column if the elements are of several kinds, or have nothing that a column can store.
-  mutating func add(_ element: Shape, field: String) {
+  mutating func add(_ element: InferredType, field: String) {
     if element.scalarType != nil {
       let name = element.isAddress ? "url" : Noun.singular(field) == field ? "value" : Noun.singular(field)
       add(element, at: JSONPointer(), name: name, of: element.present + element.nulls)
@@ -22,7 +22,7 @@ struct ListRow {
     }
   }
 
-  private mutating func addObject(_ shape: Shape, at: JSONPointer, prefix: String?, of count: Int) {
+  private mutating func addObject(_ shape: InferredType, at: JSONPointer, prefix: String?, of count: Int) {
     let taken = shape.telling.map(\.name)
     for field in shape.members {
       let place = at.appending(field.name)
@@ -39,7 +39,7 @@ struct ListRow {
     }
   }
 
-  private mutating func add(_ shape: Shape, at: JSONPointer, name: String, of count: Int) {
+  private mutating func add(_ shape: InferredType, at: JSONPointer, name: String, of count: Int) {
     guard hasRoom() else { return }
     columns.append(Resource.Column(names.take(name), at: at, shape, of: count))
   }

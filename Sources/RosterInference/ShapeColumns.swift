@@ -4,7 +4,7 @@ import RosterModel
 
 extension Resource.Column {
   /// - Parameter count: number of rows; a text column with fewer values is nullable.
-  init(_ name: String, at: JSONPointer, _ shape: Shape, of count: Int) {
+  init(_ name: String, at: JSONPointer, _ shape: InferredType, of count: Int) {
     let type = shape.columnType(named: at.segments.last?.identifier ?? name)
     self.init(name, at: at, type, isNullable: type == .text && shape.present < count)
   }
@@ -21,7 +21,7 @@ extension Resource.Column {
   }
 }
 
-extension Shape {
+extension InferredType {
   /// A sample of fewer whole numbers does not show that the next one has no fraction.
   private static let minWholeNumbers = 20
 

@@ -31,7 +31,7 @@ struct ShapedList {
   /// True for at least two objects that have scalars, and half of their members in common.
   private static func isMap(_ values: [JSONValue]) -> Bool {
     guard values.count > 1, values.allSatisfy(\.isObject) else { return false }
-    return Shape(of: values).hasCommonMembers && values.allSatisfy { $0.members.contains { $0.value.isScalar } }
+    return InferredType(of: values).hasCommonMembers && values.allSatisfy { $0.members.contains { $0.value.isScalar } }
   }
 
   /// Finds the names of the values of rows: a list of as many different texts beside the rows.

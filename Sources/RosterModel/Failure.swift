@@ -51,9 +51,9 @@ package struct Failure: Error, Sendable, Equatable {
   /// Retry-After, or the reset time of a rate limit, counted from the answer. No request starts earlier.
   package var retryAfter: Duration?
   /// The trouble to explain, if neither `reason` nor `kind` determines it; else nil.
-  package var trouble: Trouble.Kind?
+  package var trouble: Diagnosis.Kind?
   /// Items to look at, besides the subject.
-  package var concerned: [Concern] = []
+  package var concerned: [AffectedItem] = []
 
   /// `reason` and `retryAfter` are for failed requests.
   package init(

@@ -1,11 +1,11 @@
 // The troubles that explain a failure and the row of a sync.
 
-extension Trouble {
+extension Diagnosis {
   /// The trouble that explains a failure.
   package init(_ failure: Failure) {
     self.init(
       failure.explained, "cannot \(failure.step) (\(failure.subject)): \(failure.cause)", hint: failure.hint,
-      failure.concerned.isEmpty ? Concern(subject: failure.subject).map { [$0] } ?? [] : failure.concerned)
+      failure.concerned.isEmpty ? AffectedItem(subject: failure.subject).map { [$0] } ?? [] : failure.concerned)
   }
 
   /// The trouble that a row of `syncs` alone can show; nil if the sync had none.
@@ -21,10 +21,10 @@ extension Trouble {
 extension Failure {
   /// The most precise trouble known, in this order: from the code that failed, from the fault of the request, from the
   /// exit code.
-  package var explained: Trouble.Kind { trouble ?? reason?.trouble ?? kind.trouble }
+  package var explained: Diagnosis.Kind { trouble ?? reason?.trouble ?? kind.trouble }
 
   /// The failure with a trouble and further items to look at.
-  package func with(_ trouble: Trouble.Kind, _ concerned: [Concern] = []) -> Failure {
+  package func with(_ trouble: Diagnosis.Kind, _ concerned: [AffectedItem] = []) -> Failure {
     var failure = self
     failure.trouble = trouble
     failure.concerned += concerned
@@ -34,7 +34,7 @@ extension Failure {
 
 extension Failure.Reason {
   /// The trouble that explains this fault.
-  package var trouble: Trouble.Kind {
+  package var trouble: Diagnosis.Kind {
     switch self {
     case .connection: .connection
     case .dns: .dns
@@ -57,7 +57,7 @@ extension Failure.Reason {
 
 extension Failure.Kind {
   /// The trouble that explains this kind if nothing more precise is known.
-  package var trouble: Trouble.Kind {
+  package var trouble: Diagnosis.Kind {
     switch self {
     case .cancelled: .cancelled
     case .noDaemon: .noDaemon

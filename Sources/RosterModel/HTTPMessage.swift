@@ -70,10 +70,10 @@ package struct Request: Sendable, Hashable {
   package var ownURL: String { hasDeltaToken ? shownURL : url.secretsMasked }
 
   /// The address as something to look at.
-  package var concern: Concern { .address(ownURL, keyless: keylessURL.map { _ in shownURL }) }
+  package var concern: AffectedItem { .address(ownURL, keyless: keylessURL.map { _ in shownURL }) }
 
   /// The same for page `number` of `resource`.
-  package func concern(asPage number: Int, of resource: String) -> Concern {
+  package func concern(asPage number: Int, of resource: String) -> AffectedItem {
     .page(number, of: resource, ownURL, keyless: keylessURL.map { _ in shownURL })
   }
 }

@@ -29,7 +29,7 @@ package struct RejectedRecord: Codable, Sendable, Equatable {
   }
 
   /// The record as an item of an explanation.
-  package var concern: Concern {
+  package var concern: AffectedItem {
     .record(key, of: resource, page: page > 0 ? page : nil, position: page > 0 ? position : nil, reason: reason)
   }
 

@@ -18,7 +18,7 @@ package struct RequestFault: Error, Sendable, Equatable {
   /// True if the request failed at the proxy, which the cause names.
   package var isOfProxy = false
   /// The trouble to explain, if neither `reason` nor `kind` determines it; else nil.
-  package var trouble: Trouble.Kind?
+  package var trouble: Diagnosis.Kind?
   /// The header that revealed the fault.
   package var header: String?
   /// Number of body bytes received before the failure.
@@ -50,7 +50,7 @@ package struct RequestFault: Error, Sendable, Equatable {
   }
 
   /// The fault with a trouble.
-  package func with(_ trouble: Trouble.Kind) -> RequestFault {
+  package func with(_ trouble: Diagnosis.Kind) -> RequestFault {
     var fault = self
     fault.trouble = trouble
     return fault

@@ -44,7 +44,7 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   /// Reason for the failure, or for an incomplete result; null if all is well.
   @OrNull package var error: String?
   /// The trouble to explain. It is neither in the row nor in its JSON.
-  package var trouble: Trouble?
+  package var trouble: Diagnosis?
 
   /// Number of records by resource; nil if they were not requested, or if the sync was neither published nor unchanged.
   package var resources: [String: Int]?

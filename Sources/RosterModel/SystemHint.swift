@@ -12,7 +12,7 @@ extension Failure {
   }
 }
 
-extension Trouble.Kind {
+extension Diagnosis.Kind {
   /// The trouble after a call on a file failed with this errno (errno(3)).
   package init(errno code: Int32) {
     self = code == ENOSPC || code == EDQUOT ? .diskFull : code == EIO ? .disk : .unwritable

@@ -44,9 +44,10 @@ package struct Page: Sendable {
 
   private static func row(_ resource: DaemonStatus.CachedResource) -> String {
     let cells = [
-      resource.name, Words.grouped(resource.records), Words.grouped(resource.pages),
-      (resource.proof ?? "") + (resource.missed ?? 0 > 0 ? ", \(Words.grouped(resource.missed ?? 0)) missed" : ""),
-      resource.absent > 0 ? Words.grouped(resource.absent) : "",
+      resource.name, HumanFormat.grouped(resource.records), HumanFormat.grouped(resource.pages),
+      (resource.proof ?? "")
+        + (resource.missed ?? 0 > 0 ? ", \(HumanFormat.grouped(resource.missed ?? 0)) missed" : ""),
+      resource.absent > 0 ? HumanFormat.grouped(resource.absent) : "",
     ]
     return "<tr>" + cells.map { "<td>\($0.escaped)" }.joined() + "\n"
   }

@@ -18,7 +18,7 @@ package struct StatusRoutes: Sendable {
   private let sync: @Sendable (SyncRequest) async throws -> SyncRequest.Accepted
   let feed: @Sendable (FeedRequest) async throws -> FeedAnswer
   private let cancel: @Sendable () async throws -> Int64?
-  private let rejected: @Sendable () async throws -> [Concern]
+  private let rejected: @Sendable () async throws -> [AffectedItem]
   private var offersRecords = true
 
   /// `owner` may request a sync, as root may. `alive` is true if the daemon's loop and the current sync are alive.
@@ -30,7 +30,7 @@ package struct StatusRoutes: Sendable {
     sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted,
     feed: @escaping @Sendable (FeedRequest) async throws -> FeedAnswer,
     cancel: @escaping @Sendable () async throws -> Int64?,
-    rejected: @escaping @Sendable () async throws -> [Concern] = { [] }
+    rejected: @escaping @Sendable () async throws -> [AffectedItem] = { [] }
   ) {
     self.board = board
     self.owner = owner
@@ -240,7 +240,7 @@ extension SyncRequest {
 
   /// The reason why `init(body:)` refuses a body. An unknown key is named, as for a query (S12).
   fileprivate static func refusal(of body: [UInt8]) -> String {
-    if let other = Switches.read(body)?.keys.sorted().first(where: { !keys.contains($0) }) {
+    if let other = BooleanObject.read(body)?.keys.sorted().first(where: { !keys.contains($0) }) {
       return "the body has the unknown key \(other); it takes \(keys.joined(separator: ", "))"
     }
     let form = #"{"allow_removal": true, "retry_session": true, "fresh": true}"#
@@ -251,7 +251,7 @@ extension SyncRequest {
   fileprivate init?(body: [UInt8]) {
     self.init()
     if body.isEmpty { return }
-    guard let object = Switches.read(body) else { return nil }
+    guard let object = BooleanObject.read(body) else { return nil }
     for (key, value) in object {
       switch key {
       case "allow_removal": allowRemoval = value

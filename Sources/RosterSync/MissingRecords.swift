@@ -15,7 +15,7 @@ struct MissingRecords: Sendable {
   let fetcher: PageFetcher
   let concurrency: Int
   let clock: WallClock
-  let errand: PageFetcher.Errand
+  let context: PageFetcher.SyncContext
   /// True if the keys are those of an incremental pull (I9.1), and not those that a whole pull misses.
   let isIncremental: Bool
   /// Start of the sync, if the resource has `since`: the mark may be above the time of an older answer (I2.1).
@@ -45,16 +45,16 @@ struct MissingRecords: Sendable {
       isIncremental
       ? try await cache.latestKeys(name, limit: Self.seenKeys).map(\.text)
       : try await cache.seenKeys(name, limit: Self.seenKeys).map(\.text)
-    guard let asking = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
-    guard try await controlKeys(asking).isDisjoint(with: asking.keys) else { return nil }
-    return ControlQuestion(keys: asking.keys, request: asking.request)
+    guard let lookup = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
+    guard try await controlKeys(lookup).isDisjoint(with: lookup.keys) else { return nil }
+    return ControlQuestion(keys: lookup.keys, request: lookup.request)
   }
 
   /// The keys in the answer to a control question, as texts.
-  private func controlKeys(_ asking: KeyRequests.Asking) async throws -> Set<String> {
-    let kept = try await cache.keptKeys(plan.resource.name, answer: asking.request.url, receivedIn: recently)
+  private func controlKeys(_ lookup: KeyRequests.KeyLookup) async throws -> Set<String> {
+    let kept = try await cache.keptKeys(plan.resource.name, answer: lookup.request.url, receivedIn: recently)
     if let kept { return Set(kept.map(\.text)) }
-    let answer = try await fetcher.fetch(asking, plan: plan, for: errand)
+    let answer = try await fetcher.fetch(lookup, plan: plan, for: context)
     try await cache.keepControl(page(answer))
     return answer.scan.keys(by: plan)
   }
@@ -77,19 +77,19 @@ struct MissingRecords: Sendable {
       if failures == Self.mostFailures { throw failure }
     }
 
-    mutating func answered(_ asking: KeyRequests.Asking, _ kept: KeptAnswer) {
+    mutating func answered(_ lookup: KeyRequests.KeyLookup, _ kept: KeptAnswer) {
       answers.rejected += kept.rejected
       answers.found += kept.found
-      answers.notFound += asking.keys.count - kept.found
-      if !asking.isSingle { answers.hasSeveralKeys = true }
+      answers.notFound += lookup.keys.count - kept.found
+      if !lookup.isSingle { answers.hasSeveralKeys = true }
     }
   }
 
-  private func ask(_ askings: [KeyRequests.Asking], _ asked: inout Asked) async throws {
-    var waiting: [KeyRequests.Asking] = []
-    for asking in askings {
-      let kept = try await cache.takeOver(plan.resource.name, answer: asking.request.url, receivedIn: recently)
-      if let kept { asked.answered(asking, kept) } else { waiting.append(asking) }
+  private func ask(_ lookups: [KeyRequests.KeyLookup], _ asked: inout Asked) async throws {
+    var waiting: [KeyRequests.KeyLookup] = []
+    for lookup in lookups {
+      let kept = try await cache.takeOver(plan.resource.name, answer: lookup.request.url, receivedIn: recently)
+      if let kept { asked.answered(lookup, kept) } else { waiting.append(lookup) }
     }
     try await fetchAll(waiting, &asked)
   }
@@ -100,16 +100,16 @@ struct MissingRecords: Sendable {
     return min(end, notBefore ?? end.addingTimeInterval(-1 - Pull.takeOver.seconds))..<end
   }
 
-  private func fetchAll(_ askings: [KeyRequests.Asking], _ asked: inout Asked) async throws {
-    try await withThrowingTaskGroup(of: Result<(KeyRequests.Asking, FetchedRecords), Failure>.self) { group in
-      var waiting = askings[...]
-      for asking in waiting.prefix(concurrency) { group.addTask { try await fetch(asking) } }
+  private func fetchAll(_ lookups: [KeyRequests.KeyLookup], _ asked: inout Asked) async throws {
+    try await withThrowingTaskGroup(of: Result<(KeyRequests.KeyLookup, FetchedRecords), Failure>.self) { group in
+      var waiting = lookups[...]
+      for lookup in waiting.prefix(concurrency) { group.addTask { try await fetch(lookup) } }
       waiting = waiting.dropFirst(concurrency)
       while let answer = try await group.next() {
-        if let asking = waiting.popFirst() { group.addTask { try await fetch(asking) } }
+        if let lookup = waiting.popFirst() { group.addTask { try await fetch(lookup) } }
         do {
-          let (asking, answer) = try answer.get()
-          try await asked.answered(asking, keep(answer, asking))
+          let (lookup, answer) = try answer.get()
+          try await asked.answered(lookup, keep(answer, lookup))
         } catch let failure as Failure where failure.kind == .badAnswer {
           try asked.failed(failure)
         }
@@ -120,29 +120,29 @@ struct MissingRecords: Sendable {
   /// A useless answer concerns only its own request and is returned. If upstream is out of reach or refuses, the sync
   /// ends (throws).
   private func fetch(
-    _ asking: KeyRequests.Asking
-  ) async throws -> Result<(KeyRequests.Asking, FetchedRecords), Failure> {
-    do { return .success((asking, try await fetcher.fetch(asking, plan: plan, for: errand))) } catch let failure
+    _ lookup: KeyRequests.KeyLookup
+  ) async throws -> Result<(KeyRequests.KeyLookup, FetchedRecords), Failure> {
+    do { return .success((lookup, try await fetcher.fetch(lookup, plan: plan, for: context))) } catch let failure
       as Failure
       where failure.kind == .badAnswer
     { return .failure(failure) }
   }
 
-  private func keep(_ answer: FetchedRecords, _ asking: KeyRequests.Asking) async throws -> KeptAnswer {
+  private func keep(_ answer: FetchedRecords, _ lookup: KeyRequests.KeyLookup) async throws -> KeptAnswer {
     // A record of unknown key may be any of the missing ones (P9).
     guard answer.scan.rejectsOfUnknownKey == 0 else {
       var failure = Failure(
-        .badAnswer, step: "ask for records of \(plan.resource.name)", subject: asking.request.shownURL,
+        .badAnswer, step: "ask for records of \(plan.resource.name)", subject: lookup.request.shownURL,
         cause: "upstream's answer holds a record that does not say whose it is",
         hint: "ask that address by hand, and report the answer to the people who run upstream")
-      failure.concerned = [asking.request.concern, .resource(plan.resource.name)]
+      failure.concerned = [lookup.request.concern, .resource(plan.resource.name)]
       throw failure
     }
     return try await cache.keep(page(answer))
   }
 
-  private func page(_ answer: FetchedRecords) -> ReceivedPage {
-    ReceivedPage(
+  private func page(_ answer: FetchedRecords) -> PageBody {
+    PageBody(
       resource: plan.resource.name, number: 0, address: answer.url, receivedAt: clock.now(), body: answer.body,
       digest: answer.digest, scan: answer.scan)
   }

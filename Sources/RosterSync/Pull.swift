@@ -21,7 +21,7 @@ struct Pull: Sendable {
   /// cancelled, the received pages are stored, and the failure is thrown.
   func run(_ wanted: [Int]) async throws -> [Int: PullOutcome] {
     let lists = try await audited(wanted.map { self.lists[$0] })
-    var work = PullWork(
+    var work = PullState(
       plan: PullPlan(lists.map(\.paging), maxPages: progress.host.settings.maxPages),
       windows: lists.map(KnownWindow.init))
     try await withThrowingTaskGroup(of: PullStep.self) { group in
@@ -49,7 +49,7 @@ struct Pull: Sendable {
     var audited = lists
     for (index, list) in lists.enumerated() where list.start == nil {
       let schedule = AuditSchedule(
-        period: list.auditEvery, sync: progress.errand.sync, now: startedAt, history: history)
+        period: list.auditEvery, sync: progress.context.sync, now: startedAt, history: history)
       guard let places = schedule.places(pages: try await cache.publishedPages(of: list.resources[0])) else { continue }
       audited[index].audited = Set(try await cache.addresses(of: list.resources[0], at: places))
     }
@@ -64,17 +64,17 @@ struct Pull: Sendable {
 
   /// Starts all requests that may start now.
   private func begin(
-    _ lists: [PulledList], _ work: inout PullWork, in group: inout ThrowingTaskGroup<PullStep, any Error>
+    _ lists: [PulledList], _ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>
   ) async {
-    while let asking = work.plan.next(concurrency: progress.host.settings.concurrency) {
-      let list = lists[asking.list]
+    while let job = work.plan.next(concurrency: progress.host.settings.concurrency) {
+      let list = lists[job.list]
       do {
-        let known = try await work.windows[asking.list].known(asking, work.plan, in: cache)
-        if let known, canTakeOver(known[0], asking, of: list, first: work.plan.first(of: asking.list)) {
-          try confirm(asking, list, known, Validator(), answered: nil, isTransferred: false, &work)
+        let known = try await work.windows[job.list].known(job, work.plan, in: cache)
+        if let known, canTakeOver(known[0], job, of: list, first: work.plan.first(of: job.list)) {
+          try confirm(job, list, known, Validator(), answered: nil, isTransferred: false, &work)
           progress.resumed()
         } else {
-          group.addTask { await PullStep(fetching: asking, known) { try await fetch(asking, list, known) } }
+          group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list, known) } }
         }
       } catch {
         work.plan.failed()
@@ -86,7 +86,7 @@ struct Pull: Sendable {
   /// True if the page may be reused without a request. The first page is always requested, except in a chain (P4). A
   /// page that was received in the future has no known age, because the clock was wrong.
   private func canTakeOver(
-    _ known: KnownPage, _ asking: PullPlan.Asking, of list: PulledList, first: ListFacts?
+    _ known: CachedPage, _ job: PullPlan.PageJob, of list: PulledList, first: ListFacts?
   ) -> Bool {
     guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt,
       (0..<Self.takeOver.seconds).contains(clock.now().timeIntervalSince(receivedAt))
@@ -94,40 +94,40 @@ struct Pull: Sendable {
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return false }
     let isChain = list.paging.followsAnswers
-    guard let first, asking.page.number > 1 else { return isChain }
+    guard let first, job.page.number > 1 else { return isChain }
     return !ListFacts(known).contradicts(first, inChain: isChain)
   }
 
   private func fetch(
-    _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage]?
+    _ job: PullPlan.PageJob, _ list: PulledList, _ known: [CachedPage]?
   ) async throws -> PageFetcher.Answer {
     progress.asks()
     defer { progress.isAnswered() }
-    let isAudited = known?[0].state == .published && list.audited.contains(asking.page.address)
-    let wanted = PageFetcher.Wanted(
-      page: asking.page, isAnnounced: asking.isAnnounced,
+    let isAudited = known?[0].state == .published && list.audited.contains(job.page.address)
+    let wanted = PageFetcher.PageQuery(
+      page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
-      digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: asking.isFromKept)
-    let answer = try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.errand)
-    if case .page(let page) = answer, let known { try await expectHonest(page, asking, list, known) }
+      digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: job.isFromKept)
+    let answer = try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context)
+    if case .page(let page) = answer, let known { try await expectHonest(page, job, list, known) }
     return answer
   }
 
   /// Throws a `ValidatorLie` if the validator is the stored one and the records are not the stored ones (P15.3).
   private func expectHonest(
-    _ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage]
+    _ page: FetchedPage, _ job: PullPlan.PageJob, _ list: PulledList, _ known: [CachedPage]
   ) async throws {
     guard list.start == nil, known[0].state == .published, !page.validator.isEmpty, page.validator == known[0].validator
     else { return }
-    for page in received(page, asking, list) where try await cache.differs(page) {
+    for page in received(page, job, list) where try await cache.differs(page) {
       throw ValidatorLie(
-        header: page.validator.etag == nil ? .lastModified : .etag, page: asking.page.number,
-        request: asking.page.request)
+        header: page.validator.etag == nil ? .lastModified : .etag, page: job.page.number,
+        request: job.page.request)
     }
   }
 
   /// Writes the pages that are due.
-  private func write(_ work: inout PullWork, in group: inout ThrowingTaskGroup<PullStep, any Error>) {
+  private func write(_ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>) {
     if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle) {
       group.addTask { await PullStep(writing: batch) { try await keep(batch) } }
     } else if !work.isTimed, let wait = work.queue.due(at: clock.uptime()) {
@@ -148,13 +148,13 @@ struct Pull: Sendable {
 // MARK: Results
 
 extension Pull {
-  private func take(_ step: PullStep, _ lists: [PulledList], _ work: inout PullWork) {
+  private func take(_ step: PullStep, _ lists: [PulledList], _ work: inout PullState) {
     switch step {
-    case .answered(let asking, let known, let answer):
-      do { try take(answer, to: asking, lists[asking.list], known, &work) } catch {
+    case .answered(let job, let known, let answer):
+      do { try take(answer, to: job, lists[job.list], known, &work) } catch {
         work.failed(error, whileWriting: false)
       }
-    case .lied(let asking, let lie): work.plan.lied(asking, lie)
+    case .lied(let job, let lie): work.plan.lied(job, lie)
     case .written(let batch):
       work.queue.written()
       work.plan.staged(batch.bytes)
@@ -166,62 +166,62 @@ extension Pull {
   }
 
   private func take(
-    _ answer: PageFetcher.Answer, to asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage]?,
-    _ work: inout PullWork
+    _ answer: PageFetcher.Answer, to job: PullPlan.PageJob, _ list: PulledList, _ known: [CachedPage]?,
+    _ work: inout PullState
   ) throws {
     switch answer {
-    case .page(let page): try receive(page, asking, list, &work)
+    case .page(let page): try receive(page, job, list, &work)
     case .unchanged(let validator, let answered, let isTransferred):
-      guard let known else { return work.plan.isMissing(asking) }
-      try confirm(asking, list, known, validator, answered: answered, isTransferred: isTransferred, &work)
+      guard let known else { return work.plan.isMissing(job) }
+      try confirm(job, list, known, validator, answered: answered, isTransferred: isTransferred, &work)
       if !isTransferred { progress.notModified(isKept: known[0].state != .published) }
-    case .vanished, .forgotten: work.plan.isMissing(asking)
-    case .pastTheEnd: work.plan.wasPastTheEnd(asking)
-    case .refused(let status): work.plan.wasRefused(asking, status: status)
+    case .vanished, .forgotten: work.plan.isMissing(job)
+    case .pastTheEnd: work.plan.wasPastTheEnd(job)
+    case .refused(let status): work.plan.wasRefused(job, status: status)
     }
   }
 
   private func links() -> NextLinks { progress.host.settings.links }
 
   private func receive(
-    _ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList, _ work: inout PullWork
+    _ page: FetchedPage, _ job: PullPlan.PageJob, _ list: PulledList, _ work: inout PullState
   ) throws {
     let waiting = page.body.count * list.plans.count
     guard
       try work.plan.came(
-        asking, page.facts, waiting: waiting, isTransferred: true, records: page.records(of: list.plans), links: links)
+        job, page.facts, waiting: waiting, isTransferred: true, records: page.records(of: list.plans), links: links)
     else { return }
-    work.queue.add(received(page, asking, list), at: clock.uptime())
+    work.queue.add(received(page, job, list), at: clock.uptime())
     progress.done(
-      asking.page.number, of: list, storable: page.scans.map(\.storable), pages: work.plan.pages(in: asking.list))
+      job.page.number, of: list, storable: page.scans.map(\.storable), pages: work.plan.pages(in: job.list))
   }
 
   /// The page once for each resource of the list.
-  private func received(_ page: FetchedPage, _ asking: PullPlan.Asking, _ list: PulledList) -> [ReceivedPage] {
+  private func received(_ page: FetchedPage, _ job: PullPlan.PageJob, _ list: PulledList) -> [PageBody] {
     zip(list.resources, page.scans).map { resource, scan in
-      ReceivedPage(
-        resource: resource, number: asking.page.number, address: asking.page.address, next: page.facts.continuation,
+      PageBody(
+        resource: resource, number: job.page.number, address: job.page.address, next: page.facts.continuation,
         validator: page.validator, receivedAt: page.receivedAt, body: page.body, digest: page.digest, scan: scan,
         answered: page.facts.answered, token: page.facts.token)
     }
   }
 
   private func confirm(
-    _ asking: PullPlan.Asking, _ list: PulledList, _ known: [KnownPage], _ validator: Validator, answered: Date?,
-    isTransferred: Bool, _ work: inout PullWork
+    _ job: PullPlan.PageJob, _ list: PulledList, _ known: [CachedPage], _ validator: Validator, answered: Date?,
+    isTransferred: Bool, _ work: inout PullState
   ) throws {
     var facts = ListFacts(known[0], list.since)
     if let answered { facts.answered = answered }
     let receivedAt = isTransferred ? clock.now() : nil
-    guard try work.plan.came(asking, facts, isTransferred: false, links: links) else { return }
+    guard try work.plan.came(job, facts, isTransferred: false, links: links) else { return }
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
         resource,
-        ConfirmedPage(number: asking.page.number, page: page, validator: validator, receivedAt: receivedAt),
+        ConfirmedPage(number: job.page.number, page: page, validator: validator, receivedAt: receivedAt),
         at: clock.uptime())
     }
     progress.done(
-      asking.page.number, of: list, storable: known.map(\.storable), pages: work.plan.pages(in: asking.list))
+      job.page.number, of: list, storable: known.map(\.storable), pages: work.plan.pages(in: job.list))
   }
 }
 

@@ -10,7 +10,7 @@ package struct PullPlan: Sendable {
   static let backlog = 4 << 20
 
   /// One page to request now.
-  package struct Asking: Sendable, Equatable {
+  package struct PageJob: Sendable, Equatable {
     /// Index of the list.
     package var list: Int
     /// The request of the page, and its place in the list.
@@ -74,14 +74,14 @@ package struct PullPlan: Sendable {
   /// The next page to request; nil if no page can be requested now. Lists that follow their answers have priority,
   /// because each of their pages waits for the previous one.
   /// - Parameter concurrency: limit for the pages in flight, over all lists (P1).
-  package mutating func next(concurrency: Int) -> Asking? {
+  package mutating func next(concurrency: Int) -> PageJob? {
     guard !isStopped, inFlight < concurrency, waitingBytes < Self.backlog else { return nil }
     let following = lists.indices.first { lists[$0].isFollowing }
     guard let list = following ?? lists.indices.first(where: { lists[$0].isOpen }),
-      let asking = lists[list].ask(list)
+      let job = lists[list].ask(list)
     else { return nil }
     inFlight += 1
-    return asking
+    return job
   }
 
   /// Number of all pages of the list; nil while no answer has it.
@@ -107,64 +107,64 @@ package struct PullPlan: Sendable {
   /// - records: the page's records; nil for a page that was not transferred.
   /// - links: evaluated if the page leads to another origin.
   mutating func came(
-    _ asking: Asking, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
+    _ job: PageJob, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
     records: @autoclosure () -> RepeatedPages.Page? = nil, links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
     inFlight -= 1
-    let list = asking.list
+    let list = job.list
     if let first = lists[list].first, isTransferred, facts.contradicts(first, inChain: lists[list].isChain) {
-      drift(list, "page \(asking.page.number) reports \(facts.extent), page 1 reports \(first.extent)")
+      drift(list, "page \(job.page.number) reports \(facts.extent), page 1 reports \(first.extent)")
     }
-    if asking.isAnnounced { lists[list].checkAnnounced(asking.page.number, facts: facts, records: records) }
+    if job.isAnnounced { lists[list].checkAnnounced(job.page.number, facts: facts, records: records) }
     guard lists[list].drift == nil, lists[list].lie == nil else { return false }
     if lists[list].first == nil { lists[list].first = facts }
     if lists[list].paging.resource.since != nil {
       lists[list].extent.add(
         records: facts.records, highest: facts.highest, answered: facts.answered, lowest: facts.lowest,
         isTransferred: isTransferred)
-      if asking.page.number >= lists[list].end.page { lists[list].end = (asking.page.number, facts.token) }
+      if job.page.number >= lists[list].end.page { lists[list].end = (job.page.number, facts.token) }
     }
-    if !asking.isAnnounced {
-      try lists[list].go(on: asking.page, facts, isTransferred: isTransferred, records: records, links)
+    if !job.isAnnounced {
+      try lists[list].go(on: job.page, facts, isTransferred: isTransferred, records: records, links)
     }
-    if lists[list].isFollowing { try lists[list].check(records(), of: asking.page) }
+    if lists[list].isFollowing { try lists[list].check(records(), of: job.page) }
     lists[list].pages += 1
     waitingBytes += bytes
     return true
   }
 
   /// The page is past the end (`beyond`).
-  package mutating func wasPastTheEnd(_ asking: Asking) {
+  package mutating func wasPastTheEnd(_ job: PageJob) {
     inFlight -= 1
-    lists[asking.list].way = .ended
+    lists[job.list].way = .ended
   }
 
   /// Call this for an announced page that does not exist, or if upstream has forgotten its address: the list is pulled
   /// again.
-  package mutating func isMissing(_ asking: Asking) {
+  package mutating func isMissing(_ job: PageJob) {
     inFlight -= 1
-    let page = asking.page.number
+    let page = job.page.number
     drift(
-      asking.list,
-      asking.isAnnounced
+      job.list,
+      job.isAnnounced
         ? "page \(page), which was announced, is not there"
         : "upstream does not know the address any more that page \(page - 1) led to")
   }
 
   /// Upstream refuses to go on with an incremental pull (I8.1), or has forgotten the delta token (I7.2): the list is
   /// pulled whole.
-  mutating func wasRefused(_ asking: Asking, status: Int) {
+  mutating func wasRefused(_ job: PageJob, status: Int) {
     inFlight -= 1
-    lists[asking.list].isTokenForgotten = asking.page.number == 1
-    lists[asking.list].refusal = status
-    lists[asking.list].way = .ended
+    lists[job.list].isTokenForgotten = job.page.number == 1
+    lists[job.list].refusal = status
+    lists[job.list].way = .ended
   }
 
   /// Call this if the validator of the page lied: the list is pulled again.
-  mutating func lied(_ asking: Asking, _ lie: ValidatorLie) {
+  mutating func lied(_ job: PageJob, _ lie: ValidatorLie) {
     inFlight -= 1
-    lists[asking.list].lie = lists[asking.list].lie ?? lie
-    lists[asking.list].way = .ended
+    lists[job.list].lie = lists[job.list].lie ?? lie
+    lists[job.list].way = .ended
   }
 
   /// Call this after a final failure: no more pages are requested.
@@ -231,7 +231,7 @@ extension PullPlan.List {
 
   var isChain: Bool { paging.followsAnswers }
 
-  mutating func ask(_ list: Int) -> PullPlan.Asking? {
+  mutating func ask(_ list: Int) -> PullPlan.PageJob? {
     switch way {
     case .first:
       way = .waiting
@@ -327,7 +327,7 @@ extension PullPlan.List {
     return refused(page, cause, hint)
   }
 
-  private func refused(_ page: PageRequest, _ cause: String, _ hint: String, _ trouble: Trouble.Kind = .circle)
+  private func refused(_ page: PageRequest, _ cause: String, _ hint: String, _ trouble: Diagnosis.Kind = .circle)
     -> Failure
   {
     let name = paging.resource.name
@@ -346,7 +346,7 @@ extension PagingFault {
     }
   }
 
-  var trouble: Trouble.Kind {
+  var trouble: Diagnosis.Kind {
     switch self {
     case .noAddress: .malformed
     case .elsewhere: .foreignLink

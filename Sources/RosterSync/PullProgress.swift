@@ -3,10 +3,10 @@ import RosterModel
 
 /// Reports the progress of a pull, in the sync's counts and as events.
 struct PullProgress: Sendable {
-  let errand: PageFetcher.Errand
+  let context: PageFetcher.SyncContext
   let host: any SyncHost
 
-  private var tally: Tally { errand.tally }
+  private var tally: Tally { context.tally }
 
   func asks() { tally.update { $0.inFlight += 1 } }
 
@@ -34,7 +34,7 @@ struct PullProgress: Sendable {
     for resource in list.resources {
       host.tell(
         Event(
-          .pageFetched, sync: errand.sync, resource: resource, page: page, pagesDone: done, pagesTotal: total))
+          .pageFetched, sync: context.sync, resource: resource, page: page, pagesDone: done, pagesTotal: total))
     }
   }
 }

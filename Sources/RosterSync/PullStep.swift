@@ -4,17 +4,17 @@ import RosterFetch
 /// The result of a child of the pull's task group. An error is a step too, so that pages that were received before it
 /// are still stored.
 enum PullStep: Sendable {
-  case answered(PullPlan.Asking, [KnownPage]?, PageFetcher.Answer)
+  case answered(PullPlan.PageJob, [CachedPage]?, PageFetcher.Answer)
   /// The validator of the page lied.
-  case lied(PullPlan.Asking, ValidatorLie)
+  case lied(PullPlan.PageJob, ValidatorLie)
   case written(StageQueue.Batch)
   /// Pages have waited long enough to be written.
   case due
   case failed(any Error, whileWriting: Bool)
 
-  init(fetching asking: PullPlan.Asking, _ known: [KnownPage]?, _ fetch: () async throws -> PageFetcher.Answer) async {
-    do { self = .answered(asking, known, try await fetch()) } catch let lie as ValidatorLie {
-      self = .lied(asking, lie)
+  init(fetching job: PullPlan.PageJob, _ known: [CachedPage]?, _ fetch: () async throws -> PageFetcher.Answer) async {
+    do { self = .answered(job, known, try await fetch()) } catch let lie as ValidatorLie {
+      self = .lied(job, lie)
     } catch { self = .failed(error, whileWriting: false) }
   }
 
@@ -27,7 +27,7 @@ enum PullStep: Sendable {
 }
 
 /// The state of a pull.
-struct PullWork {
+struct PullState {
   var plan: PullPlan
   var queue = StageQueue()
   var windows: [KnownWindow]

@@ -60,7 +60,7 @@ struct PulledList: Sendable {
     }
   }
 
-  private func failure(_ cause: String, hint: String, _ trouble: Trouble.Kind) -> Failure {
+  private func failure(_ cause: String, hint: String, _ trouble: Diagnosis.Kind) -> Failure {
     let name = resources[0]
     return Failure(
       .badAnswer, step: "ask for the records of \(name) that changed", subject: name, cause: cause, hint: hint
@@ -98,35 +98,35 @@ struct KnownWindow {
   private static let width = 256
 
   private let list: PulledList
-  private var pages: [[String: KnownPage]] = []
+  private var pages: [[String: CachedPage]] = []
   private var end = 0
 
   init(_ list: PulledList) { self.list = list }
 
   /// nil if the page is not known, or if its facts differ between the resources.
-  mutating func known(_ asking: PullPlan.Asking, _ plan: PullPlan, in cache: Cache) async throws -> [KnownPage]? {
-    if asking.page.number >= end || !asking.isAnnounced {
-      let addresses = addresses(from: asking, plan)
+  mutating func known(_ job: PullPlan.PageJob, _ plan: PullPlan, in cache: Cache) async throws -> [CachedPage]? {
+    if job.page.number >= end || !job.isAnnounced {
+      let addresses = addresses(from: job, plan)
       pages = []
       for resource in list.resources { pages.append(try await cache.known(resource, addresses: addresses)) }
-      end = asking.page.number + addresses.count
+      end = job.page.number + addresses.count
     }
-    let found = pages.compactMap { $0[asking.page.address] }
+    let found = pages.compactMap { $0[job.page.address] }
     guard let first = found.first, found.count == list.plans.count else { return nil }
     return found.allSatisfy { $0.digest == first.digest && $0.validator == first.validator } ? found : nil
   }
 
-  private func addresses(from asking: PullPlan.Asking, _ plan: PullPlan) -> [String] {
-    guard asking.isAnnounced, let first = plan.first(of: asking.list), let last = plan.pages(in: asking.list) else {
-      return [asking.page.address]
+  private func addresses(from job: PullPlan.PageJob, _ plan: PullPlan) -> [String] {
+    guard job.isAnnounced, let first = plan.first(of: job.list), let last = plan.pages(in: job.list) else {
+      return [job.page.address]
     }
-    let numbers = asking.page.number...min(last, asking.page.number + Self.width - 1)
+    let numbers = job.page.number...min(last, job.page.number + Self.width - 1)
     return numbers.map { list.paging.page($0, announcedBy: first).address }
   }
 }
 
 extension ListFacts {
-  init(_ page: KnownPage, _ since: Since? = nil) {
+  init(_ page: CachedPage, _ since: Since? = nil) {
     self.init(records: page.records, count: page.count, last: page.last, continuation: page.next)
     if since?.token != nil {
       token = page.highest

@@ -12,7 +12,7 @@ struct StageQueue {
   static let mostConfirmed = 512
 
   struct Batch: Sendable {
-    var received: [ReceivedPage] = []
+    var received: [PageBody] = []
     /// Confirmed pages by resource.
     var confirmed: [String: [ConfirmedPage]] = [:]
     var confirmedCount = 0
@@ -30,7 +30,7 @@ struct StageQueue {
   private var since = Duration.zero
   private var isWriting = false
 
-  mutating func add(_ pages: [ReceivedPage], at now: Duration) {
+  mutating func add(_ pages: [PageBody], at now: Duration) {
     transferred(at: now)
     waiting.received += pages
     waiting.bytes += pages.reduce(0) { $0 + $1.body.count }

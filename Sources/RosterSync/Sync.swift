@@ -68,7 +68,7 @@ package actor Sync {
   package func run() async -> SyncRecord {
     let startedAt = clock.now()
     let record: SyncRecord
-    do throws(NotBegun) {
+    do throws(SyncStartError) {
       record = try await cache.begin(at: startedAt) { [host] in try host.renewCacheLock() }
     } catch {
       return await end(SyncRecord(id: error.id, startedAt: startedAt.rfc3339), with: error.cause)
@@ -199,7 +199,7 @@ package actor Sync {
       for resource in resources { counts.restart(resource, incremental.contains(resource) ? .since : .whole) }
     }
     host.entered(tally.now.pagesDone == 0 ? .discovering : .pulling)
-    let progress = PullProgress(errand: .init(sync: record.id, tally: tally), host: host)
+    let progress = PullProgress(context: .init(sync: record.id, tally: tally), host: host)
     let pull = Pull(
       lists: lists, cache: cache, fetcher: fetcher, clock: clock, progress: progress,
       startedAt: Date(rfc3339: record.startedAt) ?? clock.now())
@@ -311,7 +311,7 @@ package actor Sync {
   /// Adds the first records that could not be stored, if the sync fails because of them (P9).
   private func withReason(_ failure: Failure) async -> Failure {
     guard let resource = machine.unstorable else { return failure }
-    rejected = (try? await cache.rejected(resource, limit: Trouble.mostConcerned)) ?? []
+    rejected = (try? await cache.rejected(resource, limit: Diagnosis.mostConcerned)) ?? []
     guard let first = rejected.first else { return failure }
     var failure = failure
     failure.cause += "; the first reason, of \(first.place): \(first.reason)"
@@ -336,7 +336,7 @@ package actor Sync {
       guard let requests = KeyRequests(plan.resource, baseURL: baseURL) else { continue }
       let missing = MissingRecords(
         plan: plan, requests: requests, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency,
-        clock: clock, errand: .init(sync: record.id, tally: tally),
+        clock: clock, context: .init(sync: record.id, tally: tally),
         isIncremental: incremental.contains(plan.resource.name),
         notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: record.startedAt) })
       do {
@@ -370,11 +370,11 @@ package actor Sync {
     if let trouble = machine.trouble { record.trouble = trouble } else { record.trouble = try await ignoredSince() }
     let (clock, history) = (clock, host.settings.history)
     let requests = tally.now.requestsOf
-    let ends = machine.ends.reduce(into: machine.ends) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
+    let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
     let published = try await withTaskCancellationHandler { [record] in
       isDryRun
-        ? try await cache.tried(record, ends, at: clock.now(), history: history)
-        : try await cache.publish(record, ends, at: clock.now(), history: history)
+        ? try await cache.tried(record, decisions, at: clock.now(), history: history)
+        : try await cache.publish(record, decisions, at: clock.now(), history: history)
     } onCancel: {
       cache.interruptPublish()
     }
@@ -384,7 +384,7 @@ package actor Sync {
 
   /// The first resource whose upstream ignores `since.param`, for `explain`. Pages that did not change say nothing
   /// about it, so that the last finding remains.
-  private func ignoredSince() async throws -> Trouble? {
+  private func ignoredSince() async throws -> Diagnosis? {
     var isUnknown = false
     for (list, outcome) in zip(lists, pulled) {
       guard let since = list.since, case .mark(let start)? = list.start else { continue }
@@ -430,7 +430,7 @@ extension Sync {
     }
     if machine.isWhole {
       await attempt("keep the pulled pages") {
-        try await cache.concludePull(of: record.id, isGuarded: machine.isGuarded, machine.ends)
+        try await cache.concludePull(of: record.id, isGuarded: machine.isGuarded, machine.decisions)
       }
     }
     for resource in machine.drifted {
@@ -445,8 +445,8 @@ extension Sync {
 
   /// The first records of the snapshot that upstream does not list any more and that have no other explanation, for
   /// `explain`.
-  private func missingRecords(of resource: String) async -> [Concern] {
-    let found = (try? await cache.missing(resource, after: 0, limit: Trouble.mostConcerned)) ?? []
+  private func missingRecords(of resource: String) async -> [AffectedItem] {
+    let found = (try? await cache.missing(resource, after: 0, limit: Diagnosis.mostConcerned)) ?? []
     return found.map { .record($0.key.text, of: resource, reason: "upstream lists it no more") }
   }
 
@@ -463,7 +463,7 @@ extension SyncRecord {
       outcome = .failed
       exit = failure.kind.exitCode
       self.error = "\(failure)"
-      trouble = Trouble(failure)
+      trouble = Diagnosis(failure)
     case is CancellationError:
       outcome = .cancelled
       exit = Failure.Kind.cancelled.exitCode
@@ -472,7 +472,7 @@ extension SyncRecord {
       outcome = .failed
       exit = Failure.Kind.defect.exitCode
       self.error = "a defect in rosterd: \(error)"
-      trouble = Trouble(.defect, "\(error)")
+      trouble = Diagnosis(.defect, "\(error)")
     }
   }
 }

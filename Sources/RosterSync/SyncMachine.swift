@@ -33,14 +33,14 @@ package struct SyncMachine: Sendable {
     shortcomings.isEmpty ? nil : shortcomings.map(\.sentence).joined(separator: "; ")
   }
   /// The first shortcoming, for `explain`.
-  package var trouble: Trouble? { shortcomings.first?.trouble }
+  package var trouble: Diagnosis? { shortcomings.first?.trouble }
   /// True if the guard stopped this sync (P8): the pulled pages are kept, and shown as pending.
   package private(set) var isGuarded = false
   /// True if the pulled pages are one state of upstream and all decisions about it were made. It can then be compared
   /// with the snapshot, even if it is not published.
   package var isWhole: Bool { isGuarded || state == .publishing }
   /// The publication's decisions about each resource, apart from its pages.
-  package private(set) var ends: [String: ResourceEnd] = [:]
+  package private(set) var decisions: [String: RemovalDecision] = [:]
 
   /// The resource whose records were all rejected; nil if every resource has a good record (P9).
   package private(set) var unstorable: String?
@@ -139,12 +139,12 @@ package struct SyncMachine: Sendable {
     switch answers {
     case .success(let answers):
       rejected += answers.rejected
-      ends[resource]?.removal = answers.failedControl == nil ? .missing : .nobody
+      decisions[resource]?.removal = answers.failedControl == nil ? .missing : .nobody
       if answers.failedControl != nil { keepMark(of: resource) }
       if let question = answers.failedControl { problems.append(.wrongByKey(resource, question)) }
     case .failure(let failure):
-      ends[resource]?.removal = .nobody
-      ends[resource]?.isSettled = false
+      decisions[resource]?.removal = .nobody
+      decisions[resource]?.isSettled = false
       keepMark(of: resource)
       problems.append(.unasked(resource, failure))
     }
@@ -152,14 +152,14 @@ package struct SyncMachine: Sendable {
 
   /// The next pull asks for the same changes again (I9.2).
   private mutating func keepMark(of resource: String) {
-    if askedChanges[resource] != nil { ends[resource]?.mark = .stays }
+    if askedChanges[resource] != nil { decisions[resource]?.mark = .stays }
   }
 
   /// Throws if an incremental pull would remove too many of the records that `by_key` did not find (I5.2).
   mutating func guardAsked(
     _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
   ) throws(Failure) {
-    guard !allowRemoval, let found = askedChanges[resource], ends[resource]?.removal == .missing else { return }
+    guard !allowRemoval, let found = askedChanges[resource], decisions[resource]?.removal == .missing else { return }
     let limit = self.resource(found)?.maxRemoval ?? maxRemoval
     if let failure = guarded(found, leaving: leaving, limit) { throw failure }
   }
@@ -199,14 +199,14 @@ extension SyncMachine {
   ) -> AfterComparison {
     for found in found {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
-      ends[resource.name] = end(of: resource, found, marks[resource.name] ?? .stays)
+      decisions[resource.name] = end(of: resource, found, marks[resource.name] ?? .stays)
       if found.isIncremental {
         guard found.asked > 0 else { continue }
         asking.insert(resource.name)
         askedChanges[resource.name] = found
         continue
       }
-      if found.isAnyoneKnown, found.missing > 0, !found.isOfAnotherList, resource.removal == .ask {
+      if found.areAllKeysKnown, found.missing > 0, !found.listChanged, resource.removal == .ask {
         asking.insert(resource.name)
       }
     }
@@ -214,14 +214,14 @@ extension SyncMachine {
     return asking.isEmpty ? .publish : .ask
   }
 
-  private func end(of resource: Resource, _ found: ResourceComparison, _ mark: Since.MarkMove) -> ResourceEnd {
+  private func end(of resource: Resource, _ found: ResourceComparison, _ mark: Since.MarkMove) -> RemovalDecision {
     if found.isIncremental {
       let isWeak = weakened.contains(resource.name)
-      var end = ResourceEnd(.missing, proof: isWeak ? .weak : .since)
+      var end = RemovalDecision(.missing, proof: isWeak ? .weak : .since)
       end.mark = isWeak ? .stays : mark
       return end
     }
-    var end = ResourceEnd(found.isAnyoneKnown ? .missing : .nobody, proof: .init(of: resource))
+    var end = RemovalDecision(found.areAllKeysKnown ? .missing : .nobody, proof: .init(of: resource))
     end.mark = mark
     return end
   }
@@ -263,7 +263,7 @@ extension SyncMachine {
   private mutating func guarded(
     _ found: ResourceComparison, _ maxRemoval: Int, _ allowRemoval: Bool
   ) -> Failure? {
-    guard !allowRemoval, !found.isOfAnotherList, let resource = resource(found),
+    guard !allowRemoval, !found.listChanged, let resource = resource(found),
       found.isIncremental || resource.removal != .never
     else {
       return nil
@@ -294,13 +294,13 @@ extension SyncMachine {
 
 extension ResourceComparison {
   /// A rejected record of unknown key may be any of the missing ones (P9).
-  fileprivate var isAnyoneKnown: Bool { rejectedUnknown == 0 }
+  fileprivate var areAllKeysKnown: Bool { rejectedUnknown == 0 }
 
   /// Number of records that `twice` removes now.
-  fileprivate var leavingNow: Int { isAnyoneKnown ? missingTwice : 0 }
+  fileprivate var leavingNow: Int { areAllKeysKnown ? missingTwice : 0 }
 }
 
-extension ResourceEnd.Proof {
+extension RemovalDecision.Proof {
   /// The proof that P7 assigns to the definition.
   fileprivate init(of resource: Resource) {
     switch (resource.pages.count, resource.pages.style) {
@@ -320,7 +320,7 @@ extension Resource {
       return "the pages hold \(sum.counted(as: "record")) of \(name), upstream reports \(count)"
     }
     let repeats = found.repeats + found.passedRepeats
-    guard repeats > 0, isByPlace else { return nil }
+    guard repeats > 0, isPositional else { return nil }
     return "\(repeats.counted(as: "key")) of \(name) found twice"
   }
 
@@ -338,7 +338,7 @@ extension Resource {
   }
 
   /// True if a page is a range of positions, so that a record that moves is listed twice, or not at all.
-  private var isByPlace: Bool {
+  private var isPositional: Bool {
     switch pages.style {
     case .number, .offset: true
     case .cursor, .next, .link, .after, .one: false
@@ -351,11 +351,11 @@ private struct Shortcoming: Sendable {
   /// The sentence in the sync's row.
   var sentence: String
   /// The same for `explain`.
-  var trouble: Trouble
+  var trouble: Diagnosis
 
   static func rejects(_ number: Int) -> Shortcoming {
     let what = "\(number.counted(as: "record")) could not be stored"
-    return Shortcoming(sentence: "\(what); see the table rejects", trouble: Trouble(.rejects, what))
+    return Shortcoming(sentence: "\(what); see the table rejects", trouble: Diagnosis(.rejects, what))
   }
 
   static func lie(_ resource: String, _ lie: ValidatorLie) -> Shortcoming {
@@ -364,7 +364,7 @@ private struct Shortcoming: Sendable {
       + "(\(lie.request.shownURL))"
     return Shortcoming(
       sentence: "\(what), so \(resource) is synced without validators until `rosterctl sync --fresh`",
-      trouble: Trouble(
+      trouble: Diagnosis(
         .validators, what,
         [lie.request.concern(asPage: lie.page, of: resource), .header(lie.header.rawValue), .resource(resource)]))
   }
@@ -373,22 +373,22 @@ private struct Shortcoming: Sendable {
     let what = "limit.budget has had no room for a whole pull of \(resource) for more than twice its whole_every"
     return Shortcoming(
       sentence: "\(what); only the records that changed were pulled",
-      trouble: Trouble(.postponed, what, [.resource(resource), .setting("limit.budget")]))
+      trouble: Diagnosis(.postponed, what, [.resource(resource), .setting("limit.budget")]))
   }
 
   static func unasked(_ resource: String, _ failure: Failure) -> Shortcoming {
     Shortcoming(
       sentence: "no \(resource) was removed, because not all missing ones could be asked for: \(failure)",
-      trouble: Trouble(
+      trouble: Diagnosis(
         .unasked, "not all missing records of \(resource) could be asked for: \(failure.cause)", hint: failure.hint,
-        [.resource(resource)] + Trouble(failure).concerned.filter { $0 != .resource(resource) }))
+        [.resource(resource)] + Diagnosis(failure).concerned.filter { $0 != .resource(resource) }))
   }
 
   static func wrongByKey(_ resource: String, _ question: ControlQuestion) -> Shortcoming {
     let what = "by_key does not find a \(resource) that upstream lists (\(question.request.shownURL))"
     return Shortcoming(
       sentence: "no \(resource) was removed, because \(what); correct by_key of [resource.\(resource)]",
-      trouble: Trouble(
+      trouble: Diagnosis(
         .wrongByKey, what,
         [.resource(resource), question.request.concern]
           + question.keys.map { .record($0, of: resource, reason: "by_key does not find it") }))

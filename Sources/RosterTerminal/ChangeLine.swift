@@ -22,7 +22,7 @@ package struct ChangeLine: Sendable {
     after: String?
   ) {
     self.id = id
-    self.at = Words.second(at)
+    self.at = HumanFormat.second(at)
     self.kind = kind
     let values = JSONMembers.texts(after ?? before ?? "")
     let key = telling.first.flatMap { values[$0.name] } ?? String(record)

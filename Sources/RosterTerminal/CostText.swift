@@ -25,7 +25,7 @@ package struct CostText: Sendable {
     let seen =
       isIncremental
       ? requests.counted(as: "request") + " in each sync" : pages.counted(as: "page") + " in the last sync"
-    let cost = "# \(seen): about \(Words.grouped(day)) requests a day with sync.interval = \"\(interval.text)\"\n"
+    let cost = "# \(seen): about \(HumanFormat.grouped(day)) requests a day with sync.interval = \"\(interval.text)\"\n"
     let fit = budget.map { BudgetFit($0, pages: requests) }
     let warning = fit?.warning(interval) ?? fit?.warning(ofWholePulls: resources)
     let verdict = fit.map { fit in warning.map { "# warning: \($0)\n" } ?? "# \(fit.name) holds them\n" }
@@ -38,7 +38,7 @@ package struct CostText: Sendable {
   /// The hour in which every resource is pulled whole once.
   private static func fullestHour(_ resources: [ResourceCost], _ interval: Duration, _ fit: BudgetFit?) -> String {
     let requests = resources.reduce(0) { $0 + $1.fullestHour(interval) }
-    return "# the fullest hour: about \(Words.grouped(requests)) requests\(fit.map { "; \($0.name)" } ?? "")\n"
+    return "# the fullest hour: about \(HumanFormat.grouped(requests)) requests\(fit.map { "; \($0.name)" } ?? "")\n"
   }
 }
 
@@ -72,10 +72,10 @@ package struct ResourceCost: Sendable {
   }
 
   fileprivate func text(_ interval: Duration) -> String {
-    let day = "about \(Words.grouped(perDay(interval))) a day"
+    let day = "about \(HumanFormat.grouped(perDay(interval))) a day"
     let every = since.map { since in " (every \(since.wholeEvery?.text ?? "first sync only"))" } ?? ""
     return
-      "\(name): \(eachSync.counted(as: "request")) for each sync, \(Words.grouped(cost.whole)) for each whole pull\(every), \(day)"
+      "\(name): \(eachSync.counted(as: "request")) for each sync, \(HumanFormat.grouped(cost.whole)) for each whole pull\(every), \(day)"
   }
 }
 

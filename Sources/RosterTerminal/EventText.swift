@@ -63,7 +63,7 @@ package enum EventText {
     if fields.fresh == true { parts.append("fresh") }
     if let attempt = fields.attempt { parts.append("attempt \(attempt)") }
     if let reason = fields.reason { parts.append(reason) }
-    if let delay = fields.delaySeconds { parts.append("again in \(Words.span(delay))") }
+    if let delay = fields.delaySeconds { parts.append("again in \(HumanFormat.span(delay))") }
     if let error = fields.error { parts.append(error) }
     return parts.joined(separator: ", ")
   }

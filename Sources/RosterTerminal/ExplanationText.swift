@@ -37,7 +37,7 @@ package struct ExplanationText: Sendable {
   /// ` (12 min ago)`, ` (in 14 min)`.
   private func ago(_ time: String) -> String {
     guard let seconds = Date(rfc3339: time)?.timeIntervalSince(now) else { return "" }
-    return seconds > 0 ? " (in \(Words.span(seconds)))" : " (\(Words.span(-seconds)) ago)"
+    return seconds > 0 ? " (in \(HumanFormat.span(seconds)))" : " (\(HumanFormat.span(-seconds)) ago)"
   }
 
   /// The sentence with all its times in the form for people.
@@ -62,7 +62,7 @@ extension DaemonStatus.State {
   }
 }
 
-extension Concern {
+extension AffectedItem {
   /// The item on one line: `page 17 of character: https://…`.
   fileprivate var text: String {
     let of = resource.map { " of \($0)" } ?? ""

@@ -27,7 +27,7 @@ package struct PendingText: Sendable {
       switch pull.differences {
       case 0: "nothing"
       case 1: "1 record"
-      default: "\(Words.grouped(pull.differences)) records"
+      default: "\(HumanFormat.grouped(pull.differences)) records"
       }
     let why = pull.report?.error.map { "; \($0)" } ?? ""
     guard pull.isWhole else {
@@ -53,12 +53,12 @@ package struct PendingText: Sendable {
   private var stat: [String] {
     let shown = pull.resources.filter { $0.differences > 0 }
     let names = shown.map(\.name.cells).max() ?? 0
-    let counts = shown.map { Words.grouped($0.differences).cells }.max() ?? 0
+    let counts = shown.map { HumanFormat.grouped($0.differences).cells }.max() ?? 0
     let room = max(Self.leastBar, min(Self.widestBar, (width ?? Self.usual) - names - counts - 5))
     let most = shown.map(\.differences).max() ?? 1
     let lines = shown.map { resource in
       let name = resource.name + String(repeating: " ", count: names - resource.name.cells)
-      let count = Words.grouped(resource.differences).padded(left: counts)
+      let count = HumanFormat.grouped(resource.differences).padded(left: counts)
       return " \(name) | \(count) \(bar(resource, most > room ? Double(room) / Double(most) : 1))"
     }
     let sums = [(\PendingResource.added, "added"), (\.changed, "changed"), (\.removed, "removed")].map { part, word in
@@ -66,7 +66,7 @@ package struct PendingText: Sendable {
     }
     return lines + [
       " "
-        + ([shown.count.counted(as: "resource")] + sums.filter { $0.0 > 0 }.map { "\(Words.grouped($0)) \($1)" })
+        + ([shown.count.counted(as: "resource")] + sums.filter { $0.0 > 0 }.map { "\(HumanFormat.grouped($0)) \($1)" })
         .joined(separator: ", ")
     ]
   }

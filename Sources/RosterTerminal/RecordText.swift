@@ -121,7 +121,7 @@ package struct RecordText: Sendable {
     guard numbers.count == addresses.count, Set(parts.map(\.folder)).count == 1,
       zip(numbers, numbers.dropFirst()).allSatisfy(<)
     else { return nil }
-    return (String(parts[0].folder), Words.ranges(numbers))
+    return (String(parts[0].folder), HumanFormat.ranges(numbers))
   }
 
   private func extra(_ object: String) -> [String] {

@@ -81,7 +81,7 @@ struct ResourceLines {
   /// `4 min ago`; nil without a reference.
   private static func age(_ time: String, _ now: Date?) -> String? {
     guard let date = Date(rfc3339: time), let now else { return nil }
-    return Words.span(max(0, now.timeIntervalSince(date))) + " ago"
+    return HumanFormat.span(max(0, now.timeIntervalSince(date))) + " ago"
   }
 
   private static let barWidth = 20

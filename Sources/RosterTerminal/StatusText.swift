@@ -140,7 +140,7 @@ package struct StatusText: Sendable {
 
   private var expiry: String? {
     guard let seconds = seconds(until: daemon?.token.expiresAt) else { return nil }
-    return seconds > 0 ? "expires in \(Words.span(seconds))" : "expired \(Words.span(-seconds)) ago"
+    return seconds > 0 ? "expires in \(HumanFormat.span(seconds))" : "expired \(HumanFormat.span(-seconds)) ago"
   }
 
   private var last: String? {
@@ -166,24 +166,25 @@ package struct StatusText: Sendable {
 
   private var upstream: String? {
     guard let upstream = daemon?.upstream else { return nil }
-    let held = seconds(until: upstream.heldUntil).map { ", wants no request for \(Words.span($0))" } ?? ""
-    return upstream.baseURL + (upstream.requestsPerDay.map { ", about \(Words.grouped($0)) requests a day" } ?? "")
+    let held = seconds(until: upstream.heldUntil).map { ", wants no request for \(HumanFormat.span($0))" } ?? ""
+    return upstream.baseURL
+      + (upstream.requestsPerDay.map { ", about \(HumanFormat.grouped($0)) requests a day" } ?? "")
       + held
   }
 
   private var budget: String? {
     daemon?.upstream.budget.map {
-      "\(Words.grouped($0.used)) of \(Words.grouped($0.limit)) \(Words.per($0.windowSeconds))"
+      "\(HumanFormat.grouped($0.used)) of \(HumanFormat.grouped($0.limit)) \(HumanFormat.per($0.windowSeconds))"
     }
   }
 
   private var cache: String {
-    let wal = cached.walBytes > 0 ? " + \(Words.bytes(cached.walBytes)) WAL" : ""
-    return "\(cached.path) (\(Words.bytes(cached.sizeBytes))\(wal))"
+    let wal = cached.walBytes > 0 ? " + \(HumanFormat.bytes(cached.walBytes)) WAL" : ""
+    return "\(cached.path) (\(HumanFormat.bytes(cached.sizeBytes))\(wal))"
   }
 
   private var process: String? {
-    daemon.map { "rosterd \($0.version), pid \($0.pid), up \(Words.span($0.uptimeSeconds))" }
+    daemon.map { "rosterd \($0.version), pid \($0.pid), up \(HumanFormat.span($0.uptimeSeconds))" }
   }
 
   /// True if the fact is already a clause of the headline.
@@ -212,21 +213,21 @@ package struct StatusText: Sendable {
     return date.timeIntervalSince(now)
   }
 
-  private func ago(_ time: String?) -> String? { seconds(until: time).map { Words.span(-$0) + " ago" } }
+  private func ago(_ time: String?) -> String? { seconds(until: time).map { HumanFormat.span(-$0) + " ago" } }
 
   /// `in 14 min`, `3.2 s ago`.
   private func moment(_ time: String) -> String? {
-    seconds(until: time).map { $0 > 0 ? "in \(Words.span($0))" : "\(Words.span(-$0)) ago" }
+    seconds(until: time).map { $0 > 0 ? "in \(HumanFormat.span($0))" : "\(HumanFormat.span(-$0)) ago" }
   }
 
   /// The start of the next sync: `in 14 min`, `now`, `due since 11:56:40 UTC (3 min 20 s ago)`.
   private func due(_ time: String) -> String? {
     guard let seconds = seconds(until: time) else { return nil }
-    if seconds > 0 { return "in \(Words.span(seconds))" }
+    if seconds > 0 { return "in \(HumanFormat.span(seconds))" }
     if -seconds < Self.moment { return "now" }
     let parts = time.split { $0 == "T" || $0 == "." }
     let clock = -seconds < Self.day ? "\(parts[1])" : "\(parts[0]) \(parts[1])"
-    return "due since \(clock) UTC (\(Words.span(-seconds)) ago)"
+    return "due since \(clock) UTC (\(HumanFormat.span(-seconds)) ago)"
   }
 
   /// A bar with all its counts needs no more cells, even on a wider terminal.

@@ -60,7 +60,7 @@ extension String {
   private var unbreakable: [String] {
     var words: [String] = []
     for word in split(separator: " ", omittingEmptySubsequences: false) {
-      if let last = words.last, last.last?.isNumber == true, Words.isUnit(word.prefix { $0.isLetter }) {
+      if let last = words.last, last.last?.isNumber == true, HumanFormat.isUnit(word.prefix { $0.isLetter }) {
         words[words.count - 1] = last + " " + word
       } else {
         words.append(String(word))

@@ -43,7 +43,8 @@ package struct SyncTable: Sendable {
     let share = longest > 0 ? (report.seconds ?? 0) / longest : 0
     return [
       Table.Cell(text: String(report.id)), Table.Cell(text: report.outcome.rawValue, tone: tone(report)),
-      Table.Cell(text: report.seconds.map(Words.took) ?? ""), Table.Cell(text: Words.second(report.startedAt)),
+      Table.Cell(text: report.seconds.map(HumanFormat.took) ?? ""),
+      Table.Cell(text: HumanFormat.second(report.startedAt)),
       Table.Cell(text: changes(report)),
       Table.Cell(text: counted(report.records, report)), Table.Cell(text: counted(report.requests, report)),
       Table.Cell(text: String(repeating: "▪", count: Int((share * Double(longestBar)).rounded(.up))), tone: .faint),

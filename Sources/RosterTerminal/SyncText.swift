@@ -20,7 +20,7 @@ package enum SyncText {
   static func head(_ report: SyncRecord) -> String { "sync \(report.id) \(report.outcome.rawValue)" }
 
   /// The duration, ` in 0.4 s`; empty while the sync runs.
-  static func took(_ report: SyncRecord) -> String { report.seconds.map { " in \(Words.took($0))" } ?? "" }
+  static func took(_ report: SyncRecord) -> String { report.seconds.map { " in \(HumanFormat.took($0))" } ?? "" }
 
   /// The pages and records, and the changes.
   static func contents(_ report: SyncRecord) -> [String] {

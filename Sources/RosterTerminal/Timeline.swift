@@ -177,12 +177,12 @@ extension Timeline {
   /// `pages 2–6`; with several lists, `pages 2–6 of character, 1 of location`.
   private func pages(of entry: Entry) -> String {
     func numbers(_ resource: String) -> String {
-      Words.ranges(entry.pages.filter { $0.resource == resource }.map(\.number))
+      HumanFormat.ranges(entry.pages.filter { $0.resource == resource }.map(\.number))
     }
     let told = resources.count > 1 ? resources.filter { name in entry.pages.contains { $0.resource == name } } : []
     let list =
       told.isEmpty
-      ? Words.ranges(entry.pages.map(\.number)) : told.map { "\(numbers($0)) of \($0)" }.joined(separator: ", ")
+      ? HumanFormat.ranges(entry.pages.map(\.number)) : told.map { "\(numbers($0)) of \($0)" }.joined(separator: ", ")
     return (Set(entry.pages).count == 1 ? "page " : "pages ") + list
   }
 }

@@ -79,7 +79,7 @@ struct Places: ParsableArguments {
   }
 
   /// Says on stderr if the configuration file did not name the place and nothing is there.
-  private func told(_ found: Whereabouts) -> String {
+  private func told(_ found: DefaultPaths) -> String {
     let isNamed = instance != nil || config != nil
     switch found.doubt {
     case .bad(let text): Output.error.tell("note: \(text)")

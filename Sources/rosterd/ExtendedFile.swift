@@ -30,7 +30,7 @@ struct ExtendedFile {
   }
 
   /// Replaces the whole file and keeps its mode, owner and group. A missing file is created (0640).
-  func add(_ findings: [Finding]) throws {
+  func add(_ findings: [InferredDefinition]) throws {
     if let twice = findings.first(where: { names.contains($0.resource.name) })?.resource.name {
       throw Failure(
         .configuration, step: "add the definition", subject: path, cause: "it has a [resource.\(twice)] already",

@@ -54,7 +54,7 @@ struct InferCommand: AsyncParsableCommand {
     }
   }
 
-  private func findings(below file: ExtendedFile?) async throws -> [Finding] {
+  private func findings(below file: ExtendedFile?) async throws -> [InferredDefinition] {
     if addresses == [Self.standardInput] { return [try Inference.finding(try given())] }
     let addresses = try addresses.map(address)
     // Checked before anything is sent, because a header may be the secret of one origin.

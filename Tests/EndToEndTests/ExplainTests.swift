@@ -12,7 +12,7 @@ import Testing
     var what: String
     var since: String?
     var readers: String
-    var concerned: [Concern]
+    var concerned: [AffectedItem]
     var todo: String
     var nextAt: String?
 
@@ -36,11 +36,11 @@ import Testing
     /// A part of the advice.
     var todo: String
     /// The expected items, by kind and by the end of their names.
-    var concerned: [(Concern.Kind, String)]
+    var concerned: [(AffectedItem.Kind, String)]
   }
 
-  private static let page2: (Concern.Kind, String) = (.page, "/character?page=2")
-  private static let character: (Concern.Kind, String) = (.resource, "character")
+  private static let page2: (AffectedItem.Kind, String) = (.page, "/character?page=2")
+  private static let character: (AffectedItem.Kind, String) = (.resource, "character")
 
   private static func answer(
     _ name: String, _ fault: Fault, exit: Int32 = 65, _ what: String, _ todo: String

@@ -18,7 +18,7 @@ struct TokenMachineTests {
   }
 
   private static let start = Date(timeIntervalSince1970: 1_700_000_000)
-  private static let now = Moment(date: start, uptime: .zero)
+  private static let now = ClockReading(date: start, uptime: .zero)
   private static let failure = TokenMachine.Fault.failure
 
   /// Generation 2, so that 1 is late.

@@ -125,7 +125,7 @@ struct TokenSequenceTests {
       world.failed(.refused(TokenMachine.Fault.ending))
       world.wrote()
     }
-    world.machine.retryAsked()
+    world.machine.requestRetry()
     if ended {
       _ = world.wanted()
       world.due()

@@ -15,8 +15,8 @@ struct TokenTests {
   }
 
   /// So many seconds later, and the clock set by so many.
-  private func at(_ seconds: Double, set: Double = 0) -> Moment {
-    Moment(date: start + seconds + set, uptime: .seconds(1000 + seconds))
+  private func at(_ seconds: Double, set: Double = 0) -> ClockReading {
+    ClockReading(date: start + seconds + set, uptime: .seconds(1000 + seconds))
   }
 
   @Test(

@@ -14,7 +14,7 @@ struct TokenWorld: Equatable {
   }
 
   var machine: TokenMachine
-  var now = Moment(date: Date(timeIntervalSince1970: 1_700_000_000), uptime: .zero)
+  var now = ClockReading(date: Date(timeIntervalSince1970: 1_700_000_000), uptime: .zero)
   private(set) var isWaiting = false
   private(set) var sending: TokenMachine.Attempt?
   private(set) var writing: Session?
@@ -117,7 +117,7 @@ struct TokenWorld: Equatable {
     var session = current ?? machine.session
     if case .begin(let new) = change { session = new }
     act { $0.reconfigured(setup, session, now: $1) }
-    if change == .lift { machine.lifted() }
+    if change == .lift { machine.clearEnding() }
   }
 
   mutating func stop() {
@@ -139,7 +139,7 @@ struct TokenWorld: Equatable {
     if let access = files.accessToken { filesAccess.insert(access) }
   }
 
-  private mutating func act(_ event: (inout TokenMachine, Moment) -> TokenMachine.Action) {
+  private mutating func act(_ event: (inout TokenMachine, ClockReading) -> TokenMachine.Action) {
     let action = event(&machine, now)
     // The keeper cuts the wait short.
     if !machine.isWaiting || action.beginsWork { isWaiting = false }
@@ -147,7 +147,7 @@ struct TokenWorld: Equatable {
   }
 
   private mutating func request(
-    _ event: (inout TokenMachine, Int, Moment) -> TokenMachine.Action
+    _ event: (inout TokenMachine, Int, ClockReading) -> TokenMachine.Action
   ) -> (Int, Outcome) {
     lastWaiter += 1
     let waiter = lastWaiter

@@ -46,16 +46,17 @@ struct AnotherListTests {
     let record = try await next.begin(at: noon)
     try await Pull(cache: next).pages(second, paired(people))
     let found = try #require(try await next.compare().first)
-    #expect(found.isOfAnotherList && found.missing == 2 && found.skipped == 2)
+    #expect(found.listChanged && found.missing == 2 && found.skipped == 2)
     // One that could remove nobody leaves it to the next.
     #expect(
-      try await next.publish(record, ["character": ResourceEnd(.nobody)], at: noon, history: ninetyDays).removed == 0)
+      try await next.publish(record, ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays).removed
+        == 0)
     await next.close()
     let last = try await folder.define([second])
     #expect(try await last.mirror(second, [nil, nil]).removed == (removal == .never ? 0 : 2))
     _ = try await last.begin(at: noon)
     try await Pull(cache: last).pages(second, [nil, nil])
-    #expect(try await last.compare().first?.isOfAnotherList == false)
+    #expect(try await last.compare().first?.listChanged == false)
     await last.close()
     try folder.expectSound([second])
   }
@@ -69,7 +70,7 @@ struct AnotherListTests {
     let next = try await folder.define()
     _ = try await next.begin(at: noon)
     try await Pull(cache: next).pages(.character, [people])
-    #expect(try await next.compare().first?.isOfAnotherList == false)
+    #expect(try await next.compare().first?.listChanged == false)
     await next.close()
   }
 }

@@ -64,7 +64,7 @@ struct CacheFileTests {
     let cache = try await folder.define()
     for part in CacheFile.parts { unlink(folder.cache + part) }
     try #require(mkdir(folder.cache, 0o755) == 0)
-    let atOnce = await #expect(throws: NotBegun.self) { _ = try await cache.begin(at: noon) }.map {
+    let atOnce = await #expect(throws: SyncStartError.self) { _ = try await cache.begin(at: noon) }.map {
       $0.cause as? Failure
     }
     let later = await #expect(throws: Failure.self) { _ = try await cache.facts() }
@@ -122,7 +122,7 @@ struct CacheFileTests {
   func empty() async throws {
     try folder.write([])
     let cache = try await folder.define()
-    #expect(await cache.opened == Cache.Opening())
+    #expect(await cache.opened == Cache.OpenReport())
     #expect(try await cache.facts().snapshot == nil)
     await cache.close()
   }

@@ -96,7 +96,7 @@ struct CacheTests {
     }
     #expect(failure?.kind == .cannotWrite)
     #expect(failure?.hint != nil)
-    let troubles: [(Int32, Trouble.Kind)] = [
+    let troubles: [(Int32, Diagnosis.Kind)] = [
       (5, .locked), (8, .unwritable), (10, .disk), (11, .damaged), (13, .diskFull), (14, .unwritable), (26, .damaged),
     ]
     for (code, trouble) in troubles {

@@ -189,7 +189,7 @@ import Testing
     #expect(pwrite(file, garbage, garbage.count, 4096) == garbage.count)
     // Closing it would take the writer's locks.
     await #expect(throws: Failure.self) { try await reader.changes(FeedRequest(since: 0)) }
-    let isSuspected = await cache.metDamage
+    let isSuspected = await cache.isDamageSuspected
     #expect(isSuspected)
     close(file)
     await reader.close()

@@ -144,7 +144,7 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
     let record = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(score, [[row("go", 1, "x"), row("go", 3)]])
     _ = try await cache.compare()
-    _ = try await cache.tried(record, ["score": ResourceEnd()], at: noon, history: ninetyDays)
+    _ = try await cache.tried(record, ["score": RemovalDecision()], at: noon, history: ninetyDays)
     var text = ""
     try CacheReader(path: folder.cache).pending().writeJSON { text += $0 }
     await cache.close()

@@ -92,10 +92,10 @@ struct Pull {
 
   func received(
     _ resource: Resource, _ number: Int, _ records: [String], address other: String? = nil, etag: String? = nil
-  ) async throws -> ReceivedPage {
+  ) async throws -> PageBody {
     let body = answer(records)
     var decoder = RecordDecoder(try RecordPlan(resource))
-    return ReceivedPage(
+    return PageBody(
       resource: resource.name, number: number, address: other ?? address(number),
       validator: Validator(etag: etag ?? (validators ? "\"\(number)\"" : nil)), receivedAt: noon, body: body,
       digest: try await cache.digest(body), scan: try decoder.scan(page: body))
@@ -124,7 +124,7 @@ struct Pull {
     var decoder = RecordDecoder(try RecordPlan(resource))
     let scan = try decoder.scan(answer: body)
     try await cache.keep(
-      ReceivedPage(
+      PageBody(
         resource: resource.name, number: 0, address: "keys", receivedAt: noon, body: body,
         digest: try await cache.digest(body), scan: scan))
   }
@@ -133,7 +133,7 @@ struct Pull {
 extension Cache {
   /// A whole sync of the built-in resource.
   func mirror(
-    _ pages: [[String]?], answers: [String] = [], removal: ResourceEnd.Removal = .missing, at date: Date = noon
+    _ pages: [[String]?], answers: [String] = [], removal: RemovalDecision.Removal = .missing, at date: Date = noon
   ) async throws -> SyncRecord {
     try await mirror(.character, pages, answers: answers, removal: removal, at: date)
   }
@@ -141,14 +141,14 @@ extension Cache {
   /// A whole sync of one resource.
   func mirror(
     _ resource: Resource, _ pages: [[String]?], answers: [String] = [],
-    removal: ResourceEnd.Removal = .missing, at date: Date = noon
+    removal: RemovalDecision.Removal = .missing, at date: Date = noon
   ) async throws -> SyncRecord {
     let record = try begin(at: date)
     let pull = Pull(cache: self)
     try await pull.pages(resource, pages)
     _ = try compare()
     if !answers.isEmpty { try await pull.answers(resource, answers) }
-    return try publish(record, [resource.name: ResourceEnd(removal, proof: .count)], at: date, history: ninetyDays)
+    return try publish(record, [resource.name: RemovalDecision(removal, proof: .count)], at: date, history: ninetyDays)
   }
 }
 

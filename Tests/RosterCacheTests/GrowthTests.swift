@@ -78,9 +78,9 @@ extension Cache {
     for records in stride(from: 0, to: present.count, by: 20).map({ present.dropFirst($0).prefix(20) }) {
       try await pull.answers(resource, records.map(\.json))
     }
-    let ends = [resource.name: ResourceEnd(.missing, proof: .count)]
+    let decisions = [resource.name: RemovalDecision(.missing, proof: .count)]
     return kind == .dryRun
-      ? try tried(record, ends, at: noon, history: ninetyDays)
-      : try publish(record, ends, at: noon, history: ninetyDays)
+      ? try tried(record, decisions, at: noon, history: ninetyDays)
+      : try publish(record, decisions, at: noon, history: ninetyDays)
   }
 }

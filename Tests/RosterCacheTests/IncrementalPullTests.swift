@@ -35,7 +35,7 @@ struct IncrementalPullTests {
       if let records {
         let body = answer(records)
         var decoder = RecordDecoder(try RecordPlan(resource, isIncremental: true))
-        let page = ReceivedPage(
+        let page = PageBody(
           resource: resource.name, number: index + 1, address: address, validator: Validator(etag: "\"s\""),
           receivedAt: noon, body: body, digest: try await cache.digest(body), scan: try decoder.scan(page: body))
         try await cache.append([page])
@@ -49,7 +49,7 @@ struct IncrementalPullTests {
   }
 
   static func publish(_ record: SyncRecord, _ mark: String?, _ cache: Cache) async throws -> SyncRecord {
-    var end = ResourceEnd(.missing, proof: .since)
+    var end = RemovalDecision(.missing, proof: .since)
     end.mark = mark.flatMap { Mark($0, .number) }.map(Since.MarkMove.moves) ?? .stays
     return try await cache.publish(record, ["thing": end], at: noon, history: ninetyDays)
   }
@@ -143,7 +143,7 @@ struct IncrementalPullTests {
     _ = try await Self.whole(resource, Self.first, "4", cache)
     let pulled = try await Self.pull(resource, [[Self.thing(2, 6, isGone: true), Self.thing(9, 7)]], in: cache)
     let tried = try await cache.tried(
-      pulled, ["thing": ResourceEnd(.missing, proof: .since)], at: noon, history: ninetyDays)
+      pulled, ["thing": RemovalDecision(.missing, proof: .since)], at: noon, history: ninetyDays)
     #expect(tried.added == 1 && tried.removed == 1 && tried.changed == 0)
     let pending = try CacheReader(path: folder.cache).pending()
     #expect(pending.pull.resources.map(\.removed) == [1] && pending.pull.resources.map(\.added) == [1])

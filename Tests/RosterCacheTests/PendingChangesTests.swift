@@ -96,8 +96,8 @@ struct PendingChangesTests {
     try await Pull(cache: next).pages(.character, [nil, [person(9)]])
     _ = try await next.compare()
     try await Pull(cache: next).answers(.character, [person(4, "!"), #"{"id":5,"name":1}"#])
-    let ends = ["character": ResourceEnd(.missing)]
-    let report = try await next.tried(record, ends, at: noon, history: ninetyDays)
+    let decisions = ["character": RemovalDecision(.missing)]
+    let report = try await next.tried(record, decisions, at: noon, history: ninetyDays)
     #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
     #expect(report.outcome == .tried && report.records == 5 && report.pages == 2)
     let shown = ["character added 9", "character changed 4 name status", "character removed 3", "character removed 6"]

@@ -44,7 +44,7 @@ struct PulledPagesTests {
       "character", (1...3).map { ConfirmedPage(number: $0, page: try #require(known[address($0)])) })
     #expect(try await next.compare().first?.distinct == 6)
     #expect(try await next.publish(record, [:], at: noon, history: ninetyDays).added == 6)
-    #expect(try #require(fileStatus(folder.pulled)).st_size == PulledFile.headerLength)
+    #expect(try #require(fileStatus(folder.pulled)).st_size == PageSpool.headerLength)
     await next.close()
     try folder.expectSound()
   }
@@ -71,7 +71,7 @@ struct PulledPagesTests {
     try await broken(cache)
     await cache.close()
     let whole = try folder.bytes("roster.db.pulled")
-    for offset in stride(from: Int(PulledFile.headerLength), to: whole.count, by: 37) {
+    for offset in stride(from: Int(PageSpool.headerLength), to: whole.count, by: 37) {
       var bytes = whole
       bytes[offset] ^= 0x20
       try folder.write(bytes, to: "roster.db.pulled")
@@ -99,7 +99,7 @@ struct PulledPagesTests {
     let next = try await folder.define([other], upstream: what == "upstream" ? "http://other" : upstream)
     _ = try await next.begin(at: noon)
     #expect(try await next.known("character", addresses: [address(1)]).isEmpty)
-    #expect(try #require(fileStatus(folder.pulled)).st_size == PulledFile.headerLength)
+    #expect(try #require(fileStatus(folder.pulled)).st_size == PageSpool.headerLength)
     await next.close()
   }
 
@@ -179,7 +179,7 @@ struct PulledPagesTests {
     #expect(try await cache.compare().first?.repeats == 1)
     try await cache.discard("character")
     #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
-    #expect(try #require(fileStatus(folder.pulled)).st_size == PulledFile.headerLength)
+    #expect(try #require(fileStatus(folder.pulled)).st_size == PageSpool.headerLength)
     try await Pull(cache: cache).pages(.character, paired(people(1...4)))
     let found = try #require(try await cache.compare().first)
     #expect(found.distinct == 4 && found.repeats == 0 && found.missing == 0)
@@ -234,7 +234,7 @@ struct PulledPagesTests {
     try await Pull(cache: cache).pages(.character, paired(people(1...4)))
     _ = try await cache.compare()
     try CacheFile.remove(folder.cache)
-    try await cache.putRight(at: noon)
+    try await cache.reopenIfReplaced(at: noon)
     for attempt in 0..<3 {
       let failure = await #expect(throws: Failure.self) {
         switch attempt {

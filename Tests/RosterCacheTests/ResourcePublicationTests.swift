@@ -44,7 +44,8 @@ struct ResourcePublicationTests {
       try numbers.map { ConfirmedPage(number: $0.value, page: try #require(known[address($0.key)])) })
     _ = try await cache.compare()
     #expect(
-      try await cache.publish(record, ["character": ResourceEnd(.nobody)], at: noon, history: ninetyDays).added == 1)
+      try await cache.publish(record, ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays).added == 1
+    )
   }
 
   private func rejects() throws -> [String] {
@@ -81,7 +82,7 @@ struct ResourcePublicationTests {
     try await cache.confirm("character", [ConfirmedPage(number: 1, page: try #require(known[address(2)]))])
     _ = try await cache.compare()
     let written = try await cache.publish(
-      record, ["character": ResourceEnd(.nobody)], at: noon, history: ninetyDays)
+      record, ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays)
     #expect(written.outcome == .published && written.rejected == 1 && written.records == 1)
     #expect(try rejects() == ["1 1 1 {}"])
     await cache.close()

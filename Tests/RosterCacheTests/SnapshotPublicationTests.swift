@@ -140,7 +140,7 @@ struct SnapshotPublicationTests {
     #expect(found.distinct == 200 && found.rejected == 2 && found.rejectedUnknown == 1 && found.missing == 0)
     #expect(found.repeats == 0 && found.pages == 100)
     let report = try await cache.publish(
-      record, ["character": ResourceEnd(proof: .count)], at: noon, history: ninetyDays)
+      record, ["character": RemovalDecision(proof: .count)], at: noon, history: ninetyDays)
     #expect(report.outcome == .unchanged && report.rejected == 2 && report.records == 200)
     let written = try loggedPages()
     let allowed = try folder.ask(

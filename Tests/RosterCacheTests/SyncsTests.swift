@@ -92,7 +92,7 @@ struct SyncsTests {
     try other.keepLog()
     try other.execute("BEGIN IMMEDIATE")
     let start = ContinuousClock.now
-    let failure = try #require(await #expect(throws: NotBegun.self) { try await cache.begin(at: noon) })
+    let failure = try #require(await #expect(throws: SyncStartError.self) { try await cache.begin(at: noon) })
     #expect(ContinuousClock.now - start >= .seconds(2))
     #expect(failure.id == 2 && (failure.cause as? Failure)?.kind == .cannotWrite)
     var report = SyncRecord(id: failure.id, startedAt: noon.rfc3339, outcome: .failed)

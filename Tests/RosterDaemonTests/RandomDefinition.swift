@@ -76,7 +76,7 @@ struct RandomDefinition: Sendable {
   }
 
   /// True if pages are selected by position, in an order in which records may move.
-  var isByPlace: Bool { [.number, .offset].contains(style) }
+  var isPositional: Bool { [.number, .offset].contains(style) }
 }
 
 extension SeededDice {

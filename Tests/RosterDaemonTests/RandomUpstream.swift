@@ -127,7 +127,7 @@ extension RandomUpstream.List {
 
   /// A record that `where` skips is counted without its key, so a move in a list with such records is not detected
   /// (P7).
-  private var mayMove: Bool { definition.isByPlace && definition.tables.allSatisfy { $0.state == nil } }
+  private var mayMove: Bool { definition.isPositional && definition.tables.allSatisfy { $0.state == nil } }
 
   fileprivate func holds(_ request: Request) -> Bool { request.url.hasPrefix("/api\(definition.path)") }
 
@@ -159,7 +159,7 @@ extension RandomUpstream.List {
   // MARK: Pages
 
   private func page(at value: String?, _ request: Request) -> Response {
-    if definition.isByPlace { return pageByPlace(value, request) }
+    if definition.isPositional { return pageByPlace(value, request) }
     let ordered = records.sorted { definition.isDescending ? $0.id > $1.id : $0.id < $1.id }
     let size = definition.style == .one ? max(1, ordered.count) : definition.pageSize
     let last = value.flatMap { Int($0.hasPrefix("k") ? "\((Int($0.dropFirst()) ?? 0) - 1_000_000)" : $0) }

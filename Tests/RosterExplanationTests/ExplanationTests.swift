@@ -26,7 +26,7 @@ import Testing
     last.finishedAt = "2026-11-21T05:19:04.000Z"
     last.exit = failure.kind.exitCode
     last.error = "\(failure)"
-    last.trouble = Trouble(failure)
+    last.trouble = Diagnosis(failure)
     last.trouble?.since = "2026-11-21T05:19:04.000Z"
     var cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 826, pages: 42)
     cache.last = last
@@ -90,17 +90,17 @@ import Testing
 
   @Test("Each kind of failure has its own meaning and its own next step, also without concerned items")
   func everyTrouble() {
-    let all: [[Concern]] = [
+    let all: [[AffectedItem]] = [
       [], [.page(17, of: "character", "https://up.example:8443/api?page=17"), .file("/cache/roster.db")],
     ]
-    for trouble in Trouble.Kind.allCases {
+    for trouble in Diagnosis.Kind.allCases {
       for concerned in all {
         var failure = failure().with(trouble, concerned)
         if concerned.isEmpty { failure.subject = "rosterd" }
         expectNextStep(Explanation(situation(failure)))
       }
     }
-    let texts = Trouble.Kind.allCases.map(\.text)
+    let texts = Diagnosis.Kind.allCases.map(\.text)
     #expect(Set(texts.map(\.meaning)).count == texts.count)
     #expect(Set(texts.map(\.todo)).count == texts.count)
   }
@@ -124,8 +124,8 @@ import Testing
     #expect(Failure.Reason.status(403).trouble == .forbidden && Failure.Reason.status(404).trouble == .notFound)
     let outage: [Failure.Reason] = [.connection, .dns, .tls, .timeout, .truncated, .status(500), .status(503)]
     #expect(Set(outage.map(\.trouble.family)) == [.connection])
-    #expect(Failure.Reason.rateLimit.trouble.family == Trouble.Kind.held.family)
-    #expect(Trouble.Kind.guarded.family != Trouble.Kind.malformed.family)
+    #expect(Failure.Reason.rateLimit.trouble.family == Diagnosis.Kind.held.family)
+    #expect(Diagnosis.Kind.guarded.family != Diagnosis.Kind.malformed.family)
   }
 
   @Test("Each state is explained, also without a failure", arguments: DaemonStatus.State.allCases)

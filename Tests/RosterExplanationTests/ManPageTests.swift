@@ -15,7 +15,7 @@ struct ManPageTests {
     let items = section.split(separator: "\n.It ").dropFirst().map { item in
       Self.plain(item.split(separator: "\n").dropFirst().filter { $0 != ".El" }.joined(separator: " "))
     }
-    let expected = Trouble.Kind.allCases.map { "\($0.text.meaning) \($0.text.todo)" }
+    let expected = Diagnosis.Kind.allCases.map { "\($0.text.meaning) \($0.text.todo)" }
     #expect(items.count == expected.count)
     for (item, expected) in zip(items, expected) { #expect(item == expected, "\(Self.roff(expected))") }
   }

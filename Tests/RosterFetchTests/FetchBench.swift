@@ -58,7 +58,7 @@ struct Bench: Sendable {
     isFromKept: Bool = false
   ) async throws -> PageFetcher.Answer {
     let page = number == 1 ? paging.first() : paging.page(number, announcedBy: ListFacts(records: 20))
-    let wanted = PageFetcher.Wanted(
+    let wanted = PageFetcher.PageQuery(
       page: page, isAnnounced: isAnnounced ?? (number > 1), validator: validator, digest: digest,
       facts: facts, isFromKept: isFromKept)
     return try await fetcher.fetch(wanted, of: paging, plans: [plan], for: .init(sync: 1, tally: tally))

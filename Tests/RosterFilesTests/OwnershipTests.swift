@@ -44,7 +44,7 @@ struct OwnershipTests {
       throws: Failure(
         .cannotWrite, step: "lock", subject: "\(path).lock", cause: "Not a directory",
         hint: "see whether its folder is there and rosterd may write to it"
-      ).with(Trouble.Kind(errno: ENOTDIR))
+      ).with(Diagnosis.Kind(errno: ENOTDIR))
     ) { try Ownership(of: path, program: "rosterd run") }
   }
 }

@@ -5,12 +5,12 @@ import Testing
 
 /// The columns for the fields of records.
 @Suite struct FieldsTests {
-  private func finding(_ records: [String]) throws -> Finding {
+  private func finding(_ records: [String]) throws -> InferredDefinition {
     let body = "[\(records.joined(separator: ","))]"
     return try Sample(name: "", url: "https://api.example/v1/things", body: body).finding()
   }
 
-  private func types(_ finding: Finding) -> [String: Resource.ColumnType] {
+  private func types(_ finding: InferredDefinition) -> [String: Resource.ColumnType] {
     Dictionary(uniqueKeysWithValues: finding.resource.columns.map { ($0.name, $0.type) })
   }
 

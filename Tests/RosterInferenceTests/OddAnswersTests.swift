@@ -12,12 +12,12 @@ import Testing
 
   init() throws { workspace = try Workspace() }
 
-  private func finding(_ body: String, url: String = "https://api.example/v1/things") throws -> Finding {
+  private func finding(_ body: String, url: String = "https://api.example/v1/things") throws -> InferredDefinition {
     try Sample(name: "", url: url, body: body).finding()
   }
 
   /// The definition as read back by the configuration.
-  private func read(_ finding: Finding) throws -> [Resource] {
+  private func read(_ finding: InferredDefinition) throws -> [Resource] {
     try Configuration.load(file: try workspace.write(finding.toml), environment: [:], isRoot: true).configuration
       .resources
   }

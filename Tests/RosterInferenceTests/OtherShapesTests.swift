@@ -5,7 +5,7 @@ import Testing
 
 /// Lists whose elements are not objects.
 @Suite struct OtherShapesTests {
-  private func finding(_ body: String) throws -> Finding {
+  private func finding(_ body: String) throws -> InferredDefinition {
     try Sample(name: "", url: "https://api.example/shop/product.json", body: body).finding()
   }
 

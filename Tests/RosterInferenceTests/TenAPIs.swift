@@ -17,7 +17,7 @@ struct Sample: Sendable, CustomStringConvertible {
       Array(body.utf8), headers: headers, asked: try url.map { .init(try ListAddress($0), headers: given) })
   }
 
-  func finding(_ given: [Request.Header] = []) throws -> Finding { try Inference.finding(answer(given)) }
+  func finding(_ given: [Request.Header] = []) throws -> InferredDefinition { try Inference.finding(answer(given)) }
 }
 
 extension Sample {

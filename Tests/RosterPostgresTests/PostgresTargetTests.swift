@@ -8,8 +8,10 @@ struct PostgresTargetTests {
   @Test(
     "D7.4: a URL that cannot be read is 78, and no part of it is in the message",
     arguments: [
-      "postgresql://u:s3%zzcret@h/d", "postgresql://u:a/s3cret@h/d", "postgresql://u:a@s3cret@h/d", "postgresql://u:s3cret/d",
-      "postgresql://u:1/s3cret@h/d", "postgres://u:a/s3cret@h/d", "postgresql://h/d?password=s3%zzcret", "host=h password=a s3cret",
+      "postgresql://u:s3%zzcret@h/d", "postgresql://u:a/s3cret@h/d", "postgresql://u:a@s3cret@h/d",
+      "postgresql://u:s3cret/d",
+      "postgresql://u:1/s3cret@h/d", "postgres://u:a/s3cret@h/d", "postgresql://h/d?password=s3%zzcret",
+      "host=h password=a s3cret",
       "s3cret", "postgresql://[s3cret", "postgresql://u:a\"s3cret%zz@h/d",
     ])
   func unreadable(url: String) {

@@ -120,7 +120,7 @@ import Testing
   func explainedWithoutKeys() async throws {
     var rejecting = makeReport()
     rejecting.rejected = 1
-    rejecting.trouble = Trouble(
+    rejecting.trouble = Diagnosis(
       .rejects, "1 record was rejected",
       [
         .record("5", of: "character"), .resource("character"),

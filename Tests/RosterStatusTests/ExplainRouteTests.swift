@@ -21,7 +21,7 @@ import Testing
   func database() async throws {
     #expect(try now(makeRoutes(makeBoard(cache: snapshot, last: makeReport())))?.state == .idle)
     var failed = makeReport(18, .failed)
-    failed.trouble = Trouble(.serverError, "cannot pull page 3", [.page(3, of: "character", "http://localhost")])
+    failed.trouble = Diagnosis(.serverError, "cannot pull page 3", [.page(3, of: "character", "http://localhost")])
     let end = failed.finishedAt
     failed.trouble?.since = end
     let told = try now(makeRoutes(makeBoard(cache: snapshot, last: failed)))
@@ -30,7 +30,7 @@ import Testing
 
     var rejecting = makeReport()
     rejecting.rejected = 1
-    let record = Concern.record("5", of: "character", page: 1, position: 4, reason: "/name is not a string")
+    let record = AffectedItem.record("5", of: "character", page: 1, position: 4, reason: "/name is not a string")
     for records in [[record], []] {
       let routes = makeRoutes(
         makeBoard(cache: snapshot, last: rejecting),

@@ -30,7 +30,7 @@ func makeRoutes(
     .page(json: Array("{}".utf8), isEmpty: true)
   },
   cancel: @escaping @Sendable () async throws -> Int64? = { nil },
-  rejected: @escaping @Sendable () async throws -> [Concern] = { [] }
+  rejected: @escaping @Sendable () async throws -> [AffectedItem] = { [] }
 ) -> StatusRoutes {
   StatusRoutes(
     board: board, owner: owner, alive: alive, history: history, sync: sync, feed: feed, cancel: cancel,

@@ -20,26 +20,26 @@ private final class Planned {
 
   init(_ lists: [Paging], maxPages: Int = 1000) { plan = PullPlan(lists, maxPages: maxPages) }
 
-  func ask(_ concurrency: Int = 8) -> PullPlan.Asking? { plan.next(concurrency: concurrency) }
+  func ask(_ concurrency: Int = 8) -> PullPlan.PageJob? { plan.next(concurrency: concurrency) }
 
-  func asked() throws -> PullPlan.Asking { try #require(ask()) }
+  func asked() throws -> PullPlan.PageJob { try #require(ask()) }
 
   func came(
-    _ asking: PullPlan.Asking, _ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true,
+    _ job: PullPlan.PageJob, _ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true,
     likeness: Int? = nil, links: NextLinks = .sameOrigin
   ) throws -> Bool {
     let records = likeness.map { RepeatedPages.Page(likeness: $0, keys: [$0]) }
     return try plan.came(
-      asking, facts, waiting: waiting, isTransferred: isTransferred, records: records, links: { links })
+      job, facts, waiting: waiting, isTransferred: isTransferred, records: records, links: { links })
   }
 
   /// To the page that is asked for next.
   func answer(_ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true) throws -> Bool {
-    let asking = try asked()
-    return try came(asking, facts, waiting: waiting, isTransferred: isTransferred)
+    let job = try asked()
+    return try came(job, facts, waiting: waiting, isTransferred: isTransferred)
   }
 
-  func isMissing(_ asking: PullPlan.Asking) { plan.isMissing(asking) }
+  func isMissing(_ job: PullPlan.PageJob) { plan.isMissing(job) }
   func failed() { plan.failed() }
   func staged(_ bytes: Int) { plan.staged(bytes) }
   func pages(in list: Int) -> Int? { plan.pages(in: list) }
@@ -220,11 +220,11 @@ private final class Planned {
       for isTooLong in [false, true] {
         let plan = Planned([style], maxPages: isTooLong ? most - 1 : most)
         let end = Result {
-          while let asking = plan.ask() {
-            let isLast = asking.page.number == most
+          while let job = plan.ask() {
+            let isLast = job.page.number == most
             _ = try plan.came(
-              asking,
-              ListFacts(records: isLast ? 0 : 2, count: 9, last: 5, next: isLast ? nil : .integer(asking.page.number)))
+              job,
+              ListFacts(records: isLast ? 0 : 2, count: 9, last: 5, next: isLast ? nil : .integer(job.page.number)))
           }
         }
         guard isTooLong else {
@@ -251,8 +251,8 @@ private final class Planned {
   func elsewhere() throws {
     let facts = ListFacts(records: 2, next: .text("https://public.example/character?c=a"))
     let plan = Planned([paging(.link)])
-    let asking = try plan.asked()
-    let failure = #expect(throws: Failure.self) { try plan.came(asking, facts) }
+    let job = try plan.asked()
+    let failure = #expect(throws: Failure.self) { try plan.came(job, facts) }
     #expect(failure?.kind == .badAnswer && failure?.hint?.contains("upstream.links = \"rebase\"") == true)
     let rebased = Planned([paging(.link)])
     let first = try rebased.asked()

@@ -6,8 +6,8 @@ import Testing
 @testable import RosterCache
 @testable import RosterSync
 
-private func page(_ number: Int) -> ReceivedPage {
-  ReceivedPage(
+private func page(_ number: Int) -> PageBody {
+  PageBody(
     resource: "a", number: number, address: "/\(number)", receivedAt: .distantPast, body: [1, 2, 3], digest: 0,
     scan: PageScan())
 }
@@ -44,7 +44,7 @@ private func page(_ number: Int) -> ReceivedPage {
 
   @Test("P6.1: confirmed pages are stored together with received ones, or 512 at a time, whatever the time")
   func confirmed() {
-    let page = KnownPage(
+    let page = CachedPage(
       state: .published, address: "/1", validator: Validator(), digest: 0, records: 20, storable: 20, place: 1)
     let known = ConfirmedPage(number: 1, page: page)
     var queue = StageQueue()

@@ -64,7 +64,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     var machine = machine(.comparing)
     #expect(machine.compared(found(distinct: 6, rejected: 1, skipped: 2), count: 9) == .publish)
     #expect(machine.state == .publishing)
-    #expect(machine.ends["character"] == ResourceEnd(.missing, proof: .count))
+    #expect(machine.decisions["character"] == RemovalDecision(.missing, proof: .count))
   }
 
   @Test("P7.8, P7.9: if every page has the same records, the sync fails after two repeats and names the parameter")
@@ -94,8 +94,8 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     let number = resource("number") { $0.pages = .init(.number()) }
     var machine = machine(.comparing, [link, number])
     #expect(machine.compared(found(link), found(number)) == .publish)
-    #expect(machine.ends["link"]?.proof == .end)
-    #expect(machine.ends["number"]?.proof == .weak)
+    #expect(machine.decisions["link"]?.proof == .end)
+    #expect(machine.decisions["number"]?.proof == .weak)
   }
 
   @Test("P7.9, P4.6: drifted pages are pulled again twice, then the sync fails with 65 and drops only them")
@@ -180,11 +180,11 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   func asked() throws {
     var asked = machine(.asking)
     try asked.asked("character", .success(KeyAnswers()))
-    #expect(asked.ends["character"]?.removal == .missing)
+    #expect(asked.decisions["character"]?.removal == .missing)
     #expect(asked.shortcoming == nil)
     var unanswered = machine(.asking)
     try unanswered.asked("character", .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
-    #expect(unanswered.ends["character"]?.removal == .nobody)
+    #expect(unanswered.decisions["character"]?.removal == .nobody)
     #expect(unanswered.shortcoming?.contains("no character was removed") == true)
     try unanswered.publishes()
   }
@@ -193,7 +193,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   func rejects() {
     var unknown = Self.comparing()
     #expect(unknown.compared(found(distinct: 8, rejected: 1, unknown: 1, missing: 1, snapshot: 10)) == .publish)
-    #expect(unknown.ends["character"]?.removal == .nobody)
+    #expect(unknown.decisions["character"]?.removal == .nobody)
     #expect(unknown.shortcoming == "1 record could not be stored; see the table rejects")
     var known = Self.comparing()
     #expect(known.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
@@ -206,7 +206,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     var answers = KeyAnswers()
     answers.rejected = 1
     try machine.asked("character", .success(answers))
-    #expect(machine.ends["character"]?.removal == .missing)
+    #expect(machine.decisions["character"]?.removal == .missing)
     #expect(machine.shortcoming == "2 records could not be stored; see the table rejects")
   }
 

@@ -8,7 +8,7 @@ import Testing
   private var explanation: Explanation {
     var last = SyncRecord(id: 18, startedAt: "2026-11-21T05:19:03.000Z", outcome: .failed)
     last.exit = 69
-    last.trouble = Trouble(
+    last.trouble = Diagnosis(
       .serverError, "cannot pull page 17 of character: upstream answered 500",
       [.page(17, of: "character", "https://up.example/api/character?page=17"), .header("Retry-After")])
     last.trouble?.since = "2026-11-20T23:19:04.000Z"

@@ -98,7 +98,7 @@ enum PagingTarget {
     /// Runs like a pull, which ends at an answer that is not a page.
     mutating func go(through answers: [Answer], concurrency: Int) {
       var plan = PullPlan([paging], maxPages: 1_000)
-      var underway: [PullPlan.Asking] = []
+      var underway: [PullPlan.PageJob] = []
       while true {
         while let asking = plan.next(concurrency: concurrency) {
           checkRequest(asking.page)

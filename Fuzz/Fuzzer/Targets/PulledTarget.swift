@@ -11,13 +11,13 @@ enum PulledTarget {
   private static let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
   private static let path = "\(folder)/rosterd-fuzz-\(getpid()).pulled"
 
-  private static let header = Int(PulledFile.headerLength)
+  private static let header = Int(PageSpool.headerLength)
 
   private struct Page: Equatable {
     var facts: [UInt8]
     var body: [UInt8]
 
-    init(_ facts: PageFacts, _ body: [UInt8]) {
+    init(_ facts: PageMetadata, _ body: [UInt8]) {
       self.facts = []
       self.body = body
       facts.write(to: &self.facts)
@@ -33,11 +33,11 @@ enum PulledTarget {
     let junk = parts.last ?? []
     checkFacts(junk)
     let pages = parts.enumerated().map { page($0, $1, digest, &choices) }
-    var owner = PulledFile.Owner(feed: "f", cache: "c", epoch: Int64(choices.next(64)), source: -1)
+    var owner = PageSpool.Owner(feed: "f", cache: "c", epoch: Int64(choices.next(64)), source: -1)
     owner.guardedBelow = Int64(choices.next(64))
     let places = certain("append") {
       unlink(path)
-      let file = try PulledFile(path, digest: digest)
+      let file = try PageSpool(path, digest: digest)
       try file.write(owner)
       let half = pages.count / 2
       return try file.append(Array(pages[..<half])) + file.append(Array(pages[half...])) + [file.end]
@@ -49,7 +49,7 @@ enum PulledTarget {
     let expected = pages.map { Page($0.facts, $0.body) }
     certain("read") {
       try expect(expected.prefix(kept), digest)
-      let file = try PulledFile(path, digest: digest)
+      let file = try PageSpool(path, digest: digest)
       try file.scan { _, _ in }
       let found = try file.owner()
       promise(found == owner || whole.prefix(header) != damage.prefix(header), "another owner: \(found as Any)")
@@ -60,7 +60,7 @@ enum PulledTarget {
   }
 
   private static func expect(_ pages: some Collection<Page>, _ digest: PageDigest) throws {
-    let file = try PulledFile(path, digest: digest)
+    let file = try PageSpool(path, digest: digest)
     var places: [Int64] = []
     try file.scan { _, place in places.append(place) }
     let found = try places.map { place in
@@ -75,11 +75,12 @@ enum PulledTarget {
   private static func checkFacts(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { bytes in
       var reader = FactsReader(bytes)
-      guard let facts = PageFacts(&reader, digest: 0) else { return }
+      guard let facts = PageMetadata(&reader, digest: 0) else { return }
       let written = Page(facts, []).facts
       written.withUnsafeBytes { written in
         var again = FactsReader(written)
-        promise(PageFacts(&again, digest: 0).map { Page($0, []).facts } == Array(written), "written, they are others")
+        promise(
+          PageMetadata(&again, digest: 0).map { Page($0, []).facts } == Array(written), "written, they are others")
       }
     }
   }
@@ -88,18 +89,18 @@ enum PulledTarget {
 
   private static func page(
     _ number: Int, _ text: [UInt8], _ digest: PageDigest, _ choices: inout Choices
-  ) -> (facts: PageFacts, body: [UInt8]) {
+  ) -> (facts: PageMetadata, body: [UInt8]) {
     var scan = PageScan()
     scan.records = choices.next(64)
     scan.count = PointedValue(choices.flag() ? .integer(.max) : .absent)
     for key in text.prefix(choices.next(8)) { scan.keys.append(Int64(key)) }
     let words = text.split(separator: UInt8(ascii: "\n"), maxSplits: 3).map { String(decoding: $0, as: UTF8.self) }
     func word(_ index: Int) -> String? { index < words.count ? words[index] : nil }
-    let page = ReceivedPage(
+    let page = PageBody(
       resource: "thing", number: number, address: word(0) ?? "", next: word(1),
       validator: Validator(etag: word(2), lastModified: nil), receivedAt: Date(timeIntervalSince1970: 0.5),
       body: text, digest: digest(text), scan: scan)
-    return (PageFacts(page), page.body)
+    return (PageMetadata(page), page.body)
   }
 
   private static func damage(_ bytes: [UInt8], _ junk: [UInt8], _ choices: inout Choices) -> [UInt8] {

@@ -159,7 +159,7 @@ package struct CacheReader {
   static let step = "read the cache"
 
   /// The daemon would find the same fault in the file, but a reader needs another hint.
-  private static func inspect(_ path: String) throws -> CacheFile.Standing {
+  private static func inspect(_ path: String) throws -> CacheFile.State {
     do { return try CacheFile.inspect(path) } catch let failure as Failure {
       if access(path, R_OK) != 0, errno == EACCES {
         throw refusal(path, failure.cause, GroupAccess.hint(for: path, isSocket: false))

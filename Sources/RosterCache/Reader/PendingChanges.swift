@@ -147,11 +147,11 @@ private struct PendingReading {
   struct Moved: Error {}
 
   private let reader: CacheReader
-  private let file: PulledFile
-  private let owner: PulledFile.Owner
+  private let file: PageSpool
+  private let owner: PageSpool.Owner
   private var pull = PendingPull()
   private var resources: [Resource] = []
-  private var conclusion: PullConclusion?
+  private var conclusion: PullManifest?
 
   /// nil if the file is missing, or if its pages do not belong to the snapshot of this cache.
   init?(_ reader: CacheReader, _ path: String) throws {
@@ -159,8 +159,8 @@ private struct PendingReading {
     let identity = try database.first("SELECT feed, \(FixedTables.verified), pulled FROM main.cache_identity") {
       (feed: $0.text(0), epoch: $0.integer(1), pulled: $0.optionalText(2))
     }
-    guard let file = try PulledFile(reading: path, digest: Cache.digest(database)) else { return nil }
-    try PulledFile.inspect(path, identity: identity?.pulled)
+    guard let file = try PageSpool(reading: path, digest: Cache.digest(database)) else { return nil }
+    try PageSpool.inspect(path, identity: identity?.pulled)
     guard let owner = try file.owner(), owner.feed == identity?.feed, owner.epoch == identity?.epoch else { return nil }
     self.reader = reader
     self.file = file
@@ -184,12 +184,12 @@ private struct PendingReading {
 
   /// Indexes the pages of the file as its writer would.
   private mutating func index() throws {
-    var (resources, conclusion) = ([Resource](), PullConclusion?.none)
+    var (resources, conclusion) = ([Resource](), PullManifest?.none)
     var pages = 0
     let end = try file.walk { facts, place, body in
       switch facts.kind {
-      case .source: if facts.digest == owner.source { resources = PullSource(body)?.resources ?? [] }
-      case .conclusion: conclusion = PullConclusion(body)
+      case .source: if facts.digest == owner.source { resources = PullKey(body)?.resources ?? [] }
+      case .conclusion: conclusion = PullManifest(body)
       case .lie: break
       case .page, .again, .dropped, .answer:
         guard let index = resources.firstIndex(where: { $0.name == facts.resource }) else { return }

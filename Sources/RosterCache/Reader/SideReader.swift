@@ -22,7 +22,7 @@ package actor SideReader {
   }
 
   /// The first records that could not be stored. Throws `Failure` as above.
-  package func rejected() async throws -> [Concern] {
+  package func rejected() async throws -> [AffectedItem] {
     try await read { try $0.concernedByRejects() }
   }
 

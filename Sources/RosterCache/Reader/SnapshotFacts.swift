@@ -78,16 +78,16 @@ extension CacheReader {
   }
 
   /// The first records that could not be stored.
-  package func rejected() throws -> [Concern] { try read { try concernedByRejects() } }
+  package func rejected() throws -> [AffectedItem] { try read { try concernedByRejects() } }
 
   /// The same within a transaction.
-  func concernedByRejects() throws -> [Concern] {
+  func concernedByRejects() throws -> [AffectedItem] {
     let keys = try database.rows("SELECT name, definition FROM resources") {
       (name: $0.text(0), key: try ResourceTables(name: $0.text(0), definition: $0.text(1)).resource.keyPlaces)
     }
     return try database.rows(
       "SELECT resource, page, position, reason, document FROM rejects ORDER BY resource, page, position LIMIT ?1",
-      Value(Trouble.mostConcerned)
+      Value(Diagnosis.mostConcerned)
     ) { row in
       let (resource, document) = (row.text(0), row.text(4))
       let record = try? JSONValue(json: document.utf8)

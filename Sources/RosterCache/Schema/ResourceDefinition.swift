@@ -150,7 +150,7 @@ extension Resource {
 }
 
 extension Since {
-  /// As far as it says how the pages of an incremental pull are read; nil where it is none that rosterd wrote.
+  /// The part that describes how the pages of an incremental pull are read. nil if rosterd did not write this JSON.
   fileprivate init?(pulledBy json: JSONValue, _ listing: Listing) {
     guard let records = json["records"]?.pointer, let keys = json["key"]?.pointers, let key = keys.first else {
       return nil

@@ -44,7 +44,7 @@ extension Cache {
   /// updated. A record that cannot be stored keeps its last good version (P9). Records that were not requested are
   /// ignored.
   @discardableResult
-  package func keep(_ answer: ReceivedPage) throws -> KeptAnswer {
+  package func keep(_ answer: PageBody) throws -> KeptAnswer {
     try performPull("keep records asked for by key") { database, file in
       try database.transaction("BEGIN") {
         try use(append(answer, database, file), answer.resource, database)
@@ -53,16 +53,16 @@ extension Cache {
   }
 
   /// Keeps the answer to a control question (P16) for the next sync. Its records are not updated.
-  package func keepControl(_ answer: ReceivedPage) throws {
+  package func keepControl(_ answer: PageBody) throws {
     try performPull("keep the answer to a control question") { database, file in
       _ = try append(answer, database, file)
     }
   }
 
   private func append(
-    _ answer: ReceivedPage, _ database: Database, _ file: PulledFile
-  ) throws -> [(facts: PageFacts, place: Int64)] {
-    let facts = PageFacts(answer, kind: .answer)
+    _ answer: PageBody, _ database: Database, _ file: PageSpool
+  ) throws -> [(facts: PageMetadata, place: Int64)] {
+    let facts = PageMetadata(answer, kind: .answer)
     let index = try self.index(of: answer.resource)
     return try store([(facts, answer.body)], database, file).map { place in
       try PulledTables.see(facts, index, place, database)
@@ -72,7 +72,7 @@ extension Cache {
 
   /// Makes kept answers part of this sync.
   private func use(
-    _ answers: [(facts: PageFacts, place: Int64)], _ resource: String, _ database: Database
+    _ answers: [(facts: PageMetadata, place: Int64)], _ resource: String, _ database: Database
   ) throws -> KeptAnswer {
     let index = try self.index(of: resource)
     var kept = KeptAnswer(rejected: 0, found: 0)
@@ -158,8 +158,8 @@ extension Cache {
   }
 
   private func kept(
-    _ resource: String, _ address: String, _ times: Range<Date>, _ database: Database, _ file: PulledFile
-  ) throws -> (facts: PageFacts, place: Int64)? {
+    _ resource: String, _ address: String, _ times: Range<Date>, _ database: Database, _ file: PageSpool
+  ) throws -> (facts: PageMetadata, place: Int64)? {
     let found = try database.first(
       "SELECT place, at FROM temp.seen WHERE resource = ?1 AND address = ?2", Value(try index(of: resource)),
       .text(address)

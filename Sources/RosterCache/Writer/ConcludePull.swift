@@ -11,12 +11,12 @@ extension Cache {
   ///   - report: Its exit and error are written unchanged. The result is the written row, with the outcome `tried`.
   ///   - ends: As in `publish`.
   package func tried(
-    _ report: SyncRecord, _ ends: [String: ResourceEnd], at now: @autoclosure @escaping @Sendable () -> Date,
+    _ report: SyncRecord, _ decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
   ) throws -> SyncRecord {
     try Task.checkCancellation()
-    var report = try sum(report, ends)
-    try concludePull(of: report.id, isGuarded: false, ends)
+    var report = try sum(report, decisions)
+    try concludePull(of: report.id, isGuarded: false, decisions)
     report.outcome = .tried
     let end = now()
     report.finishedAt = end.rfc3339
@@ -29,38 +29,39 @@ extension Cache {
   /// - isGuarded: True if the removal guard stopped the pull (P8): the next sync pulls its pages without a validator
   ///   again (P4).
   /// - ends: The decisions of the publication about missing records, if it made any.
-  package func concludePull(of sync: Int64, isGuarded: Bool, _ ends: [String: ResourceEnd]) throws {
+  package func concludePull(of sync: Int64, isGuarded: Bool, _ decisions: [String: RemovalDecision]) throws {
     try performPull("keep pulled pages") { database, file in
-      let removals = plans.enumerated().map { index, plan -> ResourceEnd.Removal in
-        ends[plan.resource.name]?.removal ?? pull.compared?[index].removal ?? .missing
+      let removals = plans.enumerated().map { index, plan -> RemovalDecision.Removal in
+        decisions[plan.resource.name]?.removal ?? pull.compared?[index].removal ?? .missing
       }
       let incremental = Set(plans.indices.filter { pull.incremental.contains(plans[$0].resource.name) })
-      let conclusion = try PullConclusion(
+      let conclusion = try PullManifest(
         database, sync: sync, isGuarded: isGuarded, removals, incremental: incremental)
       _ = try store([], database, file)
       if isGuarded { pull.guardedBelow = file.end }
       let body = conclusion.bytes
-      try file.conclude(PageFacts(.conclusion, number: sync, digest: try Self.digest(database)(body)), body)
+      try file.conclude(PageMetadata(.conclusion, number: sync, digest: try Self.digest(database)(body)), body)
       try writeOwner(database, file)
     }
   }
 
   /// Appends pages to the file. If the file is empty, the source of the pages precedes them. Returns the place of each
   /// page.
-  func store(_ pages: [(facts: PageFacts, body: [UInt8])], _ database: Database, _ file: PulledFile) throws -> [Int64] {
+  func store(_ pages: [(facts: PageMetadata, body: [UInt8])], _ database: Database, _ file: PageSpool) throws -> [Int64]
+  {
     if pull.sync != begun {
       pull.sync = begun
       try writeOwner(database, file)
     }
-    guard file.end == PulledFile.headerLength else { return try file.append(pages) }
+    guard file.end == PageSpool.headerLength else { return try file.append(pages) }
     let source = source.bytes
-    let facts = PageFacts(.source, number: begun, digest: try Self.digest(database)(source))
+    let facts = PageMetadata(.source, number: begun, digest: try Self.digest(database)(source))
     return Array(try file.append([(facts, source)] + pages).dropFirst())
   }
 
-  var source: PullSource { PullSource(upstream, schema.tables.map(\.resource)) }
+  var source: PullKey { PullKey(upstream, schema.tables.map(\.resource)) }
 
-  private func sum(_ report: SyncRecord, _ ends: [String: ResourceEnd]) throws -> SyncRecord {
+  private func sum(_ report: SyncRecord, _ decisions: [String: RemovalDecision]) throws -> SyncRecord {
     guard let compared = pull.compared else {
       throw Failure(.defect, step: "try a sync", subject: path, cause: "the pulled pages were not compared")
     }
@@ -75,7 +76,7 @@ extension Cache {
         for index in plans.indices {
           var differences = try ResourceDifferences(
             database, file, schema.tables[index], plans[index], index, compared[index], interruption)
-          try differences.find(ends[compared[index].resource]?.removal ?? .missing, nil)
+          try differences.find(decisions[compared[index].resource]?.removal ?? .missing, nil)
           differences.sum(into: &report)
         }
         return report
@@ -86,5 +87,5 @@ extension Cache {
 
 extension ResourceComparison {
   /// The default without a decision. A rejected record of unknown key may be any of the missing ones (P9).
-  var removal: ResourceEnd.Removal { rejectedUnknown == 0 ? .missing : .nobody }
+  var removal: RemovalDecision.Removal { rejectedUnknown == 0 ? .missing : .nobody }
 }

@@ -12,7 +12,7 @@ struct IncrementalComparison {
   }
 
   private let database: Database
-  private let file: PulledFile
+  private let file: PageSpool
   private let tables: ResourceTables
   private let plan: RecordPlan
   private let index: Int
@@ -20,7 +20,7 @@ struct IncrementalComparison {
   private let find: Statement
   private let insert: Statement
 
-  init(_ database: Database, _ file: PulledFile, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int) throws {
+  init(_ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int) throws {
     self.database = database
     self.file = file
     self.tables = tables
@@ -84,7 +84,7 @@ struct IncrementalComparison {
       """, .integer(list.id), Value(index), .text(Resource.incrementalPrefix), .text("since!"))
   }
 
-  private func receive(_ facts: PageFacts, _ found: inout ResourceComparison) throws {
+  private func receive(_ facts: PageMetadata, _ found: inout ResourceComparison) throws {
     found.received += facts.records
     found.rejected += facts.rejects
     found.rejectedUnknown += facts.rejectsOfUnknownKey
@@ -133,7 +133,7 @@ struct IncrementalComparison {
     try insert.run()
   }
 
-  /// Every key that came is asked for. One that the cache does not have gets a negative record id.
+  /// Marks each received key for a question to upstream. A key that the cache does not have gets a negative record id.
   private func ask(_ found: inout ResourceComparison) throws {
     try database.run(
       """

@@ -7,7 +7,7 @@ internal import RosterModel
 /// The snapshot's records are the keys of its pages, each on one page, and those of `cache_unlisted`.
 struct KeyComparison {
   private let database: Database
-  private let file: PulledFile
+  private let file: PageSpool
   private let tables: ResourceTables
   private let plan: RecordPlan
   private let index: Int
@@ -16,7 +16,7 @@ struct KeyComparison {
   private let keys: KeyTables
   private let pulled: Statement
 
-  init(_ database: Database, _ file: PulledFile, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int) throws {
+  init(_ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int) throws {
     self.database = database
     self.file = file
     self.tables = tables
@@ -101,7 +101,7 @@ struct KeyComparison {
     let listed = try database.first("SELECT list FROM main.cache_resources WHERE id = ?", .integer(list.resource)) {
       $0.optionalText(0)
     }
-    found.isOfAnotherList = (listed ?? nil).map { $0 != tables.resource.listed } ?? false
+    found.listChanged = (listed ?? nil).map { $0 != tables.resource.listed } ?? false
     found.snapshot =
       try database.first("SELECT records FROM main.resources WHERE name = ?", .text(tables.resource.name)) { $0.int(0) }
       ?? 0
@@ -113,7 +113,7 @@ struct KeyComparison {
     ) { $0.integer(0) }
   }
 
-  private func add(_ facts: PageFacts, to found: inout ResourceComparison) {
+  private func add(_ facts: PageMetadata, to found: inout ResourceComparison) {
     found.rejected += facts.rejects
     found.rejectedUnknown += facts.rejectsOfUnknownKey
     found.skipped += facts.skipped

@@ -58,7 +58,7 @@ extension Cache {
 
   /// True if the records of a transferred page differ from its stored records (P15.3). The rest of the body does not
   /// matter.
-  package func differs(_ page: ReceivedPage) throws -> Bool {
+  package func differs(_ page: PageBody) throws -> Bool {
     try performPull("compare a page with its stored records") { database, _ in
       let index = try self.index(of: page.resource)
       guard try hasStoredKeys(page, isText: plans[index].hasTextKeys, database) else { return true }
@@ -75,7 +75,7 @@ extension Cache {
     }
   }
 
-  private func hasStoredKeys(_ page: ReceivedPage, isText: Bool, _ database: Database) throws -> Bool {
+  private func hasStoredKeys(_ page: PageBody, isText: Bool, _ database: Database) throws -> Bool {
     let stored = try database.first(
       """
       SELECT p.keys, p.rejected_keys, p.skipped_keys FROM main.cache_pages p

@@ -12,11 +12,11 @@ extension Cache {
   ///   - ends: Decisions by the names of resources. A missing resource has the default.
   ///   - now: Evaluated at the beginning for `changes`, and at the end for the row.
   package func publish(
-    _ report: SyncRecord, _ ends: [String: ResourceEnd], at now: @autoclosure @escaping @Sendable () -> Date,
+    _ report: SyncRecord, _ decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
   ) throws -> SyncRecord {
     try Task.checkCancellation()
-    try expectInPlace(withLog: true)
+    try verifyNotReplaced(includingWAL: true)
     _ = try pulledPages("publish the snapshot")
     guard let compared = pull.compared else {
       throw Failure(.defect, step: "publish the snapshot", subject: path, cause: "the pulled pages were not compared")
@@ -30,7 +30,7 @@ extension Cache {
         let publication = SnapshotPublication(
           database: database, file: file, schema: schema, plans: plans, compared: compared, sync: report.id,
           at: now().rfc3339, upstream: upstream, lying: pull.lying, isFresh: pull.isFresh, interruption: interruption)
-        var written = try publication.write(into: report, ends)
+        var written = try publication.write(into: report, decisions)
         let end = now()
         written.finishedAt = end.rfc3339
         try SyncRow.write(written, database)
@@ -38,7 +38,7 @@ extension Cache {
         return written
       }
     }
-    try expectInPlace(withLog: false)
+    try verifyNotReplaced(includingWAL: false)
     if written.outcome == .published, let database { tellSnapshot(database) }
     emptyPulled()
     shortenLog(above: written.outcome == .published ? 0 : Self.longLog)

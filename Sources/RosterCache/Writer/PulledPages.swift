@@ -9,7 +9,7 @@ extension Cache {
   /// `<path>.pulled`. `roster` and `roster.db` each have their own file.
   nonisolated var pulledPath: String { path + ".pulled" }
 
-  /// Makes digests of bodies, to compare a body with the one of a `KnownPage` before it is scanned.
+  /// Makes digests of bodies, to compare a body with the one of a `CachedPage` before it is scanned.
   package var digest: PageDigest {
     get throws { try perform("read the cache") { try Self.digest($0) } }
   }
@@ -20,7 +20,7 @@ extension Cache {
   }
 
   /// The known facts of the pages of a resource at these addresses. An address without known facts is left out.
-  package func known(_ resource: String, addresses: [String]) throws -> [String: KnownPage] {
+  package func known(_ resource: String, addresses: [String]) throws -> [String: CachedPage] {
     if pull.isFresh { return [:] }
     return try performPull("read what is known of pages") { database, file in
       let index = try self.index(of: resource)
@@ -31,21 +31,21 @@ extension Cache {
       // One transaction for all, because each single look-up would lock the file and release it again.
       return try database.transaction("BEGIN") {
         let kept = try kept(index, of: addresses, database)
-        var found: [String: KnownPage] = [:]
+        var found: [String: CachedPage] = [:]
         found.reserveCapacity(addresses.count)
-        let look = try database.statement("\(KnownPage.select) WHERE list_id = ?1 AND address = ?2")
+        let look = try database.statement("\(CachedPage.select) WHERE list_id = ?1 AND address = ?2")
         for address in addresses {
           if let place = kept[address]?.place {
             let facts = try file.facts(at: place)
             // The page was read by another question, and may lack what this question looks for.
             guard facts.since?.question ?? 0 == question else { continue }
-            found[address] = KnownPage(facts, place, guardedBelow: pull.guardedBelow)
+            found[address] = CachedPage(facts, place, guardedBelow: pull.guardedBelow)
           } else if let published {
             look.bind(1, published)
             look.bind(2, address)
             defer { look.reset() }
             if try look.step(), !expired.contains(look.row.integer(0)) {
-              found[address] = KnownPage(row: look.row, address)
+              found[address] = CachedPage(row: look.row, address)
             }
           }
           if let seen = kept[address]?.seen { found[address]?.came(again: seen, guardedBelow: pull.guardedBelow) }
@@ -81,7 +81,7 @@ extension Cache {
   }
 
   /// Keeps transferred pages with one append. A page replaces an earlier page of the same address.
-  package func append(_ pages: [ReceivedPage]) throws {
+  package func append(_ pages: [PageBody]) throws {
     guard !pages.isEmpty else { return }
     pull.compared = nil
     try performPull("keep pulled pages") { database, file in
@@ -97,8 +97,8 @@ extension Cache {
     }
   }
 
-  private func facts(_ page: ReceivedPage, _ database: Database) throws -> PageFacts {
-    var facts = PageFacts(page)
+  private func facts(_ page: PageBody, _ database: Database) throws -> PageMetadata {
+    var facts = PageMetadata(page)
     let question = try question(of: page.resource, database)
     if question != 0 { facts.since = SinceFacts(page, question: question) }
     if pull.ignoresValidators(of: page.resource) { facts.validator = Validator() }
@@ -136,15 +136,15 @@ extension Cache {
   /// Notes pages that were transferred although they are unchanged, or that have another validator now. The next sync
   /// does not transfer them again (P4).
   private func noteSeen(
-    _ resource: String, _ pages: [ConfirmedPage], _ database: Database, _ file: PulledFile
-  ) throws -> [(PageFacts, Int64)] {
+    _ resource: String, _ pages: [ConfirmedPage], _ database: Database, _ file: PageSpool
+  ) throws -> [(PageMetadata, Int64)] {
     let digest = try Self.digest(database)([])
-    let seen = pages.compactMap { confirmed -> PageFacts? in
+    let seen = pages.compactMap { confirmed -> PageMetadata? in
       let validator = confirmed.validator.isEmpty ? confirmed.page.validator : confirmed.validator
       guard let at = confirmed.receivedAt ?? (validator == confirmed.page.validator ? nil : .distantPast) else {
         return nil
       }
-      return PageFacts(
+      return PageMetadata(
         .again, number: begun, digest: digest, resource: resource, address: confirmed.page.address,
         validator: validator, receivedAt: at)
     }
@@ -165,7 +165,7 @@ extension Cache {
       // The file has no other page, so it can be emptied.
       if try hasPulled(database) {
         let digest = try Self.digest(database)([])
-        _ = try file.append([(PageFacts(.dropped, number: begun, digest: digest, resource: resource), [])])
+        _ = try file.append([(PageMetadata(.dropped, number: begun, digest: digest, resource: resource), [])])
       } else {
         try file.empty()
         try writeOwner(database, file)
@@ -184,10 +184,10 @@ extension Cache {
     }
   }
 
-  private func noteLies(_ database: Database, _ file: PulledFile) throws {
+  private func noteLies(_ database: Database, _ file: PageSpool) throws {
     guard !pull.lying.isEmpty else { return }
     let digest = try Self.digest(database)([])
-    let notes = pull.lying.sorted().map { PageFacts(.lie, number: begun, digest: digest, resource: $0) }
+    let notes = pull.lying.sorted().map { PageMetadata(.lie, number: begun, digest: digest, resource: $0) }
     _ = try store(notes.map { ($0, []) }, database, file)
   }
 
@@ -213,7 +213,7 @@ extension Cache {
   func openPulled(_ database: Database, migrated: StagingFile?) throws {
     try database.execute(PulledTables.create)
     let remembered = try rememberedFile(database)
-    let file = try PulledFile(pulledPath, digest: Self.digest(database))
+    let file = try PageSpool(pulledPath, digest: Self.digest(database))
     let found = try file.owner()
     let isOurs = try found.map { try isOfSnapshot($0, database) } ?? false
     let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, database)
@@ -225,7 +225,7 @@ extension Cache {
         .real(until))
     }
     if migrated != nil { StagingFile.drop(path) }
-    pull = PullState()
+    pull = PullSession()
     generation += 1
     pulled = file
     try remember(file, remembered, database)
@@ -236,13 +236,13 @@ extension Cache {
   /// The file that rosterd made there last. Throws if another program's file has this name.
   private func rememberedFile(_ database: Database) throws -> String? {
     let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
-    try PulledFile.inspect(pulledPath, identity: remembered)
+    try PageSpool.inspect(pulledPath, identity: remembered)
     return remembered
   }
 
   /// Call this before anything is written to the file. Its header may be damaged by the disk or a crash, and the file
   /// is rosterd's all the same.
-  private func remember(_ file: PulledFile, _ remembered: String?, _ database: Database) throws {
+  private func remember(_ file: PageSpool, _ remembered: String?, _ database: Database) throws {
     let identity = FileIdentity(file.path)?.text
     if identity != remembered { try database.run("UPDATE main.cache_identity SET pulled = ?", Value(identity)) }
   }
@@ -261,7 +261,7 @@ extension Cache {
     logger.notice("pulled pages are dropped: \(reason)", metadata: ["path": "\(pulledPath)"])
     let remembered = try rememberedFile(database)
     pulled = nil
-    let file = try PulledFile(pulledPath, digest: Self.digest(database))
+    let file = try PageSpool(pulledPath, digest: Self.digest(database))
     pulled = file
     generation += 1
     try remember(file, remembered, database)
@@ -269,16 +269,16 @@ extension Cache {
   }
 
   /// Empties the file, because its pages are published or of no use.
-  func dropPulled(_ database: Database, _ file: PulledFile) throws {
+  func dropPulled(_ database: Database, _ file: PageSpool) throws {
     for table in ["temp.pulled", "temp.same", "temp.answers", "temp.seen"] + KeyTables.all.map(\.missing) {
       try database.run("DELETE FROM \(table)")
     }
-    pull = PullState(generation: pull.generation)
+    pull = PullSession(generation: pull.generation)
     try file.empty()
     try writeOwner(database, file)
   }
 
-  func writeOwner(_ database: Database, _ file: PulledFile) throws {
+  func writeOwner(_ database: Database, _ file: PageSpool) throws {
     guard var owner = try owner(database) else { throw SQLiteError.damaged("cache_identity is empty") }
     owner.guardedBelow = pull.guardedBelow
     owner.sync = pull.sync
@@ -291,22 +291,22 @@ extension Cache {
     for table in ["temp.same", "temp.answers"] + KeyTables.all.map(\.missing) {
       try database.run("DELETE FROM \(table)")
     }
-    pull = PullState(
+    pull = PullSession(
       generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync, lying: pull.lying,
       distrusted: Set(
         try database.rows("SELECT name FROM main.resources WHERE validators = 'distrusted'") { $0.text(0) }))
   }
 
   /// The owner that belongs in a file of the current cache.
-  private func owner(_ database: Database) throws -> PulledFile.Owner? {
+  private func owner(_ database: Database) throws -> PageSpool.Owner? {
     let digest = try Self.digest(database)
     return try database.first("SELECT feed, \(FixedTables.verified) FROM main.cache_identity") {
-      PulledFile.Owner(
+      PageSpool.Owner(
         feed: $0.text(0), cache: files.database?.text ?? "", epoch: $0.integer(1), source: digest(source.bytes))
     }
   }
 
-  private func isOfSnapshot(_ found: PulledFile.Owner, _ database: Database) throws -> Bool {
+  private func isOfSnapshot(_ found: PageSpool.Owner, _ database: Database) throws -> Bool {
     guard let own = try owner(database) else { return false }
     return found.feed == own.feed && found.epoch == own.epoch && found.source == own.source
   }
@@ -314,7 +314,7 @@ extension Cache {
   /// True if this file is the one that was written last. After a restored backup, ids of `changes` that readers have
   /// already followed would be used again. The header of the pulled pages shows this: it names the file, and no later
   /// sync than its own.
-  private func isCacheKnown(_ found: PulledFile.Owner?, _ database: Database) throws -> Bool {
+  private func isCacheKnown(_ found: PageSpool.Owner?, _ database: Database) throws -> Bool {
     guard let own = try owner(database), let found else { return false }
     return found.feed == own.feed && found.cache == own.cache && found.epoch <= own.epoch
   }
@@ -327,7 +327,7 @@ extension Cache {
       "the cache may not be the one that was written last: its feed is a new one", metadata: ["path": "\(path)"])
   }
 
-  private func index(_ file: PulledFile, _ owner: PulledFile.Owner, _ database: Database) throws {
+  private func index(_ file: PageSpool, _ owner: PageSpool.Owner, _ database: Database) throws {
     (pull.guardedBelow, pull.sync) = (owner.guardedBelow, owner.sync)
     try database.transaction("BEGIN") {
       try file.scan { facts, place in
@@ -369,12 +369,12 @@ extension Cache {
   }
 
   /// Runs a step of a sync that has begun. Throws if the cache or the pulled pages were replaced since.
-  func performPull<Result>(_ step: String, _ body: (Database, PulledFile) throws -> Result) throws -> Result {
+  func performPull<Result>(_ step: String, _ body: (Database, PageSpool) throws -> Result) throws -> Result {
     let pulled = try pulledPages(step)
     return try perform(step) { try body($0, pulled) }
   }
 
-  func pulledPages(_ step: String) throws -> PulledFile {
+  func pulledPages(_ step: String) throws -> PageSpool {
     guard pull.generation == generation, let pulled else {
       throw Failure(
         .cannotWrite, step: step, subject: path, cause: "the cache was replaced since this sync began",

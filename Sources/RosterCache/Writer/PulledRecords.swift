@@ -14,7 +14,7 @@ struct PulledRecords: ~Copyable {
   /// Number of the current page; 0 for an answer.
   private(set) var number = 0
 
-  private let file: PulledFile
+  private let file: PageSpool
   private let index: Int
   private let part: Part
   private let hasRepeats: Bool
@@ -25,7 +25,7 @@ struct PulledRecords: ~Copyable {
 
   init(
     _ part: Part, of plan: RecordPlan, _ index: Int, _ found: ResourceComparison, _ database: Database,
-    _ file: PulledFile, _ interruption: Interruption
+    _ file: PageSpool, _ interruption: Interruption
   ) throws {
     let keys = KeyTables(isText: plan.hasTextKeys)
     let (pages, looks) =
@@ -54,7 +54,7 @@ struct PulledRecords: ~Copyable {
   }
 
   /// The next page or answer; nil after the last one.
-  mutating func nextPage() throws -> PageFacts? {
+  mutating func nextPage() throws -> PageMetadata? {
     guard let (at, number) = places.popFirst() else { return nil }
     if interruption.isWanted { throw CancellationError() }
     let (facts, body) = try file.page(at: at)

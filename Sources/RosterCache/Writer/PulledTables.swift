@@ -42,7 +42,7 @@ enum PulledTables {
   }
 
   /// Applies one entry of the file to the tables.
-  static func take(_ facts: PageFacts, _ index: Int, _ number: Int?, _ place: Int64, _ database: Database) throws {
+  static func take(_ facts: PageMetadata, _ index: Int, _ number: Int?, _ place: Int64, _ database: Database) throws {
     switch facts.kind {
     case .page: try insert(index, facts.address, number, place, database)
     case .again, .answer: try see(facts, index, place, database)
@@ -54,7 +54,7 @@ enum PulledTables {
     }
   }
 
-  static func see(_ facts: PageFacts, _ index: Int, _ place: Int64, _ database: Database) throws {
+  static func see(_ facts: PageMetadata, _ index: Int, _ place: Int64, _ database: Database) throws {
     try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6)").run([
       Value(index), .text(facts.address), .integer(place), .real(facts.receivedAt.timeIntervalSince1970),
       Value(facts.validator.etag), Value(facts.validator.lastModified),

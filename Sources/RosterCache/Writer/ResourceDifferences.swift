@@ -13,7 +13,7 @@ struct ResourceDifferences {
   let before: Int
 
   private let database: Database
-  private let file: PulledFile
+  private let file: PageSpool
   private let plan: RecordPlan
   private let index: Int
   private let found: ResourceComparison
@@ -24,7 +24,7 @@ struct ResourceDifferences {
   private var rejected = 0
 
   init(
-    _ database: Database, _ file: PulledFile, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int,
+    _ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int,
     _ found: ResourceComparison, _ interruption: Interruption
   ) throws {
     self.database = database
@@ -49,7 +49,7 @@ struct ResourceDifferences {
   /// - Parameters:
   ///   - removal: The decision about missing records; nil for a partial pull, which has no missing records.
   ///   - table: The table for each difference; nil only counts them.
-  mutating func find(_ removal: ResourceEnd.Removal?, _ table: DifferenceTable?) throws {
+  mutating func find(_ removal: RemovalDecision.Removal?, _ table: DifferenceTable?) throws {
     for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
       var pulled = try PulledRecords(part, of: plan, index, found, database, file, interruption)
       while try pulled.nextPage() != nil {
@@ -61,7 +61,7 @@ struct ResourceDifferences {
         }
       }
     }
-    guard let end = removal.map({ ResourceEnd($0) }) else { return }
+    guard let end = removal.map({ RemovalDecision($0) }) else { return }
     for id in try ids(end.removalQuery(for: plan, comparison: found)) {
       removed += 1
       try table?.removed(id)
@@ -101,7 +101,7 @@ struct ResourceDifferences {
   }
 }
 
-extension ResourceEnd {
+extension RemovalDecision {
   /// The query for the ids of records to remove (P8), with the resource's index as ?1. nil if no record is removed.
   func removalQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
     let removal = plan.resource.removal
@@ -113,7 +113,7 @@ extension ResourceEnd {
         """
     }
     guard self.removal == .missing, removal != .never, found.missing > 0 else { return nil }
-    let twice = removal == .twice && !found.isOfAnotherList ? "AND absent > 0" : ""
+    let twice = removal == .twice && !found.listChanged ? "AND absent > 0" : ""
     return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id"
   }
 
@@ -123,7 +123,7 @@ extension ResourceEnd {
     guard removal == .missing, found.missing > 0, !found.isIncremental else { return nil }
     switch plan.resource.removal {
     case .ask: return nil
-    case .twice where found.isOfAnotherList: return nil
+    case .twice where found.listChanged: return nil
     case .twice, .never:
       let missing = KeyTables(isText: plan.hasTextKeys).missing
       return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered AND absent = 0 ORDER BY record_id"

@@ -11,7 +11,7 @@ struct ResourcePublication {
   let tables: ResourceTables
   let plan: RecordPlan
   let index: Int
-  let end: ResourceEnd
+  let end: RemovalDecision
   let found: ResourceComparison
   let list: ListID
   private let isFirst: Bool
@@ -26,7 +26,7 @@ struct ResourcePublication {
   private var rejected = 0
   private var skipped = 0
 
-  init(_ whole: SnapshotPublication, _ index: Int, _ end: ResourceEnd) throws {
+  init(_ whole: SnapshotPublication, _ index: Int, _ end: RemovalDecision) throws {
     self.whole = whole
     self.index = index
     self.end = end
@@ -246,7 +246,7 @@ struct ResourcePublication {
       """)
     try statement.run([.integer(self.list.id)] + values.map { Value($0) })
     // If missing records could not be removed, the list in the cache is still the old one.
-    let isOfThisList = isFirst || end.removal == .missing || !found.isOfAnotherList
+    let isOfThisList = isFirst || end.removal == .missing || !found.listChanged
     let list = isOfThisList ? plan.resource.listed : nil
     try database.run(
       """
@@ -279,7 +279,7 @@ private struct PageRows {
       """)
   }
 
-  func write(_ facts: PageFacts, _ number: Int) throws {
+  func write(_ facts: PageMetadata, _ number: Int) throws {
     upsert.bind(15, blob: facts.keys)
     upsert.bind(16, blob: facts.rejectedKeys)
     upsert.bind(17, blob: facts.skippedKeys)

@@ -4,7 +4,7 @@ package import RosterModel
 /// Turns one snapshot into the next, in one pass over the pulled pages, within one transaction.
 struct SnapshotPublication {
   let database: Database
-  let file: PulledFile
+  let file: PageSpool
   let schema: Schema
   let plans: [RecordPlan]
   let compared: [ResourceComparison]
@@ -17,7 +17,7 @@ struct SnapshotPublication {
   let interruption: Interruption
 
   /// Writes everything but the sync's row, whose columns it fills in.
-  func write(into record: SyncRecord, _ ends: [String: ResourceEnd]) throws -> SyncRecord {
+  func write(into record: SyncRecord, _ decisions: [String: RemovalDecision]) throws -> SyncRecord {
     var record = record
     let before = try database.first("SELECT snapshot, upstream FROM main.cache_info") {
       (snapshot: $0.optionalInteger(0), upstream: $0.optionalText(1))
@@ -29,7 +29,7 @@ struct SnapshotPublication {
     (record.removed, record.rejected, record.skipped) = (0, 0, 0)
     let haveResourcesChanged = try defineResources()
     for index in plans.indices {
-      let end = ends[plans[index].resource.name] ?? ResourceEnd()
+      let end = decisions[plans[index].resource.name] ?? RemovalDecision()
       var publication = try ResourcePublication(self, index, end)
       try publication.write()
       try publication.sum(into: &record)
@@ -79,7 +79,7 @@ struct SnapshotPublication {
 }
 
 /// The decisions about one resource that the publication needs besides its pages.
-package struct ResourceEnd: Sendable, Equatable {
+package struct RemovalDecision: Sendable, Equatable {
   /// The decision about records that the pull has missed.
   package enum Removal: Sendable, Equatable {
     /// Missing records are kept: one of them could not be requested, or a record of unknown key was rejected.

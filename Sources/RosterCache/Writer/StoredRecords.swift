@@ -3,7 +3,7 @@ internal import RosterModel
 
 /// Looks up the stored records of one resource. Only this type decides whether a record is unchanged.
 struct StoredRecords {
-  enum Standing {
+  enum RecordMatch {
     case new
     case same
     case changed(RecordDifference)
@@ -20,7 +20,7 @@ struct StoredRecords {
   }
 
   /// Compares the record at the decoder's position with the stored one.
-  func standing(of decoder: inout RecordDecoder) throws -> Standing {
+  func standing(of decoder: inout RecordDecoder) throws -> RecordMatch {
     select.bind(1, decoder.key)
     defer { select.reset() }
     guard try select.step() else { return .new }

@@ -148,7 +148,7 @@ extension BudgetLedger {
         .cannotWrite, step: "keep limit.budget", subject: path, cause: "cannot \(error.step) it: \(error.error.text)",
         hint: Failure.hint(
           for: error.error.code, writing: path, else: "see whether rosterd may write to its folder")
-      ).with(Trouble.Kind(errno: error.error.code))
+      ).with(Diagnosis.Kind(errno: error.error.code))
     }
   }
 

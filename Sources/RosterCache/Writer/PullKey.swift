@@ -2,7 +2,7 @@ internal import RosterModel
 
 /// The upstream and the definitions by which pages were pulled. Other ones request other pages, and read them
 /// differently.
-struct PullSource {
+struct PullKey {
   var upstream: String
   var resources: [Resource]
 

@@ -2,10 +2,10 @@ import RosterJSON
 import RosterModel
 
 /// A plan's tree in the form that the decoder walks: plain memory, with a hash table of names per node.
-struct WalkTree: ~Copyable {
+struct CompiledFieldTree: ~Copyable {
   /// The data of one node.
   struct Step {
-    var role: PlanTree.Role
+    var role: FieldTree.Role
     /// First entry and mask (size minus 1) of the children's table; the mask is -1 without children.
     var table: Int32
     var mask: Int32
@@ -91,13 +91,13 @@ struct WalkTree: ~Copyable {
 
   /// The table has at least twice as many entries as children, so that an unknown name usually hits an empty entry at
   /// once.
-  private static func tableSize(_ node: PlanTree.Node) -> Int {
+  private static func tableSize(_ node: FieldTree.Node) -> Int {
     var size = 1
     while size < node.children.count * 2 { size *= 2 }
     return node.children.isEmpty ? 0 : size
   }
 
-  private func fillTables(_ nodes: [PlanTree.Node]) {
+  private func fillTables(_ nodes: [FieldTree.Node]) {
     var end = 0
     for (index, node) in nodes.enumerated() where !node.children.isEmpty {
       let mask = Self.tableSize(node) - 1
@@ -179,7 +179,7 @@ extension UnsafeBufferPointer<UInt8> {
   }
 }
 
-extension WalkTree.Row {
+extension CompiledFieldTree.Row {
   fileprivate init(
     _ plan: RowPlan, _ columns: [Resource.Column], _ slots: UnsafeMutableBufferPointer<JSONSlice>
   ) {
@@ -189,7 +189,8 @@ extension WalkTree.Row {
     for (index, column) in columns.enumerated() {
       let isNullable = column.isNullable || column.type != .text
       self.columns.initializeElement(
-        at: index, to: WalkTree.Column(node: Int32(plan.columns[index]), type: column.type, isNullable: isNullable))
+        at: index,
+        to: CompiledFieldTree.Column(node: Int32(plan.columns[index]), type: column.type, isNullable: isNullable))
     }
     ways = .allocate(capacity: plan.ways.count)
     _ = ways.initialize(from: plan.ways.map(Int32.init))

@@ -1,7 +1,7 @@
 package import RosterModel
 
 /// The result for one answer: a definition, and notes for its reader.
-package struct Finding: Sendable, Equatable {
+package struct InferredDefinition: Sendable, Equatable {
   /// The address or name of the answer's source; nil if unknown.
   package var source: String?
   /// Number of records in the answer.

@@ -11,7 +11,7 @@ import Testing
       (#"{"é":true}"#, ["é": true]),
     ] as [(String, [String: Bool])])
   func good(text: String, members: [String: Bool]) {
-    #expect(Switches.read(Array(text.utf8)) == members)
+    #expect(BooleanObject.read(Array(text.utf8)) == members)
   }
 
   @Test(
@@ -24,12 +24,12 @@ import Testing
       "{/* */}", "[]", "true", "\u{FEFF}{}", "{\u{A0}}", #"{"a":true,"a":true}"#, #"{"a":true,"\u0061":false}"#,
     ])
   func bad(text: String) {
-    #expect(Switches.read(Array(text.utf8)) == nil)
+    #expect(BooleanObject.read(Array(text.utf8)) == nil)
   }
 
   @Test("A body in UTF-16 or invalid UTF-8 is refused")
   func encodings() {
-    #expect(Switches.read(#"{"a":true}"#.utf16.flatMap { [UInt8($0), 0] }) == nil)
-    #expect(Switches.read(Array("{\"".utf8) + [0xFF] + Array("\":true}".utf8)) == nil)
+    #expect(BooleanObject.read(#"{"a":true}"#.utf16.flatMap { [UInt8($0), 0] }) == nil)
+    #expect(BooleanObject.read(Array("{\"".utf8) + [0xFF] + Array("\":true}".utf8)) == nil)
   }
 }

@@ -16,7 +16,7 @@ struct SeenPage {
   var validator: Validator
 }
 
-extension KnownPage {
+extension CachedPage {
   /// Ignores a note that is older than the page's current body, or that belongs to a guarded pull.
   mutating func came(again seen: SeenPage, guardedBelow: Int64) {
     guard seen.place >= guardedBelow, state == .published || seen.place > place else { return }
@@ -43,7 +43,7 @@ extension KnownPage {
     highest = row.optionalText(9)
   }
 
-  init(_ facts: PageFacts, _ place: Int64, guardedBelow: Int64) {
+  init(_ facts: PageMetadata, _ place: Int64, guardedBelow: Int64) {
     state = place < guardedBelow ? .guarded : .kept
     self.place = place
     address = facts.address

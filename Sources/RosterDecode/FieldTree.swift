@@ -3,7 +3,7 @@ import RosterModel
 
 /// The places that a plan reads, as a tree of names with one node per place. Nodes, roots included, are in the order in
 /// which they were added.
-struct PlanTree: Sendable {
+struct FieldTree: Sendable {
   private(set) var nodes: [Node] = []
 
   struct Node: Sendable {

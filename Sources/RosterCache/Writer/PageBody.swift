@@ -3,7 +3,7 @@ package import RosterDecode
 package import RosterModel
 
 /// A page that was transferred and scanned, and is not stored yet.
-package struct ReceivedPage: Sendable {
+package struct PageBody: Sendable {
   /// `Resource.name`.
   package var resource: String
   /// The page's position in this pull, from 1, which `rejects.page` shows.
@@ -48,7 +48,7 @@ package struct ReceivedPage: Sendable {
 }
 
 /// The facts of a page that the cache already has.
-package struct KnownPage: Sendable, Equatable {
+package struct CachedPage: Sendable, Equatable {
   /// The origin of these facts.
   package enum State: Sendable, Equatable {
     /// Readers see the rows of this page.
@@ -62,13 +62,13 @@ package struct KnownPage: Sendable, Equatable {
 
   /// The origin of these facts.
   package var state: State
-  /// Identifies the page like `ReceivedPage.address`.
+  /// Identifies the page like `PageBody.address`.
   package var address: String
   /// Empty if the server sent no validator.
   package var validator: Validator
   /// Digest of the body. Equal digests mean equal bytes.
   package var digest: Int64
-  /// The position where the list continues, as in `ReceivedPage.next`.
+  /// The position where the list continues, as in `PageBody.next`.
   package var next: String?
   /// The value at the definition's `count`; nil if the page has no such value.
   package var count: Int?
@@ -91,17 +91,17 @@ package struct KnownPage: Sendable, Equatable {
 /// A known page that is part of this pull. Upstream says that it is unchanged (304), its body is the same byte for byte
 /// (P6), or it is reused from an interrupted pull (P4).
 package struct ConfirmedPage: Sendable {
-  /// Position of the page, as in `ReceivedPage.number`.
+  /// Position of the page, as in `PageBody.number`.
   package var number: Int
   /// The known facts of the page.
-  package var page: KnownPage
+  package var page: CachedPage
   /// The new validator that upstream sent; empty if the old one is still valid.
   package var validator: Validator
   /// The time at which the unchanged page was transferred; nil if it was not transferred.
   package var receivedAt: Date?
 
   /// Without further arguments, the page keeps its validator and was not transferred.
-  package init(number: Int, page: KnownPage, validator: Validator = Validator(), receivedAt: Date? = nil) {
+  package init(number: Int, page: CachedPage, validator: Validator = Validator(), receivedAt: Date? = nil) {
     self.number = number
     self.page = page
     self.validator = validator

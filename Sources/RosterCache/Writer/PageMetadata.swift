@@ -3,16 +3,16 @@ internal import RosterDecode
 internal import RosterModel
 
 /// The facts that are kept of a pulled page besides its body.
-struct PageFacts {
+struct PageMetadata {
   enum Kind: Int {
     case page, answer
     /// The page was received again without a change; it is published or in this file.
     case again
     /// Earlier pages of the resource are dropped.
     case dropped
-    /// An entry before the first page: the definitions by which the pages were pulled (`PullSource`).
+    /// An entry before the first page: the definitions by which the pages were pulled (`PullKey`).
     case source
-    /// An entry after the last page: the pages that make up a whole pull (`PullConclusion`).
+    /// An entry after the last page: the pages that make up a whole pull (`PullManifest`).
     case conclusion
     /// The validators of the resource lied (P15).
     case lie
@@ -42,7 +42,7 @@ struct PageFacts {
   /// More facts of a page, if the resource has `since`.
   var since: SinceFacts?
 
-  init(_ page: ReceivedPage, kind: Kind = .page) {
+  init(_ page: PageBody, kind: Kind = .page) {
     self.kind = kind
     resource = page.resource
     number = page.number
@@ -151,7 +151,7 @@ struct SinceFacts {
   /// `PageScan.marks`, eight bytes each.
   var marks: [UInt8]
 
-  init(_ page: ReceivedPage, question: Int64) {
+  init(_ page: PageBody, question: Int64) {
     self.question = question
     answered = page.answered ?? page.receivedAt
     highest = page.token ?? page.scan.highest?.text
@@ -195,7 +195,7 @@ struct FactsReader {
   /// Outer nil: data truncated. Inner nil: field absent.
   mutating func bytes() -> [UInt8]?? {
     guard let length = number() else { return nil }
-    if length == PageFacts.none { return .some(nil) }
+    if length == PageMetadata.none { return .some(nil) }
     guard length >= 0, length <= source.count - at else { return nil }
     defer { at += length }
     return .some(Array(source[at..<at + length]))

@@ -6,10 +6,10 @@ import Synchronization
 
 /// The current configuration and its transport. A reload replaces both, and every later request uses the new ones, even
 /// in a running sync. A replaced transport is closed after its last request.
-final class Live: Sendable {
+final class LiveConfiguration: Sendable {
   /// The configuration and transport of one request; each reload makes a new line. It is a class, so that a request
   /// does not copy the configuration.
-  final class Line: Sendable {
+  final class Snapshot: Sendable {
     let configuration: Configuration
     let transport: HTTPTransport
 
@@ -21,13 +21,13 @@ final class Live: Sendable {
 
   private struct State {
     var settings: HTTPTransport.Settings
-    var line: Line
+    var line: Snapshot
     /// Number of users of each transport that is in use.
     var users: [ObjectIdentifier: Int] = [:]
     /// Replaced transports that are still in use.
     var retired: [ObjectIdentifier: HTTPTransport] = [:]
 
-    mutating func begin() -> Line {
+    mutating func begin() -> Snapshot {
       users[ObjectIdentifier(line.transport), default: 0] += 1
       return line
     }
@@ -45,11 +45,11 @@ final class Live: Sendable {
     mutating func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) -> HTTPTransport? {
       let old = line.transport
       guard settings != self.settings else {
-        line = Line(configuration, old)
+        line = Snapshot(configuration, old)
         return nil
       }
       self.settings = settings
-      line = Line(configuration, HTTPTransport(settings))
+      line = Snapshot(configuration, HTTPTransport(settings))
       guard users[ObjectIdentifier(old)] != nil else { return old }
       retired[ObjectIdentifier(old)] = old
       return nil
@@ -59,17 +59,17 @@ final class Live: Sendable {
   private let state: Mutex<State>
 
   init(_ configuration: Configuration, _ settings: HTTPTransport.Settings) {
-    let line = Line(configuration, HTTPTransport(settings))
+    let line = Snapshot(configuration, HTTPTransport(settings))
     state = Mutex(State(settings: settings, line: line))
   }
 
   /// The current line. To read one setting does not copy the configuration.
-  var line: Line { state.withLock { $0.line } }
+  var line: Snapshot { state.withLock { $0.line } }
 
   var configuration: Configuration { line.configuration }
 
   /// Runs `body` with the current line, whose transport stays open until `body` returns.
-  func use<Value: Sendable>(_ body: @Sendable (Line) async throws -> Value) async throws -> Value {
+  func use<Value: Sendable>(_ body: @Sendable (Snapshot) async throws -> Value) async throws -> Value {
     let line = state.withLock { $0.begin() }
     do {
       let value = try await body(line)

@@ -1,7 +1,7 @@
 import RosterJSON
 
 /// Parses a JSON object whose values are all true or false.
-enum Switches {
+enum BooleanObject {
   /// nil unless the bytes are a single such object in UTF-8, without a byte order mark and without duplicate names (RFC
   /// 8259 §4, §8.1).
   static func read(_ bytes: [UInt8]) -> [String: Bool]? {

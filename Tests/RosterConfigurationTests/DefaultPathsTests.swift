@@ -5,7 +5,7 @@ import Testing
 @testable import RosterConfiguration
 
 /// The places in which rosterctl looks for a daemon and its cache.
-@Suite struct WhereaboutsTests {
+@Suite struct DefaultPathsTests {
   private let home: String
   private var environment: [String: String]
 
@@ -27,25 +27,25 @@ import Testing
   @Test("The environment wins over the file, and the file over the daemon's own default")
   func order() throws {
     try configured("[cache]\npath = \"/srv/roster.db\"\n") { _ in
-      #expect(Whereabouts.cache(environment: environment, isRoot: false) == Whereabouts(path: "/srv/roster.db"))
+      #expect(DefaultPaths.cache(environment: environment, isRoot: false) == DefaultPaths(path: "/srv/roster.db"))
       #expect(
-        Whereabouts.socket(environment: environment, isRoot: false)
-          == Whereabouts(path: "\(home)/run/rosterd/status.sock"))
+        DefaultPaths.socket(environment: environment, isRoot: false)
+          == DefaultPaths(path: "\(home)/run/rosterd/status.sock"))
       var named = environment
       named["ROSTERD_CACHE_PATH"] = "/elsewhere.db"
       named["ROSTERD_NO_SUCH_KEY"] = "x"
-      #expect(Whereabouts.cache(environment: named, isRoot: false) == Whereabouts(path: "/elsewhere.db"))
+      #expect(DefaultPaths.cache(environment: named, isRoot: false) == DefaultPaths(path: "/elsewhere.db"))
     }
   }
 
   @Test("Another fault of the file is the daemon's concern; a fault that hides the path is reported")
   func bad() throws {
     try configured("[cache]\npath = \"/srv/roster.db\"\nhistory = 5\n[nonsense]\n") { _ in
-      #expect(Whereabouts.cache(environment: environment, isRoot: false) == Whereabouts(path: "/srv/roster.db"))
+      #expect(DefaultPaths.cache(environment: environment, isRoot: false) == DefaultPaths(path: "/srv/roster.db"))
     }
     for text in ["[cache]\npath = 5\n", "[cache\npath = \"/srv/roster.db\"\n"] {
       try configured(text) { file in
-        let found = Whereabouts.cache(environment: environment, isRoot: false)
+        let found = DefaultPaths.cache(environment: environment, isRoot: false)
         #expect(found.path == "\(home)/state/rosterd/roster.db")
         guard case .bad(let words) = found.doubt else { return #expect(Bool(false), "\(found)") }
         #expect(words.hasPrefix(file) && words.hasSuffix("cache.path was taken to be \(found.path)"))
@@ -56,16 +56,16 @@ import Testing
   @Test("Inside a service its folders are used; root has the system's")
   func service() {
     let service = ["STATE_DIRECTORY": "/srv/state:/other", "RUNTIME_DIRECTORY": "/run/here"]
-    #expect(Whereabouts.cache(environment: service, isRoot: false).path == "/srv/state/roster.db")
-    #expect(Whereabouts.socket(environment: service, isRoot: false).path == "/run/here/status.sock")
-    #expect(Whereabouts.socket(environment: environment, isRoot: true).path == "/run/rosterd/status.sock")
-    #expect(Whereabouts.cache(environment: environment, isRoot: true).path == "/var/lib/rosterd/roster.db")
+    #expect(DefaultPaths.cache(environment: service, isRoot: false).path == "/srv/state/roster.db")
+    #expect(DefaultPaths.socket(environment: service, isRoot: false).path == "/run/here/status.sock")
+    #expect(DefaultPaths.socket(environment: environment, isRoot: true).path == "/run/rosterd/status.sock")
+    #expect(DefaultPaths.cache(environment: environment, isRoot: true).path == "/var/lib/rosterd/roster.db")
   }
 
   @Test("A home that is no folder has no configuration file, which is no fault")
   func noHome() {
-    let found = Whereabouts.cache(environment: ["HOME": "/dev/null"], isRoot: false, system: system)
-    #expect(found == Whereabouts(path: "/dev/null/.local/state/rosterd/roster.db"))
+    let found = DefaultPaths.cache(environment: ["HOME": "/dev/null"], isRoot: false, system: system)
+    #expect(found == DefaultPaths(path: "/dev/null/.local/state/rosterd/roster.db"))
   }
 
   /// A system's own daemon, as it may run on this machine too.
@@ -76,7 +76,7 @@ import Testing
 
   @Test("A user without a daemon asks the system's; without that one the user's own folders are used")
   func own() throws {
-    let socket = { Whereabouts.socket(environment: environment, isRoot: false, system: system).path }
+    let socket = { DefaultPaths.socket(environment: environment, isRoot: false, system: system).path }
     #expect(socket() == "\(home)/run/rosterd/status.sock")
     try FileManager.default.createDirectory(atPath: "\(home)/system", withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: home) }

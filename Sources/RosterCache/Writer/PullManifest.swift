@@ -2,9 +2,9 @@ internal import RosterModel
 
 /// The composition of a whole pull that was not published: the pages of the file, the published pages and the answers
 /// that belong to it. A reader needs it to compare the pull with the snapshot as the publication would.
-struct PullConclusion {
+struct PullManifest {
   struct Part {
-    var removal = ResourceEnd.Removal.missing
+    var removal = RemovalDecision.Removal.missing
     /// Only the records that changed were pulled.
     var isIncremental = false
     /// Pages of the file.
@@ -31,7 +31,7 @@ struct PullConclusion {
 
   /// Reads the conclusion of the current pull from the temporary tables.
   init(
-    _ database: Database, sync: Int64, isGuarded: Bool, _ removals: [ResourceEnd.Removal], incremental: Set<Int>
+    _ database: Database, sync: Int64, isGuarded: Bool, _ removals: [RemovalDecision.Removal], incremental: Set<Int>
   ) throws {
     self.sync = sync
     self.isGuarded = isGuarded
@@ -88,7 +88,7 @@ struct PullConclusion {
   }
 }
 
-extension PullConclusion.Part {
+extension PullManifest.Part {
   fileprivate init?(_ reader: inout FactsReader) {
     guard let removal = reader.number(), let pages = reader.number(), let same = reader.number(),
       let answers = reader.number()

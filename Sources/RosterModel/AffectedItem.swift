@@ -1,5 +1,5 @@
 /// An item that a trouble is about, which the user should look at next.
-package struct Concern: Codable, Sendable, Equatable {
+package struct AffectedItem: Codable, Sendable, Equatable {
   /// The kinds of items.
   package enum Kind: String, Codable, Sendable, CaseIterable {
     case page, record, resource, address, file, header, setting
@@ -22,7 +22,7 @@ package struct Concern: Codable, Sendable, Equatable {
   package var keyless: String?
 
   /// The same without the keys of records; nil if it is a record (S11.3).
-  package var withoutKeys: Concern? {
+  package var withoutKeys: AffectedItem? {
     if kind == .record { return nil }
     var concern = self
     (concern.name, concern.keyless) = (keyless ?? name, nil)
@@ -35,8 +35,8 @@ package struct Concern: Codable, Sendable, Equatable {
   }
 
   /// A page of a list, by its address; token parameters are no part of it.
-  package static func page(_ number: Int, of resource: String, _ url: String, keyless: String? = nil) -> Concern {
-    var page = Concern(.page, url)
+  package static func page(_ number: Int, of resource: String, _ url: String, keyless: String? = nil) -> AffectedItem {
+    var page = AffectedItem(.page, url)
     page.resource = resource
     page.page = number
     page.keyless = keyless
@@ -46,8 +46,8 @@ package struct Concern: Codable, Sendable, Equatable {
   /// A record with its key; nil if its key cannot be read.
   package static func record(
     _ key: String?, of resource: String, page: Int? = nil, position: Int? = nil, reason: String? = nil
-  ) -> Concern {
-    var record = Concern(.record, key ?? "")
+  ) -> AffectedItem {
+    var record = AffectedItem(.record, key ?? "")
     record.resource = resource
     record.page = page
     record.position = position
@@ -56,20 +56,20 @@ package struct Concern: Codable, Sendable, Equatable {
   }
 
   /// A resource with its name in `[resource.NAME]`.
-  package static func resource(_ name: String) -> Concern { Concern(.resource, name) }
+  package static func resource(_ name: String) -> AffectedItem { AffectedItem(.resource, name) }
   /// An address of something other than a page.
-  package static func address(_ url: String, keyless: String? = nil) -> Concern {
-    var address = Concern(.address, url)
+  package static func address(_ url: String, keyless: String? = nil) -> AffectedItem {
+    var address = AffectedItem(.address, url)
     address.keyless = keyless
     return address
   }
 
   /// A file with its path.
-  package static func file(_ path: String) -> Concern { Concern(.file, path) }
+  package static func file(_ path: String) -> AffectedItem { AffectedItem(.file, path) }
   /// A header of an answer.
-  package static func header(_ name: String) -> Concern { Concern(.header, name) }
+  package static func header(_ name: String) -> AffectedItem { AffectedItem(.header, name) }
   /// A key of the configuration.
-  package static func setting(_ key: String) -> Concern { Concern(.setting, key) }
+  package static func setting(_ key: String) -> AffectedItem { AffectedItem(.setting, key) }
 
   /// The URL or path that a failure names as its subject; nil if the subject is neither.
   init?(subject: String) {

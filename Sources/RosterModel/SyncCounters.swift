@@ -1,5 +1,5 @@
 /// The counters that the row of a sync and the status of the running sync have in common.
-protocol Counted {
+protocol SyncCounters {
   var records: Int { get set }
   var requests: Int { get set }
   var retries: Int { get set }
@@ -7,10 +7,10 @@ protocol Counted {
   var bytes: Int { get set }
 }
 
-extension SyncRecord: Counted {}
-extension DaemonStatus.Current: Counted {}
+extension SyncRecord: SyncCounters {}
+extension DaemonStatus.Current: SyncCounters {}
 
-extension Counted {
+extension SyncCounters {
   fileprivate mutating func take(_ counts: Tally.Counts) {
     records = counts.records
     requests = counts.requests

@@ -1,5 +1,5 @@
 /// Durations, sizes and number ranges in the form for people.
-package enum Words {
+package enum HumanFormat {
   /// A duration with at most two units: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
   static func span(_ seconds: Double) -> String {
     if seconds < 10 { return "\((max(0, seconds) * 10).rounded() / 10) s" }

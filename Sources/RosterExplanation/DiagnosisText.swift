@@ -1,7 +1,7 @@
 package import RosterModel
 
 /// What is said of each sort of trouble, here and in rosterctl(1). A word in braces stands for what is concerned.
-extension Trouble.Kind {
+extension Diagnosis.Kind {
   /// What it means, in sentences; then what to do about it, each a step that an operator can take.
   package var text: (meaning: String, todo: String) {
     switch self {

@@ -8,7 +8,7 @@ internal import RosterModel
 /// appended, read and dropped it takes 0.03 s of CPU time; one SQLite row per page took 0.19 s.
 ///
 /// A header of fixed length, then records: head, facts, body.
-final class PulledFile {
+final class PageSpool {
   /// The cache and the source to which the pages belong. If the header cannot be read, the pages are dropped.
   struct Owner: Equatable {
     /// `cache_identity.feed`.
@@ -143,7 +143,7 @@ final class PulledFile {
   }
 
   /// Returns the place of each page. Appends all of them or, if it throws, none.
-  func append(_ pages: [(facts: PageFacts, body: [UInt8])]) throws -> [Int64] {
+  func append(_ pages: [(facts: PageMetadata, body: [UInt8])]) throws -> [Int64] {
     // The conclusion described other pages than there will be.
     if hasConclusion { try cut(to: end) }
     buffer.removeAll(keepingCapacity: true)
@@ -169,7 +169,7 @@ final class PulledFile {
 
   /// Writes the conclusion of a whole pull after its pages, and replaces an earlier conclusion. The next page
   /// overwrites it.
-  func conclude(_ facts: PageFacts, _ body: [UInt8]) throws {
+  func conclude(_ facts: PageMetadata, _ body: [UInt8]) throws {
     let pages = end
     _ = try append([(facts, body)])
     (end, hasConclusion) = (pages, true)
@@ -179,19 +179,19 @@ final class PulledFile {
   private static let bufferLimit = 4 << 20
 
   /// The facts of an existing page.
-  func facts(at place: Int64) throws -> PageFacts {
+  func facts(at place: Int64) throws -> PageMetadata {
     guard let (_, facts) = try record(at: place) else { throw damaged(place) }
     return facts
   }
 
   /// A page with its body, which is valid until the next call.
-  func page(at place: Int64) throws -> (facts: PageFacts, body: UnsafeBufferPointer<UInt8>) {
+  func page(at place: Int64) throws -> (facts: PageMetadata, body: UnsafeBufferPointer<UInt8>) {
     guard let (head, facts) = try record(at: place), try readBody(of: head, at: place) else { throw damaged(place) }
     return (facts, UnsafeBufferPointer(rebasing: page.bindMemory(to: UInt8.self)[..<head.body]))
   }
 
   /// Visits all complete entries, and removes everything after them.
-  func scan(_ visit: (PageFacts, Int64) throws -> Void) throws {
+  func scan(_ visit: (PageMetadata, Int64) throws -> Void) throws {
     var conclusion: Int64?
     try cut(
       to: walk { facts, place, _ in
@@ -202,7 +202,7 @@ final class PulledFile {
   }
 
   /// Visits all complete entries in their order, and returns the offset after them. A body is valid until the next one.
-  func walk(_ visit: (PageFacts, Int64, UnsafeRawBufferPointer) throws -> Void) throws -> Int64 {
+  func walk(_ visit: (PageMetadata, Int64, UnsafeRawBufferPointer) throws -> Void) throws -> Int64 {
     var place = Self.headerLength
     while let (head, facts) = try record(at: place), try readBody(of: head, at: place) {
       let body = UnsafeRawBufferPointer(rebasing: page[..<head.body])
@@ -216,7 +216,7 @@ final class PulledFile {
   private func damaged(_ place: Int64) -> SQLiteError { .damaged("the pulled page at byte \(place) is not whole") }
 
   /// nil if the entry is missing or incomplete.
-  private func record(at place: Int64) throws -> (Head, PageFacts)? {
+  private func record(at place: Int64) throws -> (Head, PageMetadata)? {
     let usual = 2_048
     var bytes = [UInt8](repeating: 0, count: usual)
     let count = try bytes.withUnsafeMutableBytes { try readSome($0, at: place) }
@@ -229,7 +229,7 @@ final class PulledFile {
       let facts = UnsafeRawBufferPointer(rebasing: bytes[Head.length..<Head.length + head.facts])
       guard digest(facts) == head.check else { return nil }
       var reader = FactsReader(facts)
-      return PageFacts(&reader, digest: head.digest).map { (head, $0) }
+      return PageMetadata(&reader, digest: head.digest).map { (head, $0) }
     }
   }
 

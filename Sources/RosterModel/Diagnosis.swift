@@ -1,5 +1,5 @@
 /// The problem of a sync for its explanation: more precise than an exit code, and kept across restarts.
-package struct Trouble: Codable, Sendable, Equatable {
+package struct Diagnosis: Codable, Sendable, Equatable {
   /// The kinds of trouble. The file that stores a trouble uses the same words.
   package enum Kind: String, Codable, Sendable, CaseIterable {
     // The way to upstream.
@@ -28,7 +28,7 @@ package struct Trouble: Codable, Sendable, Equatable {
   /// The remedy as an imperative; nil if the failed code knew none.
   package var hint: String?
   /// Items to look at.
-  package var concerned: [Concern]
+  package var concerned: [AffectedItem]
   /// The first records that could not be stored, if the sync published nothing because of them; else nil.
   package var rejected: [RejectedRecord]?
   /// End of the first of the consecutive syncs with trouble of this family, RFC 3339.
@@ -38,7 +38,7 @@ package struct Trouble: Codable, Sendable, Equatable {
   package static let mostConcerned = 10
 
   /// - Parameter what: a clause.
-  package init(_ kind: Kind, _ what: String, hint: String? = nil, _ concerned: [Concern] = []) {
+  package init(_ kind: Kind, _ what: String, hint: String? = nil, _ concerned: [AffectedItem] = []) {
     self.kind = kind
     self.what = what
     self.hint = hint
@@ -46,18 +46,18 @@ package struct Trouble: Codable, Sendable, Equatable {
   }
 }
 
-extension Trouble {
+extension Diagnosis {
   /// Upstream lists old records although only those that changed were asked for.
-  package static func ignoredSince(_ resource: String) -> Trouble {
-    Trouble(
+  package static func ignoredSince(_ resource: String) -> Diagnosis {
+    Diagnosis(
       .ignoredSince, "upstream lists records of \(resource) from long before the time that it was asked for",
       [.resource(resource)])
   }
 }
 
-extension Trouble.Kind {
+extension Diagnosis.Kind {
   /// One outage shows in several ways and still counts as one. The first kind of each group represents it.
-  package var family: Trouble.Kind {
+  package var family: Diagnosis.Kind {
     switch self {
     case .connection, .dns, .tls, .timeout, .truncated, .noNetwork, .serverError: .connection
     case .rateLimit, .held: .rateLimit

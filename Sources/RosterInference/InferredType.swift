@@ -2,7 +2,7 @@ import RosterJSON
 import RosterModel
 
 /// The types and members of a field, combined over all records of the answer.
-struct Shape {
+struct InferredType {
   enum Kind: String, Hashable {
     case text, integer, real, boolean, object, list
     /// A whole number beyond 64 bits, or a number that does not fit into a Double.
@@ -11,7 +11,7 @@ struct Shape {
 
   struct Member {
     var name: String
-    var shape: Shape
+    var shape: InferredType
   }
 
   /// Kinds of its values other than null.
@@ -23,7 +23,7 @@ struct Shape {
   /// The members of its objects, in the order of their first occurrence.
   var members: [Member] = []
   /// The combined shape of all elements of its lists; empty without elements.
-  private var inner: [Shape] = []
+  private var inner: [InferredType] = []
   /// True if there is at least one text that is not empty, and all such texts are http addresses.
   var isAddress = false
   /// True if each text is a lower-case word such as `mr-mime`.
@@ -34,7 +34,7 @@ struct Shape {
   private var maxMembers = 0
 
   /// nil if there were no elements.
-  var element: Shape? { inner.first }
+  var element: InferredType? { inner.first }
 
   init(of values: [JSONValue]) {
     var elements: [JSONValue] = []
@@ -54,8 +54,8 @@ struct Shape {
       if let kind = Kind(value) { kinds.insert(kind) }
     }
     present = values.count - nulls
-    members = fields.all.map { Member(name: $0.name, shape: Shape(of: $0.values)) }
-    inner = elements.isEmpty ? [] : [Shape(of: elements)]
+    members = fields.all.map { Member(name: $0.name, shape: InferredType(of: $0.values)) }
+    inner = elements.isEmpty ? [] : [InferredType(of: elements)]
     let written = texts.filter { !$0.isEmpty }
     isAddress = !written.isEmpty && written.allSatisfy { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
     isSlug = !texts.isEmpty && texts.allSatisfy(\.isSlug)
@@ -89,7 +89,7 @@ struct Shape {
   var kindNames: String { kinds.map(\.rawValue).sorted().joined(separator: " and ") }
 }
 
-extension Shape.Kind {
+extension InferredType.Kind {
   fileprivate init?(_ value: JSONValue) {
     switch value {
     case .null: return nil

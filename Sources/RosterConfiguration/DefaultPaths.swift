@@ -3,7 +3,7 @@ import RosterFiles
 
 /// The path where another program looks for the daemon's socket or cache. It comes from the environment, the
 /// configuration file, or the daemon's own defaults.
-package struct Whereabouts: Sendable, Equatable {
+package struct DefaultPaths: Sendable, Equatable {
   /// The reason why the configuration file was not used.
   package enum Doubt: Sendable, Equatable {
     /// Usual for a user who may use the socket but not read the file. Only relevant if no file exists at the path.

@@ -1,5 +1,5 @@
 /// The row of a sync could not be written at its start. The sync counts as failed and keeps the id meant for it.
-package struct NotBegun: Error {
+package struct SyncStartError: Error {
   /// The id that was meant for it in `syncs`.
   package var id: Int64
   /// The reason why the row could not be written, mostly a `Failure`.
